@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which cell of a target and direction is the best one, what ties with it, and the smallest load that comes near it.
 
-A cell is named extreme by the sweep and valued by the fresh visits made afterwards: the largest of many noisy values is
-too high on average (selection bias), its repetition is not. So the value of a cell that was measured again is that of
-its fresh visits, wherever it is shown.
+Version 0.3 and before measured named cells again: there the value of such a cell is that of its fresh visits, wherever
+it is shown.
 """
 
 from __future__ import annotations
@@ -216,18 +215,6 @@ def clearly_faster(one: Estimate, other: Estimate) -> bool:
     if one.bw_low is not None and other.bw_high is not None:
         return one.bw_low > other.bw_high
     return min(NEAR_PEAK, 1 - _edge(one)) * speed(one) > speed(other)
-
-
-def named_by_sweep(members: Iterable[Estimate]) -> tuple[Estimate, ...]:
-    """What the sweep alone names as extreme: the fastest cell, and the smallest load within 10% of it if not the same.
-    Nothing where no value may be named.
-    """
-    able = eligible(members)
-    if not able:
-        return ()
-    peak = max(able, key=speed)
-    near = min((e for e in able if speed(e) >= NEAR_PEAK * speed(peak)), key=_load)
-    return (peak,) if near is peak else (peak, near)
 
 
 def half_interval(estimate: Estimate) -> float | None:

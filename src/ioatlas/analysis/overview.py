@@ -2,8 +2,7 @@
 """The five things to know about a map, in words: peak, smallest load near it, saturation with jobs, noise, what was
 not measured.
 
-Only measured values count. A cell is named extreme by the sweep and valued by the fresh visits made afterwards: the
-largest of many noisy values is too high on average (selection bias), its repetition is not.
+Only measured values count.
 """
 
 from __future__ import annotations
@@ -21,11 +20,9 @@ from ioatlas.analysis.best import (
     best_of,
     client_limited,
     disagrees,
-    eligible,
     found_unsteady,
     groups,
     half_interval,
-    named_by_sweep,
     speed,
     tie_words,
     usable,
@@ -45,52 +42,10 @@ NEAR_CEILING = 0.1
 """Share of a ceiling from which it is told in per cent."""
 FEWEST_JOBS_VALUES = 3
 """Shortest line along numjobs that saturation is read from."""
-TIE = 0.97
-"""Share of the peak from which a cell that cannot be told from it may be the best one."""
-NEAR = 0.8
-"""Share of the peak from which a neighbour of the best cell may be the best one."""
-MOST_RIVALS = 2
-"""Cells of a target and direction that are measured again beside those that are named."""
 EVIDENCE = 20
 """Most cells listed as evidence of one finding."""
 MOST_REASONS = 2
 """Reasons for discarded runs that one sentence names."""
-
-
-def extremes(estimates: Iterable[Estimate]) -> tuple[Cell, ...]:
-    """Cells to measure again because they are named: peak and smallest cell near it, of each target and direction.
-    No duplicates.
-    """
-    cells: dict[str, Cell] = {}
-    for members in groups(estimates).values():
-        # A replayed trace has the rate of its own times: no other visit would be a better one.
-        cells |= {e.cell.key: e.cell for e in named_by_sweep(members) if not e.cell.trace}
-    return tuple(cells.values())
-
-
-def contenders(estimates: Iterable[Estimate]) -> tuple[Cell, ...]:
-    """Cells to measure again side by side: those that are named extreme, and of each target and direction what might
-    be the best one after all, near ties first, then the fastest neighbours of the best. No duplicates.
-    """
-    estimates = list(estimates)
-    cells = {cell.key: cell for cell in extremes(estimates)}
-    for members in groups(estimates).values():
-        best = best_of(members)
-        if best is None or best.peak.cell.trace:
-            continue
-        rivals = [e for e in best.ties if speed(e) >= TIE * speed(best.peak)]
-        rivals = sorted(rivals, key=speed, reverse=True)
-        around = [e for e in eligible(members) if _are_neighbours(e.cell, best.peak.cell)]
-        rivals += sorted((e for e in around if speed(e) >= NEAR * speed(best.peak)), key=speed, reverse=True)
-        new = {e.cell.key: e.cell for e in rivals if e.cell.key not in cells}
-        cells |= dict(list(new.items())[:MOST_RIVALS])
-    return tuple(cells.values())
-
-
-def _are_neighbours(one: Cell, other: Cell) -> bool:
-    """Whether they differ in a single option; the engine may follow from the depth."""
-    apart = {name for name, _ in set(one.options) ^ set(other.options)} - {"ioengine"}
-    return len(apart) == 1
 
 
 def findings(result: CampaignResult) -> tuple[Finding, ...]:

@@ -85,18 +85,6 @@ class Pace:
             bound = max(bound, 1 / rate)
         return bound
 
-    def seen_seconds(self, cell: Cell) -> float | None:
-        """Longest time of one I/O of such a load in any mode of the target; None where none was read."""
-        return max(
-            (
-                latency
-                for (target, _), rows in self._readings.items()
-                for bs, outstanding, latency in rows
-                if target == cell.target and (bs, outstanding) == (cell.bs_bytes, cell.outstanding)
-            ),
-            default=None,
-        )
-
     def bounds_seconds(self, cell: Cell) -> tuple[float, float] | None:
         """Lower and upper bound of the time one I/O of the cell takes; None while nothing is known.
 
@@ -121,11 +109,6 @@ class Pace:
             for bs, outstanding, latency in rows
         )
         return min(above, below), max(above, below)
-
-    def likely_seconds(self, cell: Cell) -> float | None:
-        """A likely time of one I/O: the geometric mean of its bounds."""
-        bounds = self.bounds_seconds(cell)
-        return math.sqrt(bounds[0] * bounds[1]) if bounds else None
 
     def _rows(self, cell: Cell) -> list[tuple[int, int, float]]:
         """Readings of the cell's target and mode, or of its other modes while there are none."""

@@ -431,21 +431,6 @@ class HighestLoads(KeptRecord):
 
 
 @dataclass(frozen=True)
-class Extremes(KeptRecord):
-    """Cells that are measured afresh each time that their target is set up, as the first time chose them."""
-
-    NAME, CONTENT = "extremes", "cells"
-    cells: tuple[str, ...] = ()
-
-    def content(self) -> Any:
-        return list(self.cells)
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(tuple(str(key) for key in content))
-
-
-@dataclass(frozen=True)
 class Blocks(KeptRecord):
     """Configurations that were measured one after another: why each was given up, '' for those that are done.
 

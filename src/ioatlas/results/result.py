@@ -23,7 +23,6 @@ from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.analysis.set_ups import with_set_ups
 from ioatlas.analysis.together import together_findings, together_tables
 from ioatlas.analysis.wander import wanders
-from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
@@ -78,11 +77,6 @@ def load_result(directory: Path, parts_of: PartsOf) -> CampaignResult:
         result = with_imported(result, directory) if imported else result
     result = with_factors(replace(result, estimates=with_fresh(result.estimates, result.fresh)))
     return replace(result, findings=headlines(result.findings))
-
-
-def estimates_so_far(journal: Journal) -> tuple[Estimate, ...]:
-    """The estimates of a map that may still run, judged by all that is known now."""
-    return _result(ResultParts(journal, CampaignSpec.from_record(journal.plan()["spec"]))).estimates
 
 
 @dataclass(frozen=True)

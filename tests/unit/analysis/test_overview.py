@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.analysis.best import in_flight_bytes
-from ioatlas.analysis.overview import contenders, extremes, findings, job_lines
+from ioatlas.analysis.overview import findings, job_lines
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
@@ -106,7 +106,6 @@ def test_only_fresh_visits_give_a_named_cell_its_value() -> None:
     estimates = sweep(saturating, **GRID)
     again = tuple(
         estimate(cell, 800 * MIB if cell.numjobs == 16 else 600 * MIB, n_visits=4)
-        for cell in extremes(estimates)
         if cell.rw == "read"
     )
     found = findings(result(estimates, fresh=again))
@@ -134,25 +133,6 @@ def test_a_ceiling_is_told_in_per_cent_where_it_is_near(bound: int, words: str) 
     assert words in by_code(findings(result(estimates)), "peak")[0].sentence
 
 
-def test_extremes_are_what_the_findings_name() -> None:
-    estimates = sweep(saturating, **GRID)
-    named = {key for f in findings(result(estimates)) if f.code in ("peak", "knee") for key in f.cells}
-    assert {cell.key for cell in extremes(estimates)} == named
-    assert len(extremes(estimates)) == 4
-
-
-def test_contenders_are_the_extremes_and_those_that_may_be_better() -> None:
-    estimates = sweep(saturating, **GRID)
-    named = {cell.key for cell in extremes(estimates)}
-    found = contenders(estimates)
-    assert named < {cell.key for cell in found}
-    assert len(found) == len({cell.key for cell in found}) <= len(named) + 2 * 2
-    speeds = {e.cell.key: e.bw_bytes_per_s for e in estimates}
-    best = {rw: max(e.bw_bytes_per_s for e in estimates if e.cell.rw == rw) for rw in ("read", "write")}
-    assert all(speeds[cell.key] >= 0.8 * best[cell.rw] for cell in found)
-    assert contenders([]) == ()
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -167,7 +147,6 @@ def test_suspect_and_predicted_cells_are_never_the_peak(changes: dict[str, Any])
     fake = estimate(Cell.of("nas", {"rw": "read", "bs": 2 * MIB, "numjobs": 1}), 9e12, **changes)
     found = findings(result([*estimates, fake]))
     assert all(fake.cell.key not in f.cells for f in found if f.code in ("peak", "knee", "saturation", "noise"))
-    assert fake.cell.key not in {cell.key for cell in extremes([*estimates, fake])}
     assert "900 MiB/s" in by_code(found, "peak")[0].sentence
     if fake.kind == "predicted":
         assert "1 estimated from the others" in by_code(found, "not-measured")[0].sentence
@@ -350,7 +329,6 @@ def test_nothing_measured() -> None:
     found = findings(result([], unmeasured=(Unmeasured(cell, read_unmeasured("failed: target gone")),)))
     assert [f.code for f in found] == ["noise", "not-measured"]
     assert "1 of 1 cell was not measured: 1 failed (target gone)." in found[1].sentence
-    assert extremes([]) == ()
 
 
 def test_no_value_may_be_named() -> None:
@@ -386,7 +364,6 @@ def test_any_result_is_put_into_words(rows: list[tuple[float | None, VerdictCode
         assert "  " not in finding.sentence
         assert ", ," not in finding.sentence
         assert set(finding.cells) <= known.keys()
-    for cell in extremes(estimates):
         assert known[cell.key].kind == "measured"
         assert (
             verdict_class(known[cell.key].verdict) is not VerdictClass.SUSPECT or known[cell.key].verdict in LOWER_BOUND
