@@ -61,7 +61,7 @@ def expected_summary(plan: Plan) -> dict[str, Any]:
 
 def expected_text(summary: Mapping[str, Any]) -> PlanText:
     """The lines of a plan that a budget or a limit on cells changes."""
-    budget = "windows shrink first, then visits, then cells; what is left is used for more"
+    budget = "windows shrink first, then cells are left out"
     if "cells_expected" not in summary:
         return PlanText(budget=budget)
     visits = f"of which about {summary['cells_expected']:,} are measured, in about {summary['visits']:,} visits"

@@ -33,7 +33,15 @@ class DenseMap(Procedure):
     def summary(self, plan: Plan) -> dict[str, Any]:
         return expected_summary(plan)
 
-    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:
+        from ioatlas.procedures.dense_map.by_law import chooses
+
+        if chooses(plan):
+            return PlanText(
+                order="",
+                visits="of which those that teach most are made",
+                budget="each next load is the one that teaches most about the target",
+            )
         return expected_text(summary)
 
     def begin(self, journal: Journal, plan: Plan) -> None:
