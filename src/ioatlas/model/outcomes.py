@@ -7,33 +7,39 @@ stood there alone; that is read as well.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 from typing import Any, ClassVar, Self
 
 from ioatlas.errors import IoAtlasError
+from ioatlas.model.plain import hints_of, of_plain, plain
 
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class KeptRecord(ABC):
-    """A record of the journal. NAME: its key there; CONTENT: the key of what it says."""
+class KeptRecord:
+    """A record of the journal. NAME: its key there; CONTENT: the key of what it says, which is its one field."""
 
     NAME: ClassVar[str]
     CONTENT: ClassVar[str]
     version: int = field(default=VERSION, kw_only=True)
 
-    @abstractmethod
     def content(self) -> Any:
         """What it says, as JSON."""
+        return plain(getattr(self, self._field()))
 
     @classmethod
-    @abstractmethod
     def of_content(cls, content: Any) -> Self:
         """The record that says this."""
+        name = cls._field()
+        return cls(**{name: of_plain(hints_of(cls)[name], content)})
+
+    @classmethod
+    def _field(cls) -> str:
+        (name,) = (one.name for one in fields(cls) if one.name != "version")
+        return name
 
     @classmethod
     def of_outcomes(cls, outcomes: Mapping[str, Any], targets: Sequence[str]) -> Self | None:  # noqa: ARG003
@@ -77,13 +83,6 @@ class PreparedTargets(KeptRecord):
     NAME, CONTENT = "prepared", "targets"
     targets: Mapping[str, PreparedTarget] = field(default_factory=dict)
 
-    def content(self) -> Any:
-        return {name: asdict(one) for name, one in self.targets.items()}
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls({name: PreparedTarget(**one) for name, one in content.items()})
-
 
 @dataclass(frozen=True)
 class LaidOut:
@@ -110,13 +109,6 @@ class LaidOuts(KeptRecord):
     NAME, CONTENT = "laid_out", "files"
     files: tuple[LaidOut, ...] = ()
 
-    def content(self) -> Any:
-        return [asdict(one) for one in self.files]
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(tuple(LaidOut(**{**one, "interval_bytes": tuple(one["interval_bytes"])}) for one in content))
-
 
 @dataclass(frozen=True)
 class KeptMeter:
@@ -137,13 +129,6 @@ class Meters(KeptRecord):
     NAME, CONTENT = "meters", "meters"
     meters: tuple[KeptMeter, ...] = ()
 
-    def content(self) -> Any:
-        return [asdict(meter) for meter in self.meters]
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(tuple(KeptMeter(**meter) for meter in content))
-
 
 @dataclass(frozen=True)
 class IdleWatts(KeptRecord):
@@ -151,13 +136,6 @@ class IdleWatts(KeptRecord):
 
     NAME, CONTENT = "idle_watts", "watts"
     watts: Mapping[str, float] = field(default_factory=dict)
-
-    def content(self) -> Any:
-        return dict(self.watts)
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls({name: float(watts) for name, watts in content.items()})
 
 
 @dataclass(frozen=True)
@@ -169,13 +147,6 @@ class ClocksParted(KeptRecord):
     NAME, CONTENT = "clocks-parted", "seconds"
     seconds: float = 0.0
 
-    def content(self) -> Any:
-        return self.seconds
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(float(content))
-
 
 @dataclass(frozen=True)
 class HoleCheck(KeptRecord):
@@ -186,13 +157,6 @@ class HoleCheck(KeptRecord):
     NAME, CONTENT = "hollow", "targets"
     targets: frozenset[str] = frozenset()
 
-    def content(self) -> Any:
-        return sorted(self.targets)
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(frozenset(content))
-
 
 @dataclass(frozen=True)
 class KnownMemory(KeptRecord):
@@ -200,13 +164,6 @@ class KnownMemory(KeptRecord):
 
     NAME, CONTENT = "memory", "bytes"
     sizes_bytes: Mapping[str, int] = field(default_factory=dict)
-
-    def content(self) -> Any:
-        return dict(self.sizes_bytes)
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls({name: int(size) for name, size in content.items()})
 
 
 @dataclass(frozen=True)
@@ -234,7 +191,7 @@ class Voided(KeptRecord):
     replicates: tuple[VoidedReplicate, ...] = ()
 
     def content(self) -> Any:
-        return [{"block" if k == "replicate" else k: v for k, v in asdict(one).items()} for one in self.replicates]
+        return [{"block" if k == "replicate" else k: v for k, v in plain(one).items()} for one in self.replicates]
 
     @classmethod
     def of_content(cls, content: Any) -> Self:
@@ -281,13 +238,6 @@ class ComputeSeconds(KeptRecord):
     NAME, CONTENT = "compute_seconds", "seconds"
     seconds: float | None = None
 
-    def content(self) -> Any:
-        return self.seconds
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(content)
-
 
 @dataclass(frozen=True)
 class KeptLaw(KeptRecord):
@@ -297,13 +247,6 @@ class KeptLaw(KeptRecord):
 
     NAME, CONTENT = "law", "targets"
     targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def content(self) -> Any:
-        return {name: dict(one) for name, one in self.targets.items()}
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(dict(content))
 
 
 @dataclass(frozen=True)
@@ -328,13 +271,6 @@ class BaselineCells(KeptRecord):
     NAME, CONTENT = "sentinels", "cells"
     cells: Mapping[str, str] = field(default_factory=dict)
 
-    def content(self) -> Any:
-        return dict(self.cells)
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(dict(content))
-
 
 @dataclass(frozen=True)
 class IntegrityCheck:
@@ -358,13 +294,6 @@ class Integrity(KeptRecord):
     NAME, CONTENT = "integrity", "checks"
     checks: tuple[IntegrityCheck, ...] = ()
 
-    def content(self) -> Any:
-        return [asdict(check) for check in self.checks]
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(tuple(IntegrityCheck(**check) for check in content))
-
 
 @dataclass(frozen=True)
 class SniaPass:
@@ -383,13 +312,6 @@ class SniaPasses(KeptRecord):
 
     NAME, CONTENT = "rounds", "passes"
     passes: Mapping[str, SniaPass] = field(default_factory=dict)
-
-    def content(self) -> Any:
-        return {name: asdict(one) for name, one in self.passes.items()}
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls({name: SniaPass(**one) for name, one in content.items()})
 
 
 @dataclass(frozen=True)
@@ -418,13 +340,6 @@ class HighestLoads(KeptRecord):
     def with_load(self, target: str, phase: str, load: HighestLoad) -> Self:
         return replace(self, loads={**self.loads, self._key(target, phase): load})
 
-    def content(self) -> Any:
-        return {key: asdict(load) for key, load in self.loads.items()}
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls({key: HighestLoad(**load) for key, load in content.items()})
-
     @staticmethod
     def _key(target: str, phase: str) -> str:
         return f"{target}\t{phase}"
@@ -445,10 +360,3 @@ class Blocks(KeptRecord):
     def name_of(configuration: str, number: int) -> str:
         """What a set-up goes by. number: from 0."""
         return f"{configuration}\t{number + 1}" if number else configuration
-
-    def content(self) -> Any:
-        return dict(self.ended)
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls({str(name): str(why) for name, why in content.items()})

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from ioatlas.design.latency_search import Goal, Point
@@ -16,13 +16,6 @@ class TuneGoal(KeptRecord):
 
     NAME, CONTENT = "tune", "goal"
     goal: Goal = field(default_factory=Goal)
-
-    def content(self) -> Any:
-        return asdict(self.goal)
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(Goal(**content))
 
 
 @dataclass(frozen=True)
@@ -44,13 +37,6 @@ class TuneEnd(KeptRecord):
 class _Points(KeptRecord):
     CONTENT = "points"
     points: tuple[Point, ...] = ()
-
-    def content(self) -> Any:
-        return [list(point) for point in self.points]
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(tuple((int(jobs), int(depth)) for jobs, depth in content))
 
 
 @dataclass(frozen=True)
