@@ -351,15 +351,6 @@ def _findings(
             tuple(e.cell.key for e in shaky[:40]),
         ),
     ]
-    if any("numjobs" in e.cell.option for e in measured):
-        rows.insert(
-            2,
-            Finding(
-                FindingCode.SATURATION,
-                f"More than 16 jobs add less than 5% at {format_size(top.cell.bs_bytes)} blocks.",
-                (top.cell.key,),
-            ),
-        )
     reasons = {u.reason.code for u in unmeasured}
     rows.append(
         Finding(

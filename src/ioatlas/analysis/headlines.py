@@ -24,7 +24,6 @@ TITLES = {
     _F.COUNTERS: "Kernel counters",
     _F.ENGINES: "Two tools",
     _F.KNEE: "90 % of the peak",
-    _F.LAW: "Law of the map",
     _F.LIMIT: "What limits",
     _F.LIMITS: "Limits of the cells",
     _F.LITTLES_LAW: "Little's law",
@@ -55,13 +54,13 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
     *(_F.FACTOR, _F.WORK),
-    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.PEAK, _F.KNEE, _F.SATURATION, _Trouble(_F.PRECISION), _F.NOISE),
+    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.PEAK, _F.KNEE, _Trouble(_F.PRECISION), _F.NOISE),
     *(_F.NOT_MEASURED, _F.BURST, _F.MAP_ERROR, _F.WEAK_REGIME),
     # What to change for more, and where to look further.
     *(_F.LIMIT, _OTHER, _F.BALANCE, _F.OFFSET, _F.CACHE_SIZE, _F.LIMITS, _F.CLIFF, _F.POWER),
     # What was in order or could not be told, and detail.
     *(_F.UNDETERMINED, _F.INTEGRITY, _F.CACHE, _F.COUNTERS, _F.DRIFT, _F.BASELINE, _F.NO_DATA_REDUCTION),
-    *(_F.LAW, _F.IMPORTED, _F.METHOD),
+    *(_F.IMPORTED, _F.METHOD),
 )
 """Codes from the first to be read to the last; _OTHER is every other one."""
 _RANK = {what: rank for rank, what in enumerate(_ORDER)}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The five things to know about a map, in words: peak, smallest load near it, saturation with jobs, noise, what was
-not measured.
+"""The things to know about a map, in words: peak, smallest load near it, noise, what was not measured.
 
 Only measured values count.
 """
@@ -9,11 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
 from ioatlas.analysis.best import (
-    NEAR_PEAK,
     NUMBER_WIDTH,
     Best,
     Group,
@@ -40,8 +38,6 @@ from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdic
 
 NEAR_CEILING = 0.1
 """Share of a ceiling from which it is told in per cent."""
-FEWEST_JOBS_VALUES = 3
-"""Shortest line along numjobs that saturation is read from."""
 EVIDENCE = 20
 """Most cells listed as evidence of one finding."""
 MOST_REASONS = 2
@@ -60,8 +56,6 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
             found.append(_no_peak(group, members, namer))
             continue
         found += [_peak(group, best, namer), _near(group, best, namer)]
-        if best.peak.grade is None:  # the limits of the cells say it, where a law tells them
-            found.append(_saturation(group, best, members, namer))
     noise, missing = _noise(estimates, namer), _not_measured(replace(result, estimates=estimates))
     return (*found, noise, *([missing] if missing.sentence else []))
 
@@ -85,7 +79,7 @@ def _peak(group: Group, best: Best, namer: Namer) -> Finding:
         times = f"{e.n_visits:,} times" if e.n_visits > 1 else "once"
         sentences.append(f"Re-measured {times}; it was {format_rate_like(e.bw_first, speed(e))}.")
     elif not e.cell.trace and e.grade is None:
-        sentences.append("It was not re-measured, so it is probably a little high.")
+        sentences.append("The best of many values is probably a little high.")
     if tie := tie_words(best, namer):
         sentences.append(f"{tie[:1].upper()}{tie[1:]}.")
     if e.ceiling is not None:
@@ -113,7 +107,6 @@ def _ceiling(bound: Bound, value: float) -> str:
 _TITLES = {
     FindingCode.PEAK: "Peak of",
     FindingCode.KNEE: "90 % of the peak of",
-    FindingCode.SATURATION: "Saturation of",
 }
 
 
@@ -149,106 +142,6 @@ def _load(cell: Cell, namer: Namer) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line along numjobs, everything else fixed: (numjobs, estimate), ascending."""
-
-    points: tuple[tuple[int, Estimate], ...]
-
-    @property
-    def best(self) -> tuple[int, Estimate]:
-        return max(self.points, key=lambda point: speed(point[1]))
-
-    @property
-    def knee(self) -> int:
-        """Fewest jobs that come within 10% of the line's best."""
-        return next(jobs for jobs, e in self.points if speed(e) >= NEAR_PEAK * speed(self.best[1]))
-
-    @property
-    def rising(self) -> bool:
-        return self.knee == self.points[-1][0]
-
-
-def job_lines(members: Iterable[Estimate]) -> list[Line]:
-    """Lines along numjobs of at least two different values."""
-    lines: dict[tuple[object, ...], dict[int, Estimate]] = defaultdict(dict)
-    for e in members:
-        if not usable(e):
-            continue
-        rest = tuple(pair for pair in e.cell.options if pair[0] != "numjobs")
-        lines[e.cell.target, e.direction, e.cell.sharing, e.cell.state, rest][e.cell.numjobs] = e
-    return [Line(tuple(sorted(points.items()))) for points in lines.values() if len(points) > 1]
-
-
-_VERBS = {"read": "reads", "write": "writes", "trim": "trims"}
-
-
-def _saturation(group: Group, best: Best, members: Sequence[Estimate], namer: Namer) -> Finding:
-    direction = group[1]
-    lines = [line for line in job_lines(members) if len(line.points) >= FEWEST_JOBS_VALUES]
-    if not lines:
-        return _unknown_saturation(group, best, members, namer)
-    peak_key = best.peak.cell.key
-    line = next((line for line in lines if any(e.cell.key == peak_key for _, e in line.points)), None)
-    sentences = [] if line is None else _saturation_of(line, direction, namer)
-    others = [other for other in lines if other is not line]
-    if others:
-        settled = sorted(other.knee for other in lines if not other.rising)
-        if settled:
-            more = plural(settled[-1], "job")
-            sentences.append(f"In {len(settled):,} of {len(lines):,} tests, more than {more} did not help.")
-        else:
-            sentences.append(f"In all {len(lines):,} tests the most jobs were the fastest.")
-    evidence = [e for _, e in line.points] if line is not None else [e for _, e in lines[0].points]
-    return _finding(FindingCode.SATURATION, " ".join(sentences), _keys(evidence), group, namer)
-
-
-def _saturation_of(line: Line, direction: str, namer: Namer) -> list[str]:
-    """What more jobs gain on the line of the best cell."""
-    last_jobs, last = line.points[-1]
-    best_jobs, best = line.best
-    on = namer.on(best.cell.target)
-    blocks = f"{namer.short(best.cell).split(', ')[0]} blocks{on}"
-    if line.rising:
-        sentences = [f"More jobs than {last_jobs} may {direction} {blocks} faster still: test more."]
-    else:
-        few = "One job" if line.knee == 1 else plural(line.knee, "job")
-        verb = _VERBS[direction] if line.knee == 1 else direction
-        sentences = [f"{few} already {verb} {blocks} at nearly full speed; {last_jobs} add at most 10%."]
-    fallen = (
-        best_jobs != last_jobs and last.bw_high is not None and best.bw_low is not None and last.bw_high < best.bw_low
-    )
-    if fallen:
-        fall = 1 - speed(last) / speed(best)
-        sentences.append(f"{plural(last_jobs, 'job')} are {fall:.0%} slower than {plural(best_jobs, 'job')}.")
-    limited = sum(client_limited(e) for _, e in line.points)
-    if limited:
-        sentences.append(
-            f"The client limited {limited} of these {len(line.points)} points: the target may gain further."
-        )
-    return sentences
-
-
-def _unknown_saturation(group: Group, best: Best, members: Sequence[Estimate], namer: Namer) -> Finding:
-    """Too few values of numjobs for a saturation point; what the two there are say of it."""
-    target, direction = group
-    sentence = (
-        f"Can't tell how many jobs {direction}s{namer.on(target)} need: "
-        "too few job counts were measured under equal conditions."
-    )
-    line = next(
-        (line for line in job_lines(members) if any(e.cell.key == best.peak.cell.key for _, e in line.points)), None
-    )
-    if line is not None:
-        (few, start), (many, end) = line.points[0], line.points[-1]
-        sentence += (
-            f" {plural(many, 'job')} reach {speed(end) / speed(start):.2g} times what {plural(few, 'job')} "
-            f"{'reaches' if few == 1 else 'reach'}."
-        )
-    keys = _keys(e for _, e in line.points) if line is not None else _keys(members)
-    return _finding(FindingCode.SATURATION, sentence, keys, group, namer)
 
 
 # -- how sure, and what is missing ---------------------------------------------------------------------------

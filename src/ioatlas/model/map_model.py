@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the model of a map says of a target as a whole: how good it is, where throughput jumps, its law's parameters."""
+"""What the model of a map says of a target as a whole: how good it is, where throughput jumps."""
 
 from __future__ import annotations
 
@@ -48,19 +48,6 @@ class ChangePoint:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A parameter of the law with a 90% interval. `known` is False when the data say nothing about it."""
-
-    name: str
-    mode: str
-    value: float
-    low: float
-    high: float
-    unit: str
-    known: bool = False
-
-
-@dataclass(frozen=True)
 class WeakRegime:
     """A regime where the readings were not foreseen, or that was measured densely because they had not been.
 
@@ -86,14 +73,13 @@ class MapOutcome:
     measured: int
     stated_error: StatedError
     change_points: tuple[ChangePoint, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
     weak_regimes: tuple[WeakRegime, ...] = ()
 
     def content(self) -> dict[str, Any]:
         """As the journal keeps it, where change points are called edges."""
         content = asdict(self)
         content["edges"] = content.pop("change_points")
-        return content
+        return {**content, "parameters": []}  # of the law; versions up to 0.3 read them
 
     @classmethod
     def of_content(cls, content: Mapping[str, Any]) -> Self:
@@ -102,7 +88,6 @@ class MapOutcome:
             content["measured"],
             StatedError(**content["stated_error"]),
             tuple(ChangePoint(**one) for one in content["edges"]),
-            tuple(Parameter(**one) for one in content["parameters"]),
             tuple(_weak_regime(one) for one in content.get("weak_regimes", ())),
         )
 

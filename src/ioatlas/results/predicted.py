@@ -9,13 +9,12 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.checks import BlindCheck
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.map_model import ChangePoint, Maps, Parameter, WeakRegime
-from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
+from ioatlas.model.map_model import ChangePoint, Maps, WeakRegime
+from ioatlas.model.units import format_count, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.store.journal import Prediction
 
 WEAK_TOLD = 5
-_SPOKEN = {"seconds": lambda value: format_latency(value * 1e9), "bytes/s": format_rate, "bytes": format_size_rounded}
 
 
 def predicted_estimates(cells: Mapping[str, Cell], rows: Iterable[Prediction]) -> tuple[Estimate, ...]:
@@ -68,7 +67,7 @@ def _share(cell: Cell, direction: str) -> float:
 
 
 def map_findings(maps: Maps) -> tuple[Finding, ...]:
-    """How good the map is, where its cliffs are, and what the law's parameters say."""
+    """How good the map is, and where its cliffs are."""
     found = []
     for target, outcome in maps.targets.items():
         stated = outcome.stated_error
@@ -88,15 +87,6 @@ def map_findings(maps: Maps) -> tuple[Finding, ...]:
             Finding(FindingCode.WEAK_REGIME, f"{target}: {_weak(regime)}", target=target)
             for regime in outcome.weak_regimes[:WEAK_TOLD]
         ]
-        known = [parameter for parameter in outcome.parameters if parameter.known]
-        if known:
-            found.append(
-                Finding(
-                    FindingCode.LAW,
-                    f"Model of {target}: " + "; ".join(parameter_sentence(p) for p in known[:8]) + ".",
-                    target=target,
-                )
-            )
     return tuple(found)
 
 
@@ -132,11 +122,3 @@ def _cliff(target: str, edge: ChangePoint) -> str:
     which = f" {edge.direction}" if edge.direction else ""
     change = f"{edge.drop:.1f} times faster" if edge.drop >= 1 else f"{1 / edge.drop:.1f} times slower"
     return f"{target}:{which} throughput changes between {along} {low} and {high}: {change} below it."
-
-
-def parameter_sentence(parameter: Parameter) -> str:
-    """A parameter of the law with its interval, in units people use."""
-    spoken = _SPOKEN.get(parameter.unit, format_count)
-    mode = f" ({parameter.mode})" if parameter.mode else ""
-    low, high = spoken(parameter.low), spoken(parameter.high)
-    return f"{parameter.name}{mode} {spoken(parameter.value)} (90%: {low} to {high})"

@@ -8,7 +8,7 @@ import pytest
 from ioatlas.analysis.counters import CountedPath, CountedPaths
 from ioatlas.design.latency_search import Goal
 from ioatlas.errors import IoAtlasError
-from ioatlas.model.map_model import ChangePoint, MapOutcome, Maps, Parameter, StatedError, WeakRegime
+from ioatlas.model.map_model import ChangePoint, MapOutcome, Maps, StatedError, WeakRegime
 from ioatlas.model.outcomes import (
     AdaptiveLimit,
     BaselineCells,
@@ -163,7 +163,6 @@ THE_MAP = MapOutcome(
     60,
     StatedError(0),
     (ChangePoint(1.0, 2.0, 1, "read", 3.0),),
-    (Parameter("t0", "", 1.0, 0.5, 2.0, "seconds", known=True),),
 )
 
 

@@ -11,7 +11,6 @@ from ioatlas.errors import UsageError
 from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.change_points import find_change_points as find_on_all_threads
 from ioatlas.surrogate.change_points import regimes, undecided
-from ioatlas.surrogate.explain import explain
 from ioatlas.surrogate.law import Variant
 from ioatlas.surrogate.noise import measure_noise
 from ioatlas.surrogate.space import Space
@@ -70,42 +69,6 @@ def trained(log_iops_of, count: int, seed: int):
     return model, np.abs(np.expm1(model.predict(rest).mean - log_iops[rest]))
 
 
-def growth(model):
-    """How often limits double with the jobs, as far as the model tells it."""
-    return {p.name.split(" with two jobs")[0]: p for p in explain(model) if "two jobs" in p.name and p.known}
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_queue_for_each_job_is_told_from_one_for_all(seed):
-    """Two I/Os at a time, 5 ms each: for each job, or for all of them."""
-    own, missed = trained(lambda rw, bs, jobs, depth: jobs * min(depth, 2) / 5e-3, 24, seed)
-    assert np.median(missed) < 0.05
-    assert Variant.PER_JOB_QUEUES in own.variants
-    # Two at a time and 400 in a second are the same to these cells: either is told.
-    told = growth(own)
-    assert told.keys() & {"I/Os served at once", "ceiling in I/Os"}
-    assert "ceiling in bytes" not in told
-    assert all(p.low <= 2.0 <= p.high for p in told.values())
-    shared, missed = trained(lambda rw, bs, jobs, depth: min(jobs * depth, 2) / 5e-3, 24, seed)
-    assert np.median(missed) < 0.05
-    assert not shared.variants - {Variant.MODES_APART}
-    assert not growth(shared)
-
-
-@pytest.mark.parametrize("seed", [1, 3])
-def test_a_bandwidth_for_each_job_is_told_from_one_for_all(seed):
-    own, missed = trained(lambda rw, bs, jobs, depth: min(jobs * depth / 1e-4, jobs * 30e6 / bs), 24, seed)
-    assert np.median(missed) < 0.05
-    told = growth(own)
-    assert told.keys() == {"ceiling in bytes"}
-    assert told["ceiling in bytes"].low <= 2.0 <= told["ceiling in bytes"].high
-    assert Variant.PER_JOB_BANDWIDTH in own.variants
-    shared, missed = trained(lambda rw, bs, jobs, depth: min(jobs * depth / 1e-4, 30e6 / bs), 24, seed)
-    assert np.median(missed) < 0.05
-    assert not shared.variants - {Variant.MODES_APART}
-    assert not growth(shared)
-
-
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("cut", [True, False])
 def test_ios_served_in_pieces_are_foretold(seed, cut):
@@ -120,39 +83,9 @@ def test_ios_served_in_pieces_are_foretold(seed, cut):
     assert np.median(missed) < 0.05
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_modes_far_apart_are_told_each_by_its_own_parameters(seed):
-    """Reads that a cache serves in 20 us, 16 at a time; writes one at a time, 4 ms each."""
-    model, missed = trained(
-        lambda rw, bs, jobs, depth: min(jobs * depth, 16) / 20e-6 if rw == "randread" else 1 / 4e-3, 24, seed
-    )
-    assert Variant.MODES_APART in model.variants
-    found = {(p.name, p.mode): p for p in explain(model)}
-    assert found["fixed time of an I/O", "randread"].value == pytest.approx(20e-6, rel=0.3)
-    assert found["fixed time of an I/O", "randwrite"].value == pytest.approx(4e-3, rel=0.3)
-    assert np.median(missed) < 0.05
-
-
 def test_modes_alike_are_not_told_apart():
     own, _ = trained(lambda rw, bs, jobs, depth: jobs * min(depth, 2) / 5e-3, 24, 1)
     assert Variant.MODES_APART not in own.variants
-
-
-def test_jumps_in_both_directions_and_a_step_for_small_writes_are_found():
-    """From 41 cells: any one of them alone leaves the map rough."""
-    rows = surfaces.array(4, sizes=6, blocks=9, jobs=4)
-    space, first = tables(rows)
-    again = {tuple(row[a] for a in AXES): row["iops"] for row in rows if row["pass"] == 2}
-    second = np.log([again[tuple(point[a] for a in AXES)] for point in space.points])
-    small = np.array([point["rw"] == "write" and point["bs_bytes"] == 4096 for point in space.points])
-    rng = np.random.default_rng(1)
-    cells = [*rng.choice(np.flatnonzero(~small), 40, replace=False), rng.choice(np.flatnonzero(small))]
-    model = find_change_points(space, Training.of({int(c): [first[c], second[c]] for c in cells}))
-    found = {(point.axis or "footprint", point.direction): point for point in model.change_points}
-    assert found["footprint", "read"].low <= 48 * surfaces.MIB <= found["footprint", "read"].high
-    assert found["footprint", "write"].low <= 12 * surfaces.MIB <= found["footprint", "write"].high
-    assert found["bs_bytes", "write"].high == 8192
-    assert not [p for p in explain(model) if p.known and "two jobs" in p.name]
 
 
 def test_nothing_of_the_residual_crosses_an_edge():

@@ -6,7 +6,6 @@ import pytest
 
 from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.change_points import find_change_points
-from ioatlas.surrogate.explain import explain
 from ioatlas.surrogate.law import Law
 from ioatlas.surrogate.space import Space
 from ioatlas.surrogate.surrogate import Training, fit
@@ -55,45 +54,6 @@ def test_derivatives_are_those_of_the_function():
         step[k] = 1e-5
         numeric = (law.predict(theta + step, rows) - law.predict(theta - step, rows)) / 2e-5
         assert np.allclose(numeric, slope[:, k], atol=1e-6), k
-
-
-def test_parameters_of_a_known_queue_are_found_with_honest_intervals():
-    truth = {"read": (200e-6, 500e6, 8, 1.2e9), "write": (400e-6, 300e6, 4, 1.2e9)}
-    iops = np.zeros(len(SPACE))
-    for rw, values in truth.items():
-        mine = SPACE.in_direction(rw)
-        iops[mine] = queue(SPACE, *values)[mine]
-    rng = np.random.default_rng(3)
-    cells = rng.choice(len(SPACE), 80, replace=False)
-    readings = {int(c): [float(np.log(iops[c]) + rng.normal(0, 0.02))] for c in cells}
-    found = {(p.name, p.mode): p for p in explain(fit(SPACE, Training.of(readings)))}
-    for rw, (service, _, servers, link) in truth.items():
-        for name, value in (
-            ("fixed time of an I/O", service),
-            ("I/Os served at once", servers),
-            ("ceiling in bytes", link),
-        ):
-            p = found[(name, rw)]
-            assert p.low <= p.value <= p.high
-            if p.known:
-                assert p.low / 1.15 <= value <= p.high * 1.15, (name, rw, p)
-    assert found[("fixed time of an I/O", "read")].known
-    assert found[("fixed time of an I/O", "read")].value == pytest.approx(200e-6, rel=0.15)
-
-
-def test_one_server_is_told_as_one_with_the_time_it_takes():
-    """Writes that are served one at a time, 1 ms each and 1 ms more for each 64 KiB, beside reads that are 50 times
-    faster.
-    """
-    iops = np.where(SPACE.in_direction("read"), queue(SPACE, 20e-6, 2e9, 8, 4e9), queue(SPACE, 1e-3, 65.5e6, 1, 4e9))
-    cells = np.random.default_rng(3).choice(len(SPACE), 80, replace=False)
-    found = {
-        (p.name, p.mode): p for p in explain(fit(SPACE, Training.of({int(c): [float(np.log(iops[c]))] for c in cells})))
-    }
-    assert found["I/Os served at once", "write"].value == pytest.approx(1.0, rel=0.2)
-    assert found["I/Os served at once", "write"].low >= 1.0
-    assert found["fixed time of an I/O", "write"].value == pytest.approx(1e-3, rel=0.3)
-    assert found["bandwidth of one stream", "write"].value == pytest.approx(65.5e6, rel=0.3)
 
 
 @pytest.mark.parametrize("slower", [2.5, 1.0])

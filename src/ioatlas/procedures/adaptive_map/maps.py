@@ -22,7 +22,6 @@ from ioatlas.model.purpose import DesignPurpose, Purpose
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.adaptive_map.sweep import FEWEST_MEASURED
 from ioatlas.store.journal import Journal, NewVisit, Prediction
-from ioatlas.surrogate.explain import explain
 from ioatlas.surrogate.space import Floats, Space
 
 WINDOW_SECONDS = 0.5
@@ -112,7 +111,6 @@ class AdaptiveMap:
             len(measured),
             self._design.stated_error(history, model),
             tuple(model.change_points),
-            tuple(explain(model)),
             tuple(self._design.weak_regimes(history, model)),
         )
         self._journal.keep(Maps({**self._journal.kept(Maps).targets, self._target: outcome}))
