@@ -7,10 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._compare_asked import Asked
+from ioatlas.cli._json import say_json
 from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ def run(first: Path, second: Path, quantity: str, tolerance: float, same: tuple[
             )
     found = compare_imported(first, second, quantity, tolerance=tolerance)
     if asked.as_json:
-        import json
-
-        click.echo(json.dumps(_document(found), indent=2))
+        say_json(_document(found))
     else:
         _print(found, all_cells=asked.all_cells)
 

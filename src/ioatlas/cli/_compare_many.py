@@ -16,6 +16,7 @@ from ioatlas.cli._compare_asked import Asked
 from ioatlas.cli._compare_two import ENOUGH_POWER, MOST_DETECTABLE
 from ioatlas.cli._conditions import conditions
 from ioatlas.cli._gate import write_gate
+from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import WORDS
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ def tell(found: SidesComparison, asked: Asked) -> None:
     if output is not None:
         _write(found, output)
     if asked.as_json:
-        import json
-
-        click.echo(json.dumps(document(found), indent=2, allow_nan=False))
+        say_json(document(found))
     else:
         _print(found, all_cells=asked.all_cells, verbose=asked.verbose)
     if output is not None:

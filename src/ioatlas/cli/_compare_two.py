@@ -15,6 +15,7 @@ from ioatlas.cli._compare_asked import Asked
 from ioatlas.cli._conditions import conditions
 from ioatlas.cli._fold import folded
 from ioatlas.cli._gate import write_gate
+from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import WORDS
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ def run(first: Path, second: Path, quantity: str, tolerance: float, same: tuple[
 
     found = compare_campaigns(first, second, quantity, tolerance=tolerance, same=same)
     if asked.as_json:
-        import json
-
-        click.echo(json.dumps(_document(found), indent=2))
+        say_json(_document(found))
     else:
         _print(found, all_cells=asked.all_cells, verbose=asked.verbose)
     if asked.output is not None:

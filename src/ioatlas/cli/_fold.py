@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
+from collections.abc import Collection, Sequence
 
 import click
 
@@ -17,6 +18,17 @@ WIDEST_PROSE = 120
 def room(widest: int = WIDEST) -> int:
     """Columns that an answer may take."""
     return min(shutil.get_terminal_size().columns, widest) if sys.stdout.isatty() else widest
+
+
+def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), gap: str = "  ") -> list[str]:
+    """Rows of texts as lines, each column as wide as its widest text. right: columns that end at the same place."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = (text.rjust(widths[n]) if n in right else text.ljust(widths[n]) for n, text in enumerate(row))
+        return gap.join(cells).rstrip()
+
+    return [line(row) for row in rows]
 
 
 def folded(line: str, indent: int = 0) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 
 from ioatlas.cli._complete import Name
 from ioatlas.cli._groups import GroupedCommand
+from ioatlas.cli._json import say_json
 from ioatlas.errors import PartialResultError, UsageError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _list(*, as_json: bool) -> None:
         rows = [
             {"name": one.name, "title": one.title, "source": one.source, "claims": len(one.claim)} for one in studies
         ]
-        click.echo(json.dumps(rows, indent=1))
+        say_json(rows)
         return
     for one in studies:
         count, few = (len(targets_of(one, quick=quick)) for quick in (False, True))
@@ -104,7 +104,7 @@ def _dry_run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> No
         plan = replace(plan, remarks=(*plan.remarks[:-2], said))
     if as_json:
         claims = [claim.model_dump() for claim in study.claim]
-        click.echo(json.dumps({"study": study.name, **summary_of(plan), "claims": claims}, indent=1))
+        say_json({"study": study.name, **summary_of(plan), "claims": claims})
         return
     bare = replace(plan.spec, configurations=tuple(replace(c, before="", after="") for c in plan.spec.configurations))
     click.echo(f"study        {study.title}")
@@ -199,7 +199,7 @@ def _show(study: Study, directory: Path, checked: list[Checked], *, as_json: boo
     figures = sorted(path.relative_to(directory) for path in place.glob("*.png"))
     if as_json:
         document = as_document(study, checked, figures)
-        click.echo(json.dumps({"event": "study", "directory": str(directory), **document}, separators=(",", ":")))
+        say_json({"event": "study", "directory": str(directory), **document}, line=True)
         return
     click.echo(f"{study.title}\n{study.source}\n")
     width = max(len(WORDS[one.outcome]) for one in checked)

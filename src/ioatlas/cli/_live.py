@@ -5,7 +5,6 @@ every few seconds.
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 import click
 
 from ioatlas.analysis.wording import plural
+from ioatlas.cli._json import say_json
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.units import (
@@ -75,7 +75,7 @@ def paragraph(sentence: str) -> str:
 
 def json_lines(event: Event) -> None:
     """One JSON object a line on standard output."""
-    click.echo(json.dumps(event.as_json(), separators=(",", ":")))
+    say_json(event.as_json(), line=True)
 
 
 class Progress:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ioatlas.analysis.wording import Namer
+from ioatlas.cli._fold import columns
 from ioatlas.model.units import format_count, format_rate
 
 if TYPE_CHECKING:
@@ -44,12 +45,9 @@ def load_list(result: CampaignResult, *, width: int, lines: int, more: str) -> l
     shown = rows if len(rows) <= lines else rows[: max(lines - 1, 0)]
     if not shown:
         return []
-    rate, what, load = (max(len(row[column]) for row in shown) for column in range(3))
     several = len(result.targets) > 1
-    drawn = []
-    for row in shown:
-        told = f"{row[0]:>{rate}}  {row[1]:<{what}}  {row[2]:<{load}}  {row[3] if several else ''}".rstrip()
-        drawn.append(Text(told if len(told) <= width else f"{told[: width - 1]}…"))
+    told = columns([row if several else row[:3] for row in shown], right={0})
+    drawn = [Text(line if len(line) <= width else f"{line[: width - 1]}…") for line in told]
     if len(shown) < len(rows):
         drawn.append(Text(f"... and {len(rows) - len(shown)} more ({more})"))
     return drawn

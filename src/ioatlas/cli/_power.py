@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._compare_two import MOST_DETECTABLE
+from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import WORDS
 from ioatlas.model.units import format_count
 
@@ -30,10 +31,8 @@ def tell_power(
     pairs = max(1, n - 1 if reference else n * (n - 1) // 2)
     found = {side.name: power_of(side, tolerance=tolerance, pairs=pairs, among=sides) for side in sides}
     if as_json:
-        import json
-
         told = {name: asdict(power) for name, power in found.items()}
-        click.echo(json.dumps({"quantity": quantity, "power": told}, indent=2))
+        say_json({"quantity": quantity, "power": told})
         return
     for name, power in found.items():
         of = f"as one of {power.pairs} pairs" if power.pairs > 1 else "against another campaign with this plan"

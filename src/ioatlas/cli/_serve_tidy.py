@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from ioatlas.cli._json import say_json
 from ioatlas.cli._serve_place import blobs_of, opened, place_of, place_options
 
 
@@ -43,7 +43,7 @@ def tidy(
     with opened(place) as held:
         done = clean(held, blobs_of(place), Kept(audit_days, keys_days, drafts_days), dry_run=dry_run)
     if as_json:
-        click.echo(json.dumps(vars(done)))
+        say_json(vars(done), line=True)
         return
     names = {
         "audit": "lines of the audit log",

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import click
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._fold import say
+from ioatlas.cli._json import say_json
 
 if TYPE_CHECKING:
     from ioatlas.bundle.keys import SigningKey
@@ -78,7 +78,7 @@ def command(
         told = {"bundle": None if dry_run else str(path), "bytes": len(data), "signed_by": signer or None}
         replaced = [{"kind": kind, "name": name, "by": by} for kind, name, by in packed.redactor.table()]
         kept = sorted(packed.redactor.ordinary)
-        click.echo(json.dumps({**told, **packed.index, "replaced": replaced, "not_replaced": kept}, indent=2))
+        say_json({**told, **packed.index, "replaced": replaced, "not_replaced": kept})
         return
     _preview(packed, verbose=dry_run)
     if dry_run:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import click
 
 from ioatlas.cli._campaigns import SideArgument
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import quantity_option, where_option
 from ioatlas.errors import IoAtlasError, UsageError
 
@@ -78,7 +78,7 @@ def command(
     drawing = _drawing(kind, sides, quantity, where, x, by_target=by is not None, title=title)
     written = write_drawing(drawing, output)
     if as_json:
-        click.echo(json.dumps({"files": [str(path) for path in written]}))
+        say_json({"files": [str(path) for path in written]}, line=True)
     else:
         for path in written:
             click.echo(path)

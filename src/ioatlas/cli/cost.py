@@ -11,6 +11,8 @@ import click
 
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._fold import columns
+from ioatlas.cli._json import say_json
 from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,8 +89,6 @@ def command(
     Intervals of what was measured are carried through. A star marks products that no other one beats in both total
     cost and value; a question mark those where the intervals do not decide.
     """
-    import json
-
     from ioatlas.cli._files import check_ending, csv_text, write_table
     from ioatlas.product.comparison import compare_costs
     from ioatlas.product.cost import Terms
@@ -112,7 +112,7 @@ def command(
         offers, terms, _workload(at, p99, mean), vary=_share(vary, "--vary", 0.99), unit=_unit(unit_name)
     )
     if as_json:
-        click.echo(json.dumps(document(found), indent=1))
+        say_json(document(found))
     elif as_csv:
         click.echo(csv_text(CSV_COLUMNS, csv_rows(found)), nl=False)
     else:
@@ -259,14 +259,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Text]:
     """Products side by side; one below the other where that gets too wide."""
     from rich.text import Text
 
-    first = max(len(row[0]) for row in rows)
-    wide = [max(len(str(row[n])) for row in [head, *rows]) for n in range(1, len(head))]
-    if first + sum(wide) + 3 * len(wide) <= 100:
-        return [
-            Text("   ".join([row[0].ljust(first), *(cell.ljust(w) for cell, w in zip(row[1:], wide, strict=True))]))
-            for row in [head, *rows]
-        ]
-    lines = []
+    beside = columns([head, *rows], gap="   ")
+    if max(map(len, beside)) <= 100:
+        return [Text(line) for line in beside]
+    lines, first = [], max(len(row[0]) for row in rows)
     for n, name in enumerate(head[1:], 1):
         lines.append(Text(name, style="bold"))
         lines += [Text(f"  {row[0].ljust(first)}   {row[n]}") for row in rows if row[n] != "-"]

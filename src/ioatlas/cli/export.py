@@ -13,6 +13,7 @@ import click
 from ioatlas import beneath
 from ioatlas.cli._campaigns import campaign_argument, own_place
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import where_option
 from ioatlas.errors import IoAtlasError, UsageError
 
@@ -122,9 +123,7 @@ def command(
             remedy="name another place with -o",
         ) from error
     if as_json and written:
-        import json
-
-        click.echo(json.dumps({"files": [str(path) for path in written]}))
+        say_json({"files": [str(path) for path in written]}, line=True)
     else:
         for path in written:
             click.echo(path)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._json import say_json
 from ioatlas.errors import GateError, UsageError
 
 
@@ -49,7 +49,7 @@ def command(result: str, url: str, output: Path | None, as_json: bool) -> None:
     found = verify(path)
     if as_json:
         told = {"bundle": str(path), "bytes": size, "verified": found.verified, "signature": found.signature}
-        click.echo(json.dumps({**told, "fingerprint": found.fingerprint or None}, indent=2))
+        say_json({**told, "fingerprint": found.fingerprint or None})
     else:
         said = "verified" if found.verified else "NOT verified" if found.refused else "not verified in full"
         click.echo(f"{path}  {size:,} bytes, {said}")

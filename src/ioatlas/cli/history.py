@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._fold import columns
+from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import WORDS
 from ioatlas.cli._timeline import History, document, history_options, read_history, shortener, targets_known
 
@@ -48,7 +49,7 @@ def command(
         return
     history = read_history(places, folder, quantity, tolerance=tolerance, false_alarms=false_alarms)
     if as_json:
-        click.echo(json.dumps(document(history), indent=2))
+        say_json(document(history))
         return
     for line in lines(history):
         click.echo(line)
@@ -77,10 +78,7 @@ def _table(timelines: Sequence[Timeline]) -> list[str]:
     for point in whole.points:
         levels = [_level(each, point.name) for each in shown]
         rows.append([moment(point.time), *levels, str(point.cells), short(point.name)])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return [f"  {line}" for line in columns(rows)]
 
 
 def _level(timeline: Timeline, name: str) -> str:
@@ -99,15 +97,11 @@ def _targets(folder: Path | None, *, as_json: bool) -> None:
 
     known = targets_known(folder)
     if as_json:
-        click.echo(json.dumps(known, indent=2))
+        say_json(known)
         return
     if not known:
         click.echo("no campaign yet; make one: ioatlas map DIRECTORY")
         return
     rows = [("LAST (UTC)", "CAMPAIGNS", "TARGET")]
     rows += [(moment(each["last"]) if each["last"] else "-", str(each["campaigns"]), each["target"]) for each in known]
-    widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    for last, count, target in rows:
-        click.echo(f"{last:<{widths[0]}}  {count:>{widths[1]}}  {target}")
-    click.echo()
-    click.echo("Next: ioatlas history TARGET")
+    click.echo("\n".join([*columns(rows, right={1}), "", "Next: ioatlas history TARGET"]))

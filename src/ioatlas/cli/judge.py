@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._json import say_json
 
 if TYPE_CHECKING:
     from ioatlas.analysis.standing import Bound, Figure, Peer, Standing
@@ -68,9 +68,7 @@ def command(directory: Path, sheet: Path | None, folder: Path | None, as_json: b
     found = [standing(figure, _bounds(figure, result, parts[figure.target]), peers) for figure in judged]
     trusted = comparable(summary)
     if as_json:
-        click.echo(
-            json.dumps({"name": result.name, "trusted": trusted, "figures": [_told(one) for one in found]}, indent=2)
-        )
+        say_json({"name": result.name, "trusted": trusted, "figures": [_told(one) for one in found]})
         return
     click.echo(f"{result.name}: {len(found)} figures" if found else f"{result.name}: no figure that can be judged")
     if not trusted:

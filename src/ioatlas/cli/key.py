@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import click
 
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._fold import say
+from ioatlas.cli._json import say_json
 from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def new(passphrase: bool, as_json: bool) -> None:
     public = keys.make_key(keys.own_path(), text)
     if as_json:
         told = {"key": str(keys.own_path()), "public": public.line, "fingerprint": public.fingerprint}
-        click.echo(json.dumps(told))
+        say_json(told, line=True)
         return
     click.echo(f"{public.fingerprint}\nprivate key: {keys.own_path()}\n{public.line}")
     if not passphrase:
@@ -61,9 +61,7 @@ def show(source: str | None, as_json: bool) -> None:
 
     found = [_named(source)] if source is not None else keys.trusted()
     if as_json:
-        click.echo(
-            json.dumps([{"name": k.name, "public": k.line, "fingerprint": k.fingerprint} for k in found], indent=2)
-        )
+        say_json([{"name": k.name, "public": k.line, "fingerprint": k.fingerprint} for k in found])
     elif not found:
         say("there is no key yet; make one: ioatlas key new")
     for key in found if not as_json else ():
@@ -99,7 +97,7 @@ def trust(source: str, name: str, fingerprint: str | None, remove: bool, as_json
         changed = keys.trust(keys.PublicKey(key.raw, label))
         text = "trusted" if changed else "trusted already"
     if as_json:
-        click.echo(json.dumps({"fingerprint": told, "changed": changed, "trusted": not remove}))
+        say_json({"fingerprint": told, "changed": changed, "trusted": not remove}, line=True)
     else:
         click.echo(f"{told}: {text}")
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import shlex
 import shutil
@@ -18,6 +17,7 @@ import click
 
 from ioatlas.cli._complete import Name
 from ioatlas.cli._fold import folded
+from ioatlas.cli._json import say_json
 from ioatlas.cli._lab_study import command as study_command
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance, scenarios
@@ -99,7 +99,7 @@ def list_(*, as_json: bool) -> None:
             }
         )
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        say_json(rows)
         return
     for row in rows:
         remarks = [
@@ -143,7 +143,7 @@ def up_(names: tuple[str, ...], words: tuple[str, ...], ident: str, *, as_json: 
                 "limit": target.limit,
                 "exports": dict(target.exports),
             }
-            click.echo(json.dumps({**record, "options": dict(target.options), "truth": truth}))
+            say_json({**record, "options": dict(target.options), "truth": truth}, line=True)
             continue
         click.echo(f"{target.location}")
         for line in _truth_lines(target):
@@ -187,7 +187,7 @@ def down_(names: tuple[str, ...], *, as_json: bool) -> None:
         except IoAtlasError as error:
             failures.append(str(error))
     if as_json:
-        click.echo(json.dumps(stopped))
+        say_json(stopped, line=True)
     else:
         click.echo(
             f"stopped {len(stopped)} lab target{'s' if len(stopped) != 1 else ''}"
@@ -206,7 +206,7 @@ def status(*, as_json: bool) -> None:
         for one in instance.instances()
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        say_json(rows)
         return
     for row in rows:
         click.echo(f"{row['id']:<28} {row['location']}")
@@ -292,7 +292,7 @@ def truth_(names: tuple[str, ...], *, seeds: int, words: tuple[str, ...], as_jso
             for outcome in check(name, seed, settings):
                 found.setdefault((name, outcome.quantity, outcome.options), []).append(outcome)
                 if as_json:
-                    click.echo(json.dumps(dataclasses.asdict(outcome)))
+                    say_json(dataclasses.asdict(outcome), line=True)
                 elif seeds == 1:
                     click.echo(_truth_line([outcome]))
         if seeds > 1:

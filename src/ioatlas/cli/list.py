@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ioatlas.cli._fold import columns
+from ioatlas.cli._json import say_json
 from ioatlas.config.user import library_folders
 from ioatlas.results.library import Entry, bundles, directories, entry
 
@@ -38,7 +39,7 @@ def command(folder: Path | None, target: str | None, as_json: bool) -> None:
     if target is not None:
         found = [each for each in found if each.is_of(target)]
     if as_json:
-        click.echo(json.dumps([_told(each) for each in found], indent=2))
+        say_json([_told(each) for each in found])
     elif not found:
         of = f" of {target}" if target else ""
         places = ", ".join(str(each.resolve()) for each in folders)
@@ -65,7 +66,4 @@ def _rows(campaigns: list[dict[str, Any]]) -> list[str]:
         ((each["created"] or "-")[:16].replace("T", " "), each["state"], each["name"], each["directory"])
         for each in campaigns
     ]
-    widths = [max(len(row[column]) for row in cells) for column in range(3)]
-    return [
-        "  ".join([*(f"{text:<{width}}" for text, width in zip(row, widths, strict=False)), row[3]]) for row in cells
-    ]
+    return columns(cells)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._groups import GroupedCommand
+from ioatlas.cli._json import say_json
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
     Asked,
@@ -96,7 +97,7 @@ def command(
     directory = output or default_directory(plan)
     shown_first = procedure_of(plan.spec).shown_first
     if as_json and shown_first:
-        click.echo(json.dumps({"event": "plan", **summary_of(plan)}, separators=(",", ":")))
+        say_json({"event": "plan", **summary_of(plan)}, line=True)
     elif not as_json and (sys.stderr.isatty() or shown_first):
         # A test in rounds can take a day: it is shown first, whoever reads it.
         click.echo(describe(plan), err=True)

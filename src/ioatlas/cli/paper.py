@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ import click
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._json import say_json
 
 
 @click.command(
@@ -64,9 +64,7 @@ def command(
     about = About(title or f"Storage performance: {names}", authors, licence)
     paper = write_paper(results, output, about, draw=not no_figures)
     if as_json:
-        click.echo(
-            json.dumps({"folder": str(paper.folder), "files": list(paper.files), "parquet": paper.parquet}, indent=2)
-        )
+        say_json({"folder": str(paper.folder), "files": list(paper.files), "parquet": paper.parquet})
         return
     click.echo(
         f"{paper.folder}: {plural(len(paper.files), 'file')}, {plural(paper.figures, 'figure')}, "

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from ioatlas.cli._answers import commands_of
 from ioatlas.cli._campaigns import SideArgument
 from ioatlas.cli._fold import folded
 from ioatlas.cli._groups import GroupedCommand
+from ioatlas.cli._json import say_json
 from ioatlas.cli._options import Asked, check_read_only, facts_option, sweep_options, taken_for_map
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.procedures.options import CAMPAIGN
@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Show what would run: cells, bytes written, space needed, time expected. Writes nothing and starts no load."""
     if schema:
-        click.echo(json.dumps(CAMPAIGN.schema(), indent=2))
+        say_json(CAMPAIGN.schema())
         return
     from ioatlas.campaign import open_plan
     from ioatlas.fio.executor import SystemExecutor
@@ -78,7 +78,7 @@ def command(
     summary = summary_of(plan)
     power = _power(plan, summary, like) if like is not None else None
     if as_json:
-        click.echo(json.dumps(summary | ({"power": asdict(power)} if power else {}), indent=2))
+        say_json(summary | ({"power": asdict(power)} if power else {}))
         return
     click.echo(describe(plan))
     if power:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import click
 
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._fold import room
+from ioatlas.cli._json import say_json
 
 if TYPE_CHECKING:
     from ioatlas.model.testbed import Fact, Testbed
@@ -50,7 +50,7 @@ def command(target: str, facts_file: Path | None, *, verbose: bool, as_json: boo
     if share:
         found = found.shareable()
     if as_json:
-        click.echo(json.dumps(found.as_json(), indent=1))
+        say_json(found.as_json())
         return
     if verbose:
         _print(found)

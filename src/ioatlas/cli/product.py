@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,6 +11,7 @@ import click
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._fold import folded, say
+from ioatlas.cli._json import say_json
 from ioatlas.errors import GateError, UsageError
 
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
@@ -90,7 +90,7 @@ def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
             continue
         told.append({"sheet": str(path), "name": sheet.name, "missing": found})
     if as_json and not faults:
-        click.echo(json.dumps(told, indent=1))
+        say_json(told)
     elif not as_json:
         for one in told:
             click.echo(f"{one['sheet']}: sound" + (f", {len(one['missing'])} to do" if one["missing"] else ""))
@@ -125,7 +125,7 @@ def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) ->
     read = read_sheet_file(sheet)
     found = figures(read, currency or "")
     if as_json:
-        click.echo(json.dumps(document(read, found), indent=1))
+        say_json(document(read, found))
         return
     from ioatlas.cli._product import WIDE, screen
     from ioatlas.cli._screen import console_of, print_lines
@@ -180,7 +180,7 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
     )
     head, body = rows(found)
     if as_json:
-        click.echo(json.dumps(table_document(found), indent=1))
+        say_json(table_document(found))
     elif output is None:
         _print_table(head, body)
     if output is not None:

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import textwrap
 from dataclasses import asdict
 
 import click
 
 from ioatlas.cli._complete import Name
-from ioatlas.cli._fold import folded, room
+from ioatlas.cli._fold import columns, folded
+from ioatlas.cli._json import say_json
 from ioatlas.config.profiles import check, described, profiles, text_of
 
 
@@ -32,19 +30,16 @@ def command(name: str | None, as_json: bool) -> None:
         click.echo(text_of(name).rstrip())
         return
     if as_json:
-        click.echo(json.dumps([asdict(each) for each in described()], indent=2))
+        say_json([asdict(each) for each in described()])
         return
     rows = [("PROFILE", "CELLS", "TIME", "FILE", "FOR")]
     rows += [
         (each.name, f"{each.n_cells:,}" if each.n_cells else "-", each.time, each.size or "-", each.reader)
         for each in described()
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for profile, cells, time, size, reader in rows:
-        first = f"{profile:<{widths[0]}}  {cells:>{widths[1]}}  {time:<{widths[2]}}  {size:>{widths[3]}}  "
-        # In a pipe each profile stays a line of its own.
-        lines = textwrap.wrap(reader, max(20, room() - len(first))) if sys.stdout.isatty() else [reader]
-        click.echo(first + f"\n{' ' * len(first)}".join(lines))
+    lines = columns(rows, right={1, 3})
+    for line in lines:
+        click.echo(folded(line, lines[0].index("FOR")))
     click.echo()
     click.echo(
         folded("TIME is about what two visits of each cell take. FILE is the largest file; - depends on the target.")

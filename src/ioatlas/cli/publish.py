@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._json import say_json
 from ioatlas.cli._token import agree, plain, token_of
 from ioatlas.errors import RefusedError
 
@@ -77,7 +77,7 @@ def command(
     client = Client(url, token_of(url))
     seen = preview(bundle, declared, datetime.now(UTC).date(), private=private)
     if as_json and dry_run:
-        click.echo(json.dumps({"to": client.url, "published": False, **seen.document()}, indent=2))
+        say_json({"to": client.url, "published": False, **seen.document()})
     elif not as_json or not yes:
         _show(seen, client.url)
     if seen.refused:
@@ -96,7 +96,7 @@ def command(
     if reproduces:
         answer["reproduces"] = {"id": reproduces, "outcome": client.reproduces(reproduces, number)}
     if as_json:
-        click.echo(json.dumps({"to": client.url, "published": True, **answer}, indent=2))
+        say_json({"to": client.url, "published": True, **answer})
     elif reproduces:
         click.echo(f"{client.url}/r/{reproduces}  {plain(answer['reproduces']['outcome'])}")
     else:

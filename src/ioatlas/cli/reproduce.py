@@ -13,6 +13,7 @@ import click
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._fold import say
+from ioatlas.cli._json import say_json
 from ioatlas.cli._options import (
     check_read_only,
     destroy_options,
@@ -166,7 +167,7 @@ def _tell(said: Reproduction, bundle: Path, mine: Path, *, as_json: bool) -> Non
             "reasons": said.reasons,
             "conditions": said.conditions,
         }
-        click.echo(json.dumps({**told, "bundle": str(bundle), "directory": str(mine)}))
+        say_json({**told, "bundle": str(bundle), "directory": str(mine)}, line=True)
         return
     say(f"{MARKS[said.outcome]} {said.outcome.upper()}: {mine} against {bundle.name}")
     for reason in said.reasons:

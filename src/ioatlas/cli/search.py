@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._json import say_json
 
 
 @click.command(
@@ -49,7 +49,7 @@ def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **aske
     found = client.search({**wanted.for_api(), **({"cursor": cursor} if cursor else {})})
     entries = [one for one in found.get("entries") or [] if isinstance(one, dict)]
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        say_json(found)
     else:
         for one in entries:
             click.echo(_line(client.url, one))

@@ -31,6 +31,7 @@ from ioatlas.analysis.shakedown import (
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._fold import room
+from ioatlas.cli._json import say_json
 from ioatlas.cli._options import quiet_option
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import SystemExecutor
@@ -127,7 +128,7 @@ def command(
     if output is not None:
         _write(output, data)
     if as_json:
-        click.echo(json.dumps(data, indent=1))
+        say_json(data)
     else:
         for line in answer(target, checks, ceilings, verbose=verbose):
             click.echo(line)
@@ -312,7 +313,7 @@ def _explain(path: Path, *, as_json: bool) -> None:
         )
     findings = explain(readings, read_lines(path))
     if as_json:
-        click.echo(json.dumps([_plain(one) for one in findings], indent=1))
+        say_json([_plain(one) for one in findings])
         return
     for finding in findings:
         click.echo(f"{finding.sentence}.")

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._json import say_json
 from ioatlas.errors import IoAtlasError
 
 _TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio", "kdiskmark", "crystaldiskmark")
@@ -60,7 +60,7 @@ def command(tool: str, command_or_file: str, as_json: bool, output: Path | None)
 
     translation = translate(tool, command_or_file)
     if as_json:
-        click.echo(json.dumps(translation.to_dict(), indent=2))
+        say_json(translation.to_dict())
         return
     parts = {
         "job.fio": translation.job_file,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import click
 from ioatlas.analysis.timeline import RECENT
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files, write_gate
+from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import WORDS
 from ioatlas.cli._timeline import History, document, history_options, read_history, shortener
 from ioatlas.errors import GateError, UsageError
@@ -78,7 +78,7 @@ def command(
     kind = _kind(output)
     history = read_history(places, folder, quantity, tolerance=tolerance, false_alarms=false_alarms, recent=recent)
     if as_json:
-        click.echo(json.dumps(document(history), indent=2))
+        say_json(document(history))
     else:
         for line in lines(history):
             click.echo(line)

@@ -15,6 +15,7 @@ import click
 from ioatlas import beneath
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._fold import room
+from ioatlas.cli._json import say_json
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
     campaign_option,
@@ -220,7 +221,7 @@ def _show_plan(plan: Plan, *, as_json: bool) -> None:
         "budget_seconds": plan.spec.budget_seconds,
     }
     if as_json:
-        click.echo(json.dumps(shown, indent=2))
+        say_json(shown)
         return
     load = " ".join(f"{name}={value}" for name, value in fixed.items())
     click.echo(f"target  {target.kind} {target.location}\nload    {load}")
@@ -268,7 +269,7 @@ def finish(
     }
     beneath.write_text(journal.directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
     if as_json:
-        click.echo(json.dumps(document, indent=1))
+        say_json(document)
     else:
         for line in describe(answer):
             click.echo(line)

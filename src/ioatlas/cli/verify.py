@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._fold import say
+from ioatlas.cli._json import say_json
 
 if TYPE_CHECKING:
     from ioatlas.bundle.verify import Verification
@@ -57,7 +57,7 @@ def command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
             "fingerprint": found.fingerprint or None,
             "checks": [vars(check) for check in found.checks],
         }
-        click.echo(json.dumps(told, indent=2))
+        say_json(told)
     else:
         said = "REFUSED" if found.refused else "VERIFIED" if found.verified else "NOT VERIFIED IN FULL"
         say(f"{bundle.name}: {said}{_signed(found)}")

@@ -16,6 +16,7 @@ from ioatlas.analysis.watching import Rules
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._fold import say
+from ioatlas.cli._json import say_json
 from ioatlas.cli._metrics import asked_place, metrics_option
 from ioatlas.cli._options import (
     check_read_only,
@@ -288,7 +289,6 @@ def foretell(rules: Rules, charts: int) -> Foretold:
 
 
 def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:
-    import json
 
     from ioatlas.cli.plan import describe, summary_of
 
@@ -304,7 +304,7 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
             "limit_sd": round(told.limit, 3),
             "mean_rounds_until_found_by_sd": told.rounds,
         }
-        click.echo(json.dumps({"round": summary_of(plan), "watch": watched}, indent=2))
+        say_json({"round": summary_of(plan), "watch": watched})
         return
     click.echo(describe(plan))
     budget = settings.spec.budget_seconds or 0.0
