@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from ioatlas.testbed.telemetry import Sample, Sampler, Watched, cost_of
+from ioatlas.testbed.telemetry import Sample, Sampler, Watched
 
 STRETCH_SECONDS = 0.1
 LOG_MS = 10
@@ -105,12 +105,25 @@ def interval(logs, generator):
     return tuple(math.exp(value) - 1 for value in (statistics.median(logs), draws[DRAWS // 40], draws[-DRAWS // 40]))
 
 
+def cost_of(watched, readings=200):
+    """Median seconds of processor time that one sample takes on this machine."""
+    sampler = Sampler(watched)
+    sampler.snapshot()
+    spent = []
+    for _ in range(readings):
+        before = time.thread_time()
+        sampler.snapshot()
+        spent.append(time.thread_time() - before)
+    sampler.close()
+    return statistics.median(spent)
+
+
 def main(seconds=90):
     generator = random.Random(1)
     # More than one target has, so that the cost shown is an upper bound.
     watched = Watched(devices=("vda", "loop0", "loop1"), interfaces=("eth0", "lo"))
     cost = cost_of(watched)
-    print(f"one sample: {cost.processor_seconds * 1e6:.0f} us of processor time (median of {cost.readings})")
+    print(f"one sample: {cost * 1e6:.0f} us of processor time (median of 200)")
     found, rows = stretches(watched, seconds, generator)
     rates, throughputs = [], []
     for (first_on, *first), (_, *second) in zip(found[::2], found[1::2], strict=False):
@@ -131,8 +144,7 @@ def main(seconds=90):
     print(f"throughput as it was, others' work included: {change:+.2%} (95%: {low:+.2%} to {high:+.2%})")
     for rate in (1, 10):
         print(
-            f"at {rate} sample{'s' if rate > 1 else ''} a second the sampler itself takes "
-            f"{cost.processor_seconds * rate:.3%} of one core"
+            f"at {rate} sample{'s' if rate > 1 else ''} a second the sampler itself takes {cost * rate:.3%} of one core"
         )
     print("load: fio's null engine, one job, 4 KiB: limited by the client's processor alone")
 

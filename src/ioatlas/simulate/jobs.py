@@ -14,7 +14,6 @@ from ioatlas.model.cell import directions_of
 _SPLIT = re.compile(r"(?<!\\):")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|us|s|m|h|)")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
-_WHOLE = 1 << 40
 _WAYS = ("read", "write", "trim")
 
 

@@ -154,18 +154,6 @@ class Batches(Database):
             for r in rows
         ]
 
-    def batch_times(self) -> list[tuple[float, float, int]]:
-        """(seconds, load_seconds, finished visits) of every batch that is done."""
-        count = sa.func.count(t.visit.c.visit_id)
-        query = (
-            sa.select(t.batch.c.seconds, t.batch.c.load_seconds, count)
-            .join(t.visit, t.visit.c.batch_id == t.batch.c.batch_id)
-            .where(t.batch.c.seconds.is_not(None), t.batch.c.load_seconds.is_not(None))
-            .group_by(t.batch.c.batch_id)
-        )
-        with self._engine.connect() as link:
-            return [(float(a), float(b), int(n)) for a, b, n in link.execute(query).all()]
-
     def batch_spans(self) -> list[tuple[int, float, float | None]]:
         """(batch_id, when it was begun, seconds it took) of every batch."""
         query = sa.select(t.batch.c.batch_id, t.batch.c.started_at, t.batch.c.seconds).order_by(t.batch.c.batch_id)

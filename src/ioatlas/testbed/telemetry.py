@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ioatlas.model.usage import DiskUsage, NfsUsage, NicUsage, Usage
@@ -358,30 +358,3 @@ def _nfs(texts: tuple[str, str] | None) -> NfsUsage | None:
 
 def _summed(stats: MountStats, key: str) -> int:
     return sum(int(getattr(count, key)) for count in stats.operations.values())
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What one reading of the counters costs: seconds of processor time and of wall time, medians of `readings`."""
-
-    processor_seconds: float
-    wall_seconds: float
-    readings: int
-
-
-def cost_of(watched: Watched, readings: int = 200) -> Cost:
-    """Measure the cost of one sample on this machine."""
-    sampler = Sampler(watched)
-    sampler.snapshot()
-    processor, wall = [], []
-    for _ in range(readings):
-        before, began = time.thread_time(), time.perf_counter()
-        sampler.snapshot()
-        processor.append(time.thread_time() - before)
-        wall.append(time.perf_counter() - began)
-    sampler.close()
-    return Cost(_median(processor), _median(wall), readings)
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]

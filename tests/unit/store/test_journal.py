@@ -124,7 +124,6 @@ def test_a_visit_comes_back_as_it_went_in(journal):
     assert journal.visits(with_series=True) == [finished(first.visit_id)]
     assert journal.planned(Purpose.SWEEP) == [second]
     assert journal.ledger() == [("t", "write load", 99)]
-    assert journal.batch_times() == [(1.0, 0.5, 1)]
     assert journal.targets() == (TARGET,)
     assert journal.cells() == [(CELL, "")]
 
