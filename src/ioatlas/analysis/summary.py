@@ -28,7 +28,7 @@ from ioatlas.analysis.best import (
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
-from ioatlas.analysis.trust import IDLE, LONGER, MORE_VISITS, badge, doubts_of, typical_uncertainty
+from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, plural, size_text
 from ioatlas.model.application import is_work
 from ioatlas.model.estimate import Estimate
@@ -46,9 +46,7 @@ SMALL_BYTES = 4096
 """Block size whose latency is told; the nearest one where the sweep has other sizes, up to MOST_SMALL_BYTES."""
 MOST_SMALL_BYTES = 64 << 10
 MOST_WORST = 5
-_TAKES_TIME = (LONGER, MORE_VISITS)
 _BUDGET = re.compile(r"--budget (\d\S*)")
-_VISITS = re.compile(r"--visits (\d+)")
 UNCLEAR = 0.5
 """Share of values whose limit is unclear from which the next step is to find it."""
 
@@ -388,13 +386,9 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
     worst = [doubt for doubt in doubts if doubt.level is Trust.LOW] or list(doubts)
     chosen = list(dict.fromkeys(doubt.advice for doubt in worst if doubt.advice))[:2] or advice[:1]
     skipped = next((doubt for doubt in doubts if doubt.code is DoubtCode.SKIPPED), None)
-    if (
-        skipped
-        and skipped.advice not in chosen
-        and (skipped.level is Trust.LOW or any(one in chosen for one in _TAKES_TIME))
-    ):
-        # Within the same budget longer windows and more visits leave out still more.
-        chosen = [*[one for one in chosen if one not in _TAKES_TIME][:1], skipped.advice]
+    if skipped and skipped.advice not in chosen:
+        # Within the same budget longer windows leave out still more.
+        chosen = [*[one for one in chosen if "--window" not in one][:1], skipped.advice]
     if chosen:
         return ", ".join(_without_repeats(chosen))
     total = sum(one.count for one in bottlenecks)
@@ -407,19 +401,11 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
 
 
 def _without_repeats(advice: Sequence[str]) -> list[str]:
-    """'re-run with more --visits' says nothing beside '--visits 5', and a second 're-run' says it twice. Of two budgets
-    the longer one counts, of two numbers of visits the larger one.
-    """
+    """A second 're-run' says it twice; of two budgets the longer one counts."""
     budgets = [word for text in advice for word in _BUDGET.findall(text)]
     if len(budgets) > 1:
         longest = max(budgets, key=parse_duration_seconds)
         advice = [_BUDGET.sub(f"--budget {longest}", text) for text in advice]
         advice = [text for n, text in enumerate(advice) if not n or text != f"re-run with --budget {longest}"]
-    most = max((int(number) for text in advice for number in _VISITS.findall(text)), default=0)
-    if most:
-        advice = [_VISITS.sub(f"--visits {most}", text) for text in advice if text != MORE_VISITS]
-        alone = f"re-run with --visits {most}"
-        said = any(_VISITS.search(text) for text in advice if text != alone)
-        advice = [text for text in advice if not (said and text == alone)]
     kept = list(dict.fromkeys(advice))
     return [text.removeprefix("re-run ") if n and kept[0].startswith("re-run") else text for n, text in enumerate(kept)]

@@ -7,12 +7,11 @@ is good.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ioatlas.analysis.best import NUMBER_WIDTH, client_limited, disagrees, half_interval, usable
+from ioatlas.analysis.best import client_limited, disagrees, half_interval, usable
 from ioatlas.analysis.drift import level_words
 from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wander import wander_words
@@ -22,10 +21,10 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ordinal
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.reason import ReasonCode, UnmeasuredCode
+from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, SmallIo, Trust
-from ioatlas.model.units import format_rate, format_rate_like, format_size_rounded, parse_duration_seconds, round_budget
+from ioatlas.model.units import format_size_rounded, parse_duration_seconds, round_budget
 from ioatlas.model.verdict import VerdictCode
 
 
@@ -40,10 +39,9 @@ class Limit:
         return Trust.LOW if share >= self.low else Trust.FAIR if share >= self.fair else Trust.GOOD
 
 
-UNCERTAINTY = Limit(0.10, 0.30)
-"""Half of the 95% interval in the middle of all values."""
-MOVED = Limit(0.10, 0.25)
-"""Change of a best value when it was measured again, unless it lies within its own interval and below 10%."""
+GOOD_WIDTH, FAIR_WIDTH = 0.05, 0.15
+"""Half-widths of an interval up to which a number may be good, and fair; as for those that the law tells."""
+FEWEST_VISITS = 2
 OTHER_LOAD = Limit(0.02, 0.10)
 """Bytes on the path that the load did not move, of those it moved."""
 OTHER_PROGRAMS = Limit(0.15, 0.40)
@@ -51,13 +49,11 @@ OTHER_PROGRAMS = Limit(0.15, 0.40)
 SHIFT = Limit(0.10, 0.50)
 """Level of a pass or of the baseline cell against the others."""
 CELLS = Limit(0.05, 0.25)
-"""Cells that are unsteady, disagree or are cached, of those measured; visits that were discarded."""
+"""Cells that are cached or have no data, of those measured."""
 LEFT_OUT = Limit(0.10, 0.50)
 """Cells that the time did not suffice for."""
 MAP_ERROR = Limit(0.15, 0.30)
 """Middle error of blind checks."""
-MOST_BARE = 0.5
-"""Share of the values that may be without an interval."""
 ENOUGH_CHECKS = 10
 """Blind checks from which their middle says something of the whole map."""
 CLIENT_SHARE = 0.5
@@ -66,15 +62,13 @@ LEAST_MORE = 1.1
 MOST_REASONS = 5
 """Reasons of failures that are told one by one."""
 IDLE = "re-run when idle"
-LONGER = "re-run with a longer --window"
-MORE_VISITS = "re-run with more --visits"
 
 _UNSTEADY_WORDS = {
-    VerdictCode.DRIFTING: "still changing speed when their runs ended",
+    VerdictCode.DRIFTING: "still changing speed when its runs ended",
     VerdictCode.BISTABLE: "switching between two speeds",
     VerdictCode.UNSTABLE: "not steady",
     VerdictCode.NO_STEADY_STATE: "not steady",
-    VerdictCode.OVERLOADED: "offered more than they could carry",
+    VerdictCode.OVERLOADED: "offered more than it could carry",
 }
 
 
@@ -89,14 +83,12 @@ def doubts_of(
 ) -> tuple[Doubt, ...]:
     """Every doubt, those that make the badge low first; within a level in the order of the rules.
 
-    Where numbers have grades of their own, the badge is that of the main ones; a cell that nobody asked for lowers
+    Numbers have grades of their own: the badge is that of the main ones, and a cell that nobody asked for lowers
     nothing. What is doubtful of the machine or the run stands beside them.
     """
     measured = [e for e in result.estimates if e.kind == "measured"]
-    graded = any(e.grade is not None for e in measured)
-    rules = [rule for rule in _RULES if not graded or rule not in _OF_CELLS]
-    found = [doubt for rule in rules for doubt in rule(result, measured, headlines)]
-    found += _numbers(result, headlines, small) if graded else []
+    found = [doubt for rule in _RULES for doubt in rule(result, measured, headlines)]
+    found += _numbers(result, measured, headlines, small)
     return tuple(sorted(found, key=lambda doubt: doubt.level is not Trust.LOW))
 
 
@@ -106,21 +98,42 @@ def badge(doubts: Sequence[Doubt]) -> Trust:
     return Trust.LOW if Trust.LOW in levels else Trust.FAIR if levels else Trust.GOOD
 
 
-def _numbers(result: CampaignResult, headlines: Sequence[Headline], small: Sequence[SmallIo]) -> Iterator[Doubt]:
+def grade_of(e: Estimate) -> tuple[Trust, str]:
+    """How far a value is to be believed, and why no further: as the law of its target says, else by its runs."""
+    if e.grade is not None:
+        return e.grade, e.grade_reason
+    width = half_interval(e)
+    if disagrees(e):
+        return Trust.LOW, "its runs disagree"
+    if e.verdict in _UNSTEADY_WORDS:
+        return Trust.LOW, f"it was {_UNSTEADY_WORDS[e.verdict]}"
+    if width is None:
+        return Trust.FAIR, "it was measured once" if e.n_visits < FEWEST_VISITS else "its uncertainty is unknown"
+    if width > FAIR_WIDTH:
+        return Trust.LOW, f"it is known to ±{per_cent(width)} only"
+    return (Trust.FAIR, f"it is known to ±{per_cent(width)}") if width > GOOD_WIDTH else (Trust.GOOD, "")
+
+
+def _numbers(
+    result: CampaignResult, measured: Sequence[Estimate], headlines: Sequence[Headline], small: Sequence[SmallIo]
+) -> Iterator[Doubt]:
     """The main numbers that are less than good by themselves."""
     named = [(one.label, one.cell, one.direction) for one in headlines]
     for io in small:
         named.append((f"{io.label}, {io.lightest.in_flight} in flight", io.lightest.cell, io.direction))
         named.append((f"{io.label}, {io.best.in_flight} in flight", io.best.cell, io.direction))
-    graded = {(e.cell.key, e.direction): e for e in result.estimates if e.kind == "measured" and e.grade is not None}
+    graded = {(e.cell.key, e.direction): e for e in measured if usable(e) and not e.cell.trace}
     told: set[tuple[str, str]] = set()
     for label, cell, direction in named:
         e = graded.get((cell, direction))
-        if e is None or e.grade in (None, Trust.GOOD) or (cell, direction) in told:
+        if e is None or (cell, direction) in told:
             continue
         told.add((cell, direction))
-        yield Doubt(DoubtCode.NUMBER, e.grade, f"{label}: {e.grade_reason}.", _longer(result), (cell,))
-    if not {one.direction for one in headlines} >= {d for e in result.estimates for d in (e.direction,)}:
+        grade, why = grade_of(e)
+        if grade is not Trust.GOOD:
+            yield Doubt(DoubtCode.NUMBER, grade, f"{label}: {why}.", _longer(result), (cell,))
+    of_a_map = not (result.rounds or result.load_curves or result.works)
+    if of_a_map and not {one.direction for one in headlines} >= {e.direction for e in measured}:
         yield Doubt(DoubtCode.NUMBER, Trust.LOW, "One direction has no usable value.", _longer(result))
 
 
@@ -188,35 +201,6 @@ def _other_programs(
         yield Doubt(DoubtCode.OTHER_PROGRAMS, level, text, IDLE)
 
 
-def _moved(_result: CampaignResult, _measured: Sequence[Estimate], best: Sequence[Headline]) -> Iterator[Doubt]:
-    for one in best:
-        if one.moved is None or one.first is None or MOVED.level(abs(one.moved)) is Trust.GOOD:
-            continue
-        word = "fell" if one.moved < 0 else "rose"
-        text = (
-            f"{one.label} {word} {abs(one.moved):.0%} when it was re-measured: "
-            f"{format_rate_like(one.first, one.value)} to {format_rate(one.value)}."
-        )
-        yield Doubt(DoubtCode.MOVED, MOVED.level(abs(one.moved)), text, MORE_VISITS, (one.cell,))
-
-
-def _uncertain(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    typical = typical_uncertainty(measured)
-    if typical is None or typical > NUMBER_WIDTH:
-        return  # beyond that the runs disagree, which has a rule of its own
-    if UNCERTAINTY.level(typical) is not Trust.GOOD:
-        text = f"Typical uncertainty ±{per_cent(typical)}."
-        yield Doubt(DoubtCode.UNCERTAIN, UNCERTAINTY.level(typical), text, _more_visits(result, typical))
-
-
-def _disagreeing(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    apart = [e for e in measured if usable(e) and disagrees(e)]
-    share = len(apart) / len(measured) if measured else 0.0
-    if CELLS.level(share) is not Trust.GOOD:
-        text = f"The runs of {_of(len(apart), measured)} disagree: ignore their values."
-        yield Doubt(DoubtCode.DISAGREE, CELLS.level(share), text, MORE_VISITS, _keys(apart))
-
-
 def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     """Replicates that were voided and repeated are out of every value, so they are no doubt."""
     levels = [
@@ -240,20 +224,6 @@ def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Seque
     share, text = max([*levels, *readings, *ends], default=(0.0, ""))
     if SHIFT.level(share) is not Trust.GOOD:
         yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", IDLE)
-
-
-def _unsteady(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    found = [e for e in measured if e.verdict in _UNSTEADY_WORDS]
-    share = len(found) / len(measured) if measured else 0.0
-    if CELLS.level(share) is Trust.GOOD:
-        return
-    code, _ = Counter(e.verdict for e in found).most_common(1)[0]
-    alike = all(e.verdict is code for e in found)
-    words = _UNSTEADY_WORDS[code] if alike else "not steady"
-    if len(found) == 1:
-        words = words.replace("their runs", "its run").replace("they", "it")
-    text = f"{_of(len(found), measured)} {'was' if len(found) == 1 else 'were'} {words}."
-    yield Doubt(DoubtCode.UNSTEADY, CELLS.level(share), f"{text[0].upper()}{text[1:]}", LONGER, _keys(found))
 
 
 def _rounds(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -304,6 +274,8 @@ def _failed(result: CampaignResult, measured: Sequence[Estimate], _best: Sequenc
 
 
 def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    if any(e.grade is not None for e in measured):
+        return  # the law chose what was worth its time
     have = {e.cell.key for e in result.estimates}
     lost = [
         u
@@ -325,19 +297,6 @@ def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
         yield Doubt(DoubtCode.SKIPPED, Trust.FAIR, f"{skipped} planned runs were skipped: time was up.", advice)
 
 
-def _discarded(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    """Runs that were made while burst credit lasted were made again; they are no doubt."""
-    reasons = {name: count for name, count in result.discard_reasons.items() if name != ReasonCode.BURST.text}
-    lost = result.n_discarded - result.discard_reasons.get(ReasonCode.BURST.text, 0)
-    made = result.n_visits + lost
-    share = lost / made if made else 0.0
-    if CELLS.level(share) is Trust.GOOD:
-        return
-    why = next(iter(sorted(reasons, key=lambda name: -reasons[name])), "")
-    text = f"{lost:,} of {plural(made, 'run')} were discarded{f', most: {why}' if why else ''}."
-    yield Doubt(DoubtCode.DISCARDED, CELLS.level(share), text, IDLE)
-
-
 def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     limited = [e for e in measured if client_limited(e)]
     if measured and len(limited) >= CLIENT_SHARE * len(measured):
@@ -354,24 +313,6 @@ def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
             "use a faster client, or several",
             _keys(limited),
         )
-
-
-def _once(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    values = [e for e in measured if usable(e)]
-    bare = [e for e in values if half_interval(e) is None and not disagrees(e)]
-    if len(bare) <= MOST_BARE * len(values) or result.rounds or all(e.cell.trace for e in values):
-        return
-    if len(bare) < len(values):
-        text = f"{len(bare)} of {len(values)} values have no interval: too few runs."
-    elif all(e.n_visits < 2 for e in values):
-        text = "Each cell was measured once: its uncertainty is unknown."
-    else:
-        text = "Too few runs to tell how uncertain the values are."
-    if len(bare) == len(values) and any("budget" in u.reason.text for u in result.unmeasured):
-        # Nothing holds these values but one short look each; the reason of what was left out says what to do.
-        yield Doubt(DoubtCode.MEASURED_ONCE, Trust.LOW, text)
-    else:
-        yield Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3")
 
 
 def _unfinished(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
@@ -392,12 +333,9 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
 
 
 _RULES: tuple[_Rule, ...] = (
-    *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _moved, _uncertain, _disagreeing, _drifted),
-    *(_unsteady, _rounds, _reduced, _map_error, _failed, _skipped, _discarded, _client, _once, _unfinished),
-    *(_imported,),
+    *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _drifted, _rounds, _reduced, _map_error),
+    *(_failed, _skipped, _client, _unfinished, _imported),
 )
-_OF_CELLS = frozenset((_moved, _uncertain, _disagreeing, _drifted, _unsteady, _map_error, _skipped, _discarded, _once))
-"""What grades of the numbers themselves say better."""
 
 
 def _rank(level: Trust) -> int:
@@ -412,18 +350,6 @@ def _of(count: int, measured: Sequence[Estimate]) -> str:
 
 def _keys(estimates: Sequence[Estimate]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(e.cell.key for e in estimates))[:20]
-
-
-def _more_visits(result: CampaignResult, typical: float) -> str:
-    """'--visits 5': what would bring the middle interval to about a tenth, but no more than a reader waits for.
-
-    With the time that it takes where the campaign's time is bounded.
-    """
-    text = str(result.settings.get("visits", "1"))
-    visits = int(text) if text.isdigit() else 1
-    wanted = min(max(visits + 2, round(visits * (typical / UNCERTAINTY.fair) ** 2)), max(10, visits + 2))
-    bounded = result.settings.get("budget", "none") != "none"
-    return f"re-run with --visits {wanted}" + (f" {_more_time(result, wanted, visits)}" if bounded else "")
 
 
 def _more_time(result: CampaignResult, wanted: int, made: int) -> str:
