@@ -315,6 +315,16 @@ def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
         )
 
 
+def _once(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+    """Of load points, whose main numbers are those of no cell."""
+    values = [e for e in measured if usable(e)]
+    if result.load_curves and values and all(half_interval(e) is None and not disagrees(e) for e in values):
+        text = "Too few runs to tell how uncertain the values are."
+        if all(e.n_visits < FEWEST_VISITS for e in values):
+            text = "Each cell was measured once: its uncertainty is unknown."
+        yield Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3")
+
+
 def _unfinished(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     if not result.complete:
         text = "The campaign is not finished."
@@ -334,7 +344,7 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
 
 _RULES: tuple[_Rule, ...] = (
     *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _drifted, _rounds, _reduced, _map_error),
-    *(_failed, _skipped, _client, _unfinished, _imported),
+    *(_failed, _skipped, _client, _once, _unfinished, _imported),
 )
 
 

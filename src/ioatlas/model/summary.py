@@ -35,6 +35,7 @@ class DoubtCode(StrEnum):
     FAILED = "failed"
     SKIPPED = "skipped"
     CLIENT_LIMITED = "client-limited"
+    MEASURED_ONCE = "measured-once"
     UNFINISHED = "unfinished"
     IMPORTED = "imported"
     NUMBER = "number"

@@ -831,6 +831,7 @@ export const DoubtCode = {
   FAILED: "failed",
   SKIPPED: "skipped",
   CLIENT_LIMITED: "client-limited",
+  MEASURED_ONCE: "measured-once",
   UNFINISHED: "unfinished",
   IMPORTED: "imported",
   NUMBER: "number",
