@@ -24,8 +24,6 @@ from ioatlas.store.journal import NewVisit, PlannedVisit
 
 MOST_CELLS = 60
 """Larger maps are left to the adaptive design, which chooses among their cells by a model of the map."""
-THINKING_SHARE, MOST_THINKING_SECONDS = 0.06, 4.0
-"""Kept back of a budget for fitting the law at the end."""
 DRAIN = 1.5
 LEAST_GAP_MS = 50
 
@@ -141,8 +139,7 @@ class LawSteps(MapSteps):
         return replace(visit, window_start_ms=0), False
 
     def reserve_seconds(self) -> float:
-        total = self.budget.total or 0.0
-        return super().report_seconds() + min(MOST_THINKING_SECONDS, THINKING_SHARE * total)
+        return self.report_seconds() + self.thinking_seconds()
 
     def progress(self, batch: Batch) -> dict[str, float]:
         left = self.budget.left or 0.0

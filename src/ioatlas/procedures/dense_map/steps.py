@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 REPLICATE_REPEATS = 2
 """Times that replicates are voided and measured again; what moves after that is a finding."""
 CLEAN_SECONDS = 0.5
+THINKING_SHARE, MOST_THINKING_SECONDS = 0.06, 4.0
+"""Kept back of a budget for fitting the law at the end."""
 LEFT_OUT = "left out: the budget did not allow it"
 LEAST_MORE = 1.2
 """Times a budget that left something out, of which one is told that suffices."""
@@ -150,8 +152,11 @@ class MapSteps(Steps):
         return None if left is None else max(0.0, left - self.reserve_seconds())
 
     def reserve_seconds(self) -> float:
-        """Kept back for cleaning and the report."""
-        return CLEAN_SECONDS + self.report_seconds()
+        """Kept back for cleaning, the law and the report."""
+        return CLEAN_SECONDS + self.report_seconds() + self.thinking_seconds()
+
+    def thinking_seconds(self) -> float:
+        return min(MOST_THINKING_SECONDS, THINKING_SHARE * (self.budget.total or 0.0))
 
     def drains_long(self, section: Section) -> bool:
         """Also the first load of a target, of which nobody knows how long its I/Os take."""
