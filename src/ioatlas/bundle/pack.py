@@ -9,6 +9,8 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -166,10 +168,15 @@ def _unpriced(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key not in PRICES} for row in rows]
 
 
+SAME = 1e-3
+"""Relative: the law of a journal that was measured on another processor ends elsewhere here."""
+
+
 def _check_same(before: dict[str, Any], after: dict[str, Any], directory: Path) -> None:
-    """Raises IoAtlasError where a value is another one after redaction."""
+    """Raises IoAtlasError where a value is another one after redaction; laws are fitted anew there."""
     measured = [row for row in before["rows"] if row.get("kind") != "imported"]
-    if _numbers(_unpriced(measured)) != _numbers(_unpriced(after["rows"])):
+    one, other = _numbers(_unpriced(measured)), _numbers(_unpriced(after["rows"]))
+    if len(one) != len(other) or not all(map(partial(isclose, rel_tol=SAME), one, other)):
         raise IoAtlasError(
             "a name that is left out is a word that the results rest on",
             where=str(directory),

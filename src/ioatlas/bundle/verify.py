@@ -23,6 +23,7 @@ from ioatlas.bundle.remade import remake
 from ioatlas.bundle.texts import parse, pretty
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError
+from ioatlas.law.cells import METHOD as LAW
 from ioatlas.model.application import is_work
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
@@ -31,8 +32,10 @@ from ioatlas.report.paper.data import csv_text, table
 from ioatlas.stats.gates import METHOD
 from ioatlas.store.journal import Journal
 
-MEASURED_TOLERANCE, PREDICTED_TOLERANCE = 1e-9, 1e-3
+MEASURED_TOLERANCE, FITTED_TOLERANCE = 1e-9, 1e-3
 """Relative. Sums round otherwise on other processors; a model that is fitted there ends elsewhere."""
+FITTED = ("predicted", LAW)
+"""Kind and method of values that such a model tells."""
 UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, AssertionError, RecursionError)
 """What computing ends with on rows that are well formed and fit nothing: a bundle may be anybody's."""
 CLOCK_SECONDS = 2.0
@@ -229,8 +232,8 @@ def _columns(bundle: Bundle, result: CampaignResult) -> tuple[list[str], list[An
 def _unlike(kept: Any, made: Any, place: str, tolerance: float = MEASURED_TOLERANCE) -> Iterator[str]:
     """Where two documents differ by more than rounding."""
     if isinstance(kept, dict) and isinstance(made, dict):
-        if made.get("kind") == "predicted":
-            tolerance = PREDICTED_TOLERANCE
+        if made.get("kind") in FITTED or made.get("method") in FITTED:
+            tolerance = FITTED_TOLERANCE
         for name in kept.keys() | made.keys():
             if name not in kept and made[name] in EMPTY:
                 continue
@@ -260,10 +263,10 @@ def _unlike_rows(kept: str, made: str) -> Iterator[str]:
     if len(one) != len(other) or one[:1] != other[:1]:
         yield "it has other rows or columns than were computed"
         return
-    predicted = [position for position, name in enumerate(other[0]) if name == "kind"]
+    told_by = [position for position, name in enumerate(other[0]) if name in ("kind", "method")]
     for number, (row, again) in enumerate(zip(one, other, strict=True), start=1):
-        loose = any(again[position] == "predicted" for position in predicted)
-        tolerance = PREDICTED_TOLERANCE if loose else MEASURED_TOLERANCE
+        loose = any(again[position] in FITTED for position in told_by)
+        tolerance = FITTED_TOLERANCE if loose else MEASURED_TOLERANCE
         if len(row) != len(again) or not all(_same_text(a, b, tolerance) for a, b in zip(row, again, strict=True)):
             yield f"line {number} is not what was computed"
 

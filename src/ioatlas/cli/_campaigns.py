@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from ioatlas.config.user import library_folders
 from ioatlas.errors import UsageError
-from ioatlas.results.library import BUNDLE_ENDING, OPENED, bundles, directories, stamp
+from ioatlas.results.library import BUNDLE_ENDING, bundles, directories, is_opened, stamp
 
 LAST = "last"
 
@@ -65,11 +65,6 @@ def _opened(path: Path) -> Path:
     from ioatlas.bundle.opening import looks_like_bundle, opened_directory
 
     return opened_directory(path) if looks_like_bundle(path) else path
-
-
-def is_opened(directory: Path) -> bool:
-    """Whether it is that of an opened bundle, which is gone when the command ends."""
-    return (directory / OPENED).exists()
 
 
 def own_place(directory: Path, name: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ioatlas import beneath
-from ioatlas.cli._campaigns import campaign_argument, is_opened
+from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._session import REPORT
 
@@ -30,7 +30,7 @@ def command(directory: Path) -> None:
     """
     from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
-    from ioatlas.results.library import shown
+    from ioatlas.results.library import is_opened, shown
 
     result = load_result(directory)
     report = directory / REPORT

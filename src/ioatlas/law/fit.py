@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import least_squares
 
 from ioatlas.law.course import FALL, FEWEST_IOS, Course, Floats, Noise, variance
 from ioatlas.law.model import DEVICE, Limiter, Shape, Stack, expected
@@ -96,6 +94,8 @@ class _Problem:
 
     def improve(self, theta: Floats, noise: Noise, evaluations: int) -> tuple[Floats, float]:
         """Better parameters and half their sum of squares; beyond HUBER a residual counts less."""
+        from scipy.optimize import least_squares  # what is told of a law that was kept does without
+
         whiteners, _ = self.whiteners(noise)
 
         def value(unit: Floats) -> Floats:
@@ -149,6 +149,8 @@ class _Problem:
 
     def evidence(self, theta: Floats, noise: Noise) -> tuple[float, Floats]:
         """Logarithm of the marginal likelihood by Laplace's method, and the covariance of the parameters."""
+        from scipy.linalg import cho_factor, cho_solve
+
         whiteners, determinant = self.whiteners(noise)
         values = self.residuals(theta[None, :], whiteners)[0]
         size = np.abs(values)
@@ -158,7 +160,7 @@ class _Problem:
         precision = slope.T @ slope + 1e-9 * np.diag(1 / self.spread**2)
         factor = cho_factor(precision, lower=True)
         spread = 2 * float(np.log(np.diag(factor[0])).sum()) + 2 * float(np.log(self.spread).sum())
-        return -0.5 * (lost + determinant + spread), np.asarray(cho_solve(factor, np.eye(theta.size)))
+        return -0.5 * (lost + determinant + spread), np.ascontiguousarray(cho_solve(factor, np.eye(theta.size)))
 
 
 def seen_logs(counted: Sequence[Course], stack: Stack) -> Floats:
@@ -345,20 +347,6 @@ def has_witness(fit: Fit, number: int) -> bool:
         if held.size and np.median(held) < -math.log(FALL) and course.done[-1] - course.done[kink] >= FEWEST_IOS:
             return True
     return False
-
-
-def refit(shape: Shape, theta: Sequence[float], courses: Sequence[Course]) -> Fit | None:
-    """The law of these parts, fitted from these parameters on; None where they do not belong together, or a limiter was
-    not seen to run out.
-    """
-    ways = tuple(way for way in BOTH if any(course.taught and course.direction == way for course in courses))
-    if ways != shape.ways or len(theta) != len(shape.names) or not np.isfinite(theta).all():
-        return None
-    start = np.asarray(theta, dtype=float)
-    starts = _limiters_at(shape, start)
-    mean, spread = _prior_of(shape, courses, starts)
-    fit = _finish(_Problem(shape, courses, Stack.of(courses, ways), mean, spread), start)
-    return fit if _all_seen(fit) else None
 
 
 def fit_law(courses: Sequence[Course]) -> Fit | None:

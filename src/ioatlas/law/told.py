@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as t_quantile
 
 from ioatlas.law.course import Floats, still_falls
 from ioatlas.law.fit import Fit
@@ -15,6 +14,7 @@ from ioatlas.law.model import Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_duration
+from ioatlas.stats.intervals import t_quantile
 
 WIDE = 2.2
 """Half-width of an interval in standard deviations: 95% where the variance is itself estimated from a dozen loads."""
@@ -103,7 +103,7 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     uneven = max(rough for _, _, rough in tails)
     falls = still_falls(mine[-1])
     more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": falls}
-    wide = float(t_quantile.ppf(SURE, freedom + 2))
+    wide = t_quantile(SURE, freedom + 2)
     if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
         return _told(level, own + (uneven / 2) ** 2 * (uneven > UNEVEN), wide=wide, by_law=False, **more)
     # Both say it: each with its weight; what they differ by is how far either may be off.

@@ -241,8 +241,8 @@ class ComputeSeconds(KeptRecord):
 
 @dataclass(frozen=True)
 class KeptLaw(KeptRecord):
-    """That loads were chosen by a law of the target; and by target which parts it has and where its parameters lie, so
-    that reading a result need not look for them. What is told is fitted to the loads from there.
+    """That a law of each target tells the numbers; and by target that law as it was fitted (`law.kept`), so that
+    reading a result need not fit it.
     """
 
     NAME, CONTENT = "law", "targets"

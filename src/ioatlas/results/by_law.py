@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import KeptLaw, LaidOuts
 from ioatlas.model.visit import Visit
+from ioatlas.results.library import is_opened
 from ioatlas.store.journal import Journal
 from ioatlas.surrogate.threads import one_thread
 
@@ -26,28 +27,35 @@ latter no law is fitted: all of them took from credit.
 """
 
 
-@one_thread
 def laws_of(journal: Journal, cells: Mapping[str, Cell], visits: Iterable[Visit]) -> dict[str, Fit]:
-    """By target; none where the loads differ in what no law describes, and of a campaign that is not finished."""
+    """By target; none where the loads differ in what no law describes, and of a campaign that is not finished. What a
+    bundle says of its law is not believed: it is fitted to the loads again.
+    """
     if not (journal.campaign().complete or journal.is_kept(KeptLaw)):
         return {}
     names = {cell.target for cell in cells.values()}
     told = {name for name in names if have_one_law(cell for cell in cells.values() if cell.target == name)}
     if not told:
         return {}
-    from ioatlas.law.fit import fit_law  # with scipy, which other campaigns are shown without
+    from ioatlas.law.kept import fit_of
 
-    kept = journal.kept(KeptLaw).targets
+    kept = {} if is_opened(journal.directory) else journal.kept(KeptLaw).targets
     found = {}
     files = journal.kept(LaidOuts).files
     for name, courses in courses_by_target(visits, cells, journal.asked_ms(), files).items():
         if name not in told or len(courses) > MOST_LOADS or not any(course.counted for course in courses):
             continue
-        teaching = _teaching(courses)
-        fit = _kept(kept.get(name), teaching) or fit_law(teaching)
+        fit = fit_of(kept.get(name, {}), courses) or _fitted(courses)
         if fit is not None:
             found[name] = fit
     return found
+
+
+@one_thread
+def _fitted(courses: Sequence[Course]) -> Fit | None:
+    from ioatlas.law.fit import fit_law
+
+    return fit_law(_teaching(courses))
 
 
 def _teaching(courses: Sequence[Course]) -> list[Course]:
@@ -66,44 +74,11 @@ def _teaching(courses: Sequence[Course]) -> list[Course]:
 
 
 def keep_laws(journal: Journal, cells: Mapping[str, Cell]) -> dict[str, Fit]:
-    """Fit the laws, which are given back, and keep where they lie."""
+    """Fit the laws, which are given back, and keep them."""
+    from ioatlas.law.kept import record_of
+
     if not journal.is_kept(KeptLaw):
         journal.keep(KeptLaw())
     fits = laws_of(journal, cells, journal.visits(with_series=True))
-    journal.keep(KeptLaw({name: _record(fit) for name, fit in fits.items()}))
+    journal.keep(KeptLaw({name: record_of(fit) for name, fit in fits.items()}))
     return fits
-
-
-def _record(fit: Fit) -> dict[str, Any]:
-    shape = fit.shape
-    asked = {one.visit_id for one in _teaching([replace(one, fits=True) for one in fit.courses]) if one.taught}
-    return {
-        "ways": list(shape.ways),
-        "seek": shape.seek,
-        "limiters": [[one.unit, list(one.ways), one.refills] for one in shape.limiters],
-        "drifts": shape.drifts,
-        "theta": [float(value) for value in fit.theta],
-        "loads": len(fit.courses),
-        "apart": sorted(asked - {course.visit_id for course in fit.courses if course.taught}),
-    }
-
-
-def _kept(record: Mapping[str, Any] | None, courses: list[Course]) -> Fit | None:
-    """The law that was kept, fitted to the loads; None where there is none, or more was seen since."""
-    from ioatlas.law.fit import MOST_APART, refit
-    from ioatlas.law.model import Limiter, Shape
-
-    if record is None or record.get("loads") != len(courses):
-        return None
-    try:
-        limiters = tuple(Limiter(unit, tuple(ways), bool(refills)) for unit, ways, refills in record["limiters"])
-        shape = Shape(tuple(record["ways"]), record["seek"], limiters, bool(record["drifts"]))
-        theta = [float(value) for value in record["theta"]]
-        apart = {int(one) for one in record["apart"]}
-    except (KeyError, TypeError, ValueError):
-        return None
-    known = all(one.unit in ("bytes", "ios") for one in limiters) and shape.seek in ("none", "latency", "both")
-    few = len(apart) <= MOST_APART * len(courses)
-    if not known or not few:
-        return None
-    return refit(shape, theta, [replace(one, fits=one.fits and one.visit_id not in apart) for one in courses])

@@ -70,9 +70,14 @@ def shown(directory: Path) -> str:
         return str(directory)
 
 
+def is_opened(directory: Path) -> bool:
+    """Whether it is that of an opened bundle, which is gone when the command ends."""
+    return (directory / OPENED).exists()
+
+
 def check_not_opened(directory: Path) -> None:
     """Raises RefusedError for an opened bundle: it is read, never resumed and never packed again."""
-    if (directory / OPENED).exists():
+    if is_opened(directory):
         raise RefusedError(
             "a bundle is read, never resumed or packed again",
             where=shown(directory),

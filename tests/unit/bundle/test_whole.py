@@ -2,6 +2,7 @@
 """Campaigns of every procedure: packed, packed again, verified, changed and refused."""
 
 import json
+import math
 import random
 import re
 
@@ -224,6 +225,35 @@ def test_raw_output_that_was_taken_out_or_changed_is_refused_whoever_signed_it(t
     assert text != members[name].decode()
     found = verify(bundle_file(tmp_path, container.as_bytes(resigned({**members, name: text.encode()}, key()))))
     assert "raw output" in failed(found)
+
+
+def _with_forged_law(members):
+    """The members with a law that was kept as of a target that is ten times as fast."""
+
+    def forged(line):
+        row = json.loads(line)
+        if row["name"] == "law":
+            record = row["value_json"]["targets"]["target"]
+            record |= {"loads": "these", "theta": [value + math.log(10) for value in record["theta"]]}
+        return json.dumps(row, separators=(",", ":"))
+
+    name = "journal/outcome.jsonl"
+    return {**members, name: "".join(f"{forged(line)}\n" for line in members[name].decode().splitlines()).encode()}
+
+
+def test_a_law_that_was_kept_otherwise_is_not_believed(tmp_path, monkeypatch):
+    """Neither by who opens a bundle nor by who verifies one whose values follow from it."""
+    monkeypatch.setattr("ioatlas.law.kept._digest", lambda _: "these")  # its forger knows it as well
+    forged = _with_forged_law(packed("dense").members)
+    path = bundle_file(tmp_path, container.as_bytes(rederived(forged, key())))
+    assert verify(path).verified
+    honest = json.loads(packed("dense").members["data/result.json"])["rows"]
+    assert document(load_result(opening.opened_directory(path)))["rows"] == honest
+    with monkeypatch.context() as believing:
+        believing.setattr("ioatlas.results.by_law.is_opened", lambda _: False)
+        told = rederived(forged, key())
+    assert json.loads(told["data/result.json"])["rows"] != honest
+    assert "values" in failed(verify(bundle_file(tmp_path, container.as_bytes(told))))
 
 
 HOSTILE = {

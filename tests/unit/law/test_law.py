@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The law against targets that are stepped through time: what it finds, what it tells, and what it must not tell."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +8,8 @@ import pytest
 
 from ioatlas.law.cells import MOST_FORETOLD, foretold
 from ioatlas.law.choose import main_cells
-from ioatlas.law.fit import fit_law, refit
+from ioatlas.law.fit import fit_law
 from ioatlas.law.limits import burst_findings, limit_of
-from ioatlas.law.model import Limiter
 from ioatlas.law.told import tell
 from ioatlas.model.limit import UNDETERMINED
 from ioatlas.model.summary import Trust
@@ -93,19 +91,6 @@ def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():
         assert e.iops == pytest.approx(target.lasting(e.cell), rel=MOST_FORETOLD)
     far = replace(missing[0], options=tuple(dict(missing[0].options, bs=64 * MIB).items()))
     assert foretold([far], {"t": fit}) == ()
-
-
-def test_a_law_that_was_kept_is_fitted_from_where_it_lay():
-    target = steady()
-    courses, _ = mapped(target)
-    fit = fit_law(courses)
-    again = refit(fit.shape, [float(one) for one in fit.theta], courses)
-    one = cell("read", MIB, 4)
-    assert tell(again, one, "read").value == pytest.approx(tell(fit, one, "read").value, rel=0.05)
-    assert refit(fit.shape, [math.nan] * fit.theta.size, courses) is None
-    assert refit(fit.shape, [0.0], courses) is None
-    invented = replace(fit.shape, limiters=(Limiter("ios", BOTH),))
-    assert refit(invented, [float(one) for one in fit.theta], courses) is None
 
 
 def test_one_load_is_never_good_and_repeats_can_be():

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fitted law as a record, and back: what it tells needs no fitting then."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+
+from ioatlas.law.course import Course, Noise
+from ioatlas.law.fit import Fit
+from ioatlas.law.model import Limiter, Seek, Shape, Stack
+
+VERSION = 1
+"""Raised with every change after which a law of the same loads may be another one."""
+UNITS = {"bytes", "ios"}
+
+
+def record_of(fit: Fit) -> dict[str, Any]:
+    """The law and which loads it rests on, as JSON."""
+    shape = fit.shape
+    return {
+        "version": VERSION,
+        "loads": _digest(fit.courses),
+        "taught": [place for place, course in enumerate(fit.courses) if course.taught],
+        "ways": list(shape.ways),
+        "seek": shape.seek,
+        "limiters": [[one.unit, list(one.ways), one.refills] for one in shape.limiters],
+        "drifts": shape.drifts,
+        "theta": fit.theta.tolist(),
+        "covariance": fit.covariance.tolist(),
+        "noise": [fit.noise.within, fit.noise.between],
+        "evidence": fit.evidence,
+    }
+
+
+def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
+    """The law that was kept; None for one of another version, of other loads, or that is none."""
+    if record.get("version") != VERSION or record.get("loads") != _digest(courses):
+        return None
+    try:
+        if record["seek"] not in get_args(Seek) or {unit for unit, _, _ in record["limiters"]} - UNITS:
+            return None
+        limiters = tuple(Limiter(unit, tuple(ways), bool(refills)) for unit, ways, refills in record["limiters"])
+        shape = Shape(tuple(record["ways"]), record["seek"], limiters, bool(record["drifts"]))
+        theta, covariance = (np.array(record[name], dtype=float) for name in ("theta", "covariance"))
+        within, between = map(float, record["noise"])
+        places, evidence = set(record["taught"]), float(record["evidence"])
+        made = tuple(replace(one, fits=place in places) for place, one in enumerate(courses))
+        numbers = np.concatenate([theta, covariance.ravel(), (within, between, evidence)])
+        size = len(shape.names)
+        if theta.shape != (size,) or covariance.shape != (size, size) or not np.isfinite(numbers).all():
+            return None
+        return Fit(shape, theta, covariance, Noise(within, between), evidence, made, Stack.of(made, shape.ways))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _digest(courses: Sequence[Course]) -> str:
+    """Of what was seen, to the last bit."""
+    found = hashlib.sha256()
+    for one in courses:
+        moments = (one.start, one.moved, one.ended)
+        found.update(repr((one.cell.key, one.direction, one.visit_id, one.counted, *map(float, moments))).encode())
+        found.update(one.edges.tobytes() + one.done.tobytes())
+    return found.hexdigest()
