@@ -243,28 +243,29 @@ def _product_keys() -> Iterator[str]:
 
 
 def decisions() -> str:
-    """The index of the decision records by topic, and where the old numbers went."""
+    """The index of the decision records by topic."""
     records = [_record(path) for path in sorted((DOCS / "decisions").glob("0*.md"))]
     parts = [NOTE, "", "# Decisions", ""]
-    parts += ["Each record says what was decided, why, and what would reverse it. A new one takes the next number.", ""]
+    parts += ["Why the project is as it is. Each record says what was decided, why, and what would reverse it."]
+    parts += [
+        "A new one takes the next number. A record is deleted when its decision is replaced, so numbers have gaps."
+    ]
+    parts += [""]
     for topic in dict.fromkeys(record["Topic"] for record in records):
-        parts += [f"## {topic}", "", "| record | status | date |", "|---|---|---|"]
+        parts += [f"## {topic}", "", "| record | date |", "|---|---|"]
         parts += [
-            f"| [{record['title']}]({record['file']}) | {record['Status']} | {record['Date']} |"
+            f"| [{record['title']}]({record['file']}) | {record['Date']} |"
             for record in records
             if record["Topic"] == topic
         ]
         parts.append("")
-    parts += ["## Old numbers", "", "Records were merged and numbered anew.", "", "| old | now |", "|---|---|"]
-    now = {old: record for record in records for old in record["Replaces"].split(", ") if old.isdigit()}
-    parts += [f"| {old} | [{now[old]['title'][:4]}]({now[old]['file']}) |" for old in sorted(now)]
-    return "\n".join(parts) + "\n"
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def _record(path: Path) -> dict[str, str]:
     text = path.read_text()
-    fields = dict(re.findall(r"^- (Status|Date|Topic|Replaces): (.+)$", text, re.MULTILINE))
-    return {"title": text.splitlines()[0].removeprefix("# "), "file": path.name, "Replaces": "", **fields}
+    fields = dict(re.findall(r"^- (Date|Topic): (.+)$", text, re.MULTILINE))
+    return {"title": text.splitlines()[0].removeprefix("# "), "file": path.name, **fields}
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -26,7 +26,7 @@ WHOLE = {
     "web/src/a.ts": "// a pass",
 }
 
-TOLD_OF = {"docs/more.md": "mkdocs.yml", f"{DECISIONS}/0003-three.md": DECISIONS}
+TOLD_OF = {"docs/more.md": "mkdocs.yml", f"{DECISIONS}/0001-again.md": DECISIONS}
 
 
 def complaints(tmp_path, capsys, **changed):
@@ -51,7 +51,7 @@ def complaints(tmp_path, capsys, **changed):
         ("mkdocs.yml", WHOLE["mkdocs.yml"] + "- C: none.md\n"),
         ("mkdocs.yml", WHOLE["mkdocs.yml"].replace("font", "text")),
         (f"{DECISIONS}/0001-one.md", RECORD.replace("accepted", "perhaps")),
-        (f"{DECISIONS}/0003-three.md", RECORD.replace("0001", "0003")),
+        (f"{DECISIONS}/0001-again.md", RECORD),
         ("bench/a.py", "# decision 0002"),
         ("src/ioatlas/a.py", "# see docs/none.md"),
         ("src/ioatlas/a.py", "isHollow = 1"),
