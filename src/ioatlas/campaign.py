@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import time
@@ -28,13 +27,12 @@ from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.clock import SessionTime
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.configuration import factor_names
-from ioatlas.model.cost import SHEET, SHEETS
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.target import Target
 from ioatlas.model.words import words
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
-from ioatlas.procedures.registry import PROCEDURES, parts_of, procedure_of
+from ioatlas.procedures.registry import PROCEDURES, procedure_of
 from ioatlas.results.library import check_not_opened
 from ioatlas.run.consent import Consent, check_something_typed, confirm_writing, typed_texts
 from ioatlas.run.fleet import client_remarks, with_clients
@@ -564,12 +562,6 @@ def _files_in_time(
 
 def load_result(directory: Path) -> CampaignResult:
     """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none."""
-    from ioatlas.results.prices import with_prices
-    from ioatlas.results.result import load_result as load
+    from ioatlas.procedures.result import load_result as load
 
-    result = load(directory, parts_of)
-    if any(os.path.lexists(directory / name) for name in (SHEET, SHEETS)):
-        from ioatlas.product.kept import with_costs
-
-        result = with_costs(result, directory)
-    return with_prices(result)
+    return load(directory)

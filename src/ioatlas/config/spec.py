@@ -205,6 +205,9 @@ class CampaignSpec(Table):
 
     def of(self, table: type[AnyTable]) -> AnyTable:
         """What a procedure adds to the campaign; its defaults where nothing was said."""
+        usual = table()
+        if all(self.own.get(name, value) == value for name, value in usual.to_record().items()):
+            return usual  # a reader takes a while to make
         return table.from_record(self.own)
 
     def having(self, *tables: Table) -> Self:
