@@ -37,7 +37,7 @@ STEP = 1e-4
 BOTH = ("read", "write")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A law with its posterior: parameters are normal about theta (parameters,) with covariance, on the scale of
     logarithms. evidence: logarithm of the marginal likelihood by Laplace's method.

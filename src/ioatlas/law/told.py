@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -111,6 +112,7 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     return _told(level - share * off, own * (1 - share) + (share * off) ** 2, wide=wide, **more)
 
 
+@lru_cache(maxsize=16)
 def _between(fit: Fit) -> tuple[float, float]:
     """Variance between loads of one cell, and its degrees of freedom: from all repeats, and from what the law leaves
     between loads. Where it leaves much, that is its own misfit, and it counts for one repeat only.

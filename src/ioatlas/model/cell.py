@@ -176,7 +176,7 @@ class Cell:
         """Whether each client has a file or a range of its own."""
         return self.members[0].option.get(CLIENT_RANGE) == "own"
 
-    @property
+    @cached_property
     def end_bytes(self) -> int:
         """Where on the file or device the last job's range ends."""
         if self.streams:
