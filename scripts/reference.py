@@ -141,16 +141,19 @@ def journal() -> str:
     """Tables of the two files in a campaign's directory."""
     parts = [NOTE, "", "# Journal", ""]
     parts += [
-        f"`DIR/journal.sqlite` is a SQLite file. `PRAGMA user_version` tells its format, now {schema.VERSION}.",
-        "A newer version is refused. Older versions stay readable.",
-        f"With configurations it is {schema.FORMAT_OF_CONFIGURATIONS}, else {schema.FIRST_VERSION}.",
+        "The tables of a campaign's journal, for whoever reads one with SQL or another program.",
+        "",
+        "`DIR/journal.sqlite` is a SQLite file. `PRAGMA user_version` is its format, the lowest that has what it holds:",
+        f"{schema.FIRST_VERSION} for a plain map, {schema.FORMAT_OF_CONFIGURATIONS} with configurations,",
+        f"{schema.FORMAT_OF_CLIENTS} with several clients, {schema.FORMAT_OF_GROUPS} with targets loaded together,",
+        f"{schema.FORMAT_OF_SET_UPS} with several set-ups, {schema.FORMAT_OF_FLUSHES} with writes that wait for a flush.",
+        "A newer format is refused, older ones stay readable.",
         "A record of one configuration has its name behind an `@`.",
         "",
-        "It is checked as a whole when it is opened: rows, types, bounds, words and references.",
-        "A journal with anything else, or with views or triggers, is refused with table, row and column.",
-        "",
-        "The outcome `seal` is a digest of plan, targets and cells, under the key of who made them.",
-        "[A directory from somebody else](../guide/safety.md#a-directory-from-somebody-else) says what for.",
+        "Opening checks the whole file: rows, types, bounds, words and references. Anything else, and any view or",
+        "trigger, is refused with table, row and column. The outcome `seal` is a digest of plan, targets and cells under",
+        "the key of who made them: see [A directory from somebody",
+        "else](../guide/safety.md#a-directory-from-somebody-else).",
         "",
         "```console",
         "$ sqlite3 nas1/journal.sqlite 'SELECT status, count(*) FROM visit GROUP BY status'",
@@ -247,10 +250,7 @@ def decisions() -> str:
     records = [_record(path) for path in sorted((DOCS / "decisions").glob("0*.md"))]
     parts = [NOTE, "", "# Decisions", ""]
     parts += ["Why the project is as it is. Each record says what was decided, why, and what would reverse it."]
-    parts += [
-        "A new one takes the next number. A record is deleted when its decision is replaced, so numbers have gaps."
-    ]
-    parts += [""]
+    parts += ["A new one takes the next number. A record whose decision is replaced is deleted: numbers have gaps.", ""]
     for topic in dict.fromkeys(record["Topic"] for record in records):
         parts += [f"## {topic}", "", "| record | date |", "|---|---|"]
         parts += [
