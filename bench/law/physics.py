@@ -188,7 +188,8 @@ class SteppedDevice(Device):
         if job.random:
             places = [int(draw() * (size // block)) * block for _ in range(min(group, 64))]
         else:
-            places = [run.offsets[clone] % size]
+            first = int(job.number("offset") + job.number("offset_increment") * clone)
+            places = [first + (run.offsets[clone] - first) % size]
             run.offsets[clone] += group * block
         run.left[clone] -= group * block
         began, done = t, t

@@ -72,7 +72,7 @@ def load_of(job: SimulatedJob, events: Sequence[Event], limit: float) -> Load:
     end = min(job.runtime_seconds or math.inf, limit)
     kept = [one for one in (_cut(event, end, limit) for event in events) if one is not None]
     last = max((one.ended for one in kept), default=0.0)
-    ran = min(limit, max(end, last) if math.isfinite(end) else last)
+    ran = min(limit, last if job.work_bytes and last < end else max(end, last) if math.isfinite(end) else last)
     edges = _edges(job, ran, len(kept))
     mine: dict[tuple[int, str], list[Event]] = {(n, way): [] for n in range(job.numjobs) for way in job.directions}
     for one in kept:

@@ -15,7 +15,7 @@ import re
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from ioatlas.fio.clock import SessionTime
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.configuration import factor_names
 from ioatlas.model.events import Emit, Event
+from ioatlas.model.outcomes import LaidOuts
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.target import Target
 from ioatlas.model.words import words
@@ -507,8 +508,7 @@ def _session(
             groups=plan.groups,
         )
 
-    plan = _files_in_time(journal, plan, procedure, environment.executor.clock, sites_of, emit)
-    sites = sites_of(plan, emit)
+    plan, sites = _laid_out_in_time(journal, plan, procedure, lambda part: sites_of(part, emit), emit)
     runner = Runner(journal, plan, procedure, sites, environment, emit=emit, stop_asked=stop_asked, began=began)
     runner.recover()
     runner.look_around()
@@ -524,40 +524,50 @@ def _session(
         journal.end_session(session)
 
 
-def _files_in_time(
-    journal: Journal,
-    plan: Plan,
-    procedure: Procedure,
-    clock: Clock,
-    sites_of: Callable[[Plan, Emit], Sites],
-    emit: Emit,
-) -> Plan:
-    """The plan, with smaller files where its first session has no time to write them."""
-    if journal.sessions() or plan.spec.budget_seconds is None:
-        return plan
+LAYOUT_SHARES = (0.1, 0.15)
+"""Of a budget, what writing the files may take at first, and what they are made to take where that was not enough:
+with what is left over when the second is not enough either, less than a third.
+"""
 
-    def trial(part: Plan) -> float:
-        sites = sites_of(part, lambda _event: None)
-        begin = clock.monotonic()
+
+def _laid_out_in_time(
+    journal: Journal, plan: Plan, procedure: Procedure, sites_of: Callable[[Plan], Sites], emit: Emit
+) -> tuple[Plan, Sites]:
+    """The plan, with smaller files where its first session has no time to write them; and its sites, laid out where
+    that was tried.
+    """
+    budget, sites = plan.spec.budget_seconds, sites_of(plan)
+    if journal.sessions() or budget is None or not procedure.may_shrink(plan):
+        return plan, sites
+    for share, next_share in zip(LAYOUT_SHARES, (*LAYOUT_SHARES[1:], LAYOUT_SHARES[0] / 2), strict=True):
+        before = len(journal.kept(LaidOuts).files)
         try:
-            sites.prepare(part.target_use(procedure.odd_sizes))
-            return clock.monotonic() - begin
-        finally:
+            complete = sites.prepare(plan.target_use(procedure.odd_sizes), share * budget)
+        except BaseException:
             sites.clean()
+            raise
+        if complete:
+            break
+        sites.clean()
+        rate = min(one.last_bytes_per_s for one in journal.kept(LaidOuts).files[before:])
+        made = procedure.with_less_to_write(plan, next_share * budget * rate, rate)
+        if made is plan:
+            break
+        _replace_plan(journal, procedure, made, made.remarks[len(plan.remarks) :], emit)
+        plan, sites = made, sites_of(made)
+    return plan, sites
 
-    made = procedure.with_files_in_time(plan, trial)
-    if made is plan:
-        return plan
-    told = made.remarks[len(plan.remarks) :]
+
+def _replace_plan(journal: Journal, procedure: Procedure, plan: Plan, remarks: Iterable[str], emit: Emit) -> None:
+    """Another plan, before anything was measured."""
     with journal.together():
-        journal.replace_cells(made.cells)
-        journal.set_plan(plan_record(made))
-        procedure.begin(journal, made)
-        for remark in told:
-            journal.add_remark(RemarkKind.LEFT_OUT, remark)
-    for remark in told:
-        emit(Event("remark", {"text": remark}))
-    return made
+        journal.replace_cells(plan.cells)
+        journal.set_plan(plan_record(plan))
+        procedure.begin(journal, plan)
+        for text in remarks:
+            journal.add_remark(RemarkKind.LEFT_OUT, text)
+    for text in remarks:
+        emit(Event("remark", {"text": text}))
 
 
 def load_result(directory: Path) -> CampaignResult:

@@ -148,9 +148,23 @@ def section_options(section: Section, cell: Cell | None = None, number: int = 0)
     options["runtime"] = f"{section.runtime_ms}ms"
     if not cell.work_bounded:
         options["time_based"] = 1
+        options |= _parts_of_a_file(cell)
     if cell.flushes:
         options |= TIMED_FLUSHES
     return options
+
+
+def _parts_of_a_file(cell: Cell) -> dict[str, JobValue]:
+    """Each of several jobs that go through one file in sequence works on a part of its own: side by side over the same
+    bytes the first would fetch from the medium what the others then find in any small cache.
+    """
+    largest = max(cell.block_sizes)
+    part = cell.size_bytes // cell.numjobs // largest * largest
+    own_way = any(name in cell.option for name in ("offset_increment", "zonesize", "zonerange", "rw_sequencer"))
+    scattered = cell.rw.startswith("rand") or cell.trace
+    if cell.numjobs == 1 or cell.sharing != "shared" or scattered or own_way or not part:
+        return {}
+    return {"size": part, "offset_increment": part}
 
 
 def job_text(batch: Batch) -> str:

@@ -19,6 +19,8 @@ GAP = 1.5
 """Intervals between two samples of a job from which one without an I/O lies between them."""
 DAY_MS = 86_400_000
 """No section takes so long."""
+NOT_ONE_MORE = 0.1
+"""I/Os by which a sample of a late clock may seem to hold more."""
 FEW_IOS = 2
 """I/Os of a job in an interval below which intervals without one are to be expected."""
 
@@ -79,7 +81,7 @@ def read_series(
     latency = load_rows(directory / f"{name}_lat.log")
     if not len(latency):
         return SectionSeries(None, None, {})
-    start_ms = int(min(log[:, 0].min() for log in (latency, bandwidth) if len(log))) - interval_ms
+    start_ms = _start_ms(latency, bandwidth, interval_ms)
     end_ms = int(latency[:, 0].max())
     n = max(1, runtime_ms // interval_ms)
     edges = np.arange(n + 1, dtype=np.float64) * interval_ms
@@ -104,36 +106,52 @@ def read_series(
     return SectionSeries(start_ms, end_ms, series)
 
 
+def _start_ms(latency: NDArray[np.int64], bandwidth: NDArray[np.int64], interval_ms: int) -> int:
+    """When a load began, ms: what its first sample waited for was asked for then. A sample is of no less than an
+    interval, of slow I/Os of the time that they took.
+    """
+    first = latency[np.argmin(latency[:, 0])]
+    begun = int(first[0]) - max(interval_ms, int(first[1] / 1e6))
+    return min(begun, int(bandwidth[:, 0].min()) - interval_ms) if len(bandwidth) else begun
+
+
 def _done(
     jobs: Sequence[NDArray[np.int64]], start_ms: int, edges: Floats, interval_ms: int, moved: Moved | None
 ) -> Floats:
     """Bytes that all jobs moved up to each edge, shape of `edges`.
 
-    Of slow I/Os a sample holds for one interval, and what has no sample is put back: fio logs nothing of the end of a
-    run, and its first sample is of an unknown time.
+    Of slow I/Os a sample holds whole I/Os, and what has no sample is put back: at the end, of which fio logs nothing,
+    and over the whole, since nobody knows where samples hold less than was moved.
     """
     slow = moved is not None and moved.ios * interval_ms < FEW_IOS * len(jobs) * edges[-1]
-    done = sum((_of_job(job, start_ms, edges, interval_ms, slow=slow) for job in jobs), np.zeros(edges.size))
-    if moved is None or not slow or not jobs:
-        return done
-    rest = moved.io_bytes - float(done[-1])
-    last = float(max(job[-1, 0] for job in jobs) - start_ms)
-    if rest <= 0 or last <= 0:
+    io_bytes = moved.io_bytes / moved.ios if moved is not None and slow and moved.ios else 0.0
+    last = float(max((job[-1, 0] for job in jobs), default=start_ms) - start_ms)
+    places = np.append(edges, max(last, float(edges[-1])))
+    logged = sum((_of_job(job, start_ms, places, interval_ms, io_bytes) for job in jobs), np.zeros(places.size))
+    done = logged[:-1]
+    rest = moved.io_bytes - float(logged[-1]) if moved is not None else 0.0
+    if moved is None or not slow or rest <= 0 or last <= 0:
         return done
     left = max(0.0, float(edges[-1]) - last)
     at_end = min(rest, float(done[-1]) * left / last)
     ramp = np.clip((edges - last) / left, 0.0, 1.0) if left else np.zeros(edges.size)
-    whole: Floats = done + at_end * ramp + (rest - at_end) * (edges > 0)
-    return whole
+    whole: Floats = done + at_end * ramp
+    return np.asarray(whole * (moved.io_bytes / (logged[-1] + at_end))) if logged[-1] > 0 else whole
 
 
-def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: int, *, slow: bool) -> Floats:
-    """One job's bytes up to each edge, interpolated between its samples."""
+def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: int, io_bytes: float) -> Floats:
+    """One job's bytes up to each edge, interpolated between its samples. io_bytes: of a slow I/O, 0 of others.
+
+    A sample is fio's mean over no less than an interval, often more: its I/Os are whole, so its rate tells how long.
+    """
     ends = np.maximum(job[:, 0] - start_ms, 0).astype(np.float64)
     begins = np.concatenate(([0.0], ends[:-1]))
-    after_gap = (ends - begins > GAP * interval_ms) & slow
-    begins = np.where(after_gap, ends - interval_ms, begins)
-    moved = job[:, 1] * 1024.0 * (ends - begins) / 1000
+    after_gap = (ends - begins > GAP * interval_ms) & ((io_bytes > 0) | (np.arange(ends.size) == 0))
+    rates = job[:, 1] * 1.024  # bytes/ms
+    ios = np.maximum(1.0, np.ceil(rates * interval_ms / max(io_bytes, 1.0) - NOT_ONE_MORE))
+    lasted = np.minimum(ios * io_bytes / np.maximum(rates, 1e-9) if io_bytes else interval_ms, ends - begins)
+    begins = np.where(after_gap, ends - lasted, begins)
+    moved = rates * (ends - begins)
     total = np.concatenate(([0.0], np.cumsum(moved)))
     # Two places a sample: where it begins with what was moved before, and where it ends.
     times = np.concatenate(([0.0], np.column_stack([begins, ends]).ravel()))

@@ -26,14 +26,14 @@ WAVES = 3
 """Times that all I/Os in flight come back in a load, at least."""
 MOST_WAVE = 0.04
 """Share of the budget in which all I/Os in flight must come back once: of slow targets fewer are kept in flight."""
-SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.09, "heavy": 0.05}
+SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "heavy": 0.05}
 """Of the budget, for the first load of a cell."""
+MOST_ALONE = 0.05
+"""Most of it for the first load of one I/O alone, whose length nobody knows."""
 AGAIN, OTHER = 0.05, 0.02
 """Likewise for one that repeats a main cell, and for one of any other."""
 SHORTEST_SECONDS, LEAST_SECONDS = 0.5, 0.3
 """Of a load, and of one that would be missing otherwise."""
-GAP_SECONDS = 0.15
-"""Between two loads of one process."""
 LONGEST_SECONDS = 60.0
 MOST_RUN_ON = 2
 """Loads of a cell that are made because the one before still fell."""
@@ -137,29 +137,11 @@ def next_load(
     courses: what was seen so far, the lay-out's among them, in the order of time. total, left: seconds of the budget.
     """
     mains = main_cells(cells, courses, total)
-    for one in _wanted(mains, courses, cells, total, seed):
+    for one in _wanted(mains, courses, cells, total, left, seed):
         fitted = _fitted(one, courses, left)
         if fitted is not None:
             return fitted
     return None
-
-
-def first_loads(cells: Sequence[Cell], courses: Sequence[Course], *, total: float, left: float) -> list[Next]:
-    """Of a budget in which every start of a process counts: the first load of every main cell, for one process."""
-    mains = main_cells(cells, courses, total)
-    made = _made(courses)
-    missing = [main for main in mains if (main.cell.key, main.direction) not in made and main.role != "heavy"]
-    if len(missing) < len(mains) - sum(main.role == "heavy" for main in mains):
-        return []
-    room = left - START_SECONDS
-    weight = sum(SHARES[main.role] for main in missing)
-    found: list[Next] = []
-    for main in missing:
-        wave = _wave(main.cell, courses, main.direction)
-        seconds = max(LEAST_SECONDS, SHARES[main.role] / weight * room - wave)
-        if seconds + wave + GAP_SECONDS <= room - sum(one.seconds + one.wave + GAP_SECONDS for one in found):
-            found.append(Next(main.cell, main.direction, seconds, "first", wave))
-    return found
 
 
 def _made(courses: Iterable[Course]) -> dict[tuple[str, str], list[Course]]:
@@ -176,6 +158,8 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
     wave = _wave(wanted.cell, courses, wanted.direction)
     room = left - START_SECONDS - wave
     seconds = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, wanted.seconds, WAVES * wave))
+    if wanted.why == "first":
+        seconds = min(seconds, max(LEAST_SECONDS, wanted.seconds))
     if seconds > room:
         if wanted.why not in ("first", "on") or room < max(LEAST_SECONDS, wave):
             return None
@@ -184,7 +168,12 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
 
 
 def _wanted(
-    mains: Sequence[Main], courses: Sequence[Course], cells: Sequence[Cell], total: float, seed: int
+    mains: Sequence[Main],
+    courses: Sequence[Course],
+    cells: Sequence[Cell],
+    total: float,
+    left: float,
+    seed: int,
 ) -> Iterable[Next]:
     made = _made(courses)
     last = courses[-1] if courses else None
@@ -192,16 +181,23 @@ def _wanted(
         mine = made.get((main.cell.key, main.direction), [])
         if last is not None and mine and mine[-1] is last and len(mine) <= MOST_RUN_ON and unsettled(last):
             yield Next(main.cell, main.direction, max(last.seconds, 0.7 * SHARES[main.role] * total), "on")
-    yield from (
-        Next(main.cell, main.direction, SHARES[main.role] * total, "first")
-        for main in mains
-        if (main.cell.key, main.direction) not in made
-    )
+    missing = [main for main in mains if (main.cell.key, main.direction) not in made and main.role != "heavy"]
+    waiting = sum(START_SECONDS + _wave(main.cell, courses, main.direction) for main in missing)
+    fair = max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in missing))
+    slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
+    for main in missing:
+        waves = WAVES * _wave(main.cell, courses, main.direction)
+        if main.role == "alone":  # no I/O takes longer than the large ones that were seen
+            waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
+        seconds = max(waves, SHARES[main.role] * min(total, fair))
+        yield Next(main.cell, main.direction, seconds, "first")
     main_keys = {(main.cell.key, main.direction) for main in mains}
     others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
     random.Random(seed).shuffle(others)  # noqa: S311 - an order, not a secret
     for count in range(2, MOST_LOADS):
         for main in mains:
+            if main.role == "heavy" and count == 3 and not made.get((main.cell.key, main.direction)):
+                yield Next(main.cell, main.direction, SHARES["heavy"] * total, "heavy")
             if main.role != "heavy" and len(made.get((main.cell.key, main.direction), [])) < count:
                 yield Next(main.cell, main.direction, AGAIN * total, "again")
         for cell, way in others:

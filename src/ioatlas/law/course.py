@@ -53,8 +53,17 @@ class Course:
     ended: float
     visit_id: int = 0
     counted: bool = True
+    interval: float = math.inf
+    """Of the log, s: to that is known when an I/O came back."""
     fits: bool = True
     """Whether the law is fitted to it; what no law of the target describes is told as it was seen."""
+
+    @property
+    def edge_seconds(self) -> float:
+        """How well it is known when the I/O came back with which a bin ends; no better than by counting where several
+        are in flight.
+        """
+        return self.interval if self.outstanding <= 1 else math.inf
 
     @property
     def taught(self) -> bool:
@@ -80,8 +89,12 @@ class Course:
 
     @cached_property
     def kink(self) -> int:
-        """The edge at which credit ran out, if it did: where the course lies highest above its own last rate."""
-        return int(np.argmax(self.done - self.tail * self.edges))
+        """The edge at which credit ran out, if it did: the first where the course lies as far above its own last rate
+        as anywhere, but for what chance gives.
+        """
+        above = self.done - self.tail * self.edges
+        most = float(above.max())
+        return int(np.argmax(above >= most - min(FEWEST_IOS + self.outstanding / 2, most / 4)))
 
     @cached_property
     def tail(self) -> float:
@@ -105,6 +118,8 @@ class Course:
         if excess <= FEWEST_IOS + self.outstanding / 2:
             return False
         if self.before <= FALL * self.tail or self.done[self.kink] < least:
+            return False
+        if self.done[-1] - self.done[self.kink] < 2 * self.outstanding:  # no more than where in a wave it ended
             return False
         after = np.log(self.rates[self.kink :])
         rough = float(after.std(ddof=1)) / math.sqrt(after.size) if after.size > 2 else 0.0
@@ -132,7 +147,8 @@ def still_falls(course: Course) -> bool:
 
 
 def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats]:
-    """About 20 bins of a course: even in time, finer at the start; each holds a few I/Os and ends with one.
+    """About 20 bins of a course: even in time, finer at the start; each holds a few I/Os, and ends with one where one
+    is in flight. Several come back in waves, of which nobody knows how far the next one is.
 
     edges, done: seconds and I/Os up to then, both from 0.
     """
@@ -141,16 +157,23 @@ def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats
     least = max(FEWEST_IOS, min(outstanding, MOST_FEWEST))
     chosen = [0]
     for moment in wanted:
-        at = int(np.searchsorted(edges, moment - 1e-9))
-        at = min(at, edges.size - 1)
+        at = min(int(np.searchsorted(edges, moment - 1e-9)), edges.size - 1)
+        at = _completion(done, at) if outstanding <= 1 else at
         if at > chosen[-1] and done[at] - done[chosen[-1]] >= least:
             chosen.append(at)
-    if chosen[-1] != edges.size - 1:
-        if len(chosen) > 1:
-            chosen[-1] = edges.size - 1
-        else:
-            chosen.append(edges.size - 1)
+    last = int(np.searchsorted(done, done[-1] - 1e-9)) if outstanding <= 1 else edges.size - 1
+    if chosen[-1] < last and len(chosen) > 1:
+        chosen[-1] = last
+    elif chosen[-1] < last:
+        chosen.append(last)
     return edges[chosen], done[chosen]
+
+
+def _completion(done: Floats, at: int) -> int:
+    """The place from `at` on where an I/O has just come back."""
+    at = min(max(at, 1), done.size - 1)
+    more = np.nonzero(np.diff(done[at - 1 :]) > 0)[0]
+    return at + int(more[0]) if more.size else done.size - 1
 
 
 def course_of(visit: Visit, cell: Cell, first: float, asked_ms: float | None = None) -> list[Course]:
@@ -195,9 +218,10 @@ def _course(
     edges, done = np.concatenate(([0.0], ends)), np.concatenate(([0.0], np.cumsum(ios)))
     if done[-1] <= 0:
         edges, done = np.array([0.0, whole[1]]), np.array([0.0, whole[0]])
+    interval = float(edges[1])
     edges, done = cut(edges, done, cell.outstanding)
     counted = counted and float(np.diff(done).min()) > 0
-    return Course(cell, direction, start, edges, done, *whole, visit_id, counted=counted)
+    return Course(cell, direction, start, edges, done, *whole, visit_id, counted=counted, interval=interval)
 
 
 def _laid(one: LaidOut, first: float) -> Course:
@@ -209,6 +233,8 @@ def _laid(one: LaidOut, first: float) -> Course:
         "size": max(one.moved_bytes, one.bs_bytes),
     }
     ios = np.asarray(one.interval_bytes, dtype=float) / one.bs_bytes
+    # Once the last of it is asked for, fewer and fewer are in flight.
+    ios = ios[: 1 + int((np.cumsum(ios) <= one.moved_bytes / one.bs_bytes - one.iodepth).sum())]
     ends = np.arange(1.0, ios.size + 1) * one.interval_ms / 1000
     return _course(
         Cell.of(one.target, options),
@@ -217,7 +243,7 @@ def _laid(one: LaidOut, first: float) -> Course:
         (ends, ios),
         (one.moved_bytes / one.bs_bytes, one.ran_ms / 1000),
         0,
-        counted=bool(ios.size) and one.ran_ms >= LEAST_LAID_MS,
+        counted=ios.sum() >= FEWEST_IOS and one.ran_ms >= LEAST_LAID_MS,
     )
 
 
@@ -251,7 +277,7 @@ def variance(course: Course, within: Floats | float) -> Floats:
     """Variance of the logarithm of each bin's rate, shape (..., bins). within: shape (...) or a number."""
     length, ios = np.diff(course.edges), np.diff(course.done)
     share = np.maximum(1.0, course.seconds / EVEN_BINS / length)
-    fixed = (COUNT / ios) ** 2 + (CLOCK_SECONDS / length) ** 2
+    fixed = np.minimum(COUNT / ios, course.edge_seconds / length) ** 2 + (CLOCK_SECONDS / length) ** 2
     fixed[0] += (min(course.outstanding, float(ios[0])) / (2 * ios[0])) ** 2
     if course.fell:  # before the kink the client and the device show; what comes after is the limiter, which is exact
         kink = course.kink

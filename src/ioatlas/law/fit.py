@@ -21,18 +21,20 @@ ANNEAL = (0.15, 0.04)
 """Noise with which starts are first improved: kinks make many optima, and wide noise passes over the small ones."""
 SMALL = 0.015
 """Noise with which a good start is fitted first."""
-FINISHED = 2
-"""Starts that are followed to the end."""
+FINISHED, MORE = 2, 3
+"""Starts that are followed to the end, and more of them where no limiter of those was seen to run out."""
 EACH, LAST = 8, 15
 """Evaluations of a start at each noise, and of one that is followed to the end."""
 ENDLESS = 12.0
 """Logarithm of how many times a credit is multiplied that is to last."""
-DRIFT_GAIN = 5.0
-"""Logarithm of the odds from which a drift is taken for one: it explains whatever else is not in the law."""
 APART, LEAST_APART, MOST_APART = 5.0, 0.15, 0.2
 """A load lies apart from so many usual deviations on, and this as a logarithm; of how many loads that is believed."""
 LIKELY = 0.1
 """Spread between loads that is granted until the parameters have had their chance."""
+RIVAL, MOST_RIVALS = 4.0, 3
+"""Logarithm of the odds up to which another law may be the right one as well, and how many of them are kept."""
+IDLE = 5.0
+"""Times as many bytes as seen that a device moves in a start in which no load kept it busy."""
 STEP = 1e-4
 BOTH = ("read", "write")
 
@@ -40,7 +42,8 @@ BOTH = ("read", "write")
 @dataclass(frozen=True, eq=False)
 class Fit:
     """A law with its posterior: parameters are normal about theta (parameters,) with covariance, on the scale of
-    logarithms. evidence: logarithm of the marginal likelihood by Laplace's method.
+    logarithms. evidence: logarithm of the marginal likelihood by Laplace's method. rivals: other laws that are about
+    as probable.
     """
 
     shape: Shape
@@ -50,6 +53,7 @@ class Fit:
     evidence: float
     courses: tuple[Course, ...]
     stack: Stack
+    rivals: tuple[Fit, ...] = ()
 
     @cached_property
     def foretold(self) -> dict[int, Floats]:
@@ -226,8 +230,7 @@ def _draw_down(courses: Sequence[Course], limiter: Limiter, rate: float) -> floa
             continue
         size = limiter.size(course.bs)
         paths = lost + course.done * size - (rate * course.edges if limiter.refills else 0.0)
-        kink = course.kink if course.fell else 0
-        most = max(most, float(paths[kink]))
+        most = max(most, float(paths.max() if course.fell else paths[0]))
         lost = max(0.0, float(lost + course.moved * size - (rate * course.ended if limiter.refills else 0.0)))
     return most
 
@@ -274,7 +277,7 @@ def _fit_shape(
     for starts in choices or [()]:
         mean, spread = _prior_of(shape, courses, starts)
         problem = _Problem(shape, courses, stack, mean, spread)
-        for start in _devices(shape, mean, before, anew=bool(starts)):
+        for start in _devices(problem, before, anew=bool(starts)):
             theta, cost = start, math.inf
             for level in ANNEAL:
                 theta, cost = problem.improve(theta, Noise(level, level), EACH)
@@ -282,7 +285,12 @@ def _fit_shape(
     if not tried:
         return None
     tried.sort(key=lambda one: one[0])
-    return max((_finish(problem, theta) for _, theta, problem in tried[:FINISHED]), key=lambda fit: fit.evidence)
+    finished = [_finish(problem, theta) for _, theta, problem in tried[:FINISHED]]
+    for one in tried[FINISHED : FINISHED + MORE]:
+        if any(_all_seen(fit) for fit in finished):
+            break
+        finished.append(_finish(one[2], one[1]))
+    return max(finished, key=lambda fit: (_all_seen(fit), fit.evidence))
 
 
 def _finish(problem: _Problem, theta: Floats) -> Fit:
@@ -296,19 +304,35 @@ def _finish(problem: _Problem, theta: Floats) -> Fit:
     return Fit(problem.shape, theta, covariance, noise, evidence, tuple(problem.courses), problem.stack)
 
 
-def _devices(shape: Shape, mean: Floats, before: Fit | None, *, anew: bool) -> Iterator[Floats]:
-    """Starts of the device: as fitted before, and, where a limiter may have hidden it, as fast as ever seen."""
+def _devices(problem: _Problem, before: Fit | None, *, anew: bool) -> Iterator[Floats]:
+    """Starts of the device: as fitted before, and, where a limiter may have hidden it, as fast as ever seen; at the
+    very first also as if no load had kept it busy.
+    """
+    shape, mean = problem.shape, problem.mean
     if before is not None:
         yield _begin(shape, mean, before)
     if before is None or anew:
         yield mean.copy()
+    if before is None:
+        idle = mean.copy()
+        for way in shape.ways:
+            mine = [course for course in problem.counted if course.direction == way]
+            largest = max(course.bs for course in mine)
+            each = min(course.outstanding / (course.tail * course.bs) for course in mine if course.bs == largest)
+            idle[shape.index[f"{way}.per_byte"]] = math.log(each)
+            idle[shape.index[f"{way}.bytes"]] += math.log(IDLE)
+        yield idle
 
 
 def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[_Start]]]]:
     """Shapes with one part more, or two that come together, each with the starts of all its limiters."""
     have = fit.shape.limiters
     fallen = {course.direction for course in courses if course.taught and course.fell}
-    known = _limiters_at(fit.shape, fit.theta)
+    # What was there may have stood in for the new part: it is looked for afresh too.
+    known = [
+        _limiters_at(fit.shape, fit.theta),
+        *([one] for one in (_starts(courses, have[0]) if len(have) == 1 else [])),
+    ]
     candidates: list[tuple[Limiter, ...]] = []
     ways = fit.shape.ways
     if len(ways) > 1:
@@ -326,9 +350,9 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
             continue
         starts = [_starts(courses, one) for one in added]
         if len(added) == 1:
-            choices = [[*known, start] for start in starts[0]]
+            choices = [[*before, start] for before in known for start in starts[0]]
         else:  # I/Os by small blocks and bytes by large ones: the least of each unit's tails
-            choices = [[*known, *(each[place] for each in starts)] for place in (0, -1)]
+            choices = [[*before, *(each[place] for each in starts)] for before in known for place in (0, -1)]
         yield replace(fit.shape, limiters=(*have, *added)), choices
 
 
@@ -387,15 +411,20 @@ def _fit_parts(courses: Sequence[Course]) -> Fit | None:
     best = _fit_shape(Shape(ways), courses, [], None)
     assert best is not None
     best = _with_seek(best, courses) if len(kinds) > 1 else best
+    tried = [best]
     for _ in range(3):
         found = [fit for shape, starts in _moves(best, courses) if (fit := _fit_shape(shape, courses, starts, best))]
-        found = [fit for fit in found if fit.evidence > best.evidence and _all_seen(fit)]
-        if not found:
+        found = [fit for fit in found if _all_seen(fit)]
+        tried += found
+        if max((fit.evidence for fit in found), default=-math.inf) <= best.evidence:
             break
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
         best = _with_seek(best, courses)
-    return _with_drift(best, courses)
+    best = _with_drift(best, courses)
+    tried.sort(key=lambda fit: -fit.evidence)
+    near = [fit for fit in tried if fit.shape != best.shape and fit.evidence > best.evidence - RIVAL]
+    return replace(best, rivals=tuple(near[:MOST_RIVALS]))
 
 
 def _all_seen(fit: Fit) -> bool:
@@ -418,12 +447,29 @@ def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:
 
 def _with_drift(fit: Fit, courses: Sequence[Course]) -> Fit:
     """With a drift where repeats of a load say so: else credit and drift explain each other."""
-    repeats: dict[tuple[str, str], int] = {}
-    for course in courses:
-        if course.taught:
-            place = (course.cell.key, course.direction)
-            repeats[place] = repeats.get(place, 0) + 1
-    if max(repeats.values(), default=0) < 2:
+    if not any(len(mine) > 1 for mine in _repeats(courses).values()):
         return fit
     drifted = _fit_shape(replace(fit.shape, drifts=True), courses, _starts_of(fit), fit)
-    return drifted if drifted is not None and drifted.evidence > fit.evidence + DRIFT_GAIN else fit
+    seen = drifted is not None and drifted.evidence > fit.evidence and _drift_was_seen(drifted)
+    return drifted if drifted is not None and seen else fit
+
+
+def _repeats(courses: Sequence[Course]) -> dict[tuple[str, str], list[Course]]:
+    found: dict[tuple[str, str], list[Course]] = {}
+    for course in courses:
+        if course.taught:
+            found.setdefault((course.cell.key, course.direction), []).append(course)
+    return found
+
+
+def _drift_was_seen(fit: Fit) -> bool:
+    """Whether loads that were repeated saw at least half of a drift, and no less than the law says."""
+    whole = float(fit.theta[fit.shape.index["drift"]])
+    tau = float(fit.shape.value(fit.theta, "drift_seconds"))
+    most, told, seen = 0.0, 0.0, 0.0
+    for first, *_, last in (mine for mine in _repeats(fit.courses).values() if len(mine) > 1):
+        begin, end = (math.expm1(-(one.start + one.seconds / 2) / tau) for one in (first, last))
+        by_law = -whole * (end - begin) / math.expm1(-fit.stack.lasted / tau)
+        most = max(most, abs(by_law))
+        told, seen = told + by_law**2, seen + by_law * math.log(last.tail / first.tail)
+    return most >= abs(whole) / 2 and seen >= told / 2

@@ -14,7 +14,7 @@ from ioatlas.law.course import Course, Noise
 from ioatlas.law.fit import Fit
 from ioatlas.law.model import Limiter, Seek, Shape, Stack
 
-VERSION = 1
+VERSION = 2
 """Raised with every change after which a law of the same loads may be another one."""
 UNITS = {"bytes", "ios"}
 
@@ -34,6 +34,7 @@ def record_of(fit: Fit) -> dict[str, Any]:
         "covariance": fit.covariance.tolist(),
         "noise": [fit.noise.within, fit.noise.between],
         "evidence": fit.evidence,
+        "rivals": [record_of(rival) for rival in fit.rivals],
     }
 
 
@@ -54,7 +55,11 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
         size = len(shape.names)
         if theta.shape != (size,) or covariance.shape != (size, size) or not np.isfinite(numbers).all():
             return None
-        return Fit(shape, theta, covariance, Noise(within, between), evidence, made, Stack.of(made, shape.ways))
+        rivals = tuple(fit for one in record["rivals"] if (fit := fit_of(one, courses)) is not None)
+        if len(rivals) != len(record["rivals"]):
+            return None
+        stack = Stack.of(made, shape.ways)
+        return Fit(shape, theta, covariance, Noise(within, between), evidence, made, stack, rivals)
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -97,7 +97,7 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             )
             slower = math.exp(-float(fit.theta[fit.shape.index["drift"]])) if fit.shape.drifts else 1.0
             rate, more = rate * slower, more * slower
-            if size < TOLD_SECONDS * rate:
+            if size < TOLD_SECONDS * rate or any(limiter not in rival.shape.limiters for rival in fit.rivals):
                 continue
             ways = " and ".join(f"{way}s" for way in limiter.ways)
             on = f" on {target}" if several else ""

@@ -105,6 +105,11 @@ class Stack:
     begun: Floats
     steps: tuple[tuple[float, float, int, float, float, int], ...]
 
+    @property
+    def lasted(self) -> float:
+        """Seconds from the first load's beginning to the end of the last that counts."""
+        return float((self.begun + self.ends[:, -1]).max())
+
     @classmethod
     def of(cls, courses: Sequence[Course], ways: tuple[str, ...]) -> Stack:
         counted = [course for course in courses if course.taught]
@@ -186,7 +191,8 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
     if shape.drifts:
         at = stack.begun[:, None] + stack.ends - stack.lengths / 2
         tau = shape.value(theta, "drift_seconds")[:, None, None]
-        logs = logs - theta[:, [shape.index["drift"]]][:, :, None] * (1 - np.exp(-at / tau))
+        so_far = np.expm1(-at / tau) / np.expm1(-stack.lasted / tau)
+        logs = logs - theta[:, [shape.index["drift"]]][:, :, None] * so_far
     return np.asarray(np.where(stack.real, logs, 0.0))
 
 

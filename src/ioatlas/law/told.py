@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from ioatlas.law.course import Floats, still_falls
+from ioatlas.law.course import COUNT, EVEN_BINS, Course, Floats, still_falls
 from ioatlas.law.fit import Fit
 from ioatlas.law.model import Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
@@ -33,8 +34,14 @@ UNEVEN = 0.3
 """Spread of the last bins of a load from which its rate is a range."""
 GOOD_WIDTH, FAIR_WIDTH = 0.05, 0.15
 """Half-widths of an interval up to which a number may be good, and fair."""
-GOOD_SECONDS, FAIR_SECONDS = 4.0, 1.5
+GOOD_SECONDS, FAIR_SECONDS = 6.0, 3.0
 """For how long its loads must have run at the rate that lasts: credit that outlasts them cannot be seen."""
+CREDIBLE = 0.3
+"""Standard deviation of what a law says up to which a load is told without the credit that it gives it."""
+FEWEST_BINS = 4
+"""Of a load, from which their spread is taken for what is seen inside it."""
+WAVE = 0.41
+"""Standard deviation of a count between two moments that lie anywhere in waves of one I/O: sqrt(2/12)."""
 TOLD_SECONDS = 0.25
 """Credit of less than this at the sustained rate is how a throttle works, and no burst."""
 
@@ -86,7 +93,16 @@ def loads_of(shape: Shape, cell: Cell, direction: str) -> Loads:
 
 
 def tell(fit: Fit, cell: Cell, direction: str) -> Told:
-    """What the law and the loads of a cell say of it together."""
+    """What the law and the loads of a cell say of it together. Where another law is about as probable, the interval
+    holds what it says too.
+    """
+    told = _tell(fit, cell, direction)
+    others = [_tell(rival, cell, direction) for rival in fit.rivals]
+    low, high = min(one.low for one in (told, *others)), max(one.high for one in (told, *others))
+    return replace(told, low=low, high=high)
+
+
+def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     value, error = _by_law(fit, cell, direction)
     places = [
         place
@@ -96,11 +112,11 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     if not places:
         return _told(value, error**2 + fit.noise.between**2)
     mine = [fit.courses[place] for place in places]
-    tails = [_tail(place, fit, value) for place in places]
+    tails = [_tail(place, fit, value, error) for place in places]
     between, freedom = _between(fit)
     weights = np.array([1 / (spread + between) for _, spread, _ in tails])
     level, own = float(np.average([log for log, _, _ in tails], weights=weights)), 1 / float(weights.sum())
-    off, seen = level - value, sum(course.flat_seconds for course in mine)
+    off, seen = level - value, _seen_seconds(fit.courses, mine, math.exp(level))
     uneven = max(rough for _, _, rough in tails)
     falls = still_falls(mine[-1])
     more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": falls}
@@ -110,6 +126,15 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     # Both say it: each with its weight; what they differ by is how far either may be off.
     share = own / (own + error**2) if error > 0 else 1.0
     return _told(level - share * off, own * (1 - share) + (share * off) ** 2, wide=wide, **more)
+
+
+def _seen_seconds(courses: Sequence[Course], mine: Sequence[Course], rate: float) -> float:
+    """For how long the loads of a cell ran at the rate that lasts; or would have had to run for as many bytes, and as
+    many I/Os, as all loads of its direction moved: credit that outlasts those cannot be seen. rate: I/Os a second.
+    """
+    alike = [course for course in courses if course.counted and course.direction == mine[0].direction]
+    moved = min(sum(course.moved * course.bs for course in alike) / mine[0].bs, sum(course.moved for course in alike))
+    return max(sum(course.flat_seconds for course in mine), moved / rate)
 
 
 @lru_cache(maxsize=16)
@@ -143,20 +168,24 @@ def _by_law(fit: Fit, cell: Cell, direction: str) -> tuple[float, float]:
     return float(logs[0]), math.sqrt(max(0.0, spread))
 
 
-def _tail(place: int, fit: Fit, lasting: float) -> tuple[float, float, float]:
+def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> tuple[float, float, float]:
     """Logarithm of the rate that lasts by one load, its variance from what is seen inside the load, and its unevenness.
 
-    It is the last rate of the load; where credit had not run out, less what the law gives for that. lasting: logarithm
-    of what lasts by the law.
+    It is the last rate of the load; where credit had not run out, less what the law gives for that, which is as sure as
+    the law, where the law is sure enough. lasting: logarithm of what lasts by the law, with its standard error.
     """
     course = fit.courses[place]
     begin = max(course.kink if course.fell else 0, int(np.searchsorted(course.edges, 0.3 * course.seconds)))
     begin = min(begin, course.edges.size - 2)
     ios, length = course.done[-1] - course.done[begin], course.edges[-1] - course.edges[begin]
     rates = course.rates[begin:]
-    spread = (0.7 / ios) ** 2 + fit.noise.within**2 * max(1.0, course.seconds / 16 / length) / max(1, rates.size)
+    # Of a few waves nobody knows how far the next one is; of more their spread tells.
+    count = COUNT if rates.size >= FEWEST_BINS else max(COUNT, WAVE * course.outstanding)
+    counting = min(count / ios, course.edge_seconds / length)
+    rest = max(1.0, course.seconds / EVEN_BINS / length) / max(1, rates.size)
+    spread = counting**2 + fit.noise.within**2 * rest
     rough = 0.0
-    if rates.size >= 4:
+    if rates.size >= FEWEST_BINS:
         logs = np.log(rates)
         off = logs - logs.mean()
         variance = float(off @ off) / (logs.size - 1)
@@ -167,7 +196,9 @@ def _tail(place: int, fit: Fit, lasting: float) -> tuple[float, float, float]:
     level = math.log(ios / length)
     if place in fit.foretold:
         bins = np.diff(course.edges)[begin:]
-        level += lasting - math.log(float((np.exp(fit.foretold[place][begin:]) * bins).sum() / bins.sum()))
+        less = math.log(float((np.exp(fit.foretold[place][begin:]) * bins).sum() / bins.sum())) - lasting
+        doubt = error**2 + fit.noise.between**2
+        level, spread = level - less * (doubt <= CREDIBLE**2), spread + min(less**2, doubt)
     return level, spread, max(0.0, rough)
 
 

@@ -8,7 +8,7 @@ above it ask the methods here, never which procedure it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -104,9 +104,13 @@ class Procedure:
         """Whether files that do not fit the free space are looked at later, because the procedure may do with less."""
         return plan.spec.budget_seconds is not None and len({cell.size_bytes for cell in plan.to_measure}) > 1
 
-    def with_files_in_time(self, plan: Plan, trial: Callable[[Plan], float]) -> Plan:  # noqa: ARG002
-        """Before the first session: the plan that its budget has time to write files for. trial: lays out what a plan
-        asks for, removes it, and says how many seconds that took.
+    def may_shrink(self, plan: Plan) -> bool:  # noqa: ARG002
+        """Whether less may be laid out than planned, where a target is slow."""
+        return False
+
+    def with_less_to_write(self, plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:  # noqa: ARG002
+        """The plan that lays out no more than so many bytes, as far as that goes; the same where it does not. A remark
+        says why. bytes_per_s: how fast the targets are written.
         """
         return plan
 

@@ -142,6 +142,14 @@ class Device:
         if pause:
             return self._after_pause(load, pause, limit)
         last = load.intervals[-1]
+        first = max(last.latency_seconds.values(), default=0.0)
+        if load.ran_seconds < first:  # all that was asked for is still under way
+            ways = last.latency_seconds
+            each = load.job.numjobs * load.job.iodepth / max(1, len(ways))
+            load.ran_seconds = min(first, limit)
+            if first <= limit:
+                load.intervals.append(Interval(first, dict.fromkeys(ways, each), dict(ways)))
+            return load
         drain = max(last.latency_seconds.values(), default=0.0)
         begin = load.intervals[-2].end_seconds if len(load.intervals) > 1 else 0.0
         length = last.end_seconds - begin
@@ -224,10 +232,12 @@ class Device:
 
 
 def _add(load: Load, rate: Rate, end: float, working: float, length: float) -> None:
-    """One more step of a load, of whose length the target worked for a part."""
+    """One more step of a load, of whose length the target worked for a part. Nothing is back before its latency."""
     factor = length / working if working > 1e-9 else 1.0
-    ios = {way: each * working for way, each in rate.iops.items()}
     latency = {way: each * factor for way, each in rate.latency_seconds.items()}
+    first = {way: 0.0 if load.job.paced or load.job.work_bytes else latency.get(way, 0.0) for way in rate.iops}
+    back = {way: min(1.0, max(0.0, (end - first[way]) / length)) for way in rate.iops}
+    ios = {way: each * working * back[way] for way, each in rate.iops.items()}
     load.intervals.append(Interval(end, ios, latency))
     load.ran_seconds = end
 

@@ -222,9 +222,10 @@ def _clone_log(job: SimulatedJob, intervals: Sequence[Interval], share: int, kin
         ends = one.seconds or abs(one.end_seconds / step - round(one.end_seconds / step)) <= 1e-3
         at_ms = begin_ms + round(one.end_seconds * 1000)
         for way, ios in one.ios.items():
-            count = ios + carried.pop(way, 0.0)
-            if not ends or count / share < 0.5:  # nothing came back
-                carried[way] = count
+            found = ios + carried.pop(way, 0.0)
+            count = math.floor(found / share + 1e-6) * share if ends else 0
+            carried[way] = found - count
+            if not count:  # nothing came back
                 continue
             kib_per_s = count * job.block_bytes(way) / 1024 / (one.seconds or step) / share
             value = kib_per_s if kind == "bw" else one.latency_seconds[way] * 1e9

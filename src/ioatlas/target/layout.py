@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ioatlas import beneath
@@ -23,6 +24,8 @@ from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import Step
 
 LOG_MS = 50
+WAVES = 4
+"""Times that all I/Os in flight come back, at least: while the last do, the target is not as busy."""
 SLOWEST_BYTES_PER_S = 1e6
 """A preparation slower than this is taken to hang."""
 
@@ -39,12 +42,13 @@ def layout_job(
     *,
     direct: bool,
     ioengine: str | None,
+    most_seconds: float | None = None,
 ) -> str:
     """A job file that writes every file over its whole length, as one step of a preparation.
 
     places: {name: options that bind it to its place}; extents: {name: what is to lie there}. Files are written one
     after the other. The data neither compress nor repeat unless the cells' own do. Random steps keep fio's map of
-    blocks, so that each pass writes every block once.
+    blocks, so that each pass writes every block once. most_seconds: after which it ends, whatever is missing.
     """
     sections = []
     for index, (place, location) in enumerate(places.items()):
@@ -71,6 +75,8 @@ def layout_job(
             options["offset"] = extent.offset_bytes
         if step.passes > 1:
             options["loops"] = step.passes
+        if most_seconds is not None:
+            options["runtime"] = f"{max(1, round(1000 * most_seconds / len(places)))}ms"
         if ioengine is None:
             options["allow_file_create"] = 1
         if index:
@@ -104,14 +110,16 @@ def write_steps(
     emit: Emit,
     book: Callable[[str, int], None],
     held: Mapping[str, int],
-) -> tuple[LaidOut, ...]:
-    """The steps of a preparation, one fio after the other, and what was seen of each file. book: called with a step's
-    word and the bytes it wrote. held: as of a `LoadProcess`.
+    most_seconds: float | None = None,
+) -> tuple[tuple[LaidOut, ...], bool]:
+    """The steps of a preparation, one fio after the other: what was seen of each file, and whether all was written.
+    book: called with a step's word and the bytes it wrote. held: as of a `LoadProcess`. most_seconds: for all of them
+    together; None for as long as it takes.
 
     directory: of the job files and what fio says of them. Raises as `write_step`.
     """
     total, before = sum(extent.size_bytes for extent in extents.values()) * sum(step.passes for step in steps), 0
-    begin = executor.clock.monotonic()
+    begin, passes = executor.clock.monotonic(), sum(step.passes for step in steps) or 1
 
     def progress(done: int) -> None:
         spent, done = executor.clock.monotonic() - begin, before + done
@@ -122,6 +130,7 @@ def write_steps(
     seen: list[LaidOut] = []
     for step in steps:
         progress(0)
+        most = None if most_seconds is None else most_seconds * step.passes / passes
         made = write_step(
             executor,
             target,
@@ -133,12 +142,15 @@ def write_steps(
             stop_asked=stop_asked,
             progress=progress,
             held=held,
+            most_seconds=most,
         )
         written = sum(one.moved_bytes for one in made)
         before += written
         book(step.what, written)
         seen += made if step.rw == "write" else ()
-    return tuple(seen)
+        if written < step.passes * sum(extent.size_bytes for extent in extents.values()):
+            return tuple(seen), False
+    return tuple(seen), True
 
 
 def write_step(
@@ -153,13 +165,18 @@ def write_step(
     stop_asked: Callable[[], bool],
     progress: Callable[[int], None],
     held: Mapping[str, int],
+    most_seconds: float | None = None,
 ) -> tuple[LaidOut, ...]:
     """Make one step of a preparation. Returns what was written to each file, and when.
 
-    progress: called with the bytes of this step so far, where that can be seen.
-    Raises PartialResultError when stopped, IoAtlasError when fio fails or wrote less than it should.
+    progress: called with the bytes of this step so far, where that can be seen. most_seconds: after which it ends,
+    whatever is missing. Raises PartialResultError when stopped, IoAtlasError when fio fails, or wrote less than it
+    should though it had the time.
     """
     total = step.passes * sum(extent.size_bytes for extent in extents.values())
+    if most_seconds is not None:
+        able = int(min(most_seconds * SLOWEST_BYTES_PER_S, total / WAVES) / step.bs_bytes)
+        step = replace(step, iodepth=max(1, min(step.iodepth, able)))  # a slow target ends in time
     known = [0]
     # Only a directory's files grow as they are written.
     paths = [str(place["filename"]) for place in places.values()] if target.kind == "directory" else []
@@ -173,7 +190,7 @@ def write_step(
 
     outcome, output = run_job(
         executor,
-        layout_job(places, extents, step, direct=direct, ioengine=target.ioengine),
+        layout_job(places, extents, step, direct=direct, ioengine=target.ioengine, most_seconds=most_seconds),
         directory,
         expected_seconds=total / SLOWEST_BYTES_PER_S,
         stop_asked=stop_asked,
@@ -193,7 +210,7 @@ def write_step(
     jobs = output.jobs if output else ()
     made = tuple(_laid_out(target, step, job, directory) for job in jobs if "write" in job.directions)
     written = sum(one.moved_bytes for one in made)
-    if written < total:
+    if written < total and most_seconds is None:
         raise IoAtlasError(
             f"the {step.what} wrote {written} of {total} bytes",
             where=target.location,

@@ -73,6 +73,7 @@ class Sites:
         self._emit = emit
         self._open: dict[str, Workspace] = {}
         self._files: dict[str, int] = {}
+        self._made_for: TargetUse | None = None
 
     @property
     def campaign_id(self) -> str:
@@ -173,27 +174,33 @@ class Sites:
 
     # -- preparation ---------------------------------------------------------------------------------------------------
 
-    def prepare(self, use: TargetUse) -> None:
-        """Clean what an earlier session left, check space, make every place as the preparation says.
+    def prepare(self, use: TargetUse, most_seconds: float | None = None) -> bool:
+        """Clean what an earlier session left, check space, make every place as the preparation says. Nothing is made
+        again where the very same was made before.
 
-        Raises what the guards and the load raise.
+        most_seconds: of writing; None for as long as it takes. Returns whether all is there. Raises what the guards and
+        the load raise.
         """
-        for name in self._targets:
-            self.prepare_target(name, use)
+        if self._made_for != use:
+            each = None if most_seconds is None else most_seconds / len(self._targets)
+            if not all(self.prepare_target(name, use, most_seconds=each) for name in self._targets):
+                return False
+            self._made_for = use
+        return True
 
-    def prepare_target(self, name: str, use: TargetUse, *, once: str = "") -> None:
-        """Prepare one target.
+    def prepare_target(self, name: str, use: TargetUse, *, once: str = "", most_seconds: float | None = None) -> bool:
+        """Prepare one target; whether all is there.
 
         What is no directory is prepared once for each value of `once`: it holds what was written.
         """
         target, wanted = self._targets[name], self._wanted(name, use)
         if target.kind == "directory":
-            self._prepare_directory(target, use, wanted)
-            return
+            return self._prepare_directory(target, use, wanted, most_seconds)
         if target.kind != "uri" and use.needs_direct(name):  # a URI's engine decides for itself
             self._judge_direct(target, use, direct_io_alignment(target.location))
         if wanted and not self.is_prepared(name, use, once=once):
-            self._prepare_range(target, use, wanted, once)
+            return self._prepare_range(target, use, wanted, once, most_seconds)
+        return True
 
     def _wanted(self, name: str, use: TargetUse) -> dict[str, Extent]:
         """What is to lie on a target, by name; empty where nothing is to be written."""
@@ -272,28 +279,37 @@ class Sites:
 
         return tick
 
-    def _prepare_directory(self, target: Target, use: TargetUse, wanted: Mapping[str, Extent]) -> None:
+    def _prepare_directory(
+        self, target: Target, use: TargetUse, wanted: Mapping[str, Extent], most_seconds: float | None
+    ) -> bool:
         self.open(target.name, {file: extent.size_bytes for file, extent in wanted.items()}, use)
         paths = {file: self.file_path(target.name, file) for file in wanted}
-        self._write(target, use, {file: {"filename": path} for file, path in paths.items()}, wanted)
+        places = {file: {"filename": path} for file, path in paths.items()}
+        if not self._write(target, use, places, wanted, most_seconds):
+            return False
         for file, path in paths.items():
             if use.preparation == "fresh":
                 self._open[target.name].make_sparse(file, wanted[file].size_bytes)
             self._journal.file_ready(path)
             _check_holes(target, use, self.through(path), wanted[file].size_bytes)
+        return True
 
-    def _prepare_range(self, target: Target, use: TargetUse, wanted: Mapping[str, Extent], once: str) -> None:
+    def _prepare_range(
+        self, target: Target, use: TargetUse, wanted: Mapping[str, Extent], once: str, most_seconds: float | None
+    ) -> bool:
         """Write a file, device or URI over the whole range of the sweep: holes are answered without the drive."""
         end = _end(wanted)
         self._hold(target)
         check_before_start(target, writes=True)
         check_extent(target, end)
         wanted = joined(wanted)
-        self._write(target, use, {name: dict(place_of(target)) for name in wanted}, wanted)
+        if not self._write(target, use, {name: dict(place_of(target)) for name in wanted}, wanted, most_seconds):
+            return False
         if target.kind == "file":
             _check_holes(target, use, self.through(target.location), end)
         held = PreparedTarget(use.preparation, end, once)
         self._journal.keep(PreparedTargets({**self._prepared(), target.name: held}))
+        return True
 
     def _write(
         self,
@@ -301,10 +317,14 @@ class Sites:
         use: TargetUse,
         places: Mapping[str, Mapping[str, JobValue]],
         wanted: Mapping[str, Extent],
-    ) -> None:
-        """Every step of the preparation, booked in the ledger. Nothing where nothing is wanted."""
+        most_seconds: float | None,
+    ) -> bool:
+        """Every step of the preparation, booked in the ledger; whether all was written. Nothing where nothing is
+        wanted.
+        """
+        complete = True
         if wanted:
-            seen = write_steps(
+            seen, complete = write_steps(
                 self._executor,
                 target,
                 STEPS[use.preparation],
@@ -316,8 +336,10 @@ class Sites:
                 emit=self._emit,
                 book=lambda what, count_bytes: self._journal.add_ledger(target.name, what, count_bytes),
                 held=self.held,
+                most_seconds=most_seconds,
             )
             self._journal.keep(LaidOuts((*self._journal.kept(LaidOuts).files, *seen)))
+        return complete
 
     def _judge_direct(self, target: Target, use: TargetUse, answer: DirectIo) -> None:
         """Whether the target takes the cells' direct I/O. Raises UsageError, or leaves out cells, as `use` says."""
@@ -354,6 +376,7 @@ class Sites:
         What cannot be removed now is removed by the next start, and said. Where the journal cannot be written, all
         targets are cleaned nevertheless, and its error is raised at the end.
         """
+        self._made_for = None
         with ExitStack() as all_of_them:
             for name, target in reversed(self._targets.items()):
                 if target.kind == "directory":

@@ -70,23 +70,34 @@ def test_of_slow_io_a_sample_is_the_mean_of_one_interval_and_none_lies_between(t
     """Of 1 MiB I/Os of 50 ms fio 3.33 logs 1024 KiB in an interval of 10 ms, then nothing for 40."""
     rows = [(at, 102_400, 0) for at in (50, 100, 150)]
     written(tmp_path, rows, [(at, 50_000_000, 0) for at in (50, 100, 150)])
-    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=110, moved={"read": Moved(3 << 20, 3)})
+    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=150, moved={"read": Moved(3 << 20, 3)})
     rates = np.array(found.by_direction["read"].bw_bytes_per_s)
-    assert found.start_ms == START + 40, "a first sample tells where its own interval began"
+    assert found.start_ms == START, "what a first sample holds took 50 ms"
     assert rates.sum() * 0.01 == pytest.approx(3 << 20)
-    assert np.nonzero(rates)[0].tolist() == [0, 5, 10]
+    assert np.nonzero(rates)[0].tolist() == [4, 9, 14]
 
 
-def test_what_fio_logged_nothing_of_is_at_the_end_at_the_same_rate_and_at_the_start(tmp_path):
-    """Six I/Os more than the log has: two in the 100 ms without a sample, four in the first sample's unknown time."""
+def test_what_fio_logged_nothing_of_is_at_the_end_at_the_same_rate_and_else_everywhere(tmp_path):
+    """Six I/Os more than the log has: two in the 100 ms without a sample; nobody knows where the others were."""
     rows = [(at, 102_400, 0) for at in (50, 100, 150, 200, 250)]
     written(tmp_path, rows, [(at, 50_000_000, 0) for at in (50, 100, 150, 200, 250)])
     moved = {"read": Moved(11 << 20, 11)}
-    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=310, moved=moved)
+    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=350, moved=moved)
     rates = np.array(found.by_direction["read"].bw_bytes_per_s)
     assert rates.sum() * 0.01 == pytest.approx(11 << 20)
-    assert rates[21:].sum() * 0.01 == pytest.approx((5 << 20) / 210 * 100)
-    assert rates[0] * 0.01 == pytest.approx((1 << 20) + (6 << 20) - (5 << 20) / 210 * 100)
+    assert rates[25:].sum() / rates.sum() == pytest.approx(100 / 350)
+    assert np.nonzero(rates[:25])[0].tolist() == [4, 9, 14, 19, 24]
+
+
+def test_a_late_sample_of_slow_io_holds_whole_ios_over_a_longer_time(tmp_path):
+    """Rows of one or two I/Os of 1 MiB over 50 to 98 ms, where 50 ms were asked for; none is made up at the start."""
+    late = [(200, 20_480), (400, 12_337), (600, 10_448), (800, 16_516), (1000, 12_337), (1200, 24_674)]
+    written(tmp_path, [(at, rate, 0) for at, rate in late], [(at, 200_000_000, 0) for at, _ in late])
+    found = read_series(tmp_path, "v1", interval_ms=50, runtime_ms=1200, moved={"read": Moved(7 << 20, 7)})
+    done = np.cumsum(found.by_direction["read"].bw_bytes_per_s) * 0.05
+    assert done[-1] == pytest.approx(7 << 20)
+    assert done[3] == pytest.approx(1 << 20, rel=0.05)
+    assert done[15] == pytest.approx(4 << 20, rel=0.05)
 
 
 def test_where_fio_was_late_a_sample_holds_for_the_whole_gap(tmp_path):

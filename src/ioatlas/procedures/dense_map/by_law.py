@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 
 from ioatlas.fio.batch import Batch, Section
-from ioatlas.law.choose import Next, first_loads, next_load
+from ioatlas.law.choose import Next, next_load
 from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
@@ -101,20 +101,18 @@ class LawSteps(MapSteps):
             most = left if len(cells) == 1 else min(left, share * total)
             if not able:
                 continue
-            first = first_loads(able, courses, total=share * total, left=most) if self.budget.short else []
             one = next_load(able, courses, total=share * total, left=most, seed=self._seed)
-            found = first or ([one] if one is not None else [])
-            if found:
-                return [self._visit(each, len(courses) + number, alone=not first) for number, each in enumerate(found)]
+            if one is not None:
+                return [self._visit(one, len(courses))]
         return []
 
-    def _visit(self, wanted: Next, number: int, *, alone: bool) -> NewVisit:
+    def _visit(self, wanted: Next, number: int) -> NewVisit:
         self._gaps[wanted.cell.key] = max(LEAST_GAP_MS, int(1000 * DRAIN * wanted.wave))
         generator = random.Random(f"{self._seed} {number}")  # noqa: S311 - offsets, not secrets
         made = sum(visit.cell_key == wanted.cell.key for visit in self.journal.visits())
         runtime_ms = -(-int(1000 * wanted.seconds) // 100) * 100
         seed = generator.randrange(1, 2**31)
-        return NewVisit(wanted.cell.key, made, seed, Purpose.SWEEP, alone=alone, runtime_ms=runtime_ms)
+        return NewVisit(wanted.cell.key, made, seed, Purpose.SWEEP, alone=True, runtime_ms=runtime_ms)
 
     # -- where a map judges or times otherwise ---------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
@@ -50,10 +50,15 @@ class DenseMap(Procedure):
         if not chooses(plan):
             plan_replicates(journal, plan)
 
-    def with_files_in_time(self, plan: Plan, trial: Callable[[Plan], float]) -> Plan:
-        from ioatlas.procedures.dense_map.small_files import with_files_in_time
+    def may_shrink(self, plan: Plan) -> bool:
+        from ioatlas.procedures.dense_map.small_files import may_shrink
 
-        return with_files_in_time(plan, trial)
+        return may_shrink(plan)
+
+    def with_less_to_write(self, plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:
+        from ioatlas.procedures.dense_map.small_files import with_less_to_write
+
+        return with_less_to_write(plan, able_bytes, bytes_per_s)
 
     def steps(self, runner: Runner) -> Steps:
         from ioatlas.procedures.dense_map.by_law import LawSteps, chooses

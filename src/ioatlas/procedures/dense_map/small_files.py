@@ -1,66 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that a slow target cannot hold in time: how fast it is written is tried first, and the files are made smaller.
-
-Sizes of a sweep are dropped instead where there are several (`Fitting.fit_layout`).
-"""
+"""Files that a slow target cannot hold in time: they are made smaller, or the largest of several sizes are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.units import format_duration, format_rate, format_size
-from ioatlas.procedures.dense_map.expected import LAYOUT_SHARE
 from ioatlas.procedures.dense_map.plan import build_plan
-from ioatlas.run.budget import USUAL_START_SECONDS
-from ioatlas.run.plan import Plan
+from ioatlas.run.plan import Plan, leave_out
 
 MIB = 1 << 20
-TRIALS_BYTES = (4 * MIB, 64 * MIB)
-"""What is written to learn the rate: more only where less was over at once."""
-AT_ONCE_SECONDS = 0.3
-SURELY_BYTES_PER_S = 20e6
-"""A target is taken to be written at least so fast: where that is enough nothing is tried."""
-FEWEST_BLOCKS = 4
+FEWEST_BLOCKS = 2
 """Of the largest size in a file."""
 
-Trial = Callable[[Plan], float]
-"""Lays out what a plan asks for, removes it, and says how many seconds writing took, a process and all."""
+
+def may_shrink(plan: Plan) -> bool:
+    """Whether less may be laid out: files, or ranges that are only to hold data, whose size nobody named for one load
+    apart, and no fixed amount of work.
+    """
+    cells = plan.to_measure
+    shrinks = all(target.kind == "directory" for target in plan.targets) or plan.spec.prepare == "laid-out"
+    named_apart = any("size" in pattern for pattern in plan.spec.patterns)
+    return shrinks and not named_apart and not any(cell.work_bounded or cell.streams for cell in cells)
 
 
-def with_files_in_time(plan: Plan, trial: Trial) -> Plan:
-    """The plan, with smaller files where writing them takes too much of its budget. A remark says so."""
-    budget, wanted = plan.spec.budget_seconds, plan.prepared_bytes
-    if budget is None or not _one_size(plan) or wanted <= LAYOUT_SHARE * budget * SURELY_BYTES_PER_S:
-        return plan
-    (size,) = {cell.size_bytes for cell in plan.to_measure}
-    rate = _write_rate(plan, size, trial)
-    able = LAYOUT_SHARE * budget * rate
-    if wanted <= able:
-        return plan
+def with_less_to_write(plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:
+    """The plan with no more to write than `able_bytes`, as far as its blocks allow. A remark says why: the target is
+    written at `bytes_per_s`.
+    """
+    sizes = sorted({cell.size_bytes for cell in plan.to_measure})
+    part, kept = plan, list(sizes)
+    while len(kept) > 1 and part.prepared_bytes > able_bytes:
+        kept.pop()
+        part = leave_out(plan, {"size": tuple(kept)}, "left out: writing its file would take too much of the budget")
+    slow = f"at {format_rate(bytes_per_s)} writing more takes too much of the budget"
+    if plan.spec.budget_seconds is not None:
+        slow += f" of {format_duration(plan.spec.budget_seconds)}"
+    if len(kept) < len(sizes):
+        gone = ", ".join(format_size(size) for size in sizes if size not in kept)
+        return replace(part, remarks=(*plan.remarks, f"Sizes {gone} are left out: {slow}."))
     least = FEWEST_BLOCKS * max(cell.bs_bytes for cell in plan.to_measure)
-    smaller = max(MIB, -(-least // MIB) * MIB, int(size * able / wanted) // MIB * MIB)
-    if smaller >= size:
+    share = able_bytes / max(1, plan.prepared_bytes)
+    smaller = max(MIB, -(-least // MIB) * MIB, int(sizes[0] * share) // MIB * MIB)
+    if smaller >= sizes[0]:
         return plan
     what = "Files" if all(target.kind == "directory" for target in plan.targets) else "A range"
     remark = (
-        f"{what} of {format_size(smaller)} instead of {format_size(size)}: at {format_rate(rate)} writing more takes "
-        f"too much of the budget of {format_duration(budget)}. A cache of the target may hold that; "
-        "a longer --budget has more."
+        f"{what} of {format_size(smaller)} instead of {format_size(sizes[0])}: {slow}. "
+        "A cache of the target may hold that; a longer --budget has more."
     )
     return replace(_of_size(plan, smaller), remarks=(*plan.remarks, remark))
-
-
-def _one_size(plan: Plan) -> bool:
-    """Whether all that is laid out are files of one size, or ranges of exports, files and devices that are only to hold
-    data, and none is a fixed amount of work.
-    """
-    cells = plan.to_measure
-    may_shrink = all(target.kind == "directory" for target in plan.targets) or plan.spec.prepare == "laid-out"
-    named_apart = any("size" in pattern for pattern in plan.spec.patterns)
-    work = any(cell.work_bounded or cell.streams for cell in cells)
-    return may_shrink and not named_apart and not work and len({cell.size_bytes for cell in cells}) == 1
 
 
 def _of_size(plan: Plan, size_bytes: int) -> Plan:
@@ -70,15 +60,3 @@ def _of_size(plan: Plan, size_bytes: int) -> Plan:
         constants={**plan.spec.constants, "size": size_bytes},
     )
     return build_plan(spec, plan.targets)
-
-
-def _write_rate(plan: Plan, size: int, trial: Trial) -> float:
-    """Bytes per second, the start of a process left out."""
-    rate = 0.0
-    for wanted in TRIALS_BYTES:
-        part = _of_size(plan, max(MIB, min(size, size * wanted // plan.layout_bytes // MIB * MIB)))
-        seconds = trial(part) - USUAL_START_SECONDS
-        rate = part.prepared_bytes / max(seconds, 0.01)
-        if seconds >= AT_ONCE_SECONDS:
-            break
-    return rate
