@@ -246,7 +246,7 @@ def test_files_that_a_slow_target_cannot_write_in_time_are_smaller(tmp_path, nam
     summary = world.run(LARGE.format(budget=budget))
     world.check()
     assert summary.seconds <= budget + 1
-    assert summary.cells >= 6
+    assert summary.cells >= 5
     result = campaign.load_result(world.directory)
     (size,) = {estimate.cell.size_bytes for estimate in result.estimates}
     assert (size < 256 << 20) == smaller
@@ -268,7 +268,7 @@ def test_a_range_that_a_slow_target_cannot_write_in_time_is_smaller(tmp_path, na
     world.start(text, **confirmed)
     summary = world.session(**confirmed)
     assert summary.seconds <= 30 + 1
-    assert summary.cells >= 3
+    assert summary.cells >= 2
     result = campaign.load_result(world.directory)
     (size,) = {estimate.cell.size_bytes for estimate in result.estimates}
     told = [text for _, text in world.journal().remarks() if "instead of 256 MiB" in text]
