@@ -97,7 +97,7 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             )
             slower = math.exp(-float(fit.theta[fit.shape.index["drift"]])) if fit.shape.drifts else 1.0
             rate, more = rate * slower, more * slower
-            if size < TOLD_SECONDS * rate or any(limiter not in rival.shape.limiters for rival in fit.rivals):
+            if size < TOLD_SECONDS * rate or not all(_has_like(rival, limiter) for rival in fit.rivals):
                 continue
             ways = " and ".join(f"{way}s" for way in limiter.ways)
             on = f" on {target}" if several else ""
@@ -114,6 +114,11 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             title = f"After a pause, {ways}{on}"
             found.append(Finding(FindingCode.BURST, text, title=title, target=target, direction=direction))
     return tuple(found)
+
+
+def _has_like(fit: Fit, limiter: Limiter) -> bool:
+    """Whether a law has such a limiter too. Of one block size nobody knows whether bytes are limited or I/Os."""
+    return any((one.ways, one.refills) == (limiter.ways, limiter.refills) for one in fit.shape.limiters)
 
 
 def _rate_words(limiter: Limiter, size: float) -> tuple[Callable[[float], str], str]:

@@ -49,7 +49,7 @@ def test_the_knee_of_the_server_is_found(found):
     assert best["n_visits"] >= 3
     assert best["bw_bytes_per_s"] == pytest.approx(best["iops"] * 4096, rel=1e-6)
     assert best["lat_p99_ns"] <= 300e6
-    assert best["lat_mean_ns"] >= DELAY_SECONDS * 1e9
+    assert best["lat_mean_ns"] >= 0.99 * DELAY_SECONDS * 1e9
 
 
 def test_it_says_what_ended_it_and_how_long_it_took(found):
