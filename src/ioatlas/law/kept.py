@@ -60,7 +60,7 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
             return None
         stack = Stack.of(made, shape.ways)
         return Fit(shape, theta, covariance, Noise(within, between), evidence, made, stack, rivals)
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
 
 

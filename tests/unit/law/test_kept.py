@@ -69,6 +69,9 @@ def test_of_other_loads_or_another_version_it_is_none(fitted, monkeypatch):
         {"taught": 3},
         {"taught": [[]]},
         {"drifts": True},
+        {"rivals": 3},
+        {"rivals": ["x"]},
+        {"rivals": [{}]},
     ],
 )
 def test_a_record_that_fits_nothing_is_none(fitted, change):
