@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What its owner or a moderator changes of a result later: permission, embargo, privacy, a doubt decided.
 
-A result that was public is not hidden again: it is withdrawn, which leaves a trace, or deleted.
+A published result cannot be made private: it is withdrawn, which leaves a trace, or deleted.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, d
         )
         if found.state == State.PUBLIC and after.state is not State.PUBLIC:
             raise RefusedError(
-                "it was public: it is not hidden again",
+                "a published result cannot be made private",
                 where=found.id,
                 remedy="withdraw it, which leaves a trace, or delete it",
             )

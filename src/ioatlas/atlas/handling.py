@@ -46,7 +46,7 @@ class Decided:
 
 @router.patch("/results/{number}", summary="Change who may see it")
 def change(service: Served, viewer: Asking, number: Number, said: Changed, dry_run: bool = False) -> Now:
-    """By its owner. What was public is not hidden again. dry_run: says what would be, and changes nothing."""
+    """By its owner. A published result cannot be made private. dry_run: says what would be, and changes nothing."""
     needs(viewer, Scope.PUBLISH)
     if said.permission is not None and not said.permission.isprintable():
         raise HTTPException(422, "a permission is one line of text")

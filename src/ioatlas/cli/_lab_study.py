@@ -51,7 +51,7 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a 
 @click.option("--dry-run", is_flag=True, help="Show what would run: time and bytes. Nothing is set up.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
 def command(name: str | None, out: Path | None, *, quick: bool, dry_run: bool, as_json: bool) -> None:
-    """Make a published evaluation again in small, on lab targets, and hold its claims against what comes out.
+    """Repeat a published evaluation in small, on lab targets, and check its claims.
 
     One campaign, its report, the figures of the study, and a table: published, here, same direction?
     """

@@ -43,7 +43,7 @@ def command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Change who sees the result at ADDRESS. What was public is not hidden again: it is withdrawn or deleted."""
+    """Change who sees the result at ADDRESS. A published result cannot be made private: it is withdrawn or deleted."""
     from ioatlas.cli.fetch import parts
 
     url, number = parts(address, "")

@@ -57,7 +57,7 @@ Examples:
 @click.option(
     "--vary", metavar="PERCENT", default="20%", show_default=True, help="How far the sensitivity varies inputs."
 )
-@click.option("--unit", "unit_name", metavar="UNIT", help="Whose sensitivity to tell, such as 'usable TiB'.")
+@click.option("--unit", "unit_name", metavar="UNIT", help="Unit whose sensitivity is shown, such as 'usable TiB'.")
 @click.option(
     "-o",
     "output",
@@ -86,7 +86,7 @@ def command(
 ) -> None:
     """What products cost for what they give: per usable TiB, per MB/s, per 1,000 IOPS.
 
-    Intervals of what was measured are carried through. A star marks products that no other one beats in both total
+    Intervals of measured values carry through. A star marks products that no other one beats in both total
     cost and value; a question mark those where the intervals do not decide.
     """
     from ioatlas.cli._files import check_ending, csv_text, write_table

@@ -41,8 +41,8 @@ def command(
 ) -> None:
     """Show how a target's speed changed from campaign to campaign.
 
-    A level is over that of the first campaign, from the loads that campaigns have in common. A change is told when
-    levels moved by more than campaigns of the unchanged target do; it stands beside the level where it began.
+    A level is relative to the first campaign, over the loads that campaigns have in common. A change is reported when
+    levels moved by more than campaigns of the unchanged target do, beside the level where it began.
     """
     if not places:
         _targets(folder, as_json=as_json)

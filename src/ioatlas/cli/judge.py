@@ -54,7 +54,7 @@ What they allow together follows from [layout]; caches are left out of it.""",
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @says_what_does_not_fit
 def command(directory: Path, sheet: Path | None, folder: Path | None, as_json: bool) -> None:
-    """Say how good the campaign in DIR is, for what its target is made of."""
+    """Say how good the campaign in DIR is for what its target is made of."""
     from ioatlas.analysis.standing import comparable, figures, standing
     from ioatlas.analysis.summary import summarise
     from ioatlas.campaign import load_result

@@ -38,7 +38,7 @@ def command() -> None:
 @click.option("--passphrase", is_flag=True, help="Ask for a passphrase that protects the key.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def new(passphrase: bool, as_json: bool) -> None:
-    """Make your signing key; one that is there is never replaced."""
+    """Make your signing key; an existing one is never replaced."""
     from ioatlas.bundle import keys
 
     text = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True) if passphrase else ""
@@ -77,7 +77,7 @@ def show(source: str | None, as_json: bool) -> None:
 def trust(source: str, name: str, fingerprint: str | None, remove: bool, as_json: bool) -> None:
     """Trust what KEY signs: a public key, its file, or a bundle that it signed.
 
-    Compare the fingerprint with its holder's by another way than the one that brought the key.
+    Compare the fingerprint with its owner over another channel than the one that brought the key.
     """
     from ioatlas.bundle import keys
 

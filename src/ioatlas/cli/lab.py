@@ -265,8 +265,8 @@ def _program(name: str) -> str:
 def truth_(names: tuple[str, ...], *, seeds: int, words: tuple[str, ...], as_json: bool) -> None:
     """Measure the targets with plain fio and print measured against configured. Exit code 3 when one is off.
 
-    What is left between the two is explained as far as something else than fio tells it: how long a sleep takes on this
-    machine, the work in flight at the window's edges, chance.
+    The remaining difference is explained as far as possible without fio: how long a sleep takes on this machine, the
+    work in flight at the window's edges, chance.
 
     \b
     ioatlas lab truth bandwidth latency

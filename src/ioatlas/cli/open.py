@@ -26,7 +26,7 @@ Examples:
 def command(directory: Path) -> None:
     """Make the report of the campaign in DIR from its journal and open it in the browser.
 
-    A report.html that lies there is never opened as it is: it may be somebody else's page.
+    An existing report.html is never opened as it is, because it may be somebody else's page.
     """
     from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report

@@ -50,7 +50,7 @@ Exit status: 0 published, 1 not reached, 2 refused or wrong usage.""",
 @click.option("--embargo", metavar="DATE", default="", help="Nobody else sees it before this date, such as 2027-01-31.")
 @click.option("--private", is_flag=True, help="Keep it for yourself.")
 @click.option("--replaces", metavar="ID", default="", help="Your result that this bundle corrects.")
-@click.option("--reproduces", metavar="ID", default="", help="Another's result that this campaign made again.")
+@click.option("--reproduces", metavar="ID", default="", help="Another's result that this campaign reproduces.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, and send nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

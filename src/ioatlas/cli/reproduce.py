@@ -46,7 +46,7 @@ Examples:
 
 \b
 Exit status: 0 reproduced, 2 refused or wrong usage, 3 it differs or cannot be compared, 4 stopped early.
-A campaign that was stopped goes on with `ioatlas resume DIR`.""",
+A stopped campaign continues with `ioatlas resume DIR`.""",
 )
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[TARGET]", required=False, type=PathOrWord())

@@ -62,7 +62,7 @@ def command(
     clients: str,
     trust: str | None,
 ) -> None:
-    """Go on with the campaign in DIR: the same plan, the visits that are still to be made."""
+    """Continue the campaign in DIR: the same plan, the visits that are still missing."""
     from ioatlas.campaign import reopen
     from ioatlas.cli._answers import commands_of, consent_of
     from ioatlas.cli._session import run_session

@@ -93,7 +93,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, as `export --format json` does.")
 @says_what_does_not_fit
 def show_(series: Path, output: Path | None, as_json: bool) -> None:
-    """Show what the factors do. What else differed between the members is told first."""
+    """Show what the factors do, after what else differed between the members."""
     from ioatlas.campaign import load_result
     from ioatlas.config.series_file import read_series
     from ioatlas.results.series import load_series

@@ -296,7 +296,7 @@ Examples:
   ioatlas serve restore /srv/backup/2026-11-23 --database postgresql://atlas@db/new --blobs /srv/blobs
 
 \b
-A backup goes into either database: so an atlas moves from SQLite to PostgreSQL."""
+A backup fits either database, so an atlas can move from SQLite to PostgreSQL."""
 )
 @click.argument("of", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @place_options

@@ -27,7 +27,7 @@ Examples:
                                 ssh -L 8750:127.0.0.1:8750 HOST, then open the printed address
 
 \b
-It answers on 127.0.0.1 only, and only who has the printed address. Ctrl-C ends it; what measures goes on.""",
+It answers on 127.0.0.1 only, to whoever has the printed address. Ctrl-C ends it; running measurements continue.""",
 )
 @click.argument(
     "folders", metavar="[FOLDER]...", nargs=-1, type=click.Path(path_type=Path, file_okay=False, exists=True)
@@ -56,7 +56,7 @@ def command(folders: tuple[Path, ...], port: int, no_open: bool) -> None:
         hosts = frozenset({f"127.0.0.1:{taken}", f"localhost:{taken}"})
         app = make_app(Shelf(folders or library_folders()), hosts=hosts, token=token)
         address = f"http://127.0.0.1:{taken}/?token={token}"
-        click.echo(f"{address}\nCtrl-C ends it; what measures goes on.")
+        click.echo(f"{address}\nCtrl-C ends it; running measurements continue.")
         if not no_open:
             click.launch(address)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")

@@ -48,7 +48,7 @@ Examples:
   ioatlas watch /mnt/nas --every 1h --alarm 'mail -s "$IOATLAS_ALARM" me </dev/null'
   ioatlas watch /mnt/nas --campaign cells.toml --every 6h  cells of your own
   ioatlas watch /dev/sdx --every 1d --read-only            reads only
-  ioatlas watch /mnt/nas --every 1h --rhythm 24h           held against the same hour of other days
+  ioatlas watch /mnt/nas --every 1h --rhythm 24h           compared with the same hour of other days
   ioatlas watch /mnt/nas --every 1h --dry-run              what a round does, and what will be found
   ioatlas watch /mnt/nas --every 1h --write-units ~/.config/systemd/user
 
@@ -71,8 +71,8 @@ Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse.""",
     help="Mean time between false alarms of a target that does not change.",
 )
 @click.option("--tolerance", metavar="PERCENT", default="5%", show_default=True, help="Smaller changes are no alarm.")
-@click.option("--rhythm", metavar="TIME", help="The target's own rhythm, such as 24h or 7d: like is held against like.")
-@click.option("--alarm", "command_line", metavar="COMMAND", help="Run by /bin/sh on an alarm; IOATLAS_ALARM tells it.")
+@click.option("--rhythm", metavar="TIME", help="Compare rounds with the same hour of other days (24h) or weeks (7d).")
+@click.option("--alarm", "command_line", metavar="COMMAND", help="Run by /bin/sh on an alarm, with IOATLAS_ALARM.")
 @click.option("--until", metavar="WHEN", help="End after a time (7d), at a date (2026-12-31), or at an `alarm`.")
 @click.option("--once", is_flag=True, help="Make one round if the share allows it, then end: for a timer.")
 @click.option("--dry-run", is_flag=True, help="Show what a round does and what is found how soon; write nothing.")
@@ -117,7 +117,7 @@ def command(
     open_report: bool,
     as_json: bool,
 ) -> None:
-    """Measure a few cells of TARGET again and again, and tell when they get worse.
+    """Measure a few cells of TARGET again and again, and raise an alarm when they get worse.
 
     Each round is a small campaign, which `ioatlas history` and `trend` read too. Rounds take a bounded share of the
     target's time. A round that was killed is finished by the next call.

@@ -79,7 +79,7 @@ def test_the_owners_forms_change_a_result(client, database, own):
     assert queries.result_of(database, own) is None
     assert do(client, own, "embargo").status_code == 303
     assert queries.result_of(database, own).state == "public"
-    assert "not hidden again" in do(client, own, "private").text
+    assert "cannot be made private" in do(client, own, "private").text
     assert do(client, own, "withdraw", "a cable").status_code == 303
     assert "not typed" in do(client, own, "delete", "x").text
     assert do(client, own, "delete", own).headers["location"] == "/mine"
