@@ -27,7 +27,8 @@ GROUPS = PROJECT["dependency-groups"]
 def locked(name: str) -> dict[str, set[str]]:
     """Versions of each package in a lock file."""
     found: dict[str, set[str]] = {}
-    for package, version in re.findall(r"^([A-Za-z0-9._-]+)==([^ \\;]+)", (ROOT / name).read_text(), re.MULTILINE):
+    pins = re.findall(r"^([A-Za-z0-9._-]+)(?:\[[a-z0-9,-]+\])?==([^ \\;]+)", (ROOT / name).read_text(), re.MULTILINE)
+    for package, version in pins:
         found.setdefault(package.lower().replace("_", "-"), set()).add(version)
     return found
 
