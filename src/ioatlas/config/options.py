@@ -89,11 +89,11 @@ class Kind:
         except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError):
             inside = False
         if not inside:
-            raise UsageError("it has a value that it cannot have", where=where, remedy="write another one")
+            raise UsageError(f"{value!r:.80} is out of range", where=where, remedy="see `plan --schema`")
         try:
             self.read(written, where)
         except (KeyError, ValueError) as error:
-            raise UsageError("it is none of its words", where=where, remedy="write one of them") from error
+            raise UsageError(f"{value!r:.80} is not allowed", where=where, remedy="see `plan --schema`") from error
 
 
 TEXT = Kind((str,), "TEXT")

@@ -29,7 +29,7 @@ def capacity_bytes(text: str, *, where: str) -> int:
         )
     size = _scaled(match[1], match[2], binary=bool(match[3]))
     if not 0 < size < _LARGEST:
-        raise UsageError(f"{text!r} is no capacity that a product can have", where=where, remedy="write another one")
+        raise UsageError(f"{text!r} is out of range for a capacity", where=where, remedy="check its unit")
     return round(size)
 
 
