@@ -241,6 +241,8 @@ def _product_keys() -> Iterator[str]:
     for place, name in places.items():
         table = schema["$defs"][name] if isinstance(name, str) else name
         for key, of in table["properties"].items():
+            if place not in ("", "[source]", "[product]") and key in ("source", "date", "note"):  # said once
+                continue
             default = f"`{json.dumps(of['default'])}`" if of.get("default") not in (None, "", [], {}) else ""
             yield f"| `{key}`{f' in `{place}`' if place else ''} | {default} | {_plain(of.get('description', ''))} |"
 

@@ -108,7 +108,7 @@ def campaign_option(one: Declared, text: str = "") -> Decorator:
         text = text or _first_sentence(one) + ("" if short else f" One of {', '.join(words)}.")
     elif kind.least is not None:
         how = {"type": click.IntRange(kind.least, kind.most), "metavar": "N"}
-    default = "" if kind is FLAG or one.written_default is None else f" Default: {one.written_default}."
+    default = "" if kind is FLAG or one.written_default in (None, "") else f" Default: {one.written_default}."
     return click.option(_flag(one.key), one.key, help=(text or _first_sentence(one)) + default, **how)
 
 

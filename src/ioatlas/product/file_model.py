@@ -217,7 +217,7 @@ class ClaimTable(Sourced):
     what: Words = Field(description="Such as 'sequential read'.")
     value: Words = Field(description="Such as '2,500 MB/s', '200,000 IOPS' or '1 ms'; or words.")
     cell: dict[str, str | int] = Field(
-        default_factory=dict, description="fio options of what it is to be held against: {rw = 'read', bs = '1m'}."
+        default_factory=dict, description="fio options of the cell it is compared with: {rw = 'read', bs = '1m'}."
     )
 
 
