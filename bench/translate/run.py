@@ -71,8 +71,6 @@ def main():
                 "fio --name=j --rw=randrw --rwmixread=35 --bs=4k --size=8m --norandommap --time_based --runtime=9",
                 35,
             ),
-            ("kdiskmark", "RND4K Q4T1 mix --mix-ratio 60", 60),
-            ("crystaldiskmark", "RND4K Q4T1 mix", 70),
         ):
             _, log = run(translate(tool, command), folder)
             rows.append(

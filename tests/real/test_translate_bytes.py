@@ -59,8 +59,6 @@ COMMANDS = [
     ("diskspd", "diskspd -c8M -b4K -t4 -o2 -r -w50 -d60 x"),
     ("xdd", "xdd -op write -targets 2 a b -reqsize 64 -blocksize 1024 -numreqs 16 -queuedepth 4"),
     ("orion", "orion -run advanced -matrix point -num_small 4 -num_large 2 -num_disks 2"),
-    ("kdiskmark", "RND4K Q4T4 mix --mix-ratio 60"),
-    ("crystaldiskmark", "SEQ1M Q8T1"),
     ("fio", "fio --name=a --rw=write --filename=b --filename=c --numjobs=4 --size=1m --bs=64k"),
     ("fio", "fio --name=a --rw=randrw --nrfiles=4 --numjobs=3 --size=1m --bs=64k --ioengine=windowsaio --iodepth=2"),
     ("fio", "fio --name=a --rw=randrw --bssplit=,64k/50:32k/50 --numjobs=2 --size=1m --filename=b"),

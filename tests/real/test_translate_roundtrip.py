@@ -78,8 +78,6 @@ MIXES = [
     ("orion", "orion -run advanced -matrix point -num_small 4 -num_large 0 -write 20 -num_disks 1"),
     ("elbencho", "elbencho -w --rwmixpct 40 -b 4k --rand --randalgo fast -s 8m /x/file1"),
     ("vdbench", "sd=s,lun=x,size=8m\nwd=w,sd=s,rdpct=67,xfersize=4k\nrd=r,wd=w,iorate=max,elapsed=30,warmup=5"),
-    ("crystaldiskmark", "RND4K Q8T1 mix"),
-    ("kdiskmark", "RND4K Q4T1 mix --mix-ratio 60"),
     ("fio", "fio --name=a --rw=randrw --rwmixread=90 --bs=4k --size=8m --time_based --runtime=30 --norandommap"),
 ]
 

@@ -9,9 +9,14 @@ import click
 
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._json import say_json
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, UsageError
 
-_TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio", "kdiskmark", "crystaldiskmark")
+_TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio")
+_STARTED_BY = {
+    "crystaldiskmark": "diskspd 'diskspd -b1M -t1 -o8 -w0 -W0 -d5 -S -c1G x'",
+    "kdiskmark": "fio 'fio --name=x --rw=read --bs=1m --iodepth=8 --direct=1 --runtime=5 --size=1g --ioengine=libaio'",
+}
+"""Programs with a window: their test SEQ1M Q8T1 in the language of the tool that they start."""
 _OWN = ("--json", "-o", "--output", "-h", "--help", "--")
 
 
@@ -21,7 +26,13 @@ class _Quoted(click.Command):
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        place = next((i for i, word in enumerate(args) if word.lower() in _TOOLS), None)
+        place = next((i for i, word in enumerate(args) if word.lower() in (*_TOOLS, *_STARTED_BY)), None)
+        if place is not None and (example := _STARTED_BY.get(args[place].lower())) and not ctx.resilient_parsing:
+            raise UsageError(
+                "tests are not translated by their names",
+                where=args[place],
+                remedy=f"write what it starts: SEQ1M Q8T1 is ioatlas translate {example}. Results: ioatlas import FILE",
+            )
         if (
             place is not None
             and place + 1 < len(args)

@@ -250,26 +250,17 @@ def whole_number(text: str, what: str, where: str, *, low: int = 0, high: int = 
 _SUFFIX = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50, "e": 1 << 60}
 
 
-def binary_size(
-    text: str, what: str, where: str, *, unit: int = 1, block: int | None = None, decimals: bool = True
-) -> int:
-    """Bytes of a number with an optional binary suffix, as most load generators read it: 4k, 4K, 4KB and 4KiB are 4096.
-
-    unit:  bytes that a number without suffix stands for.
-    block: bytes of the suffix `b`, where the tool has it.
+def binary_size(text: str, what: str, where: str) -> int:
+    """Bytes of a number with an optional binary suffix, as most load generators read it: 4k, 4K, 4KB and 4KiB are
+    4096.
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgtpe]?)(ib|b)?", text.strip(), re.IGNORECASE)
-    if match is None or ("." in match.group(1) and not decimals):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgtpe]?)(?:ib|b)?", text.strip(), re.IGNORECASE)
+    if match is None:
         raise UsageError(
             f"{what} takes a size, not {text!r}", where=where, remedy=f"write {what} with a size such as 64k or 1g"
         )
-    number, letter, tail = match.groups()
-    if not letter and tail and tail.lower() == "b" and block is not None:
-        factor = block
-    elif letter or tail:
-        factor = _SUFFIX[letter.lower()]
-    else:
-        factor = unit
+    number, letter = match.groups()
+    factor = _SUFFIX[letter.lower()]
     size = float(number) * factor if "." in number else int(number) * factor
     if size != int(size) or size > 1 << 62:
         raise UsageError(

@@ -3,19 +3,21 @@
 
 import json
 import math
+import re
 
 import pytest
 from click.testing import CliRunner
 
 from ioatlas.cli.translate import command
+from ioatlas.errors import UsageError
 from ioatlas.interop.campaign_text import render_campaigns
 from ioatlas.interop.translate import translate
 from ioatlas.procedures.options import read_campaign
+from tests.unit.interop.translated import jobs
 
 COMMANDS = [
     ("iozone", "iozone -a -i 0 -i 1 -i 2 -n 1m -g 8m -y 64k -q 256k", None),
     ("orion", "orion -run simple -num_disks 2", 14),
-    ("kdiskmark", "nvme", 8),
     (
         "vdbench",
         (
@@ -36,7 +38,7 @@ def test_campaigns_read_back(tool, text, cells):
 
 
 def test_a_full_cross_is_one_campaign():
-    documents = render_campaigns(translate(*COMMANDS[3][:2]))
+    documents = render_campaigns(translate(*COMMANDS[2][:2]))
     sizes = [math.prod(len(v) for v in read_campaign(document).axes.values()) for document in documents]
     # Reads and writes cross with 5 sizes and 2 depths; the mixed load has one option more.
     assert sizes == [20, 10]
@@ -47,8 +49,18 @@ def test_command_line(tmp_path):
     done = runner.invoke(command, ["xdd", "-op read -targets 1 x -reqsize 1 -numreqs 10", "--json"])
     assert done.exit_code == 0
     assert json.loads(done.output)["jobs"][0]["bs_bytes"] == 1024
-    done = runner.invoke(command, ["kdiskmark", "nvme", "-o", str(tmp_path / "out")])
+    done = runner.invoke(command, [*COMMANDS[2][:2], "-o", str(tmp_path / "out")])
     assert done.exit_code == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"job.fio", "campaign.toml", "campaign-2.toml", "fidelity.txt"} <= names
     assert runner.invoke(command, ["nosuch", "x"]).exit_code == 2
+
+
+@pytest.mark.parametrize("words", [["CrystalDiskMark", "nvme"], ["--json", "kdiskmark", "--size=1g"]])
+def test_tests_with_a_name_are_told_as_the_command_that_they_start(words):
+    error = CliRunner().invoke(command, words).exception
+    assert isinstance(error, UsageError)
+    tool, text = re.search(r"ioatlas translate (\w+) '([^']+)'", error.remedy).groups()
+    (job,) = jobs(tool, text)
+    assert (job["rw"], job["bs_bytes"], job["iodepth"], job["runtime_seconds"]) == ("read", 1 << 20, 8, 5)
+    assert "ramp_time_seconds" not in job

@@ -161,25 +161,6 @@ FIRST_JOB = [
         "fio --kb_base=1000 --name=a --rw=randread --bs=4KiB --size=1m",
         {"bs_bytes": 4096, "size_bytes": 1_000_000},
     ),
-    (
-        "kdiskmark",
-        "nvme",
-        {
-            "rw": "read",
-            "bs_bytes": MIB,
-            "iodepth": 8,
-            "numjobs": 1,
-            "end_fsync": 1,
-            "runtime_seconds": 5,
-            "size_bytes": GIB,
-        },
-    ),
-    (
-        "crystaldiskmark",
-        "RND4K Q32T16",
-        {"rw": "randread", "bs_bytes": 4096, "iodepth": 32, "numjobs": 16, "runtime_seconds": 5, "time_based": 1},
-    ),
-    ("crystaldiskmark", "real-world mix read", {"rw": "read", "bs_bytes": MIB, "iodepth": 1}),
 ]
 
 
@@ -216,7 +197,6 @@ BAD = [
     ("fio", "fio --rw=read"),
     ("fio", "fio --name=a --rw=sideways"),
     ("fio", "fio --name=a --bs=4x"),
-    ("kdiskmark", "warp"),
     ("diskspd", "/nowhere/profile.xml"),
     ("vdbench", "sd=sd1,lun=x\nwd=wd1,sd=sd9\nrd=r,wd=wd1,iorate=max"),
     ("vdbench", "sd=sd1,nosuch=3"),
@@ -496,21 +476,6 @@ def test_json_tells_the_share_of_reads(options, percent):
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("Seq Q32T1 read", [("read", 131072, 32, 1)]),
-        ("4KiB Q8T8 write", [("randwrite", 4096, 8, 8)]),
-        ("CrystalDiskMark 3 4K QD32 read", [("randread", 4096, 32, 1)]),
-        ("Real World Performance read", [("read", MIB, 1, 1), ("randread", 4096, 1, 1)]),
-    ],
-)
-def test_older_names_of_disk_mark_tests(words, expected):
-    assert [
-        (job["rw"], job["bs_bytes"], job["iodepth"], job["numjobs"]) for job in jobs("crystaldiskmark", words)
-    ] == expected
-
-
-@pytest.mark.parametrize(
     ("tool", "command", "option", "value"),
     [
         (
@@ -567,9 +532,3 @@ def test_orion_load_that_the_matrix_varies_is_named(matrix, unused):
         "orion", f"orion -run advanced -testname t -num_disks 1 -matrix {matrix} -num_small 2 -num_large 1"
     )
     assert {e.attribute for e in translation.fidelity if e.attribute.startswith("-num_")} == unused
-
-
-@pytest.mark.parametrize("test", ["SEQ1M Q8T1", "SEQ1MQ8T1", "SEQ1M_Q8T1", "SEQ 1MiB (Q=  8, T= 1)", "seq1m-q8t1"])
-def test_disk_mark_tests_as_people_write_them(test):
-    (job,) = jobs("crystaldiskmark", f"{test} read")
-    assert (job["rw"], job["bs_bytes"], job["iodepth"], job["numjobs"]) == ("read", MIB, 8, 1)

@@ -7,7 +7,6 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.translate import (
-    diskmark,
     diskspd_command,
     elbencho_command,
     fio_options,
@@ -98,12 +97,6 @@ OPTIONS = [
         "orion",
         ("orion -run simple -testname x -num_disks 4", "orion -run advanced -testname x -matrix row -num_large 2"),
         [f"-{name}" for name in (*orion._NUMBERS, "size_small", "size_large", "type", "seed")],
-    ),
-    *_dashed(
-        "kdiskmark",
-        ("kdiskmark SEQ1MQ8T1 RND4KQ32T1", "kdiskmark default mix"),
-        [f"--{name}" for name in diskmark._WITH_VALUE if name not in ("drive", "path", "target")],
-        glue="=",
     ),
     *_dashed(
         "xdd",

@@ -22,8 +22,6 @@ SEEDS = {
     "elbencho": "elbencho -w -r -t 4 -b 4k -s 1m --rand --rwmixpct 20 --limitread 1m --iodepth 2 -n 2 -N 3 x[1-3]",
     "fio": "[global]\nbs=4k\n[a]\nrw=randrw:8\nbssplit=4k/40:8k-16k/60\nsize=(1024*1024)\nrunning=${X}\n"
     "zonemode=strided\nrandom_distribution=zoned:60/10:40/90\n",
-    "kdiskmark": "nvme mix SEQ1M Q8T1 --size 1g --loops 3",
-    "crystaldiskmark": "CrystalDiskMark 8 default RND4K Q32T16 write",
 }
 
 

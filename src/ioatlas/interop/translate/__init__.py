@@ -18,8 +18,6 @@ TOOLS = {
     "orion": "orion",
     "elbencho": "elbencho",
     "fio": "fio",
-    "kdiskmark": "diskmark",
-    "crystaldiskmark": "diskmark",
 }
 
 
