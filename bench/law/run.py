@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judge `ioatlas map` on simulated targets of random physics: what it tells against what they do for good.
 
-python bench/law/run.py DIR --seeds 0-39 [--profile law] [--budget 10s] [--workers 2] [--json] [-v]
+python bench/law/run.py DIR --seeds 0-39 [--budget 10s] [--workers 2] [--json] [-v]
 
 A target that is done is kept in DIR (by budget), and taken from there. Seeds from 150 on take --sealed.
 """
@@ -50,17 +50,16 @@ def truth(one: Target, cell: Cell, place: Path) -> tuple[Lasting, dict[str, floa
     return Lasting(**found["lasting"]), found["limits"]
 
 
-def scored(seed: int, place: Path, budget: str, profile: str = "") -> Scored:
+def scored(seed: int, place: Path, budget: str) -> Scored:
     """Map one target and judge the answer."""
     from world import mapped
 
-    kept = place / ((profile + budget) or "default") / f"{seed:03}.json"
+    kept = place / (budget or "default") / f"{seed:03}.json"
     if kept.exists():
         return Scored.of_json(json.loads(kept.read_text()))
     kept.parent.mkdir(parents=True, exist_ok=True)
     one = target(seed)
-    asked = [*(["--profile", profile] if profile else []), *(["--budget", budget] if budget else [])]
-    shown = mapped(one.physics, *asked)
+    shown = mapped(one.physics, *(["--budget", budget] if budget else []))
     kept.with_suffix(".txt").write_text(shown.screen)
     kept.with_suffix(".show").write_text(json.dumps(shown.told))
     result = judged(one, shown.told, place, virtual=shown.virtual, real=shown.real, problem=shown.problem)
@@ -101,7 +100,6 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seeds", default="0-39")
     parser.add_argument("--budget", default="", help="such as 10s; default: the profile's")
-    parser.add_argument("--profile", default="", help="such as law; default: the tool's own")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--sealed", action="store_true")
     parser.add_argument("--again", action="store_true", help="judge what is kept once more, without mapping")
@@ -115,9 +113,9 @@ def main() -> None:
     if max(seeds) >= FIRST_SEALED and not asked.sealed:
         parser.error("seeds from 150 on are closed")
     if asked.again:
-        _judge_again(seeds, asked.directory, asked.profile + asked.budget)
+        _judge_again(seeds, asked.directory, asked.budget)
     with ProcessPoolExecutor(asked.workers) as pool:
-        going = [(seed, pool.submit(scored, seed, asked.directory, asked.budget, asked.profile)) for seed in seeds]
+        going = [(seed, pool.submit(scored, seed, asked.directory, asked.budget)) for seed in seeds]
         results = []
         for seed, one in going:
             try:

@@ -21,6 +21,8 @@ NEXT = 1.5
 """Times the next part that the largest must be to be named alone."""
 UNKNOWN = 0.7
 """Standard deviation of a part's logarithm beyond which nothing was learned of it."""
+MOST_SURE = 0.99
+"""How sure a law can make anybody: it may lack a part."""
 AT_LINK = 0.03
 LINKS = frozenset({"link", "network path"})
 
@@ -40,7 +42,8 @@ def limit_of(fit: Fit, cell: Cell, direction: str, bounds: Sequence[tuple[str, f
         return Limit(evidence=(words,))
     if spread > UNKNOWN:
         return Limit(evidence=(f"{_told(name)}, most likely, but no load showed how far it goes",))
-    sure = 0.5 * (1 + math.erf(math.log(max(most / max(other, 1e-12), 1.0)) / max(spread, 0.1) / math.sqrt(2)))
+    ahead = math.log(max(most / max(other, 1e-12), 1.0)) / max(spread, 0.1)
+    sure = MOST_SURE * 0.5 * (1 + math.erf(ahead / math.sqrt(2)))
     return Limit(name, None, rival, other / most if other else None, (_evidence(fit, name, cell, direction),), sure)
 
 
