@@ -176,7 +176,7 @@ def test_a_first_pass_from_the_drive_and_later_ones_from_a_servers_cache(tmp_pat
         # is left for the second visit takes less than half of it, even at 6 ms a miss.
         axes = {"rw": ("read",), "bs": (65536,)}
         (estimate,) = mapped(target.location, tmp_path / "run", axes, visits=3, window=0.8, size=20 * MIB)
-    assert estimate.verdict in ("suspect", "discarded")
+    assert estimate.verdict in ("suspect", "discarded", "runs disagree", "unstable")
     # On a busy machine the first visit itself may have been discarded.
     assert estimate.n_discarded or any("every visit after the first was at least" in note for note in estimate.notes)
 

@@ -76,4 +76,4 @@ def test_a_tab_completes_profiles_and_the_paths_of_targets(
 
 def test_a_help_text_with_commas_is_whole_in_fish(terminal: Callable[[str], Terminal]) -> None:
     at = terminal("fish")
-    at.type_until("complete -C 'ioatlas map --profile seed'\n", b"1,920 cells over")
+    at.type_until("complete -C 'ioatlas map --profile iozone'\n", b"in order on a 4 GB file, records")

@@ -93,4 +93,4 @@ def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: p
         check=True,
         cwd=tmp_path,
     )
-    assert "numjobs      1, 2, 4, 8, 16, 32, 64, 128" in plan.stdout
+    assert "numjobs      1, 2, 4, 8, 16, 32, 64" in plan.stdout

@@ -39,7 +39,7 @@ class Pair:
         leaves that out.
         """
         least, most = self.least, self.most
-        if self.ratio < RELEVANT or least.bw_high is None or most.bw_low is None or most.bw_low <= least.bw_high:
+        if self.ratio < RELEVANT or (most.bw_low or 0.0) <= (least.bw_high or 0.0):
             return False
         return bool(least.lat_mean_ns and most.lat_mean_ns and least.lat_mean_ns >= LATENCY_RELEVANT * most.lat_mean_ns)
 
@@ -72,6 +72,8 @@ def _pairs(estimates: Iterable[Estimate], option: str) -> dict[str, list[Pair]]:
     for (target, *_), levels in groups.items():
         if len(levels) > 1:
             least, most = levels[min(levels)], levels[max(levels)]
+            if least.bw_high is None or most.bw_low is None:
+                continue
             pairs.setdefault(str(target), []).append(
                 Pair(least, most, (most.bw_bytes_per_s or 0.0) / (least.bw_bytes_per_s or 1.0))
             )

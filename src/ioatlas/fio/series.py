@@ -120,8 +120,8 @@ def _done(
 ) -> Floats:
     """Bytes that all jobs moved up to each edge, shape of `edges`.
 
-    Of slow I/Os a sample holds whole I/Os, and what has no sample is put back: at the end, of which fio logs nothing,
-    and over the whole, since nobody knows where samples hold less than was moved.
+    Of slow I/Os a sample holds whole I/Os, and what has no sample is put back: before the first, which may be late, at
+    the end, of which fio logs nothing, and over the whole, since nobody knows where samples hold less than was moved.
     """
     slow = moved is not None and moved.ios * interval_ms < FEW_IOS * len(jobs) * edges[-1]
     io_bytes = moved.io_bytes / moved.ios if moved is not None and slow and moved.ios else 0.0
@@ -132,11 +132,15 @@ def _done(
     rest = moved.io_bytes - float(logged[-1]) if moved is not None else 0.0
     if moved is None or not slow or rest <= 0 or last <= 0:
         return done
+    begun = max(0.0, float(min(job[0, 0] for job in jobs) - start_ms - interval_ms))
     left = max(0.0, float(edges[-1]) - last)
-    at_end = min(rest, float(done[-1]) * left / last)
-    ramp = np.clip((edges - last) / left, 0.0, 1.0) if left else np.zeros(edges.size)
-    whole: Floats = done + at_end * ramp
-    return np.asarray(whole * (moved.io_bytes / (logged[-1] + at_end))) if logged[-1] > 0 else whole
+    each = float(logged[-1]) / max(last - begun, 1.0)
+    at_start = min(rest, each * begun)
+    at_end = min(rest - at_start, each * left)
+    whole = done + at_start * np.clip(edges / max(begun, 1.0), 0.0, 1.0)
+    whole = whole + at_end * np.clip((edges - last) / max(left, 1.0), 0.0, 1.0)
+    put_back = float(logged[-1]) + at_start + at_end
+    return np.asarray(whole * (moved.io_bytes / put_back)) if put_back > 0 else whole
 
 
 def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: int, io_bytes: float) -> Floats:
@@ -146,10 +150,10 @@ def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: i
     """
     ends = np.maximum(job[:, 0] - start_ms, 0).astype(np.float64)
     begins = np.concatenate(([0.0], ends[:-1]))
-    after_gap = (ends - begins > GAP * interval_ms) & ((io_bytes > 0) | (np.arange(ends.size) == 0))
+    after_gap = (ends - begins > GAP * interval_ms) & (io_bytes > 0)
     rates = job[:, 1] * 1.024  # bytes/ms
     ios = np.maximum(1.0, np.ceil(rates * interval_ms / max(io_bytes, 1.0) - NOT_ONE_MORE))
-    lasted = np.minimum(ios * io_bytes / np.maximum(rates, 1e-9) if io_bytes else interval_ms, ends - begins)
+    lasted = np.minimum(ios * io_bytes / np.maximum(rates, 1e-9), ends - begins)
     begins = np.where(after_gap, ends - lasted, begins)
     moved = rates * (ends - begins)
     total = np.concatenate(([0.0], np.cumsum(moved)))

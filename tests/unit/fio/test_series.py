@@ -77,8 +77,10 @@ def test_of_slow_io_a_sample_is_the_mean_of_one_interval_and_none_lies_between(t
     assert np.nonzero(rates)[0].tolist() == [4, 9, 14]
 
 
-def test_what_fio_logged_nothing_of_is_at_the_end_at_the_same_rate_and_else_everywhere(tmp_path):
-    """Six I/Os more than the log has: two in the 100 ms without a sample; nobody knows where the others were."""
+def test_what_fio_logged_nothing_of_is_at_both_ends_at_the_same_rate_and_else_everywhere(tmp_path):
+    """Six I/Os more than the log has: two in the 100 ms without a sample, one before the first; nobody knows where the
+    others were.
+    """
     rows = [(at, 102_400, 0) for at in (50, 100, 150, 200, 250)]
     written(tmp_path, rows, [(at, 50_000_000, 0) for at in (50, 100, 150, 200, 250)])
     moved = {"read": Moved(11 << 20, 11)}
@@ -86,7 +88,18 @@ def test_what_fio_logged_nothing_of_is_at_the_end_at_the_same_rate_and_else_ever
     rates = np.array(found.by_direction["read"].bw_bytes_per_s)
     assert rates.sum() * 0.01 == pytest.approx(11 << 20)
     assert rates[25:].sum() / rates.sum() == pytest.approx(100 / 350)
-    assert np.nonzero(rates[:25])[0].tolist() == [4, 9, 14, 19, 24]
+    assert np.nonzero(rates[4:25])[0].tolist() == [0, 5, 10, 15, 20]
+    assert 0 < rates[:4].sum() < rates[4]
+
+
+def test_where_the_first_samples_are_missing_the_load_was_as_fast_as_later(tmp_path):
+    """fio 3.33 may begin the log of rates 140 ms after that of latencies."""
+    rows = [(at, 1000, 0) for at in range(150, 210, 10)]
+    written(tmp_path, rows, [(at, 4_300_000, 0) for at in range(10, 210, 10)])
+    moved = {"read": Moved(50 * 4096, 50)}
+    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=200, moved=moved)
+    done = np.cumsum(found.by_direction["read"].bw_bytes_per_s) * 0.01
+    assert done[9] == pytest.approx(done[-1] / 2, rel=0.1)
 
 
 def test_a_late_sample_of_slow_io_holds_whole_ios_over_a_longer_time(tmp_path):
