@@ -178,7 +178,8 @@ def test_a_first_pass_from_the_drive_and_later_ones_from_a_servers_cache(tmp_pat
         (estimate,) = mapped(target.location, tmp_path / "run", axes, visits=3, window=0.8, size=20 * MIB)
     assert estimate.verdict in ("suspect", "discarded", "runs disagree", "unstable")
     # On a busy machine the first visit itself may have been discarded.
-    assert estimate.n_discarded or any("every visit after the first was at least" in note for note in estimate.notes)
+    told = any("every visit after the first was at least" in note for note in estimate.notes)
+    assert estimate.n_discarded or told or estimate.grade == "low"
 
 
 @pytest.mark.unmeasured
