@@ -43,6 +43,7 @@ afterAll(async () => {
 });
 
 async function faults(page: Page): Promise<string[]> {
+  await page.locator("h1").first().waitFor(); // a click may still be on its way to the next page
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   const found: string[] = await page.evaluate(`${axeSource()};
     axe.run(document, { resultTypes: ["violations"] }).then((r) =>
@@ -79,6 +80,7 @@ test("what a moderator doubts is hidden, and released it is back with the reason
   expect(await faults(page)).toEqual([]);
 
   await page.getByRole("link", { name: `Decide on ${id}` }).click();
+  await page.getByLabel("Reason").waitFor();
   expect(await faults(page)).toEqual([]);
   await page.getByLabel("Reason").fill("the data sheet says so");
   await page.getByRole("button", { name: "Release it" }).click();

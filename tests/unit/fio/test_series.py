@@ -93,7 +93,7 @@ def test_what_fio_logged_nothing_of_is_at_both_ends_at_the_same_rate_and_else_ev
 
 
 def test_where_the_first_samples_are_missing_the_load_was_as_fast_as_later(tmp_path):
-    """fio 3.33 may begin the log of rates 140 ms after that of latencies."""
+    """The log of rates may begin 140 ms after that of latencies: fio 3.33."""
     rows = [(at, 1000, 0) for at in range(150, 210, 10)]
     written(tmp_path, rows, [(at, 4_300_000, 0) for at in range(10, 210, 10)])
     moved = {"read": Moved(50 * 4096, 50)}
