@@ -84,8 +84,12 @@ def _told(e: Estimate, fit: Fit) -> Estimate:
 
 
 def _with_values(e: Estimate, told: Told) -> Estimate:
-    """By Little's law the mean latency of a closed loop follows from its rate."""
+    """By Little's law the mean latency of a closed loop follows from its rate. A percentile below that mean is of the
+    time before credit ran out.
+    """
     bs, in_flight = e.cell.bs_bytes, 1e9 * e.cell.outstanding
+    if (e.lat_p99_ns or math.inf) < in_flight / told.value:
+        e = replace(e, lat_p99_ns=None, lat_p99_low_ns=None, lat_p99_high_ns=None)
     return replace(
         e,
         bw_bytes_per_s=told.value * bs,

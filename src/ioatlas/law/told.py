@@ -67,8 +67,8 @@ class Told:
 
     @property
     def half_width(self) -> float:
-        """As a share of the value, the wider side."""
-        return max(self.high / self.value - 1, 1 - self.low / self.value)
+        """Half the interval, as a share of the value."""
+        return (self.high - self.low) / (2 * self.value)
 
 
 def sustained_logs(shape: Shape, theta: Floats, cell: Cell, direction: str) -> Floats:
