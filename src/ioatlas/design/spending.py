@@ -12,9 +12,6 @@ import numpy as np
 
 from ioatlas.errors import UsageError
 
-LEVELS_METHOD = "kalibera-jones/1"
-ALLOCATION_METHOD = "neyman-cost/1"
-
 
 @dataclass(frozen=True)
 class Levels:

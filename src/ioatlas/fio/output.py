@@ -161,7 +161,6 @@ def _output(document: Document, text: str, problems: list[Problem], first_line: 
         timestamp_seconds=(number(value.get("timestamp_ms")) or 0) / 1000 or number(value.get("timestamp")),
         global_options=_options(value.get("global options")),
         jobs=tuple(jobs),
-        disk_util=tuple(_entries(value.get("disk_util"))),
         client_server="client_stats" in value,
         line=line,
         complete=document.complete,
@@ -224,7 +223,7 @@ def _version_in(text: str) -> str | None:
 
 def _bare(text: str, jobs: tuple[FioJob, ...]) -> FioOutput:
     """Jobs outside every document."""
-    return FioOutput(_version_in(text), None, {}, jobs, (), line=jobs[0].line, complete=False)
+    return FioOutput(_version_in(text), None, {}, jobs, line=jobs[0].line, complete=False)
 
 
 def parse_fio_json(text: str, *, first_line: int = 1) -> FioReading:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ioatlas.fio.loose_json import Problem
 from ioatlas.model.histogram import Histogram
@@ -93,7 +92,6 @@ class FioOutput:
     timestamp_seconds: float | None
     global_options: Mapping[str, str]
     jobs: tuple[FioJob, ...]
-    disk_util: tuple[Mapping[str, Any], ...]
     client_server: bool = False
     line: int = 1
     complete: bool = True

@@ -24,9 +24,7 @@ T = TypeVar("T", bound=Hashable)
 FIT_METHOD = "two-way-huber/2"
 CHART_METHOD = "ewma/1"
 SMOOTHED_CHART_METHOD = "ewma-median3/1"
-SHIFT_METHOD = "block-shift/1"
 
-LOST_METHOD = "lost-cells/1"
 EFFECT_METHOD = "block-effects/1"
 
 RELEVANT_SHIFT = 0.15

@@ -19,7 +19,6 @@ from ioatlas.stats.warmup import Floats, as_series
 METHOD = "intended-constant/1"
 DRAINED_METHOD = "intended-drained/1"
 TRACE_METHOD = "intended-trace/1"
-BACKLOG_METHOD = "backlog-poisson/1"
 OFFERED_SHARE = 0.99
 CHANCE = 4.0
 """Standard deviations: many streams at many load points are judged, and none should be called late by chance."""

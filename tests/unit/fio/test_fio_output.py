@@ -78,7 +78,6 @@ def test_new_layout_in_base_units():
     assert read.clat.histogram.bins == ((100, 1), (300, 1))
     assert read.lat.mean_ns == 210
     assert not job.directions["write"].measured
-    assert output.disk_util[0]["name"] == "sda"
 
 
 def test_text_before_between_and_after():

@@ -7,7 +7,7 @@ import pytest
 
 from ioatlas.analysis import compare
 from ioatlas.analysis.drift import CHART_WIDTH
-from ioatlas.design import spending, stopping
+from ioatlas.design import stopping
 from ioatlas.design.baseline import SHARE
 from ioatlas.fio.io_log import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
@@ -25,14 +25,14 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
         *(stopping.MAP_METHOD, drift.FIT_METHOD, drift.CHART_METHOD, steadystate.METHOD, gates.METHOD),
         *(
             drift.SMOOTHED_CHART_METHOD,
-            drift.SHIFT_METHOD,
-            drift.LOST_METHOD,
+            "block-shift/1",
+            "lost-cells/1",
             drift.EFFECT_METHOD,
             openloop.METHOD,
-            openloop.BACKLOG_METHOD,
+            "backlog-poisson/1",
         ),
         seen.METHOD,
-        *(spending.LEVELS_METHOD, spending.ALLOCATION_METHOD),
+        *("kalibera-jones/1", "neyman-cost/1"),
     ],
 )
 def test_every_method_is_in_the_docs(method):

@@ -19,13 +19,11 @@ from ioatlas.procedures.dense_map.steps import MapSteps
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.gates import Gates
 from ioatlas.run.plan import Plan
-from ioatlas.run.runner import Runner
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
 MOST_CELLS = 60
 """Larger maps are left to the adaptive design, which chooses among their cells by a model of the map."""
-DRAIN = 1.5
-LEAST_GAP_MS = 50
+GAP_MS = 50
 
 
 def chooses(plan: Plan) -> bool:
@@ -49,10 +47,6 @@ def _needs_more(cell: Cell) -> bool:
 
 class LawSteps(MapSteps):
     """One session of a map whose loads are chosen one after another."""
-
-    def __init__(self, runner: Runner) -> None:
-        super().__init__(runner)
-        self._gaps: dict[str, int] = {}
 
     def make(self) -> bool:
         runner = self.runner
@@ -107,7 +101,6 @@ class LawSteps(MapSteps):
         return []
 
     def _visit(self, wanted: Next, number: int) -> NewVisit:
-        self._gaps[wanted.cell.key] = max(LEAST_GAP_MS, int(1000 * DRAIN * wanted.wave))
         generator = random.Random(f"{self._seed} {number}")  # noqa: S311 - offsets, not secrets
         made = sum(visit.cell_key == wanted.cell.key for visit in self.journal.visits())
         runtime_ms = -(-int(1000 * wanted.seconds) // 100) * 100
@@ -122,10 +115,7 @@ class LawSteps(MapSteps):
     def section(self, visit: PlannedVisit) -> Section:
         if visit.purpose is not Purpose.SWEEP or visit.runtime_ms is None:
             return super().section(visit)
-        return self.runner.section(visit, visit.runtime_ms, self._gaps.get(visit.cell_key, LEAST_GAP_MS))
-
-    def drains_long(self, section: Section) -> bool:  # noqa: ARG002
-        return False
+        return self.runner.section(visit, visit.runtime_ms, GAP_MS)
 
     def out_of_time(self, purpose: Purpose, taken: object) -> bool:  # noqa: ARG002
         """It was chosen to fit."""
