@@ -159,7 +159,7 @@ def test_what_was_published_is_changed_and_deleted(atlas):
     assert (refused.returncode, "nobody agreed" in refused.stderr) == (2, True)
     assert said("change", address, "--public", "--yes").stdout.startswith("public")
     again = said("change", address, "--private", "--yes")
-    assert (again.returncode, "it was public" in again.stderr) == (2, True)
+    assert (again.returncode, "cannot be made private" in again.stderr) == (2, True)
     assert "one change at a time" in said("change", address).stderr
     assert said("change", address, "--delete", "--yes").stdout == "deleted\n"
     assert call("fetch", address).returncode == 2
