@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ioatlas.law.course import Course, still_falls
@@ -42,13 +42,12 @@ MOST_LOADS = 12
 
 @dataclass(frozen=True)
 class Next:
-    """A load to be made. why: what it is for. wave: seconds in which all that it keeps in flight comes back once."""
+    """A load to be made. why: what it is for."""
 
     cell: Cell
     direction: str
     seconds: float
     why: str
-    wave: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
         if wanted.why not in ("first", "on") or room < max(LEAST_SECONDS, wave):
             return None
         seconds = room
-    return Next(wanted.cell, wanted.direction, seconds, wanted.why, wave)
+    return replace(wanted, seconds=seconds)
 
 
 def _wanted(

@@ -192,7 +192,7 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> tuple[flo
         follow = float(np.clip((off[1:] @ off[:-1]) / max(float(off @ off), 1e-12), 0.0, 0.9))
         grown = variance / logs.size * (1 + follow) / (1 - follow)
         spread = max(spread, grown)
-        rough = math.sqrt(variance) - 0.7 / math.sqrt(max(1.0, ios / rates.size))
+        rough = math.sqrt(variance) - COUNT / math.sqrt(max(1.0, ios / rates.size))
     level = math.log(ios / length)
     if place in fit.foretold:
         bins = np.diff(course.edges)[begin:]
