@@ -9,11 +9,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import World
 
 from ioatlas.campaign import load_result
 from ioatlas.results.comparison import compare_campaigns
-from ioatlas.simulate.law import Law, Way
 
 WORKS = 4
 TEXT = 'visits = 6\norder_seed = {seed}\n[target]\npath = "TARGET"\n' + "".join(

@@ -108,9 +108,8 @@ def study(cells: int, visits: int, cv: float, kind: str, sd: float, trials: int)
 
 def campaigns(count: int) -> str:
     """Whole campaigns of a simulated target with three configurations, compared by target."""
+    from tests.simulate.law import Law, Way
     from tests.unit.simulated import Shell
-
-    from ioatlas.simulate.law import Law, Way
 
     names = ("one", "two", "three")
     false = cells = tested = found = told = 0

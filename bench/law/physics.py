@@ -19,11 +19,10 @@ from dataclasses import dataclass
 
 from parts import LINE, MIB, Physics, WriteBack
 from record import Event, Run, load_of
+from tests.simulate.device import Device, Load
+from tests.simulate.jobs import SimulatedJob
+from tests.simulate.law import Law
 from tokens import Bucket, is_on, limited, turns_of
-
-from ioatlas.simulate.device import Device, Load
-from ioatlas.simulate.jobs import SimulatedJob
-from ioatlas.simulate.law import Law
 
 EVENTS_PER_S = 3000.0
 NEAR = 2 * MIB

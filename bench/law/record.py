@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ioatlas.simulate.device import Interval, Load
-from ioatlas.simulate.jobs import SimulatedJob
+from tests.simulate.device import Interval, Load
+from tests.simulate.jobs import SimulatedJob
 
 Floats = NDArray[np.float64]
 _LATE = 0.2

@@ -15,6 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
 from generate import Target, target
 from score import HEADLINES, Judged, Scored, Table, Told, detail, judge, judge_bursts, markdown, read_answer
 from truth import Cell, Lasting, credits_of, lasting, limits

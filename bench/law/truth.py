@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from generate import Target
 from parts import Physics, without_noise
 from physics import SteppedDevice
-
-from ioatlas.simulate.jobs import SimulatedJob
+from tests.simulate.jobs import SimulatedJob
 
 LOOKED_S = 40.0
 WARMS_S = 4.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -13,14 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from parts import Physics
 from physics import SteppedDevice
 from tests.command_line import call
+from tests.simulate.executor import SimulatedExecutor
 from tests.unit.simulated import environment
-
-from ioatlas.simulate.executor import SimulatedExecutor
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from ioatlas.fio.collect import complete_output, read_batch
 from ioatlas.fio.executor import LoadProcess, SystemExecutor
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
-from ioatlas.simulate.executor import SimulatedExecutor
 from ioatlas.target.layout import layout_job
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import STEPS
 from tests.real.pauses import Pauses
+from tests.simulate.executor import SimulatedExecutor
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 

@@ -23,14 +23,14 @@ from ioatlas.run.consent import Consent
 from ioatlas.run.environment import Environment
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.telemetry import Seen
-from ioatlas.simulate.executor import SimulatedExecutor
-from ioatlas.simulate.faults import Fault, Faults
-from ioatlas.simulate.law import Law, Way
-from ioatlas.simulate.output import VERSION
 from ioatlas.store.journal import Journal
 from ioatlas.testbed.power_log import PowerLog
 from ioatlas.testbed.telemetry import Sample, Watched
 from tests.command_line import call
+from tests.simulate.executor import SimulatedExecutor
+from tests.simulate.faults import Fault, Faults
+from tests.simulate.law import Law, Way
+from tests.simulate.output import VERSION
 
 KIB, MIB = 1 << 10, 1 << 20
 LAW = Law(

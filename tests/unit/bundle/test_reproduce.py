@@ -9,8 +9,8 @@ import pytest
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redact_plan import RedactPlan
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.simulate.law import Way
 from ioatlas.store.journal import Journal
+from tests.simulate.law import Way
 from tests.unit.bundle.made import bundle_file, campaign, packed
 from tests.unit.simulated import LAW, Shell, World
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 SWEEP = """

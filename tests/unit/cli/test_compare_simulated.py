@@ -11,7 +11,7 @@ import pytest
 from ioatlas.campaign import load_result
 from ioatlas.results.comparison import compare_campaigns
 from ioatlas.results.joined import joined
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 SWEEP = """

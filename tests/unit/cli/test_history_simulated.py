@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from ioatlas.cli import ioatlas
-from ioatlas.simulate.clock import BEGIN_SECONDS, VirtualClock
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.clock import BEGIN_SECONDS, VirtualClock
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 SWEEP = """

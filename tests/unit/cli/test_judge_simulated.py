@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from ioatlas.analysis.standing import Band, Bound, Figure, Peer, standing
 from ioatlas.cli import ioatlas
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 SWEEP = """

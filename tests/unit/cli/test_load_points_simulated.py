@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from ioatlas.simulate.law import Law, Way
 from tests.load_points import campaign, check_load_points, rows
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 ioatlas = Shell()

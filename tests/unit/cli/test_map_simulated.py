@@ -6,8 +6,8 @@ import json
 import pytest
 
 from ioatlas.model.outcomes import Voided
-from ioatlas.simulate.law import Burst, Law, Way
 from ioatlas.store.journal import Journal
+from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell
 
 

@@ -11,7 +11,7 @@ import pytest
 from ioatlas.config.series_file import parse_factors, read_series
 from ioatlas.errors import UsageError
 from ioatlas.model.configuration import Factor
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 RATES = {3: 60e6, 7: 140e6, 11: 141e6}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ioatlas.errors import PartialResultError
-from ioatlas.simulate.law import Law, Way
 from ioatlas.stats.steadystate import steady_state
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell, World, killed, moments
 
 SIZE = 8 << 20

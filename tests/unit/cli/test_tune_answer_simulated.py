@@ -9,7 +9,7 @@ import pytest
 
 from ioatlas.campaign import load_result
 from ioatlas.cli import tune
-from ioatlas.simulate.law import Burst, Law, Way
+from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell
 
 CAPACITY = 4_000

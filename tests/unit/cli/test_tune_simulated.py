@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell, killed
 
 THREADS, DELAY_SECONDS = 16, 0.020

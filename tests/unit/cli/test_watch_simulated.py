@@ -10,8 +10,8 @@ from unittest import mock
 
 import pytest
 
-from ioatlas.simulate.law import Law, Way
 from ioatlas.watch.units import quoted, unit_texts
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 FAST = Law(read=Way(10e-6, 1e6, 100e6), write=Way(10e-6, 1e6, 50e6), noise=0.01)

@@ -10,8 +10,8 @@ from ioatlas import campaign
 from ioatlas.fio.executor import LoadProcess
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
-from ioatlas.simulate.executor import SimulatedExecutor
-from ioatlas.simulate.output import VERSION
+from tests.simulate.executor import SimulatedExecutor
+from tests.simulate.output import VERSION
 from tests.unit.simulated import LAW, World, environment
 
 

@@ -11,7 +11,7 @@ from ioatlas.errors import PartialResultError, UsageError
 from ioatlas.fleet.hosts import read_clients
 from ioatlas.model.finding import FindingCode
 from ioatlas.report.export.to_json import document
-from ioatlas.simulate.faults import Fault, FaultKind
+from tests.simulate.faults import Fault, FaultKind
 from tests.unit.fleet.fleets import FakeClient, FleetWorld
 from tests.unit.simulated import World
 

@@ -15,8 +15,8 @@ from ioatlas.procedures.application.ready import is_shipped, ready_works
 from ioatlas.procedures.application.work import Better
 from ioatlas.procedures.options import campaign_toml, read_campaign
 from ioatlas.results.comparison import compare_campaigns
-from ioatlas.simulate.law import Law, Way
 from ioatlas.store import machine_key
+from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import APPLICATION
 from tests.unit.simulated import LAW, World
 

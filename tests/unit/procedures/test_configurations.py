@@ -18,9 +18,9 @@ from ioatlas.report.export.grid import lay_out
 from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.page_data import report_data
 from ioatlas.run.consent import Answer, Consent
-from ioatlas.simulate.device import Device
-from ioatlas.simulate.executor import SimulatedExecutor
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.device import Device
+from tests.simulate.executor import SimulatedExecutor
+from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import DENSE
 from tests.unit.simulated import World, killed, moments, spread
 

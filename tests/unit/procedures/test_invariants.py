@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ioatlas.simulate.faults import Fault, FaultKind
-from ioatlas.simulate.law import Burst, Cache, Law, Way
+from tests.simulate.faults import Fault, FaultKind
+from tests.simulate.law import Burst, Cache, Law, Way
 from tests.unit.simulated import World
 
 MAP = """

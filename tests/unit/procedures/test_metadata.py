@@ -16,7 +16,7 @@ from ioatlas.model.verdict import VerdictCode
 from ioatlas.procedures.metadata.plan import build_tree_plan
 from ioatlas.procedures.metadata.steps import TreeSteps
 from ioatlas.procedures.options import campaign_toml, read_campaign
-from ioatlas.simulate.faults import Fault, FaultKind
+from tests.simulate.faults import Fault, FaultKind
 from tests.unit.procedures.cases import TREES
 from tests.unit.simulated import World
 

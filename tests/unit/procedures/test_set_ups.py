@@ -17,8 +17,8 @@ from ioatlas.results.many import ONE_SET_UP, compare_sides
 from ioatlas.results.power import power_of
 from ioatlas.results.sides import read_sides
 from ioatlas.run.blocks import passes
-from ioatlas.simulate.device import Device
-from ioatlas.simulate.executor import SimulatedExecutor
+from tests.simulate.device import Device
+from tests.simulate.executor import SimulatedExecutor
 from tests.unit.procedures.test_configurations import SWEEP, Switching, as_measured, law
 from tests.unit.simulated import World, killed, moments, spread
 

@@ -8,8 +8,8 @@ import pytest
 from ioatlas import campaign
 from ioatlas.errors import PartialResultError
 from ioatlas.model.reason import ReasonCode
-from ioatlas.simulate.faults import Fault, FaultKind
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.faults import Fault, FaultKind
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import World
 
 MAP = """

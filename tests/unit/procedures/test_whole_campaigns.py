@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 
 from ioatlas.errors import IoAtlasError, PartialResultError
-from ioatlas.simulate.clock import BEGIN_SECONDS
-from ioatlas.simulate.faults import Fault, FaultKind
+from tests.simulate.clock import BEGIN_SECONDS
+from tests.simulate.faults import Fault, FaultKind
 from tests.unit.procedures.cases import EVERY, make_world
 
 

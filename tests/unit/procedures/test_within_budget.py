@@ -13,8 +13,8 @@ from ioatlas.model.map_model import Maps
 from ioatlas.model.summary import Trust
 from ioatlas.procedures.options import read_campaign
 from ioatlas.procedures.registry import procedure_of
-from ioatlas.simulate.law import Burst, Law, Way
 from ioatlas.store.journal import Journal
+from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell, World
 
 QUICK = """

@@ -25,8 +25,8 @@ from ioatlas.product.quantity import TIB
 from ioatlas.product.readings import Amount, Reading, Unit, Workload, readings
 from ioatlas.product.sensitivity import swings
 from ioatlas.product.sheet_file import read_sheet
-from ioatlas.simulate.law import Law, Way
 from tests.command_line import call
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import LAW, Shell
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "products"

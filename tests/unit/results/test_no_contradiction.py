@@ -22,7 +22,7 @@ from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
-from ioatlas.simulate.law import Burst, Cache, Way
+from tests.simulate.law import Burst, Cache, Way
 from tests.unit.procedures.cases import ADAPTIVE, FIXED_WORK, POINTS, ROUNDS
 from tests.unit.simulated import LAW, MIB, World
 from tests.unit.words import check_told

@@ -16,7 +16,7 @@ from ioatlas.errors import UsageError
 from ioatlas.results.only import parse_filter
 from ioatlas.results.panels import bars, latency_curves, lines
 from ioatlas.results.sides import align, read_sides
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 SWEEP = """

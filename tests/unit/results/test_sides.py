@@ -19,7 +19,7 @@ from ioatlas.results.conditions import conditions_apart
 from ioatlas.results.exported import read_exported
 from ioatlas.results.imported import load_imported
 from ioatlas.results.sides import Side, align, engine_aside, read_sides
-from ioatlas.simulate.law import Law, Way
+from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
 SWEEP = """

@@ -9,8 +9,8 @@ from ioatlas.bundle.verify import verify
 from ioatlas.campaign import load_result
 from ioatlas.fio.clock import BatchClock, SessionTime, read_clock
 from ioatlas.model.finding import FindingCode
-from ioatlas.simulate.clock import VirtualClock
 from ioatlas.store.journal import Journal
+from tests.simulate.clock import VirtualClock
 from tests.unit.simulated import LAW, World
 
 DAY = 86_400.0

@@ -20,12 +20,12 @@ from ioatlas.model.visit import Part, Visit
 from ioatlas.run import conditions
 from ioatlas.run.conditions import MEMORY_SIZES_BYTES
 from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen
-from ioatlas.simulate.executor import SimulatedExecutor
-from ioatlas.simulate.faults import Fault, FaultKind
-from ioatlas.simulate.law import Law
 from ioatlas.testbed.measured import Rate
 from ioatlas.testbed.power_log import PowerLog, PowerSample
 from ioatlas.testbed.telemetry import Sample, Watched
+from tests.simulate.executor import SimulatedExecutor
+from tests.simulate.faults import Fault, FaultKind
+from tests.simulate.law import Law
 
 CELL = Cell.of("here", {"rw": "read", "bs": 4096, "size": 1 << 20, "ioengine": "psync"})
 

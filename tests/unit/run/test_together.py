@@ -12,9 +12,9 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.procedures.options import read_campaign
 from ioatlas.report.export.to_json import document
-from ioatlas.simulate.faults import Fault, FaultKind
 from ioatlas.store import tables
 from ioatlas.target import sites
+from tests.simulate.faults import Fault, FaultKind
 from tests.unit.fleet.fleets import FakeClient, FleetWorld
 from tests.unit.simulated import Shell, World
 

@@ -16,12 +16,12 @@ from ioatlas.fio.replay import write_trace
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
-from ioatlas.simulate.device import Device, Interval, Load
-from ioatlas.simulate.executor import SimulatedExecutor
-from ioatlas.simulate.faults import Fault, FaultKind, Killed
-from ioatlas.simulate.law import Burst, Cache, Law, Way
-from ioatlas.simulate.output import buckets
 from ioatlas.stats.little import in_flight
+from tests.simulate.device import Device, Interval, Load
+from tests.simulate.executor import SimulatedExecutor
+from tests.simulate.faults import Fault, FaultKind, Killed
+from tests.simulate.law import Burst, Cache, Law, Way
+from tests.simulate.output import buckets
 
 KIB, MIB = 1 << 10, 1 << 20
 QUIET = Law(read=Way(100e-6, 20_000, 400e6), write=Way(200e-6, 10_000, 200e6), jitter=0.0)

@@ -10,13 +10,13 @@ from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, Usage
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import PreparedTarget, PreparedTargets
 from ioatlas.model.target import Identity, Target
-from ioatlas.simulate.executor import SimulatedExecutor
 from ioatlas.store.journal import Journal
 from ioatlas.target import sites as module
 from ioatlas.target.direct import DirectIo
 from ioatlas.target.opening import open_target
 from ioatlas.target.preparation import TargetUse
 from ioatlas.target.sites import Sites
+from tests.simulate.executor import SimulatedExecutor
 from tests.unit.simulated import new_journal
 
 SIZE = 1 << 20

@@ -14,16 +14,16 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.collect import OUTPUT
 from ioatlas.fio.executor import LoadProcess, Program, ProgramName
 from ioatlas.fio.process import POLL_SECONDS, ProcessOutcome
-from ioatlas.simulate.clock import VirtualClock
-from ioatlas.simulate.device import Device, Load
-from ioatlas.simulate.faults import OF_JOBS, STUCK, Fault, FaultKind, Faults
-from ioatlas.simulate.iozone import iozone_table
-from ioatlas.simulate.jobs import SimulatedJob, read_jobs
-from ioatlas.simulate.law import Law
-from ioatlas.simulate.output import VERSION, Entry, json_text, write_logs, write_rows
-from ioatlas.simulate.rows import paced_rows, replayed
-from ioatlas.simulate.trees import OF_NAMES, names_job, touch_names
-from ioatlas.simulate.work import simulated_work
+from tests.simulate.clock import VirtualClock
+from tests.simulate.device import Device, Load
+from tests.simulate.faults import OF_JOBS, STUCK, Fault, FaultKind, Faults
+from tests.simulate.iozone import iozone_table
+from tests.simulate.jobs import SimulatedJob, read_jobs
+from tests.simulate.law import Law
+from tests.simulate.output import VERSION, Entry, json_text, write_logs, write_rows
+from tests.simulate.rows import paced_rows, replayed
+from tests.simulate.trees import OF_NAMES, names_job, touch_names
+from tests.simulate.work import simulated_work
 
 START_SECONDS, END_SECONDS = 0.15, 0.1
 TICK_SECONDS = 0.1002
@@ -91,7 +91,7 @@ class SimulatedExecutor:
             raise UsageError("iozone is not installed", where="--engine", remedy="use --engine fio")
         return Program(f"/simulated/{program}", VERSION if program == "fio" else "3.489")
 
-    def stop_orphan(self, pid: int, started_ticks: int) -> bool:  # noqa: ARG002 - a process of ours dies with us
+    def stop_orphan(self, pid: int, started_ticks: int) -> bool:
         self._moment("stop_orphan")
         return False
 

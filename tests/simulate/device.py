@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.simulate.jobs import SimulatedJob
-from ioatlas.simulate.law import Demand, Law, Rate, demand, rates
+from tests.simulate.jobs import SimulatedJob
+from tests.simulate.law import Demand, Law, Rate, demand, rates
 
 STEPS = 50
 """Steps of a load without a log."""
@@ -87,7 +87,7 @@ class Device:
         step = min(self._step(job, asked) for job, asked in zip(jobs, demands, strict=True))
         loads = [Load(job, 0.0) for job in jobs]
         # Draws depend on the visit alone: the same visit made at another time gives the same.
-        draws = random.Random(" ".join([str(self.law.seed), *(_seed(job) for job in jobs)]))  # noqa: S311
+        draws = random.Random(" ".join([str(self.law.seed), *(_seed(job) for job in jobs)]))
         visit = math.exp(draws.gauss(0.0, self.law.noise)) if self.law.noise else 1.0
         left = {job.name: job.work_bytes * job.numjobs for job in jobs}
         going = list(zip(loads, demands, limits, strict=True))

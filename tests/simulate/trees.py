@@ -11,7 +11,7 @@ from typing import Any
 
 from ioatlas.fio.names import TOLD
 from ioatlas.fio.names_load import paths_of
-from ioatlas.simulate.jobs import SimulatedJob
+from tests.simulate.jobs import SimulatedJob
 
 NAMES = "names"
 OF_NAMES = frozenset({"filecreate", "filestat", "filedelete", NAMES})

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ioatlas.simulate.jobs import SimulatedJob
+from tests.simulate.jobs import SimulatedJob
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ioatlas.fio.figures import buckets
 from ioatlas.fio.series import DIRECTIONS
-from ioatlas.simulate.device import Interval, Load
-from ioatlas.simulate.jobs import SimulatedJob
-from ioatlas.simulate.rows import Rows
+from tests.simulate.device import Interval, Load
+from tests.simulate.jobs import SimulatedJob
+from tests.simulate.rows import Rows
 
 VERSION = "fio-3.33"
 _PERCENTS = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)

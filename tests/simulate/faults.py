@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ioatlas.simulate.jobs import SimulatedJob
+from tests.simulate.jobs import SimulatedJob
 
 
 class FaultKind(StrEnum):

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioatlas.simulate.law import Law
+from tests.simulate.law import Law
 
 WORK_IOS = 40_000
 """Random writes that every work stands for."""
@@ -31,7 +31,7 @@ def simulated_work(directory: Path, law: Law, now: float, trouble: str = "") -> 
     """
     request = json.loads((directory / "request.json").read_text(encoding="utf-8"))
     command = str(request["command"])
-    generator = random.Random(f"{request['seed']} {command}")  # noqa: S311 - noise, not a secret
+    generator = random.Random(f"{request['seed']} {command}")
     rate = (law.random_write or law.write).iops
     seconds = WORK_IOS / rate * generator.lognormvariate(0.0, law.noise)
     failed = command.strip() == "false" or bool(trouble)

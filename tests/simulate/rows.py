@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.fio.series import DIRECTIONS
-from ioatlas.simulate.device import Device, Load
-from ioatlas.simulate.jobs import SimulatedJob
+from tests.simulate.device import Device, Load
+from tests.simulate.jobs import SimulatedJob
 
 Rows = NDArray[np.float64]
 """Shape (n, 5): completion (s since the load started), latency (s), direction (its place), bytes, offset."""
@@ -64,7 +64,7 @@ def read_lane(path: Path) -> list[tuple[float, str, int, int]]:
 def replayed(device: Device, jobs: Sequence[SimulatedJob], directory: Path, limit: float) -> list[Rows]:
     """The I/Os of each lane, which has one in flight; the target serves one after the other, as fast as it can."""
     lanes = [read_lane(directory / job.options["read_iolog"]) for job in jobs]
-    draws = random.Random(f"{device.law.seed} {jobs[0].options.get('randseed', jobs[0].name)}")  # noqa: S311
+    draws = random.Random(f"{device.law.seed} {jobs[0].options.get('randseed', jobs[0].name)}")
     made: list[list[tuple[float, float, float, float, float]]] = [[] for _ in lanes]
     waiting = [(lane[0][0], number, 0) for number, lane in enumerate(lanes) if lane]
     heapq.heapify(waiting)

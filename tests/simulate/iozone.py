@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioatlas.simulate.device import Device
-from ioatlas.simulate.jobs import SimulatedJob
+from tests.simulate.device import Device
+from tests.simulate.jobs import SimulatedJob
 
 KIB = 1024
 _COLUMNS = (
