@@ -80,7 +80,7 @@ size: | $(VENV)/bin/python
 
 truth: setup-test
 	@scripts/install-packages lab
-	@$(VENV)/bin/ioatlas lab truth --seeds 5
+	@$(VENV)/bin/python bench/truth/measure.py --seeds 5
 
 demo: setup
 	@scripts/demo

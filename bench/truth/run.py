@@ -23,6 +23,7 @@ from typing import Any
 
 from ioatlas.campaign import load_result
 
+MEASURE = str(Path(__file__).with_name("measure.py"))
 TOOL = str(Path(sys.executable).parent / "ioatlas")
 SEEDS = 5
 
@@ -34,7 +35,10 @@ def outcomes(keep: Path, name: str, latest: float) -> list[dict[str, Any]]:
         if time.monotonic() > latest:
             sys.exit(4)
         done = subprocess.run(
-            [TOOL, "lab", "truth", name, "--seeds", str(SEEDS), "--json"], check=False, capture_output=True, text=True
+            [sys.executable, MEASURE, name, "--seeds", str(SEEDS), "--json"],
+            check=False,
+            capture_output=True,
+            text=True,
         )
         if done.returncode not in (0, 3):
             raise SystemExit(done.stderr)

@@ -17,11 +17,11 @@ import pytest
 from ioatlas import lab
 from ioatlas.campaign import load_result, open_plan, run, start
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.lab import check as lab_check
 from ioatlas.lab.running import find, missing
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import verdict_class
 from ioatlas.testbed.round_trip import has_holes
+from tests import lab_check
 
 MIB = 1 << 20
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")

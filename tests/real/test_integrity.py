@@ -9,9 +9,9 @@ import subprocess
 import pytest
 
 from ioatlas import lab
-from ioatlas.lab import check as lab_check
 from ioatlas.lab.running import missing
 from ioatlas.target.opening import open_target
+from tests import lab_check
 from tests.real.conftest import ioatlas
 
 pytestmark = [

@@ -4,8 +4,8 @@
 import pytest
 
 from ioatlas import lab
-from ioatlas.lab import check as lab_check
 from ioatlas.lab.running import missing
+from tests import lab_check
 from tests.real.pauses import Pauses
 
 SHORTEST = 3

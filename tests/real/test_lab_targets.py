@@ -13,10 +13,10 @@ import pytest
 
 from ioatlas import lab
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.lab import check as lab_check
 from ioatlas.lab import instance
 from ioatlas.lab.running import missing
 from ioatlas.lab.scenario import Check
+from tests import lab_check
 from tests.real.conftest import ioatlas
 from tests.real.pauses import Pauses
 
@@ -90,7 +90,7 @@ def test_holds_its_truth(name):
 
 @pytest.mark.long("lab")
 def test_a_delay_is_never_shorter_than_configured():
-    """How much longer it is depends on who else uses the processors: `ioatlas lab truth` says it, a test cannot."""
+    """How much longer it is depends on who else uses the processors: `make truth` says it, a test cannot."""
     needs("single-queue")
     with lab.start("single-queue") as target:
         mean_ms = lab_check._mean_latency_ms(target.location, target.checks[2])

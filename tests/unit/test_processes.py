@@ -20,7 +20,6 @@ STARTERS = {
     "fleet/local.py": "fio servers in namespaces of this machine; ended with the session",
     "fleet/shell.py": "a POSIX shell on a client; what lasts dies with us",
     "fleet/ssh.py": "the tunnel to a client's fio server",
-    "lab/check.py": "fio against a truth, without the rest of ioatlas; a process that only sleeps",
     "lab/far_link.py": "ip, inside a namespace of its own",
     "lab/instance.py": "takes down what a scenario set up: loop devices, mounts, namespaces",
     "lab/network.py": "ip and tc, in namespaces of its own",

@@ -37,7 +37,7 @@ def test_every_command_has_a_section():
         "tune",
         "import",
         "translate",
-        "lab truth",
+        "lab list",
         "product show",
     ):
         assert f" ioatlas {name}\n" in text

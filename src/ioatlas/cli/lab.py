@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,11 +20,7 @@ from ioatlas.cli._lab_study import command as study_command
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance, scenarios
 from ioatlas.lab.running import LabTarget, down, missing, start, up
-from ioatlas.lab.scenario import Scenario
 from ioatlas.model.units import parse_size_bytes
-
-if TYPE_CHECKING:
-    from ioatlas.lab.check import Outcome
 
 SCENARIO = Name(lambda: {name: one.summary for name, one in scenarios().items()})
 
@@ -56,21 +50,6 @@ def _settings(words: tuple[str, ...]) -> dict[str, Any]:
         bytes_wanted = name.endswith(("_bytes", "_bytes_per_s"))
         settings[name] = parse_size_bytes(value, where=f"--set {name}") if bytes_wanted else value
     return settings
-
-
-def _possible(registry: Mapping[str, Scenario]) -> tuple[str, ...]:
-    """The targets for which nothing is missing here, neither a package nor root."""
-    return tuple(
-        name for name, one in registry.items() if not missing(one) and not (one.needs_root and os.geteuid() != 0)
-    )
-
-
-def _judge_truth(outcomes: Sequence[Outcome]) -> None:
-    """How many were right. Exit code 3 when one was not."""
-    off = sum(not outcome.ok for outcome in outcomes)
-    click.echo(f"{len(outcomes) - off} of {len(outcomes)} measured values within their tolerance", err=True)
-    if off:
-        sys.exit(3)
 
 
 def _truth_lines(target: LabTarget) -> list[str]:
@@ -247,100 +226,6 @@ def _program(name: str) -> str:
     if found is None:
         raise UsageError("no such program", where=name, remedy="check its name; give its path if it is not in PATH")
     return found
-
-
-@command.command("truth")
-@click.argument("names", nargs=-1, metavar="[NAME...]", type=SCENARIO)
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 100),
-    default=1,
-    show_default=True,
-    help="Measure everything this often, with other offsets and in other orders.",
-)
-@click.option(
-    "--set", "words", multiple=True, metavar="NAME=VALUE", help="A setting of the scenarios, e.g. --set level=raid6."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object for each value and seed, one a line.")
-def truth_(names: tuple[str, ...], *, seeds: int, words: tuple[str, ...], as_json: bool) -> None:
-    """Measure the targets with plain fio and print measured against configured. Exit code 3 when one is off.
-
-    The remaining difference is explained as far as possible without fio: how long a sleep takes on this machine, the
-    work in flight at the window's edges, chance.
-
-    \b
-    ioatlas lab truth bandwidth latency
-    ioatlas lab truth array-model --set level=raid6 --set drives=8
-    ioatlas lab truth --seeds 5          all of them, five times; says first how long it takes
-    """  # noqa: D301
-    import random
-
-    from ioatlas.lab.check import check
-
-    registry = scenarios()
-    chosen = names or _possible(registry)
-    settings = _settings(words)
-    if settings and not names:
-        raise UsageError("--set needs the names of scenarios", remedy="write `ioatlas lab truth NAME --set ...`")
-    _say_how_long(chosen, seeds, settings)
-    found: dict[tuple[str, str, str], list[Outcome]] = {}
-    for seed in range(1, seeds + 1):
-        order = list(chosen)
-        if seeds > 1:
-            random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
-        for name in order:
-            for outcome in check(name, seed, settings):
-                found.setdefault((name, outcome.quantity, outcome.options), []).append(outcome)
-                if as_json:
-                    say_json(dataclasses.asdict(outcome), line=True)
-                elif seeds == 1:
-                    click.echo(_truth_line([outcome]))
-        if seeds > 1:
-            click.echo(f"seed {seed} of {seeds} done", err=True)
-    if seeds > 1 and not as_json:
-        for place in sorted(found, key=lambda place: (list(registry).index(place[0]), place[1:])):
-            click.echo(_truth_line(found[place]))
-    left_out = [name for name in registry if not names and name not in chosen]
-    if left_out:
-        click.echo(f"not measured here (package or root missing): {', '.join(left_out)}", err=True)
-    _judge_truth([outcome for outcomes in found.values() for outcome in outcomes])
-
-
-def _say_how_long(names: Sequence[str], seeds: int, settings: Mapping[str, Any]) -> None:
-    """One line before what takes more than half a minute."""
-    from ioatlas.lab.check import seconds_of
-    from ioatlas.model.units import format_duration
-
-    takes = seeds * sum(seconds_of(name, settings) for name in names)
-    if takes > 30:
-        click.echo(
-            f"{len(names)} targets, {seeds} seed{'s' if seeds > 1 else ''}: about {format_duration(takes)}", err=True
-        )
-
-
-def _truth_line(outcomes: list[Any]) -> str:
-    """One value: configured, mean measured, error over the seeds, what of it is explained."""
-    first, count = outcomes[0], len(outcomes)
-    good = sum(one.ok for one in outcomes)
-    verdict = "ok " if good == count else "OFF"
-    measured = sum(one.measured for one in outcomes) / count
-    errors = sorted(one.error for one in outcomes)
-    mean = sum(errors) / count
-    left = (
-        f"{mean:+.2%}" + (f" ({errors[0]:+.2%} .. {errors[-1]:+.2%})" if count > 1 else "") if any(errors) else "exact"
-    )
-    known = [one.explained for one in outcomes if one.explained is not None]
-    if known:
-        explained = sum(known) / len(known)
-        why = f"; explained {explained:+.2%}: {outcomes[-1].because}; unexplained {mean - explained:+.2%}"
-    else:
-        why = f"; {first.because}" if first.because else ""
-    seeds = f" {good}/{count}" if count > 1 else ""
-    return (
-        f"{verdict}{seeds} {first.scenario:<15} {first.quantity:<19} configured {first.truth:<11.6g} measured "
-        f"{measured:<11.6g} {first.unit:<8} {left}{why}"
-        f"  [{first.options}] {first.remark}"
-    )
 
 
 command.add_command(study_command)

@@ -157,7 +157,7 @@ class Check:
 
     quantity:  key of the recipe's truth.
     options:   fio options, as name=value.
-    kind:      what of the run is compared with the truth (`lab.check`).
+    kind:      what of the run is compared with the truth (`tests/lab_check.py`).
     tolerance:  relative; what lies within `tolerance_absolute` in the truth's unit is right as well.
     wider:      why the tolerance is more than 1% of a rate, or more than 2% and 0.3 ms of a latency.
     first:      options that take the place of these in a run to its end that is made before.

@@ -4,10 +4,10 @@ import re
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.lab.check import _mean_between
 from ioatlas.lab.network import goodput_bytes_per_s
 from ioatlas.lab.running import fill, filled, find, scenarios
 from ioatlas.lab.scenario import Limit, Loop, MakeFile, Run, Serve, Text
+from tests.lab_check import _mean_between
 
 PLACES = {
     "dir",
