@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
@@ -30,6 +31,8 @@ from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
 from ioatlas.target.tree import TREE, Tick, is_gone, make_tree, remove_tree, tree_fault
 from ioatlas.target.trouble import spoken
 
+REMOVAL_WAITS_SECONDS = (0.0, 0.01, 0.05, 0.25)
+"""Before each attempt to remove the emptied directory."""
 _CAMPAIGN_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 _FILE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
 
@@ -282,17 +285,23 @@ def _removed(parent: int, child: int, path: str, campaign_id: str, listed: Itera
 
 
 def _remove_directory(parent: int, child: int, path: str, left: dict[str, str]) -> None:
-    name = os.path.basename(path)
-    try:
-        if not os.path.samestat(os.stat(name, dir_fd=parent, follow_symlinks=False), os.fstat(child)):
-            raise FileNotFoundError
-        os.rmdir(name, dir_fd=parent)
-    except FileNotFoundError:
-        left[name] = f"somebody renamed it; emptied, it is now {os.readlink(f'/proc/self/fd/{child}')}"
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            raise
-        left[name] = "something was put into it while it was being removed"
+    name, reason = os.path.basename(path), ""
+    # Its name may lead elsewhere for a moment while somebody renames it, and NFS keeps a file that was open for a while.
+    for wait_seconds in REMOVAL_WAITS_SECONDS:
+        time.sleep(wait_seconds)
+        try:
+            if not os.path.samestat(os.stat(name, dir_fd=parent, follow_symlinks=False), os.fstat(child)):
+                raise FileNotFoundError
+            os.rmdir(name, dir_fd=parent)
+        except FileNotFoundError:
+            reason = f"somebody renamed it; emptied, it is now {os.readlink(f'/proc/self/fd/{child}')}"
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            reason = "something was put into it while it was being removed"
+        else:
+            return
+    left[name] = reason
 
 
 def leftovers(directory: str, own_campaign_id: str | None = None) -> list[Leftover]:

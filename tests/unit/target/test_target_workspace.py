@@ -182,6 +182,26 @@ def test_a_link_in_place_of_the_directory_is_not_followed(target, tmp_path):
     assert (elsewhere / "a").read_text() == "mine"
 
 
+@pytest.mark.parametrize("in_its_place", [None, "empty", "full"])
+def test_one_that_is_away_for_a_moment_is_removed(target, tmp_path, monkeypatch, in_its_place):
+    workspace, journal = workspace_with(target, "a")
+    os.rename(folder(target), tmp_path / "moved")
+    if in_its_place:
+        folder(target).mkdir()
+    if in_its_place == "full":
+        (folder(target) / "mine").touch()
+
+    def put_back(seconds):
+        if seconds and (tmp_path / "moved").exists():
+            if in_its_place:
+                os.rename(folder(target), tmp_path / "other")
+            os.rename(tmp_path / "moved", folder(target))
+
+    monkeypatch.setattr("time.sleep", put_back)
+    assert workspace.remove(journal).directory_gone
+    assert os.listdir(target.location) == []
+
+
 def test_another_directory_in_its_place_is_noticed(target, tmp_path):
     workspace, _ = workspace_with(target, "a")
     os.rename(folder(target), tmp_path / "moved")
