@@ -273,8 +273,10 @@ class Noise:
     between: float = 0.15
 
 
-def variance(course: Course, within: Floats | float) -> Floats:
-    """Variance of the logarithm of each bin's rate, shape (..., bins). within: shape (...) or a number."""
+def variance_parts(course: Course) -> tuple[Floats, Floats]:
+    """Two parts of the variance of the logarithm of each bin's rate, shapes (bins,): how many times the square of the
+    spread inside loads it has, and what counting, clock and kink add.
+    """
     length, ios = np.diff(course.edges), np.diff(course.done)
     share = np.maximum(1.0, course.seconds / EVEN_BINS / length)
     fixed = np.minimum(COUNT / ios, course.edge_seconds / length) ** 2 + (CLOCK_SECONDS / length) ** 2
@@ -285,5 +287,4 @@ def variance(course: Course, within: Floats | float) -> Floats:
         rough = max(0.03, float(np.median(steps)) if steps.size else 0.1)
         fixed[:kink] += rough**2
         fixed[max(0, kink - 1) : kink + 1] += 0.3**2
-    spread = np.asarray(within, dtype=float)[..., None] ** 2
-    return np.asarray(spread * share + fixed)
+    return share, fixed

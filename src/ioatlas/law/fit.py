@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ioatlas.law.course import FALL, FEWEST_IOS, Course, Floats, Noise, variance
+from ioatlas.law.course import FALL, FEWEST_IOS, Course, Floats, Noise
 from ioatlas.law.model import DEVICE, Limiter, Shape, Stack, expected
 
 WITHIN = np.geomspace(0.003, 0.6, 11)
@@ -81,14 +81,14 @@ class _Problem:
         """Of each course the inverse Cholesky factor of its covariance, shape (loads, bins, bins) with zeros beyond its
         last bin; and the sum of the log determinants.
         """
-        bins = self.seen.shape[1]
-        found, determinant = np.zeros((len(self.counted), bins, bins)), 0.0
-        for row, course in enumerate(self.counted):
-            spread = np.diag(variance(course, noise.within)) + noise.between**2
-            lower = np.linalg.cholesky(spread)
-            determinant += 2 * float(np.log(np.diag(lower)).sum())
-            found[row, : spread.shape[0], : spread.shape[0]] = np.linalg.inv(lower)
-        return found, determinant
+        real = self.stack.real
+        both = real[:, :, None] & real[:, None, :]
+        spread = noise.between**2 * both
+        bins = np.arange(real.shape[1])
+        spread[:, bins, bins] += np.where(real, noise.within**2 * self.stack.share + self.stack.fixed, 1.0)
+        lower = np.linalg.cholesky(spread)
+        determinant = 2 * float(np.log(np.diagonal(lower, axis1=1, axis2=2)).sum())
+        return np.where(both, np.linalg.inv(lower), 0.0), determinant
 
     def residuals(self, theta: Floats, whiteners: Floats) -> Floats:
         """Whitened residuals and those of the prior, shape (points, bins of all loads + parameters)."""
@@ -128,24 +128,22 @@ class _Problem:
         points = np.concatenate([theta[None, :], theta + STEP * np.eye(theta.size)])
         told = expected(self.shape, points, self.stack)
         slopes = (told[1:] - told[0]).transpose(1, 2, 0) / STEP
-        off_all = np.clip(self.seen - told[0], -1.0, 1.0)
-        between = BETWEEN[None, :] ** 2
-        cost = np.zeros((WITHIN.size, BETWEEN.size))
-        precision = np.zeros((WITHIN.size, BETWEEN.size, theta.size, theta.size)) + np.diag(1 / self.spread**2)
-        pull = np.zeros((WITHIN.size, BETWEEN.size, theta.size)) - (theta - self.mean) / self.spread**2
-        for row, course in enumerate(self.counted):
-            bins = course.edges.size - 1
-            off, slope = off_all[row, :bins], slopes[row, :bins]
-            weights = 1 / variance(course, WITHIN)
-            total = weights.sum(axis=1)[:, None]
-            shrunk = between / (1 + between * total)
-            first, heavy = weights @ off, weights @ slope
-            cost += (weights @ off**2)[:, None] - shrunk * first[:, None] ** 2
-            cost += np.log(1 + between * total) - np.log(weights).sum(axis=1)[:, None]
-            inside = (weights[:, :, None] * slope).transpose(0, 2, 1) @ slope
-            outer = heavy[:, :, None] * heavy[:, None, :]
-            precision += inside[:, None] - shrunk[..., None, None] * outer[:, None]
-            pull += ((weights * off) @ slope)[:, None] - shrunk[..., None] * (heavy * first[:, None])[:, None]
+        off = np.clip(self.seen - told[0], -1.0, 1.0)
+        between = BETWEEN[None, :, None] ** 2
+        real = self.stack.real
+        spread = np.where(real, WITHIN[:, None, None] ** 2 * self.stack.share + self.stack.fixed, 1.0)
+        weights = real / spread  # (within, loads, bins)
+        total, first = weights.sum(axis=2), (weights * off).sum(axis=2)
+        shrunk = between / (1 + between * total[:, None])  # (within, between, loads)
+        heavy = np.einsum("wlb,lbp->wlp", weights, slopes)
+        inside_cost = (weights * off**2 + np.log(spread)).sum(axis=(1, 2))
+        cost = inside_cost[:, None] + (np.log1p(between * total[:, None]) - shrunk * first[:, None] ** 2).sum(axis=2)
+        flat = slopes.reshape(-1, theta.size)
+        inside = (weights.reshape(WITHIN.size, 1, -1) * flat.T) @ flat
+        outer = (shrunk[:, :, None] * heavy.transpose(0, 2, 1)[:, None]) @ heavy[:, None]
+        precision = np.diag(1 / self.spread**2) + inside[:, None] - outer
+        pull = ((weights * off).reshape(WITHIN.size, -1) @ flat)[:, None] - (shrunk * first[:, None]) @ heavy
+        pull = pull - (theta - self.mean) / self.spread**2
         cost -= (pull * np.linalg.solve(precision, pull[..., None])[..., 0]).sum(axis=-1)
         cost += np.linalg.slogdet(precision)[1]
         place, column = np.unravel_index(int(np.argmin(cost)), cost.shape)

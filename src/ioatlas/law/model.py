@@ -28,7 +28,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.law.course import Course, Floats
+from ioatlas.law.course import Course, Floats, variance_parts
 
 PEAK_SECONDS = 0.1
 """The peak limit has a bucket of its own, of what passes in this time at its rate: throttles count in such slices."""
@@ -93,8 +93,9 @@ class Stack:
     """All courses of a target as arrays. The first axis is that of the courses that count, in the order of time.
 
     ends, lengths: of bins, s, shape (loads, most bins); beyond a course's last bin the ends repeat and `real` is False.
-    steps: of every course, counted or not: (pause before it, s; how long it took, s; way; bytes an I/O; I/Os moved;
-    its row among those that count, or -1).
+    share, fixed: parts of the variance of their logarithms (`variance_parts`), likewise.
+    pauses, took: seconds before every course, counted or not, and of it, shape (courses,). step_ways, step_bs, moved:
+    its way (-1 for one that the law does not have), bytes an I/O and I/Os. counted: places of those that count.
     """
 
     ways: tuple[str, ...]
@@ -102,8 +103,15 @@ class Stack:
     ends: Floats
     lengths: Floats
     real: NDArray[np.bool_]
+    share: Floats
+    fixed: Floats
     begun: Floats
-    steps: tuple[tuple[float, float, int, float, float, int], ...]
+    pauses: Floats
+    took: Floats
+    step_ways: NDArray[np.int64]
+    step_bs: Floats
+    moved: Floats
+    counted: NDArray[np.int64]
 
     @property
     def lasted(self) -> float:
@@ -116,22 +124,39 @@ class Stack:
         most = max(course.edges.size - 1 for course in counted)
         ends = np.array([np.pad(one.edges[1:], (0, most + 1 - one.edges.size), mode="edge") for one in counted])
         real = np.array([np.arange(most) < one.edges.size - 1 for one in counted])
+        parts = np.array([np.pad(variance_parts(one), ((0, 0), (0, most + 1 - one.edges.size))) for one in counted])
         lengths = np.where(real, np.diff(ends, axis=1, prepend=0.0), 1.0)
-        row, clock, steps = 0, 0.0, []
-        for course in courses:
-            pause, clock = max(0.0, course.start - clock), max(clock, course.start)
-            took = max(0.0, course.start + course.ended - clock)
-            clock += took
-            way = ways.index(course.direction) if course.direction in ways else -1
-            steps.append((pause, took, way, course.bs, course.moved, row if course.taught else -1))
-            row += course.taught
+        # Loads may lie over each other: what one takes of the clock is what no earlier one took.
+        begun = np.array([one.start for one in courses])
+        ends_at = begun + np.array([one.ended for one in courses])
+        until = np.maximum.accumulate(np.concatenate([[0.0], ends_at[:-1]]))
         loads = Loads(
             np.array([ways.index(one.direction) for one in counted]),
             np.array([one.bs for one in counted]),
             np.array([one.outstanding for one in counted]),
             np.array([one.random for one in counted]),
         )
-        return cls(ways, loads, ends, lengths, real, np.array([one.start for one in counted]), tuple(steps))
+        return cls(
+            ways,
+            loads,
+            ends,
+            lengths,
+            real,
+            parts[:, 0],
+            parts[:, 1],
+            np.array([one.start for one in counted]),
+            np.maximum(0.0, begun - until),
+            np.maximum(0.0, ends_at - np.maximum(until, begun)),
+            np.array([ways.index(one.direction) if one.direction in ways else -1 for one in courses]),
+            np.array([float(one.bs) for one in courses]),
+            np.array([float(one.moved) for one in courses]),
+            np.flatnonzero([one.taught for one in courses]),
+        )
+
+    def spent(self, limiter: Limiter) -> Floats:
+        """What every course takes of a limiter's bucket, shape (courses,)."""
+        covered = np.array([*(limiter.covers(way) for way in self.ways), False])[self.step_ways]
+        return np.asarray(covered * self.moved * (self.step_bs if limiter.unit == "bytes" else 1.0))
 
 
 def _of_ways(shape: Shape, theta: Floats, part: str, loads: Loads) -> Floats:
@@ -197,14 +222,27 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
 
 
 def _levels(limiter: Limiter, rate: Floats, size: Floats, stack: Stack) -> Floats:
-    """What a limiter's bucket holds when each load that counts begins, shape (points, loads)."""
-    back = rate if limiter.refills else np.zeros_like(rate)
-    level, found = size, []
-    for pause, took, way, bs, moved, row in stack.steps:
-        level = np.minimum(size, level + back * pause)
-        if row >= 0:
-            found.append(level)
-        covered = way >= 0 and limiter.covers(stack.ways[way])
-        spent = moved * (bs if limiter.unit == "bytes" else 1.0) if covered else 0.0
-        level = np.clip(level + back * took - spent, 0.0, size)
-    return np.asarray(np.stack(found, axis=1))
+    """What a limiter's bucket holds when each load that counts begins, shape (points, loads).
+
+    A pause and the load after it take a level L to clip(L + gain, 0, most). Two such steps are one of the same form, so
+    all steps up to each are composed by doubling (Hillis and Steele 1986), which takes log2(steps) passes over arrays.
+    """
+    full = size[:, None]
+    back = rate[:, None] if limiter.refills else np.zeros_like(full)
+    spent = stack.spent(limiter)
+    gain = back * (stack.pauses + stack.took) - spent
+    most = np.clip(full + back * stack.took - spent, 0.0, full)
+    least = np.zeros_like(most)
+    shift = 1
+    while shift < gain.shape[1]:
+        before, here = slice(None, -shift), slice(shift, None)
+        low, high = least[:, here], most[:, here]
+        least[:, here], most[:, here], gain[:, here] = (
+            np.clip(least[:, before] + gain[:, here], low, high),
+            np.clip(most[:, before] + gain[:, here], low, high),
+            gain[:, before] + gain[:, here],
+        )
+        shift *= 2
+    after = np.clip(full + gain, least, most)
+    begin = np.concatenate([full, after[:, :-1]], axis=1)
+    return np.asarray(np.minimum(full, begin + back * stack.pauses)[:, stack.counted])
