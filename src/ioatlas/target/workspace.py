@@ -286,7 +286,7 @@ def _removed(parent: int, child: int, path: str, campaign_id: str, listed: Itera
 
 def _remove_directory(parent: int, child: int, path: str, left: dict[str, str]) -> None:
     name, reason = os.path.basename(path), ""
-    # Its name may lead elsewhere for a moment while somebody renames it, and NFS keeps a file that was open for a while.
+    # Somebody may rename it just now, and NFS keeps a file that was open for a while.
     for wait_seconds in REMOVAL_WAITS_SECONDS:
         time.sleep(wait_seconds)
         try:
