@@ -13,7 +13,7 @@ from tests.simulate.law import Law, Way
 from tests.unit.simulated import World
 
 from ioatlas.campaign import load_result
-from ioatlas.results.comparison import compare_campaigns
+from ioatlas.results.comparison import compare_sides
 
 WORKS = 4
 TEXT = 'visits = 6\norder_seed = {seed}\n[target]\npath = "TARGET"\n' + "".join(
@@ -42,17 +42,17 @@ def main() -> None:
 
 def row(noise: float, slower: float, pairs: int) -> str:
     lower = higher = whole = inside = works = figures = 0
-    for pair in range(pairs):
+    for number in range(pairs):
         with tempfile.TemporaryDirectory() as folder:
             first, second = Path(folder, "first"), Path(folder, "second")
-            salt = f"{noise} {slower} {pair}"
-            campaign(first, noise, 0.0, 2 * pair + 1, salt)
-            campaign(second, noise, slower, 2 * pair + 2, salt)
-            found = compare_campaigns(first / "campaign", second / "campaign")
-            works += len(found.result.cells)
-            lower += sum(one.outcome == "lower" for one in found.result.cells)
-            higher += sum(one.outcome == "higher" for one in found.result.cells)
-            whole += found.result.whole is not None and found.result.whole.outcome == "lower"
+            salt = f"{noise} {slower} {number}"
+            campaign(first, noise, 0.0, 2 * number + 1, salt)
+            campaign(second, noise, slower, 2 * number + 2, salt)
+            (pair,) = compare_sides((first / "campaign", second / "campaign")).result.pairs
+            works += len(pair.cells)
+            lower += pair.count("lower")
+            higher += pair.count("higher")
+            whole += pair.whole is not None and pair.whole.outcome == "lower"
             for one in load_result(first / "campaign").works:
                 figures += 1
                 inside += one.low <= 1.0 <= one.high

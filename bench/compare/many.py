@@ -21,7 +21,7 @@ from run import campaign, drift
 from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.many import ManyComparison, Pair, compare_many
 from ioatlas.analysis.power import foretell, noise_of
-from ioatlas.results.many import compare_sides
+from ioatlas.results.comparison import compare_sides
 
 SEED = 15
 CASES = (

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ioatlas.analysis.compare import Comparison
-from ioatlas.results.comparison import compare_campaigns
+from ioatlas.analysis.many import Pair
+from ioatlas.results.comparison import compare_sides
 
 TOOL = Path(sys.executable).parent / "ioatlas"
 SEED = 20213
@@ -58,7 +58,7 @@ def measure(work: Path, name: str, rate: int) -> Path:
     return directory
 
 
-def row(name: str, found: list[Comparison], wanted: tuple[str, ...]) -> str:
+def row(name: str, found: list[Pair], wanted: tuple[str, ...]) -> str:
     whole = [result.whole for result in found if result.whole is not None]
     maps = sum(result.outcome in wanted for result in whole)
     cells = [sum(cell.outcome in wanted for cell in result.cells) / len(result.cells) for result in found]
@@ -85,8 +85,8 @@ def main() -> None:
             for kind, rate in order:
                 (first if kind == "a" else slow).append(measure(work, f"{kind}{index + 1}", rate))
                 print(f"{kind}{index + 1} {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-        same = [compare_campaigns(x, y).result for x, y in itertools.pairwise(first)]
-        slower = [compare_campaigns(first[i + k], b).result for i, b in enumerate(slow) for k in (0, 1)]
+        same = [compare_sides((x, y)).result.pairs[0] for x, y in itertools.pairwise(first)]
+        slower = [compare_sides((first[i + k], b)).result.pairs[0] for i, b in enumerate(slow) for k in (0, 1)]
     print("# Two campaigns compared: real campaigns\n")
     print(
         f"`nice -n 5 .venv/bin/python bench/compare/real.py {pairs}`; lab target `bandwidth` at {RATE:,} bytes/s "

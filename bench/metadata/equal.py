@@ -45,7 +45,7 @@ def main() -> None:
             for out in sides:
                 campaign(Path(target), out, asked)
             words = [*TOOL, "compare", *map(str, sides), "--json"]
-            said = json.loads(subprocess.run(words, check=False, capture_output=True, text=True).stdout)
+            said = json.loads(subprocess.run(words, check=False, capture_output=True, text=True).stdout)["pairs"][0]
             called = [cell for cell in said["cells"] if cell["outcome"] in ("higher", "lower")]
             outcomes.update(cell["outcome"] for cell in said["cells"])
             calling += bool(called)

@@ -47,7 +47,9 @@ def compared(before: Path, after: Path) -> dict[str, tuple[float, str]]:
     )
     if said.returncode not in (0, 1):
         sys.exit(said.stderr)
-    return {cell["operation"]: (cell["ratio"], cell["outcome"]) for cell in json.loads(said.stdout)["cells"]}
+    return {
+        cell["operation"]: (cell["ratio"], cell["outcome"]) for cell in json.loads(said.stdout)["pairs"][0]["cells"]
+    }
 
 
 def main() -> None:

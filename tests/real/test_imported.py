@@ -67,18 +67,17 @@ def test_ratios_without_a_test_and_the_methods(places: tuple[Path, Path], tmp_pa
     done = ioatlas("compare", mine, tmp_path / "lib", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
-    assert (found["imported"], found["cells_compared"], found["cells_tested"]) == (True, 2, 0)
-    for cell in found["cells"]:
+    (pair,) = found["pairs"]
+    assert (pair["cells_compared"], pair["cells_untested"]) == (0, 2)
+    for cell in pair["cells"]:
         assert cell["n_first"] >= 2
-        assert (cell["n_second"], cell["outcome"], cell["p"]) == (1, "not tested", None)
+        assert (cell["n_second"], cell["outcome"], cell["p"]) == (1, "not comparable", None)
         assert cell["ratio"] == pytest.approx(cell["second"] / cell["first"])
-    assert found["differences_of_method"]
-    text = ioatlas("compare", mine, tmp_path / "lib").stdout
-    assert "no test is possible" in text
-    assert "methods differ in" in text
+    assert {one["group"] for one in found["differences"]} & {"method", "unknown"}
+    assert "no test: the second side has one value" in ioatlas("compare", mine, tmp_path / "lib").stdout
     refused = ioatlas("compare", mine, tmp_path / "lib", "--fail-if-worse")
     assert refused.returncode == 2
-    assert "needs visits on both sides" in refused.stderr
+    assert "no load has repeats on both sides" in refused.stderr
 
 
 def test_imported_beside_measured_stays_apart(places: tuple[Path, Path]) -> None:
@@ -100,5 +99,5 @@ def test_imported_beside_measured_stays_apart(places: tuple[Path, Path]) -> None
     shown = ioatlas("show", mine)
     assert (shown.returncode, "by hand" in shown.stdout) == (0, True)
     beside = json.loads(ioatlas("compare", mine, mine / "imported.sqlite", "--json").stdout)
-    assert beside["cells_compared"] == 2
+    assert beside["pairs"][0]["cells_untested"] == 2
     assert ioatlas("report", mine).returncode == 0

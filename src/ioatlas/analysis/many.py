@@ -123,12 +123,14 @@ def compare_many(
     reference: int | None = None,
     tolerance: float = TOLERANCE,
     higher_is_better: bool = True,
+    between: tuple[float, float] = (0.0, inf),
 ) -> ManyComparison:
     """Compare all pairs, or each side with one of them.
 
     visits: for each side whether its values are visits; of others a load is tested only with two values or more.
     campaigns: for each side which campaign it is of, where it is one; sides of one campaign may have been visited in
     turns.
+    between: how far campaigns of an unchanged target lie apart, with its degrees of freedom (`between_campaigns`).
     """
     effect = effect_for(tolerance)
     wanted = (
@@ -147,6 +149,8 @@ def compare_many(
             compare,
             tolerance=tolerance,
             effect=effect,
+            campaign_sd=between[0],
+            campaign_dof=between[1],
             level=level,
             in_turns=same and in_turns(sides[a], sides[b]),
             moved=moved.get(campaigns[a]) if same and campaigns is not None else None,

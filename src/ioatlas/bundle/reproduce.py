@@ -17,7 +17,7 @@ from ioatlas.procedures.registry import procedure_of
 from ioatlas.procedures.trace.options import TRACE_FILE, TraceOptions
 from ioatlas.procedures.tune.kept import TuneGoal
 from ioatlas.procedures.tune.procedure import Tune
-from ioatlas.results.comparison import CampaignComparison, compare_campaigns
+from ioatlas.results.comparison import SidesComparison, compare_sides
 from ioatlas.results.library import shown
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.record import recorded_spec
@@ -43,7 +43,6 @@ class Reproduction:
     outcome: Outcome
     reasons: tuple[str, ...]
     conditions: tuple[str, ...] = ()
-    found: CampaignComparison | None = None
 
 
 def specification(directory: Path, target: str) -> tuple[CampaignSpec, Procedure | None]:
@@ -84,15 +83,17 @@ def specification(directory: Path, target: str) -> tuple[CampaignSpec, Procedure
 def judge(bundle: Path, mine: Path, quantity: str, tolerance: float) -> Reproduction:
     """Whether a campaign came to what a bundle says. Both are directories; tolerance: a share that does not matter."""
     try:
-        found = compare_campaigns(bundle, mine, quantity, tolerance=tolerance)
+        found = compare_sides((bundle, mine), quantity, tolerance=tolerance)
     except UsageError as error:
         return Reproduction(Outcome.NOT_COMPARABLE, (error.what,))
     names = ("the bundle", "yours")
     told = tuple(apart.sentence(names) for apart in found.apart if apart.group != "method")
     method = tuple(apart.sentence(names) for apart in found.apart if apart.group == "method")
     if method:
-        return Reproduction(Outcome.NOT_COMPARABLE, method, told, found)
-    whole, differing = found.result.whole, found.result.differing
+        return Reproduction(Outcome.NOT_COMPARABLE, method, told)
+    (pair,) = found.result.pairs
+    whole = pair.whole
+    differing = [cell for cell in pair.cells if cell.outcome in ("higher", "lower")]
     reasons = [_sentence(found, one) for one in differing[:MOST_NAMED]]
     if len(differing) > MOST_NAMED:
         reasons.append(f"and {len(differing) - MOST_NAMED} more cells")
@@ -101,24 +102,22 @@ def judge(bundle: Path, mine: Path, quantity: str, tolerance: float) -> Reproduc
             0, f"the map as a whole is {_change(whole.ratio)} ({_change(whole.low)} to {_change(whole.high)})"
         )
     if reasons:
-        return Reproduction(Outcome.DIFFERS, tuple(reasons), told, found)
+        return Reproduction(Outcome.DIFFERS, tuple(reasons), told)
     if whole is None or (whole.power < ENOUGH_POWER and whole.outcome != "same"):
         chance = "hardly ever" if whole is None else f"{whole.power * 100:.0f} times in 100"
         effect = per_cent(found.result.effect)
         why = f"too few visits, or too much noise: a difference of {effect} would be noticed {chance}"
-        return Reproduction(Outcome.NOT_COMPARABLE, (why,), told, found)
+        return Reproduction(Outcome.NOT_COMPARABLE, (why,), told)
     text = f"the map as a whole is {_change(whole.ratio)} ({_change(whole.low)} to {_change(whole.high)})"
-    cells = plural(len(found.result.cells), "cell")
-    return Reproduction(
-        Outcome.REPRODUCED, (text, f"none of {cells} differs by more than {per_cent(tolerance)}"), told, found
-    )
+    cells = plural(len(pair.cells), "cell")
+    return Reproduction(Outcome.REPRODUCED, (text, f"none of {cells} differs by more than {per_cent(tolerance)}"), told)
 
 
 def _change(ratio: float) -> str:
     return f"{(ratio - 1) * 100:+.1f}%"
 
 
-def _sentence(found: CampaignComparison, one: CellComparison) -> str:
-    row = found.rows[one.cell]
+def _sentence(found: SidesComparison, one: CellComparison) -> str:
+    row = found.loads.rows[one.cell]
     change = _change(one.ratio) if one.ratio is not None else one.reason
     return f"{row.label}: {change}"

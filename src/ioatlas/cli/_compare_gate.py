@@ -10,23 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ioatlas.analysis.compare import CellComparison, MapComparison
     from ioatlas.report.export.to_gate import Check, Gate, Outcome
-    from ioatlas.results.comparison import CampaignComparison
-    from ioatlas.results.many import SidesComparison
+    from ioatlas.results.comparison import SidesComparison
 
 
-def gate_of_two(found: CampaignComparison, word: str, worse: str) -> Gate:
+def gate_of(found: SidesComparison, word: str, worse: str) -> Gate:
     """worse: the outcome, 'lower' or 'higher', that is a failure."""
-    from ioatlas.report.export.to_gate import Gate
-
-    first, second = found.names
-    labels = {name: row.label for name, row in found.rows.items()}
-    checks = [_whole("the map as a whole", found.result.whole, worse)]
-    checks += [_cell(labels[cell.cell], cell, worse) for cell in found.result.cells]
-    table = [_HEAD, *(_row(labels[cell.cell], cell) for cell in found.result.cells)]
-    return Gate(f"{second} against {first}: {word}", time.time(), tuple(checks), tuple(table))
-
-
-def gate_of_many(found: SidesComparison, word: str, worse: str) -> Gate:
     from ioatlas.report.export.to_gate import Gate
 
     labels = {name: row.label for name, row in found.loads.rows.items()}
@@ -37,10 +25,12 @@ def gate_of_many(found: SidesComparison, word: str, worse: str) -> Gate:
         if pair is None:
             continue
         name = found.names[second]
-        checks.append(_whole(f"{name}: the map as a whole", pair.whole, worse))
-        checks += [_cell(f"{name}: {labels[cell.cell]}", cell, worse) for cell in pair.cells]
+        of = "" if len(found.sides) == 2 else f"{name}: "
+        checks.append(_whole(f"{of}the map as a whole", pair.whole, worse))
+        checks += [_cell(f"{of}{labels[cell.cell]}", cell, worse) for cell in pair.cells]
         table += [(name, *_row(labels[cell.cell], cell)) for cell in pair.cells]
-    title = f"{len(found.sides)} sides against {found.names[found.base]}: {word}"
+    who = found.names[1 - found.base] if len(found.sides) == 2 else f"{len(found.sides)} sides"
+    title = f"{who} against {found.names[found.base]}: {word}"
     return Gate(title, time.time(), tuple(checks), tuple(table))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._compare_two import MOST_DETECTABLE
+from ioatlas.cli._comparison import MOST_DETECTABLE
 from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import WORDS
 from ioatlas.model.units import format_count

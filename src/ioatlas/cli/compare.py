@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._campaigns import SideArgument
-from ioatlas.cli._compare_asked import Asked
+from ioatlas.cli._comparison import Asked, tell
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files
 from ioatlas.cli._quantity import quantity_option
@@ -32,7 +32,7 @@ Examples:
   ioatlas compare nas1 nas2 --same nas1-b --same nas1-c   with what two repeats of nas1 say about how campaigns differ
   ioatlas compare before after --fail-if-worse       exit code 3 when the map or a cell got worse
   ioatlas compare before after --junit c.xml --markdown c.md   for a build server and a pull request
-  ioatlas compare nas1 nas2 --json | jq .map
+  ioatlas compare nas1 nas2 --json | jq '.pairs[].map'
   ioatlas compare nas1 old-results                   with what `ioatlas import` read: ratios, and how methods differ
   ioatlas compare nas1 march.csv                     with a table that `ioatlas export` wrote""",
 )
@@ -113,41 +113,10 @@ def command(
             sides, quantity, tolerance=share, by_target=by is not None, reference=bool(reference), as_json=as_json
         )
         return
-    asked = Asked(output, all_cells, verbose, fail_if_worse, as_json, junit, markdown)
-    if _is_plain_pair(sides, output) and not (reference or by):
-        _tell_pair(sides[0], sides[1], quantity, share, same, asked)
-        return
-    if same:
-        _only_for_two()
-    from ioatlas.cli import _compare_many
-    from ioatlas.results.many import compare_sides
+    from ioatlas.results.comparison import compare_sides
 
-    found = compare_sides(sides, quantity, tolerance=share, reference=reference, by_target=by is not None)
-    _compare_many.tell(found, asked)
-
-
-def _is_plain_pair(sides: tuple[Path, ...], output: Path | None) -> bool:
-    """Two directories, answered as ever; a page of imported ones is that of any number of sides."""
-    from ioatlas.results.exported import is_exported
-    from ioatlas.results.imported_comparison import involves_imported
-
-    if len(sides) != 2 or (output is not None and output.suffix.lower() == ".csv"):
-        return False
-    if not all(side.exists() or ":" not in str(side) for side in sides) or any(map(is_exported, sides)):
-        return False
-    return output is None or not involves_imported(*sides)
-
-
-def _tell_pair(
-    first: Path, second: Path, quantity: str, tolerance: float, same: tuple[Path, ...], asked: Asked
-) -> None:
-    from ioatlas.cli import _compare_imported, _compare_two
-    from ioatlas.results.imported_comparison import involves_imported
-
-    if involves_imported(first, second):
-        _compare_imported.run(first, second, quantity, tolerance, same, asked)
-        return
-    _compare_two.run(first, second, quantity, tolerance, same, asked)
+    found = compare_sides(sides, quantity, tolerance=share, reference=reference, by_target=by is not None, same=same)
+    tell(found, Asked(output, all_cells, verbose, fail_if_worse, as_json, junit, markdown))
 
 
 def _tell_the_same(sides: tuple[Path, ...]) -> None:
@@ -159,16 +128,6 @@ def _tell_the_same(sides: tuple[Path, ...]) -> None:
                 f"ioatlas: {side} is named twice: nothing can differ from itself, which is no A/A test", err=True
             )
         seen.add(side.resolve())
-
-
-def _only_for_two() -> None:
-    from ioatlas.errors import UsageError
-
-    raise UsageError(
-        "--same is for two campaigns",
-        where="--same",
-        remedy="leave it out, or name the repeats as sides: those that do not differ share a letter",
-    )
 
 
 def share_of(text: str) -> float:

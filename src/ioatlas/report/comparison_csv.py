@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ioatlas.analysis.compare import CellComparison
 from ioatlas.errors import IoAtlasError
-from ioatlas.results.many import SidesComparison
+from ioatlas.results.comparison import SidesComparison
 from ioatlas.results.sides import Row
 
 COLUMNS = (

@@ -14,35 +14,15 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.report.page import write_report
 from ioatlas.report.page_format.campaign import ComparisonData
 from ioatlas.report.redact import redactor
-from ioatlas.results.comparison import CampaignComparison
-from ioatlas.results.joined import joined, joined_sides
-from ioatlas.results.many import SidesComparison
-
-
-def write_comparison(
-    first: CampaignResult,
-    second: CampaignResult,
-    comparison: CampaignComparison,
-    words: str,
-    sentences: Sequence[str],
-    path: Path,
-) -> None:
-    """words: the quantity that was compared. sentences: what the comparison says. Raises as `write_report` does."""
-    both = joined(first, second, comparison)
-    clean = redactor((*first.targets, *second.targets))
-    n_first = len(first.targets)
-    names = [target.name for target in both.targets]
-    data = ComparisonData(
-        quantity=words,
-        first=names[:n_first],
-        second=names[n_first:],
-        sentences=[clean(sentence) for sentence in sentences],
-    )
-    write_report(both, path, data)
+from ioatlas.results.comparison import SidesComparison
+from ioatlas.results.joined import joined_sides
 
 
 def write_sides(found: SidesComparison, words: str, sentences: Sequence[str], path: Path) -> None:
-    """The same of any number of sides. Raises UsageError for a side that has no map: a table that was exported."""
+    """words: the quantity that was compared. sentences: what the comparison says.
+
+    Raises UsageError for a side that has no map, such as a table that was exported, and as `write_report` does.
+    """
     for side in found.sides:
         if side.kind == "exported":
             raise UsageError(

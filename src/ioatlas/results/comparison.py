@@ -1,139 +1,232 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two campaign directories compared: which cells are the same cell, and their visits side by side."""
+"""Sides compared: what differs in their conditions, every pair's cells and maps, and what models say of loads that one
+side did not measure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import inf
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, log1p, sqrt
 from pathlib import Path
+from typing import Literal
 
-from ioatlas.analysis.compare import TOLERANCE, Comparison, Reading, between_campaigns, compare
-from ioatlas.analysis.imported_compare import ImportedValue
-from ioatlas.analysis.many import effect_for
+import numpy as np
+
+from ioatlas.analysis.compare import TOLERANCE, Reading, between_campaigns
+from ioatlas.analysis.many import ManyComparison, compare_many
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import Cell
 from ioatlas.results.conditions import Apart, conditions_apart, options_apart
-from ioatlas.results.library import shown
-from ioatlas.results.sides import QUANTITIES, Row, Side, engine_aside, identity, labelled, read_campaign
+from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Guess, Side, align, read_campaign, read_sides
+from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.variance import pool_variance
 
-__all__ = ["QUANTITIES", "CampaignComparison", "Row", "compare_campaigns", "identity", "measured_values"]
+MOST_SIDES = 40
+ONE_SET_UP = (
+    "Configurations were measured one after another, each set up once. What drifted meanwhile counts as a difference; "
+    "`blocks = 2` in the campaign file tells it apart."
+)
+_Z90, _Z95 = 1.6449, 1.9600
+
+Foretold = Literal["likely higher", "likely lower", "undecided"]
 
 
 @dataclass(frozen=True)
-class CampaignComparison:
-    """result: of `quantity` ('bw', 'iops', 'lat_mean', 'lat_p99'). rows: by cell name. names: of the two campaigns,
-    their directories when they are called the same. by_target: whether the target's name is part of a cell's name.
-    apart: in which conditions the two differ.
+class PredictedRatio:
+    """A load that at most one of two sides measured: second over first with a 95% interval, from the model's own 90%
+    interval where it is a prediction. Outside the control over cells and pairs.
+
+    predicted: the places of the sides whose value is a prediction.
+    """
+
+    first: int
+    second: int
+    load: str
+    ratio: float
+    low: float
+    high: float
+    predicted: tuple[int, ...]
+    outcome: Foretold
+
+
+@dataclass(frozen=True)
+class SidesComparison:
+    """quantity: 'bw', 'iops', 'lat_mean' or 'lat_p99'. apart: in which conditions the sides differ.
+    campaign_sd: how far campaigns of the first side's unchanged target lie apart, where repeats told it.
     """
 
     quantity: str
-    names: tuple[str, str]
-    directories: tuple[Path, Path]
-    rows: dict[str, Row]
-    result: Comparison
-    campaign_sd: float | None
-    by_target: bool
-    apart: tuple[Apart, ...] = ()
-    aside: frozenset[str] = frozenset()
-    """Options that are no part of a load's name."""
+    loads: Aligned
+    result: ManyComparison
+    apart: tuple[Apart, ...]
+    predicted: tuple[PredictedRatio, ...]
+    campaign_sd: float | None = None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return self.loads.sides
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(side.name for side in self.sides)
+
+    @property
+    def set_ups(self) -> int:
+        """How often each configuration of a campaign was set up, where several are compared; 0 where none was."""
+        counts: dict[Path, int] = {}
+        sides: dict[Path, int] = {}
+        for side in self.sides:
+            if side.set_ups:
+                counts[side.directory] = side.set_ups
+                sides[side.directory] = sides.get(side.directory, 0) + 1
+        return min((counts[one] for one, number in sides.items() if number > 1), default=0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be known of how the sides were measured: how often each was set up."""
+        if not self.set_ups:
+            return ()
+        if self.set_ups == 1:
+            return (ONE_SET_UP,)
+        return (f"Each configuration was set up {self.set_ups} times. What moved between set-ups is in all intervals.",)
+
+    @property
+    def base(self) -> int:
+        """The side whose level is 100% in tables and maps: the reference, else the first."""
+        return self.result.reference or 0
 
 
-def compare_campaigns(
-    first: Path, second: Path, quantity: str = "bw", *, tolerance: float = TOLERANCE, same: Sequence[Path] = ()
-) -> CampaignComparison:
-    """Compare two campaigns of one sweep.
+def compare_sides(
+    arguments: Sequence[Path],
+    quantity: str = "bw",
+    *,
+    tolerance: float = TOLERANCE,
+    reference: str = "",
+    by_target: bool = False,
+    same: Sequence[Path] = (),
+) -> SidesComparison:
+    """Compare what the arguments name. reference: the side that the others are held against; all pairs without one.
+    same: at least two further campaigns of the first one's unchanged target, which show how much campaigns differ by
+    themselves; for two campaigns.
 
-    Cells are the same when all options, file sharing and state are; the target's name counts only when both campaigns
-    have a target of that name or
-    one of them has several. same: at least two further campaigns of the first one's unchanged target, which show how
-    much campaigns differ by themselves.
+    Raises UsageError for fewer than two sides, an unknown reference, or no load that two of them have.
     """
-    sides = [read_campaign(path, quantity) for path in (first, second, *same)]
-    by_target = len(sides[0].targets) > 1 or len(sides[1].targets) > 1
-    aside = engine_aside(sides[:2], by_target=by_target)
-    readings = [_named(side, by_target=by_target, aside=aside) for side in sides]
-    # Rows of the first campaign win: a cell goes by the name it had there.
-    rows = labelled(
-        {
-            name: row
-            for side in (sides[1], sides[0])
-            for name, row in _rows(side, by_target=by_target, aside=aside).items()
-        }
-    )
-    apart = conditions_apart(sides[:2])
-    if not {r.cell for r in readings[0]} & {r.cell for r in readings[1]}:
-        differing = [one.sentence((shown(first), shown(second))) for one in apart if one.group == "method"]
-        told = "; ".join([*options_apart(*(_cells(side) for side in sides[:2])), *differing])
+    sides = read_sides(arguments, quantity, by_target=by_target)
+    if len(sides) < 2:
         raise UsageError(
-            "the two campaigns have no measured cell in common" + (f"; they differ in {told}" if told else ""),
-            where=f"{shown(first)} and {shown(second)}",
-            remedy="run both with the same sweep, options and file sharing; `ioatlas show DIR --cells` lists them",
+            f"there is nothing to compare {sides[0].name} with",
+            where=str(arguments[0]),
+            remedy="name two sides or more, or --by target for the targets of one campaign",
         )
-    sd, dof = None, inf
+    if len(sides) > MOST_SIDES:
+        raise UsageError(f"{len(sides)} sides are too many", remedy=f"compare up to {MOST_SIDES} at once")
+    at = _reference(sides, reference)
+    apart = conditions_apart(sides)
+    whole = align([*sides, *_repeats(same, sides, quantity)])
+    loads = whole.of(len(sides))
+    if not any(set(one) & set(other) for i, one in enumerate(loads.readings) for other in loads.readings[:i]):
+        raise _nothing_in_common(loads, apart)
+    between = (0.0, inf)
+    if same:
+        campaigns = [whole.readings[0], *whole.readings[len(sides) :]]
+        between = between_campaigns([[one for values in each.values() for one in values] for each in campaigns])
+    result = compare_many(
+        loads.readings,
+        visits=[side.repeated for side in sides],
+        campaigns=[side.directory for side in sides],
+        reference=at,
+        tolerance=tolerance,
+        higher_is_better=quantity not in LOWER_IS_BETTER,
+        between=between,
+    )
+    predicted = tuple(_predicted(loads, result, tolerance))
+    return SidesComparison(quantity, loads, result, apart, predicted, between[0] if same else None)
+
+
+def _repeats(same: Sequence[Path], sides: Sequence[Side], quantity: str) -> list[Side]:
+    if same and (len(sides) != 2 or not all(side.repeated for side in sides)):
+        raise UsageError(
+            "--same is for two campaigns",
+            where="--same",
+            remedy="leave it out, or name the repeats as sides: those that do not differ share a letter",
+        )
     if len(same) == 1:
         raise UsageError(
             "one further campaign says too little about how campaigns differ", where="--same", remedy="give two or more"
         )
-    if same:
-        sd, dof = between_campaigns([readings[0], *readings[2:]])
-    result = compare(
-        readings[0],
-        readings[1],
-        tolerance=tolerance,
-        effect=effect_for(tolerance),
-        campaign_sd=sd or 0.0,
-        campaign_dof=dof,
+    return [read_campaign(directory, quantity) for directory in same]
+
+
+def _nothing_in_common(loads: Aligned, apart: Sequence[Apart]) -> UsageError:
+    sides = loads.sides
+    told = [one.sentence([side.name for side in sides]) for one in apart if one.group == "method"]
+    if len(sides) == 2:
+        told = [*options_apart(*([row.cell for row in side.rows.values()] for side in sides)), *told]
+    why = f"; they differ in {'; '.join(told)}" if told else ""
+    if loads.told_apart:
+        why += f"; {loads.told_apart} loads have several counterparts"
+    return UsageError(
+        f"they have no measured cell in common{why}",
+        where=" and ".join(side.origin for side in sides),
+        remedy="measure them with the same sweep, options and file sharing; `ioatlas show DIR --cells` lists loads",
     )
-    names = (sides[0].name, sides[1].name) if sides[0].name != sides[1].name else (shown(first), shown(second))
-    return CampaignComparison(quantity, names, (first, second), rows, result, sd, by_target, apart, aside)
 
 
-def measured_values(directory: Path, quantity: str) -> tuple[list[ImportedValue], dict[str, str]]:
-    """The visits of a campaign as values to hold imported ones against, and how they were measured, in the words used
-    for other tools.
-    """
-    side = read_campaign(directory, quantity)
-    values = [
-        ImportedValue(side.rows[place].cell, place[1], reading.value, "visits", reading.time)
-        for place, readings in side.readings.items()
-        for reading in readings
-    ]
-    # fio's own defaults, where a cell does not set them.
-    values = [
-        replace(
-            value, cell=replace(value.cell, options=tuple({"iodepth": 1, "numjobs": 1, **value.cell.option}.items()))
-        )
-        for value in values
-    ]
-    cells = [value.cell for value in values]
-    direct = {"direct" if cell.option.get("direct") else "buffered" for cell in cells}
-    engines = sorted({str(cell.option["ioengine"]) for cell in cells if "ioengine" in cell.option})
-    facts = {
-        "tool": "ioatlas with fio",
-        "page cache": ", ".join(sorted(direct)),
-        "statistic": "visits, each an independent start",
-    }
-    return values, {
-        **facts,
-        "mean latency": "total",
-        "p99 latency": "total",
-        **({"engine": ", ".join(engines)} if engines else {}),
-    }
+def _reference(sides: Sequence[Side], name: str) -> int | None:
+    if not name:
+        return None
+    for at, side in enumerate(sides):
+        if name in (side.name, side.origin):
+            return at
+    raise UsageError(
+        f"{name!r} is none of the sides",
+        where="--reference",
+        remedy=f"name one of {', '.join(side.name for side in sides)}",
+    )
 
 
-def _cells(side: Side) -> list[Cell]:
-    return [row.cell for row in side.rows.values()]
-
-
-def _named(side: Side, *, by_target: bool, aside: frozenset[str]) -> list[Reading]:
+def _predicted(loads: Aligned, result: ManyComparison, tolerance: float) -> list[PredictedRatio]:
+    """Of each pair the loads that one side did not measure and its model, or both models, tell."""
+    noise = [_noise(readings) for readings in loads.readings]
+    margin = log1p(tolerance)
     found = []
-    for place, readings in side.readings.items():
-        row = side.rows[place]
-        name = identity(row.cell, row.direction, by_target=by_target, aside=aside)
-        found += [replace(reading, cell=name) for reading in readings]
+    for pair in result.pairs:
+        both = (pair.first, pair.second)
+        for load in loads.rows:
+            if all(load in loads.readings[side] for side in both):
+                continue
+            known = [_level(loads, side, load, noise[side]) for side in both]
+            if known[0] is None or known[1] is None:
+                continue
+            (one, first_sd), (other, second_sd) = known[0], known[1]
+            difference, half = other - one, _Z95 * sqrt(first_sd**2 + second_sd**2)
+            outcome: Foretold = "undecided"
+            if abs(difference) - half > margin:
+                outcome = "likely higher" if difference > 0 else "likely lower"
+            by_model = tuple(side for side in both if load not in loads.readings[side])
+            found.append(
+                PredictedRatio(
+                    *both, load, exp(difference), exp(difference - half), exp(difference + half), by_model, outcome
+                )
+            )
     return found
 
 
-def _rows(side: Side, *, by_target: bool, aside: frozenset[str]) -> dict[str, Row]:
-    return {identity(row.cell, row.direction, by_target=by_target, aside=aside): row for row in side.rows.values()}
+def _noise(readings: Mapping[str, Sequence[Reading]]) -> float:
+    """Standard deviation of the logarithm of a visit, from all cells together; 0 where nothing is known of it."""
+    pool = pool_variance([[reading.value for reading in values] for values in readings.values()])
+    return 0.0 if pool is None else sqrt(pool.variance_log) * t_quantile(0.975, pool.dof) / _Z95
+
+
+def _level(loads: Aligned, side: int, load: str, noise: float) -> tuple[float, float] | None:
+    """(logarithm of a load's level, its standard deviation) as measured or as predicted."""
+    values = [reading.value for reading in loads.readings[side].get(load, ())]
+    if values:
+        if min(values) <= 0:
+            return None
+        logs = np.log(values)
+        return float(logs.mean()), noise / sqrt(len(values))
+    guess: Guess | None = loads.guesses[side].get(load)
+    if guess is None:
+        return None
+    return log(guess.value), (log(guess.high) - log(guess.low)) / 2 / _Z90

@@ -9,19 +9,10 @@ from dataclasses import replace
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.change import Change
 from ioatlas.model.result import CampaignResult, Unmeasured
-from ioatlas.results.comparison import CampaignComparison, identity
-from ioatlas.results.many import SidesComparison
+from ioatlas.results.comparison import SidesComparison
 from ioatlas.results.sides import Side
 
 MOST_NAMED = 4
-
-
-def joined(first: CampaignResult, second: CampaignResult, comparison: CampaignComparison) -> CampaignResult:
-    """Both campaigns side by side. Changes stand at the cells of the second one."""
-    results, called = (first, second), comparison.names
-    names = [_names(result, name) for result, name in zip(results, called, strict=True)]
-    changes = _changes(_renamed(second, names[1]), names[1], comparison)
-    return _joined(results, names, f"{called[1]} against {called[0]}", changes)
 
 
 def joined_sides(results: Sequence[CampaignResult], found: SidesComparison) -> CampaignResult:
@@ -156,16 +147,3 @@ def _side_changes(part: CampaignResult, names: Mapping[str, str], found: SidesCo
             if guess.first != found.base:
                 ratio, low, high = 1 / ratio, 1 / high, 1 / low
             yield Change(key, e.direction, ratio, low, high, "predicted")
-
-
-def _changes(two: CampaignResult, names: Mapping[str, str], comparison: CampaignComparison) -> tuple[Change, ...]:
-    """What changed, at the cells of the second side. names: those of its targets in the joined result, by their own."""
-    own = {told: name for name, told in names.items()}
-    compared = {row.cell: row for row in comparison.result.cells}
-    found = []
-    for e in two.estimates:
-        cell = replace(e.cell, target=own[e.cell.target])
-        row = compared.get(identity(cell, e.direction, by_target=comparison.by_target, aside=comparison.aside))
-        if row is not None and row.ratio is not None:
-            found.append(Change(e.cell.key, e.direction, row.ratio, row.low, row.high, row.outcome))
-    return tuple(found)

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, log, sqrt
 from pathlib import Path
+from statistics import fmean
 from typing import Literal
 
 from ioatlas.analysis.compare import Reading
-from ioatlas.analysis.imported_compare import counterparts, load_of
+from ioatlas.analysis.counterparts import Load, counterparts, load_of, told_by_one
 from ioatlas.analysis.small_files import TELLING_SECONDS
 from ioatlas.analysis.windows import window_values
 from ioatlas.config.spec import CampaignSpec
@@ -149,7 +150,7 @@ def _sides_of(argument: Path, quantity: str, *, by_target: bool) -> list[Side]:
         whole = _imported_side(place, quantity)
     else:
         whole = read_campaign(place, quantity)
-    whole = replace(whole, origin=str(argument))
+    whole = replace(whole, origin=shown(argument))
     if target:
         if target not in whole.targets:
             raise UsageError(
@@ -389,6 +390,29 @@ class Aligned:
     by_target: bool
     told_apart: int = 0
 
+    def of(self, count: int) -> Aligned:
+        """The first so many sides alone."""
+        return replace(
+            self,
+            sides=self.sides[:count],
+            readings=self.readings[:count],
+            guesses=self.guesses[:count],
+            names=self.names[:count],
+        )
+
+    def value(self, side: int, load: str) -> float | None:
+        """Geometric mean of what a side measured; None where that is nothing, or a stall."""
+        values = [reading.value for reading in self.readings[side].get(load, ())]
+        return exp(fmean(map(log, values))) if values and min(values) > 0 else None
+
+    def told_by_one(self, first: int, second: int) -> dict[str, tuple[str, ...]]:
+        """By load the options that one of two sides does not tell, and that were taken as equal."""
+        loads = [
+            {self.names[at][place]: _load(self.sides[at], row) for place, row in self.sides[at].rows.items()}
+            for at in (first, second)
+        ]
+        return {name: told_by_one(load, loads[1][name]) for name, load in loads[0].items() if name in loads[1]}
+
 
 def align(sides: Sequence[Side]) -> Aligned:
     """The sides' loads by common names.
@@ -439,25 +463,21 @@ def _names(side: Side, *, by_target: bool, aside: frozenset[str]) -> dict[Place,
 
 def _loose_names(sides: Sequence[Side]) -> tuple[list[dict[Place, str]], int]:
     """Names after the first side's loads, where exactly one fits; else a load keeps its own."""
-    loads = [
-        {place: load_of(_plain(side, row.cell), row.direction) for place, row in _all_rows(side)} for side in sides
-    ]
-    first = dict.fromkeys(loads[0].values())
+    loads = [{place: _load(side, row) for place, row in _all_rows(side)} for side in sides]
     names: list[dict[Place, str]] = []
     lost = 0
     for mine in loads:
-        fits, ambiguous, _ = counterparts(first, dict.fromkeys(mine.values()))
+        fits, ambiguous = counterparts(loads[0].values(), mine.values())
         found = {theirs: ours for ours, theirs in fits}
         lost += ambiguous
         names.append({place: json.dumps(found.get(load, load)) for place, load in mine.items()})
     return names, lost
 
 
-def _plain(side: Side, cell: Cell) -> Cell:
+def _load(side: Side, row: Row) -> Load:
     """With fio's own defaults where a cell of ours does not set them."""
-    if not side.repeated:
-        return cell
-    return replace(cell, options=tuple({"iodepth": 1, "numjobs": 1, **cell.option}.items()))
+    options = {"iodepth": 1, "numjobs": 1, **row.cell.option} if side.repeated else row.cell.option
+    return load_of(replace(row.cell, options=tuple(options.items())), row.direction)
 
 
 def labelled(rows: Mapping[str, Row]) -> dict[str, Row]:

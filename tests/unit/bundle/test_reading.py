@@ -36,7 +36,7 @@ def test_what_is_written_of_it_lies_here_under_its_name(bundle, tmp_path):
 def test_it_is_compared_and_listed(bundle, tmp_path):
     told = call("compare", bundle, campaign("trace"), "--json")
     assert told.returncode == 0, told
-    assert json.loads(told.stdout)["first"] == str(bundle)
+    assert json.loads(told.stdout)["sides"][0]["origin"] == str(bundle)
     (entry,) = json.loads(call("list", tmp_path, "--json").stdout)
     assert (entry["directory"], entry["state"]) == (str(bundle), "bundle")
     assert entry["targets"][0]["name"] == "target"

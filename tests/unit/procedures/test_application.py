@@ -14,7 +14,7 @@ from ioatlas.model.verdict import VerdictCode
 from ioatlas.procedures.application.ready import is_shipped, ready_works
 from ioatlas.procedures.application.work import Better
 from ioatlas.procedures.options import campaign_toml, read_campaign
-from ioatlas.results.comparison import compare_campaigns
+from ioatlas.results.comparison import compare_sides
 from ioatlas.store import machine_key
 from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import APPLICATION
@@ -230,12 +230,14 @@ def test_compare_tells_faster_from_slower_and_knows_other_commands(tmp_path):
     World(places[1], Law(read=LAW.read, write=LAW.write, random_write=slow, noise=LAW.noise)).run(
         text.replace("visits = 6", "visits = 6\norder_seed = 5")
     )
-    found = compare_campaigns(places[0] / "campaign", places[1] / "campaign")
-    assert {one.outcome for one in found.result.cells} == {"lower"}
-    assert all(0.75 < one.ratio < 0.85 for one in found.result.cells)
+    (pair,) = compare_sides([places[0] / "campaign", places[1] / "campaign"]).result.pairs
+    assert {one.outcome for one in pair.cells} == {"lower"}
+    assert all(0.75 < one.ratio < 0.85 for one in pair.cells)
     World(places[2]).run(text.replace("sleep 1", "sleep 2"))
-    found = compare_campaigns(places[0] / "campaign", places[2] / "campaign")
-    assert len(found.result.cells) == len(found.result.only_first) == 1
+    found = compare_sides([places[0] / "campaign", places[2] / "campaign"])
+    (pair,) = found.result.pairs
+    first, second = found.loads.readings
+    assert len(pair.cells) == len(first.keys() - second.keys()) == 1
 
 
 def test_a_plan_shows_every_command(world):

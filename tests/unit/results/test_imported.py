@@ -24,7 +24,7 @@ from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.report.export.quantities import quantity
 from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.page_data import report_data
-from ioatlas.results.imported_comparison import compare_imported
+from ioatlas.results.comparison import compare_sides
 from ioatlas.store.imported import Imported
 
 IOZONE = """\
@@ -140,10 +140,9 @@ def test_many_files_of_one_load_and_labelled_ones_are_repeats(tmp_path):
     assert (e.bw_bytes_per_s, e.statistic, e.n_repeats) == (4_096_000 + 4096 * 6, "middle of 14 readings", 0)
     bring_in(tmp_path / "two", tmp_path / "named", "--label", "nas", one=fio_json(4_096_000), two=fio_json(8_192_000))
     assert [target.name for target in load_result(tmp_path / "named").targets] == ["nas"]
-    found = compare_imported(tmp_path / "lib", tmp_path / "named")
-    (row,) = found.result.rows
-    assert (row.n_first, row.n_second, found.result.tested) == (14, 2, 1)
-    assert row.test is not None
+    (pair,) = compare_sides((tmp_path / "lib", tmp_path / "named")).result.pairs
+    (cell,) = pair.cells
+    assert (cell.n_first, cell.n_second, pair.untested) == (14, 2, ())
 
 
 def test_the_same_file_again_adds_nothing_and_losses_are_kept(tmp_path):
@@ -272,9 +271,9 @@ def test_without_a_word_of_the_user_readings_are_no_repeats(tmp_path):
 def test_repeats_are_compared_one_by_one(tmp_path):
     forty_tables(tmp_path / "in", tmp_path / "nas", "--repeats")
     forty_tables(tmp_path / "in", tmp_path / "again", "--label", "again")
-    found = compare_imported(tmp_path / "nas", tmp_path / "again")
-    assert found.result.tested == 18
-    assert {(row.n_first, row.n_second) for row in found.result.rows} == {(40, 40)}
+    (pair,) = compare_sides((tmp_path / "nas", tmp_path / "again")).result.pairs
+    assert len(pair.cells) == 18
+    assert {(cell.n_first, cell.n_second) for cell in pair.cells} == {(40, 40)}
 
 
 def test_jobs_that_ran_at_once_are_no_repeats(tmp_path):

@@ -8,9 +8,9 @@ import pytest
 
 from ioatlas.analysis.compare import Reading
 from ioatlas.model.cell import Cell
-from ioatlas.results import many
+from ioatlas.results import comparison
+from ioatlas.results.comparison import compare_sides
 from ioatlas.results.conditions import conditions_apart
-from ioatlas.results.many import compare_sides
 from ioatlas.results.sides import Guess, Row, Side
 
 
@@ -34,7 +34,7 @@ def side(name: str, *, speed: float = 1.0, measured=range(10), predicted=(), see
 @pytest.fixture
 def compared(monkeypatch):
     def compared(*sides: Side, **options):
-        monkeypatch.setattr(many, "read_sides", lambda *_arguments, **_options: list(sides))
+        monkeypatch.setattr(comparison, "read_sides", lambda *_arguments, **_options: list(sides))
         return compare_sides([Path(one.name) for one in sides], **options)
 
     return compared

@@ -1,35 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a comparison of several sides is printed: who is ahead, who ties, where, and what could have been found."""
+"""How a comparison is printed: who is ahead, who ties, where, and what could have been found."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.cli._compare_asked import Asked
-from ioatlas.cli._compare_two import ENOUGH_POWER, MOST_DETECTABLE
+from ioatlas.analysis.wording import plural
 from ioatlas.cli._conditions import conditions
+from ioatlas.cli._fold import columns
 from ioatlas.cli._gate import write_gate
 from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import WORDS
+from ioatlas.errors import GateError, UsageError
 
 if TYPE_CHECKING:
+    from ioatlas.analysis.compare import CellComparison
     from ioatlas.analysis.many import Pair
-    from ioatlas.results.many import SidesComparison
+    from ioatlas.results.comparison import PredictedRatio, SidesComparison
 
 MOST_SHOWN = 12
+ENOUGH_POWER = 0.8
+"""Chance to notice a slowdown below which a test is weak."""
+MOST_DETECTABLE = 0.9
+"""A slowdown larger than this is no measure of what a comparison can find."""
 _NAME = 16
 _MARKS = {"higher": "+", "lower": "-", "same": "=", "not different": "?"}
 
 
+@dataclass(frozen=True)
+class Asked:
+    """How the answer is wanted. output, junit, markdown: files to write; None for none. gate: end with 3 when something
+    got worse.
+    """
+
+    output: Path | None
+    all_cells: bool
+    verbose: bool
+    gate: bool
+    as_json: bool
+    junit: Path | None
+    markdown: Path | None
+
+
 def tell(found: SidesComparison, asked: Asked) -> None:
-    """Print, write what was asked for. Raises GateError when a side is worse and that was asked for."""
+    """Print, write what was asked for. Raises GateError when a side is worse and that was asked for, UsageError when
+    that cannot be known.
+    """
+    if (asked.gate or asked.junit or asked.markdown) and not any(pair.cells for pair in _against_base(found)):
+        raise UsageError(
+            "no load has repeats on both sides, so nothing can be tested",
+            where="--fail-if-worse, --junit, --markdown",
+            remedy="leave it out, or compare campaigns: `ioatlas map` measures every load several times",
+        )
     output = asked.output
     if output is not None:
         _write(found, output)
@@ -40,16 +70,14 @@ def tell(found: SidesComparison, asked: Asked) -> None:
     if output is not None:
         click.echo(f"{'table' if output.suffix.lower() == '.csv' else 'page'}: {output}", err=asked.as_json)
     if asked.junit or asked.markdown:
-        from ioatlas.cli._compare_gate import gate_of_many
+        from ioatlas.cli._compare_gate import gate_of
 
-        write_gate(gate_of_many(found, WORDS[found.quantity], _worse(found)), asked.junit, asked.markdown)
+        write_gate(gate_of(found, WORDS[found.quantity], _worse(found)), asked.junit, asked.markdown)
     if asked.gate:
         _gate(found)
 
 
 def _gate(found: SidesComparison) -> None:
-    from ioatlas.errors import GateError
-
     worse = []
     for pair in _against_base(found):
         whole = pair.whole is not None and pair.whole.outcome == _worse(found)
@@ -75,11 +103,11 @@ def _against_base(found: SidesComparison) -> list[Pair]:
 def _print(found: SidesComparison, *, all_cells: bool, verbose: bool) -> None:
     for line in answer(found, every=verbose):
         click.echo(line)
-    lines = list(_cell_lines(found))
-    shown = lines if all_cells or verbose else lines[:MOST_SHOWN]
-    if shown:
-        click.echo()
-        click.echo(f"Cells, against {found.names[found.base]}: + higher  - lower  = same  ? undecided  ~ predicted")
+    lines = _pair_lines(found, all_cells=all_cells) if len(found.sides) == 2 else list(_cell_lines(found))
+    shown = lines if all_cells or verbose else lines[: MOST_SHOWN + 1]
+    if len(shown) > 1:
+        signs = ": + higher  - lower  = same  ? undecided  ~ predicted" if len(found.sides) > 2 else ""
+        click.echo(f"\nCells, against {found.names[found.base]}{signs}")
         for line in shown:
             click.echo(line)
     if len(lines) > len(shown):
@@ -122,6 +150,10 @@ def verdict(found: SidesComparison) -> str:
         weak = min(pair.whole.power for pair in tested if pair.whole is not None) < ENOUGH_POWER
         nothing = "NO DIFFERENCE SHOWN, and the test was weak" if weak else "NO DIFFERENCE SHOWN"
         return f"THE SAME within {result.tolerance:.0%}" if all_same else nothing
+    if len(found.sides) == 2:
+        (pair,) = _against_base(found)
+        way = pair.whole.outcome.upper() if pair.whole else ""
+        return f"{found.names[pair.second]} IS {way} than {found.names[found.base]}"
     if not result.ranking:
         base, worse = found.names[found.base], _worse(found)
         down = [found.names[pair.second] for pair in told if pair.whole and pair.whole.outcome == worse]
@@ -236,6 +268,12 @@ def _about_cells(found: SidesComparison) -> Iterator[str]:
         yield f"Best    {told}no single one in {result.undecided} of the {n} cells that all have"
     elif not n:
         yield "Cells   none is in all of them: each pair is compared over the cells it shares"
+    for pair in result.pairs if len(found.sides) == 2 else ():
+        for side, other in ((pair.first, pair.second), (pair.second, pair.first)):
+            if alone := len(found.loads.readings[side].keys() - found.loads.readings[other].keys()):
+                yield f"Cells   {alone} only in {found.names[side]}"
+    why = Counter(cell.reason for pair in result.pairs for cell in pair.cells if cell.outcome == "not comparable")
+    yield from (f"Cells   {plural(count, 'cell')} not compared: {reason}" for reason, count in why.items() if reason)
     yield from _of_models(found)
     if result.n_common and any(pair.whole and pair.map_cells != result.n_common for pair in result.pairs):
         yield "Maps    each pair over the cells it shares, for few are in all sides"
@@ -282,6 +320,10 @@ def _power(found: SidesComparison) -> Iterator[str]:
         yield f"        A typical single cell has to be {told}."
     if found.set_ups == 1:
         yield "        What moves between set-ups is not known, and not in these figures."
+    if found.campaign_sd is not None:
+        yield f"        Campaigns of the unchanged target differ by {found.campaign_sd:.1%}, which is in all intervals."
+    elif len({side.directory for side in found.sides if side.repeated}) == 2 == len(found.sides):
+        yield "        Assumed: the target moved no more between the campaigns than while they ran. --same shows it."
     if not wholes and cells and not _have_visits(found):
         yield "Next    read the cells: each is tested. For a test of the whole map measure with `ioatlas map`"
     elif not wholes and not _have_visits(found):
@@ -328,6 +370,43 @@ def _cell_lines(found: SidesComparison) -> Iterator[str]:
         yield f"{labels[load]:<{wide}}{figures}".rstrip()
 
 
+def _pair_lines(found: SidesComparison, *, all_cells: bool) -> list[str]:
+    """Of two sides a line for each load that differs or has no test, the surest differences first. all_cells: all of
+    them, predicted ones too.
+    """
+    (pair,) = _against_base(found)
+    untold = found.loads.told_by_one(pair.first, pair.second)
+    names = [_cut(found.names[side], _NAME) for side in (pair.first, pair.second)]
+    rows = [("", *names, "ratio", "95% interval", "n", "")]
+    for cell in sorted((*pair.cells, *pair.untested), key=lambda cell: 2.0 if cell.p is None else cell.p):
+        if all_cells or cell.outcome not in ("same", "not different"):
+            values = (_value(found, side, cell.cell) for side in (pair.first, pair.second))
+            remarks = [cell.reason or cell.outcome]
+            if untold.get(cell.cell):
+                remarks.append(f"{', '.join(untold[cell.cell])} told by one side only")
+            row = (*values, *_ratio(cell), f"{cell.n_first}, {cell.n_second}", "; ".join(remarks))
+            rows.append((found.loads.rows[cell.cell].label, *row))
+    for one in found.predicted if all_cells else ():
+        values = (_value(found, side, one.load) for side in (one.first, one.second))
+        rows.append((found.loads.rows[one.load].label, *values, *_ratio(one), "", f"{one.outcome}, predicted"))
+    return columns(rows, right={1, 2, 3, 4, 5})
+
+
+def _value(found: SidesComparison, side: int, load: str) -> str:
+    from ioatlas.model.units import format_count, format_latency, format_rate
+
+    value = found.loads.value(side, load)
+    formats = {"bw": format_rate, "iops": format_count}
+    return "" if value is None else formats.get(found.quantity, format_latency)(value)
+
+
+def _ratio(one: CellComparison | PredictedRatio) -> tuple[str, str]:
+    """A ratio with its interval."""
+    if one.ratio is None or one.low is None or one.high is None:
+        return "" if one.ratio is None else f"{one.ratio:.3f}", ""
+    return f"{one.ratio:.3f}", f"{one.low:.3f} .. {one.high:.3f}"
+
+
 def _write(found: SidesComparison, output: Path) -> None:
     if output.suffix.lower() == ".csv":
         from ioatlas.report.comparison_csv import write_pairs
@@ -355,6 +434,7 @@ def document(found: SidesComparison) -> dict[str, Any]:
         "tolerance": result.tolerance,
         "effect": result.effect,
         "false_discovery_rate": result.false_discovery_rate,
+        "campaign_sd": found.campaign_sd,
         "family_wise_error_of_maps": result.map_level * len(result.pairs),
         "map_level": result.map_level,
         "reference": None if result.reference is None else names[result.reference],
@@ -391,11 +471,23 @@ def document(found: SidesComparison) -> dict[str, Any]:
 
 def _pair_document(found: SidesComparison, pair: Pair) -> dict[str, Any]:
     tested = max(1, len(pair.cells))
+    loads, untold = found.loads, found.loads.told_by_one(pair.first, pair.second)
+    measured = [loads.readings[side].keys() for side in (pair.first, pair.second)]
 
-    def cell(row: Any) -> dict[str, Any]:
-        about = found.loads.rows[row.cell]
-        named = {"load": about.label, **about.cell.option, "direction": about.direction}
-        return {**named, **{name: value for name, value in asdict(row).items() if name != "cell"}}
+    def cell(row: CellComparison) -> dict[str, Any]:
+        about = loads.rows[row.cell]
+        return {
+            "load": about.label,
+            "target": about.cell.target,
+            **about.cell.option,
+            "size_bytes": about.cell.size_bytes,
+            "bs_bytes": about.cell.bs_bytes,
+            "direction": about.direction,
+            "first": loads.value(pair.first, row.cell),
+            "second": loads.value(pair.second, row.cell),
+            "not_told_by_both": untold.get(row.cell, ()),
+            **{name: value for name, value in asdict(row).items() if name != "cell"},
+        }
 
     counts = {name: pair.count(name) for name in ("higher", "lower", "same")}
     counts["undecided"] = pair.count("not different")
@@ -406,6 +498,8 @@ def _pair_document(found: SidesComparison, pair: Pair) -> dict[str, Any]:
         "map": asdict(pair.whole) if pair.whole else None,
         "cells_compared": len(pair.cells),
         "cells_untested": len(pair.untested),
+        "cells_only_first": len(measured[0] - measured[1]),
+        "cells_only_second": len(measured[1] - measured[0]),
         "cells_of_map": pair.map_cells,
         **{f"cells_{name}": count for name, count in counts.items()},
         **{f"share_{name}": count / tested for name, count in counts.items()},
