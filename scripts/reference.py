@@ -20,8 +20,8 @@ from ioatlas.cli import ioatlas
 from ioatlas.model.export_columns import FACTOR, FIXED, REST
 from ioatlas.model.options import ALLOWED
 from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.product.file_model import schema as product_schema
 from ioatlas.product.layout import RULES, SOURCES
+from ioatlas.product.sheet import schema as product_schema
 from ioatlas.report.dictionary import MEANINGS
 from ioatlas.store import imported, schema
 from ioatlas.store.rules import MOST_ROWS
@@ -233,11 +233,11 @@ def product() -> str:
 
 def _product_keys() -> Iterator[str]:
     schema = product_schema()
-    places = {"": schema, "[source]": "SourceTable", "[product]": "ProductTable", "[[drives]]": "DrivesTable"}
-    places |= {"[layout]": "LayoutTable", "[[price]]": "PriceTable", "[[exchange]]": "ExchangeTable"}
-    places |= {"[power]": "PowerTable", "[publishing]": "PublishingTable", "[volume]": "VolumeTable"}
-    places |= {"[[rate]]": "RateTable", "[[claim]]": "ClaimTable", "[printed]": "PrintedTable"}
-    places |= {"[[function]]": "FunctionTable"}
+    places = {"": schema, "[source]": "Source", "[product]": "Product", "[[drives]]": "DriveSet"}
+    places |= {"[layout]": "LayoutTable", "[[price]]": "PriceItem", "[[exchange]]": "Exchange"}
+    places |= {"[power]": "Power", "[publishing]": "Publishing", "[volume]": "Volume"}
+    places |= {"[[rate]]": "Rate", "[[claim]]": "Claim", "[printed]": "Printed"}
+    places |= {"[[function]]": "Function"}
     for place, name in places.items():
         table = schema["$defs"][name] if isinstance(name, str) else name
         for key, of in table["properties"].items():

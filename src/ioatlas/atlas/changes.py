@@ -20,7 +20,7 @@ from ioatlas.atlas.fairness import Declaration, Publication, State
 from ioatlas.atlas.records import Result, Viewer
 from ioatlas.atlas.tables import publisher, result, trace
 from ioatlas.errors import RefusedError, UsageError
-from ioatlas.product.sheet import Origin, Permission, Publishing, Sheet
+from ioatlas.product.sheet import Permission, Publishing
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,9 @@ def publication_of(
     licence_says: str, permission: str, embargo: str, *, private: bool, flagged: str = "", day: date | None = None
 ) -> Publication:
     """Who may see a result. licence_says: of the product's sheet; '' where it has none."""
-    sheet = None
-    if licence_says:
-        said = Publishing(Permission(licence_says), permission=permission)
-        sheet = Sheet("", "", "", (), Origin(), publishing=said)
+    said = Publishing(licence=Permission(licence_says)) if licence_says else None
     declared = Declaration(permission=permission, embargo=embargo)
-    return fairness.publication(sheet, declared, day or _today(), wants_private=private, flagged=flagged)
+    return fairness.publication(said, declared, day or _today(), wants_private=private, flagged=flagged)
 
 
 def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, dry_run: bool = False) -> Publication:

@@ -14,7 +14,7 @@ from ioatlas.analysis.wording import plural
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.product.figures import drives_line
-from ioatlas.product.sheet import Permission, Sheet
+from ioatlas.product.sheet import Permission, Publishing, Sheet
 
 MOST_DISCARDED = 0.1
 """Share of the visits that may be discarded before a reader has to ask why."""
@@ -264,7 +264,7 @@ def _said(name: str, text: str | None, todo: str) -> Condition:
 
 
 def publication(
-    sheet: Sheet | None,
+    publishing: Publishing | None,
     declared: Declaration,
     today: date,
     *,
@@ -272,28 +272,30 @@ def publication(
     flagged: str = "",
     withdrawn: bool = False,
 ) -> Publication:
-    """Who may see a result today. flagged: why a check doubts it, '' for no doubt."""
+    """Who may see a result today. publishing: what the product's sheet says of it; None without a sheet. flagged: why a
+    check doubts it, '' for no doubt.
+    """
     if withdrawn:
         return Publication(State.WITHDRAWN, "its owner withdrew it")
     if flagged:
         return Publication(State.FLAGGED, flagged)
     if wants_private:
         return Publication(State.PRIVATE, "its owner keeps it private")
-    if held := held_by_licence(sheet, declared):
+    if held := held_by_licence(publishing, declared):
         return Publication(State.PRIVATE, held)
     if declared.embargo and today < date.fromisoformat(declared.embargo):
         return Publication(State.EMBARGOED, f"its embargo ends on {declared.embargo}")
     return Publication(State.PUBLIC, "anybody may read it")
 
 
-def held_by_licence(sheet: Sheet | None, declared: Declaration) -> str:
+def held_by_licence(publishing: Publishing | None, declared: Declaration) -> str:
     """Why the product's licence keeps it private; '' where it does not. What has no sheet has no licence that we know.
 
     A sheet that says nothing of the licence holds it too: nobody has looked.
     """
-    if sheet is None or declared.permission or sheet.publishing.permission:
+    if publishing is None or declared.permission or publishing.permission:
         return ""
-    said = sheet.publishing.licence
+    said = publishing.licence
     if said is Permission.NO:
         return "the product's licence forbids publishing, and no permission is recorded"
     if said is Permission.ASK:

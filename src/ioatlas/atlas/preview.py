@@ -131,5 +131,5 @@ def preview(path: Path, declared: Declaration, today: date, *, private: bool = F
         tuple(checked.checks),
         conditions,
         grade(conditions),
-        publication(sheet, declared, today, wants_private=private),
+        publication(sheet.publishing if sheet else None, declared, today, wants_private=private),
     )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ioatlas.product.figures import Figures, drives_line, needs_permission
 from ioatlas.product.quantity import amount_text, both_units, in_tb, in_tib, money
 from ioatlas.product.sheet import Sheet
-from ioatlas.product.sheet_file import origins
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -133,5 +132,5 @@ def _rest(sheet: Sheet) -> Iterator[tuple[str, str]]:
     for function in sheet.functions:
         said = f" ({function.evidence})" if function.evidence else ""
         yield "function", f"{function.name}: works {function.works}{said}"
-    for (source, date), names in origins(sheet).items():
+    for (source, date), names in sheet.origins().items():
         yield "source", f"{source}{f', {date}' if date else ''}: {', '.join(names)}"

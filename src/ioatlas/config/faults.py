@@ -73,7 +73,9 @@ def fault_of(details: Sequence[Mapping[str, Any]], model: type[BaseModel], sourc
         )
     )
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
-    if unknown:
+    if first["type"] == "told":
+        what, remedy = first["ctx"]["what"].replace("{key}", repr(key)), first["ctx"]["remedy"]
+    elif unknown:
         known = list(_fields(model, path[:-1]))
         close = difflib.get_close_matches(key, known, n=1)
         remedy = f"did you mean {close[0]!r}?" if close else f"known keys are {', '.join(known)}"
@@ -113,7 +115,7 @@ def _wanted(fault: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
         return "a number, a text or a list of them" if path[0] == "sweep" else "a table: [target] with path = or uri ="
     if path[0] == "pattern":
         return "a number or a text" if len(path) > 1 else "a table: [[pattern]] with fio options"
-    if fault["type"] == "literal_error":
+    if fault["type"] in ("literal_error", "enum"):
         return f"one of {str(bounds['expected']).replace(' or ', ', ')}"
     if fault["type"] == "string_pattern_mismatch" and bounds["pattern"] in _PATTERNS:
         return _PATTERNS[bounds["pattern"]]
@@ -140,7 +142,7 @@ def _fields(model: type[BaseModel], path: tuple[str | int, ...]) -> dict[str, Fi
         if isinstance(part, int) or named:  # a place in a list, or a name of the user's own
             named = False
             continue
-        field = model.model_fields.get(part)
+        field = next((one for name, one in model.model_fields.items() if part == (one.alias or name)), None)
         named = field is not None and get_origin(field.annotation) is dict
         inner = (
             next((each for each in _classes(field.annotation) if issubclass(each, BaseModel)), None)
@@ -150,7 +152,7 @@ def _fields(model: type[BaseModel], path: tuple[str | int, ...]) -> dict[str, Fi
         if inner is None:
             return {}
         model = inner
-    return model.model_fields
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _classes(annotation: Any) -> Iterator[type]:

@@ -64,7 +64,7 @@ def check_claim(claim: Claim, result: CampaignResult | None, target: str = "") -
         return ClaimCheck(claim, Kept.WORDS)
     if result is None:
         return ClaimCheck(claim, Kept.NOT_MEASURED)
-    options = dict(claim.cell)
+    options = claim.options
     if "rw" not in options:
         return ClaimCheck(claim, Kept.NOT_MEASURED, why="the claim names no load; write cell = {rw = ..., bs = ...}")
     direction = claim.direction or directions_of(options["rw"])[0]

@@ -9,7 +9,6 @@ from typing import Any
 from ioatlas.product.figures import Figures, remarks
 from ioatlas.product.quantity import TIB
 from ioatlas.product.sheet import Sheet
-from ioatlas.product.sheet_file import origins
 
 
 def document(sheet: Sheet, found: Figures) -> dict[str, Any]:
@@ -39,11 +38,7 @@ def document(sheet: Sheet, found: Figures) -> dict[str, Any]:
         "loaded_watts": power.loaded_watts if power else None,
         "printed": asdict(found.printed) if found.printed else None,
         "bill": [asdict(line) for line in found.bill.lines] if found.bill else [],
-        "publishing": {
-            "licence": sheet.publishing.licence.value,
-            "says": sheet.publishing.says,
-            "permission": sheet.publishing.permission,
-        },
+        "publishing": sheet.publishing.model_dump(mode="json", include={"licence", "says", "permission"}),
         "facts": {
             fact.name: {"value": fact.value, "source": fact.origin.source, "date": fact.origin.date}
             for fact in sheet.facts
@@ -53,15 +48,8 @@ def document(sheet: Sheet, found: Figures) -> dict[str, Any]:
             for one in sheet.claims
         ],
         "functions": [
-            {
-                "name": one.name,
-                "listed": one.listed,
-                "works": one.works,
-                "evidence": one.evidence,
-                "vendor_answer": one.vendor_answer,
-            }
-            for one in sheet.functions
+            one.model_dump(include={"name", "listed", "works", "evidence", "vendor_answer"}) for one in sheet.functions
         ],
-        "sources": [{"source": source, "date": date, "of": names} for (source, date), names in origins(sheet).items()],
+        "sources": [{"source": source, "date": date, "of": names} for (source, date), names in sheet.origins().items()],
         "remarks": remarks(sheet, found),
     }

@@ -140,7 +140,7 @@ def provisioned(volume: Volume, rate: Rate, place: str) -> float:
     if rate.of is RateOf.VOLUME:
         return 1.0
     if rate.of is RateOf.CAPACITY:
-        return volume.size_bytes / rate.unit
+        return volume.size_bytes / rate.unit_size
     amount = volume.iops if rate.of is RateOf.IOPS else volume.throughput_bytes_per_s
     if amount is None:
         raise UsageError(
@@ -148,7 +148,7 @@ def provisioned(volume: Volume, rate: Rate, place: str) -> float:
             where=place,
             remedy=f"write {rate.of.value} = in [volume]",
         )
-    return amount / rate.unit
+    return amount / rate.unit_size
 
 
 def charged(rate: Rate, units: float) -> float:

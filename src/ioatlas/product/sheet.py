@@ -1,14 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A product's sheet: what is known of it, each fact with its source and date. Frozen; `sheet_file` reads one."""
+"""A product's sheet: what is known of it, each fact with its source and date.
+
+The one definition of a product.toml: what a file is checked against, its JSON Schema, and what the figures are made of.
+Keys of the file that hold a text with a unit stand here in base units. `sheet_file` reads one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date as Date  # noqa: N812 - fields are called date
 from enum import StrEnum
+from functools import cached_property, partial
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from ioatlas.product.layout import Layout
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    PrivateAttr,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
 
+from ioatlas.errors import UsageError
+from ioatlas.model.options import read_option
+from ioatlas.model.units import parse_percent, parse_size_bytes
+from ioatlas.product.layout import DRAID, Layout, LayoutKind
+from ioatlas.product.quantity import capacity_bytes, rate_bytes_per_s, watts
+from ioatlas.testbed.typed_in import quantity
+
+FORMAT = 1
+"""Of product.toml. Keys are only added within a version, never renamed or given another meaning."""
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+DAY = r"^\d{4}(-\d{2}){0,2}$"
 FactValue = int | float | str | bool
+Value = TypeVar("Value")
+
+
+def fault(what: str, remedy: str) -> PydanticCustomError:
+    """A fault in our own words. `{key}` in them is the key at fault."""
+    return PydanticCustomError("told", "{what}", {"what": what, "remedy": remedy})
+
+
+def _read(read: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A reader of texts as a validator. What is no text is a fault; a number has been read already."""
+
+    def validate(given: Any) -> Any:
+        if not isinstance(given, str):
+            raise PydanticKnownError("string_type")
+        if not given:
+            raise PydanticKnownError("string_too_short", {"min_length": 1})
+        return _checked(lambda: read(given, where=""))
+
+    return validate
+
+
+def _checked(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except UsageError as error:
+        raise fault(error.what, error.remedy) from error
+
+
+def _share(text: str, *, where: str) -> float:
+    share = parse_percent(text)
+    if not 0 <= share < 1:
+        raise UsageError(f"{text!r} is not between 0% and 100%", where=where, remedy="write a share such as 5%")
+    return share
+
+
+def _capacity(text: str) -> str:
+    _read(capacity_bytes)(text)
+    return text
+
+
+def _reserve(given: Any) -> Any:
+    """(a share, bytes)."""
+    if isinstance(given, str) and given.strip().endswith("%"):
+        return _read(_share)(given), 0
+    return 0.0, _read(capacity_bytes)(given)
+
+
+def _day(given: Any) -> Any:
+    """TOML has dates; a month or a year is a text."""
+    return given.isoformat()[:10] if isinstance(given, Date) else given
+
+
+_TEXT = WithJsonSchema({"type": "string", "minLength": 1})
+Day = Annotated[str, BeforeValidator(_day), Field(pattern=DAY)]
+Words = Annotated[str, Field(min_length=1, max_length=4096)]
+Amount = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=100_000)]
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+Capacity = Annotated[Words, AfterValidator(_capacity)]
+"""As written; `capacity_bytes` beside it."""
+CapacityBytes = Annotated[int, BeforeValidator(_read(capacity_bytes)), _TEXT]
+SizeBytes = Annotated[int, BeforeValidator(_read(parse_size_bytes)), _TEXT]
+Throughput = Annotated[float, BeforeValidator(_read(rate_bytes_per_s)), _TEXT]
+Watts = Annotated[float, BeforeValidator(_read(watts)), _TEXT]
+Share = Annotated[float, BeforeValidator(_read(_share)), _TEXT]
+Reserve = Annotated[tuple[float, int], BeforeValidator(_reserve), _TEXT]
 
 
 @dataclass(frozen=True)
@@ -29,6 +130,98 @@ class Fact:
     origin: Origin
 
 
+class Sourced(BaseModel):
+    """A table whose facts come from one place. The context of reading is the sheet's [source] and its place."""
+
+    model_config = STRICT
+    source: Words = Field(default="", description="Where it is from; that of [source] when left out.")
+    date: Day = Field(default="", description="When it held: 2020-06-18, or '2020-06', or '2020'.")
+    note: Words = Field(default="", description="Anything a reader should know.")
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.source, self.date, self.note)
+
+    @model_validator(mode="after")
+    def _from_somewhere(self, info: ValidationInfo) -> Self:
+        if not self.source and info.context is not None:
+            self.source = info.context.get("name", "")
+            self.date = self.date or _day(info.context.get("date", ""))
+            if not self.source:
+                raise fault(
+                    "{key} has no source",
+                    "write source = beside it, {value = ..., source = ..., date = ...}, or a [source] for all",
+                )
+        return self
+
+
+class Stated(Sourced, Generic[Value]):
+    """A fact: a plain value, or {value = ..., source = ..., date = ...}."""
+
+    value: Value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, given: Any) -> Any:
+        return given if isinstance(given, dict) else {"value": given}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        made = handler(core_schema)
+        whole = handler.resolve_ref_schema(made)
+        table = dict(whole)
+        whole.clear()
+        whole["anyOf"] = [table["properties"]["value"], table]
+        return made
+
+
+class Text(Stated[Words]):
+    """A fact in words."""
+
+
+class Whole(Stated[Annotated[int, Field(ge=0)]]):
+    """A fact that is a whole number."""
+
+
+class DayFact(Stated[Day]):
+    """A fact that is a day, a month or a year."""
+
+
+class AnyFact(Stated[FactValue]):
+    """A fact that is a number, a text, or true or false."""
+
+
+class Source(BaseModel):
+    """`[source]`: where facts are from that name no source of their own."""
+
+    model_config = STRICT
+    name: Words = Field(description="Author, title, year; or the data sheet.")
+    url: Words | None = Field(None, description="Where it can be read.")
+    date: Day | None = Field(None, description="When its facts held.")
+
+
+class Product(BaseModel):
+    """`[product]`: what it is. Every key is a fact: a plain value, or a table with value, source and date."""
+
+    model_config = STRICT
+    vendor: Text = Field(description="Who makes it.")
+    model: Text = Field(description="What it is called.")
+    kind: Text | None = Field(None, description="Such as 'NAS', 'all-flash array' or 'volume'.")
+    cpu: Text | None = Field(None, description="Processor.")
+    cpu_cores: Whole | None = Field(None, description="Cores of all processors.")
+    cpu_clock: Text | None = Field(None, description="Such as '2.1-3.0 GHz'.")
+    memory: Text | None = Field(None, description="Such as '4 GB'.")
+    ports: Text | None = Field(None, description="Such as '2 x 1GbE, 2 x 10GbE'.")
+    protocols: Text | None = Field(None, description="Such as 'SMB, NFS, iSCSI'.")
+    file_system: Text | None = Field(None, description="Such as 'btrfs'.")
+    firmware: Text | None = Field(None, description="Its version.")
+    size: Text | None = Field(None, description="Height x width x depth.")
+    expansion: Text | None = Field(None, description="Expansion units that capacity and price include.")
+    released: DayFact | None = Field(None, description="When it came onto the market.")
+    end_of_sale: DayFact | None = Field(None, description="When it went off sale.")
+    note: Text | None = Field(None, description="Anything a reader should know.")
+
+
 class DriveRole(StrEnum):
     """What drives are for. Only data drives count for the capacity."""
 
@@ -37,32 +230,77 @@ class DriveRole(StrEnum):
     BOOT = "boot"
 
 
-@dataclass(frozen=True)
-class DriveSet:
-    """Drives of one model. capacity: in the maker's unit, '' unknown.
+class DriveSet(Sourced):
+    """One of `[[drives]]`: drives of one model."""
 
-    read_bytes_per_s, write_bytes_per_s, read_iops, write_iops: what one drive does at most; None unknown.
-    """
+    count: Count = Field(description="How many.")
+    model: Words = Field(default="", description="The maker's name of the model.")
+    kind: Words = Field(default="", description="Such as 'SATA SSD' or '7,200 rpm SATA'.")
+    capacity: Capacity = Field(default="", description="Of one, in the maker's unit: '4 TB'. Left out: unknown.")
+    read_bytes_per_s: Throughput | None = Field(
+        None, alias="read", description="What one reads in order at most: '210 MB/s'."
+    )
+    write_bytes_per_s: Throughput | None = Field(
+        None, alias="write", description="What one writes in order at most: '210 MB/s'."
+    )
+    read_iops: Amount | None = Field(None, description="Small random reads a second of one, at most.")
+    write_iops: Amount | None = Field(None, description="Small random writes a second of one, at most.")
+    role: DriveRole = Field(DriveRole.DATA, strict=False, description="Only data drives count for the capacity.")
 
-    count: int
-    model: str
-    kind: str
-    role: DriveRole
-    capacity: str
-    capacity_bytes: int | None
-    origin: Origin
-    read_bytes_per_s: float | None = None
-    write_bytes_per_s: float | None = None
-    read_iops: float | None = None
-    write_iops: float | None = None
+    @property
+    def capacity_bytes(self) -> int | None:
+        return capacity_bytes(self.capacity, where="") if self.capacity else None
 
 
-class Tax(StrEnum):
-    """Whether a price holds tax."""
+class LayoutTable(Sourced):
+    """`[layout]`: how the data drives are laid out. Without it usable capacity is unknown."""
 
-    INCLUDED = "included"
-    EXCLUDED = "excluded"
-    UNKNOWN = "unknown"
+    type: LayoutKind = Field(strict=False, description="Kind of redundancy.")
+    groups: Count | list[Count] | None = Field(
+        None, description="Groups of equal size, or the drives of each group. Default: one; of mirrors all pairs."
+    )
+    hot_spares: Annotated[int, Field(ge=0)] = Field(
+        0, description="Among the drives; of dRAID its distributed spares, in each group."
+    )
+    data: Count | None = Field(None, description="k of an erasure code; data drives of a dRAID redundancy group.")
+    parity: Annotated[int, Field(ge=0, le=1000)] | None = Field(None, description="m of an erasure code.")
+    copies: Annotated[int, Field(ge=2, le=100)] | None = Field(
+        None, description="Of mirrors, RAID 10 and replicas. Default: 2; of replicas 3."
+    )
+    nodes: Count | None = Field(
+        None, description="Failure domains of erasure code and replicas. Default: each drive is one."
+    )
+    stripe_unit: SizeBytes | None = Field(None, description="Bytes on one drive before the next, such as '64k'.")
+    recordsize: SizeBytes | None = Field(None, description="Of ZFS. Default: 128k.")
+    ashift: Annotated[int, Field(ge=9, le=16)] = Field(12, description="Of ZFS.")
+    reserve: Reserve | None = Field(None, description="Kept free: '10%' of what is left, or '500 GB'.")
+    file_system_overhead: Share | None = Field(None, description="What the file system takes: '2%'.")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.type is LayoutKind.ERASURE and (self.data is None or self.parity is None):
+            raise fault("an erasure code needs data and parity", "write data = 8 and parity = 3")
+        if self.type in DRAID and self.data is None:
+            raise fault("dRAID needs the data drives of a redundancy group", "write data = 8")
+        return self
+
+    def layout(self) -> Layout:
+        return Layout(
+            self.type,
+            groups=tuple(self.groups) if isinstance(self.groups, list) else (),
+            n_groups=self.groups if isinstance(self.groups, int) else 1,
+            hot_spares=self.hot_spares,
+            data=self.data or 0,
+            parity=self.parity or 0,
+            copies=self.copies or (3 if self.type is LayoutKind.REPLICA else 2),
+            nodes=self.nodes or 0,
+            stripe_unit_bytes=self.stripe_unit,
+            recordsize_bytes=self.recordsize or 128 << 10,
+            ashift=self.ashift,
+            reserve_share=self.reserve[0] if self.reserve else 0.0,
+            reserve_bytes=self.reserve[1] if self.reserve else 0,
+            file_system_overhead=self.file_system_overhead or 0.0,
+        )
 
 
 class Per(StrEnum):
@@ -73,37 +311,41 @@ class Per(StrEnum):
     TIB = "TiB"
 
 
-@dataclass(frozen=True)
-class PriceItem:
-    """One line of the bill. each: amount for one, or for a unit of capacity. tax_rate: a share, None unknown."""
+class Tax(StrEnum):
+    """Whether a price holds tax."""
 
-    what: str
-    count: int
-    each: float
-    currency: str
-    per: Per
-    tax: Tax
-    tax_rate: float | None
-    origin: Origin
+    INCLUDED = "included"
+    EXCLUDED = "excluded"
+    UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """rate: how much `currency` is paid for one `for_one`: 106.9 JPY for one USD."""
+class PriceItem(Sourced):
+    """One of `[[price]]`: a line of the bill."""
 
-    currency: str
-    for_one: str
-    rate: float
-    origin: Origin
+    what: Words = Field(description="Such as 'chassis' or 'drive'.")
+    count: Count = Field(1, description="How many.")
+    each: Amount = Field(description="Amount for one.")
+    currency: Currency = Field(description="Three letters, such as USD.")
+    per: Per = Field(Per.ITEM, strict=False, description="'TB' or 'TiB': the amount is for that much capacity.")
+    tax: Tax = Field(Tax.UNKNOWN, strict=False, description="Whether tax is in it.")
+    tax_rate: Share | None = Field(None, description="Such as '10%'.")
 
 
-@dataclass(frozen=True)
-class Power:
-    """Watts, None unknown."""
+class Exchange(Sourced):
+    """One of `[[exchange]]`: an exchange rate that was used."""
 
-    idle_watts: float | None
-    loaded_watts: float | None
-    origin: Origin
+    currency: Currency = Field(description="What was paid in.")
+    for_one: Currency = Field(description="What it buys.")
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        description="How much of `currency` for one of `for_one`: 106.9 JPY for one USD."
+    )
+
+
+class Power(Sourced):
+    """`[power]`: typed in; a measured one comes from a campaign."""
+
+    idle_watts: Watts | None = Field(None, alias="idle", description="Such as '45 W'.")
+    loaded_watts: Watts | None = Field(None, alias="loaded", description="Such as '265 W'.")
 
 
 class Permission(StrEnum):
@@ -116,24 +358,24 @@ class Permission(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class Publishing:
-    """says: the clause in its own words. permission: who allowed it when, where one had to ask."""
+class Publishing(Sourced):
+    """`[publishing]`: whether results may be published."""
 
-    licence: Permission = Permission.UNKNOWN
-    says: str = ""
-    permission: str = ""
-    origin: Origin = field(default_factory=Origin)
+    licence: Permission = Field(
+        default=Permission.UNKNOWN, strict=False, description="Whether the licence lets results be published."
+    )
+    says: Words = Field(default="", description="The clause in its own words.")
+    permission: Words = Field(default="", description="Who allowed it, and when.")
 
 
-@dataclass(frozen=True)
-class Volume:
-    """What was provisioned of a service. None where that is not said."""
+class Volume(Sourced):
+    """`[volume]`: what was provisioned of a service."""
 
-    size_bytes: int
-    iops: float | None
-    throughput_bytes_per_s: float | None
-    origin: Origin
+    size_bytes: CapacityBytes = Field(alias="size", description="Such as '1 TiB'.")
+    iops: Amount | None = Field(None, description="Provisioned I/Os a second.")
+    throughput_bytes_per_s: Throughput | None = Field(
+        None, alias="throughput", description="Provisioned, such as '250 MiB/s'."
+    )
 
 
 class RateOf(StrEnum):
@@ -153,89 +395,202 @@ class Period(StrEnum):
     YEAR = "year"
 
 
-@dataclass(frozen=True)
-class Rate:
-    """A price for a time: `amount` for each `unit` of what lies above `included` and up to `up_to`, both in units.
+class Rate(Sourced):
+    """One of `[[rate]]`: what a service charges for a time, for each unit above `included` and up to `up_to`."""
 
-    unit: 1 I/O per second or volume; bytes of capacity; bytes a second of throughput.
-    """
+    of: RateOf = Field(strict=False, description="What is charged for.")
+    amount: Amount = Field(description="For each unit and period.")
+    unit: Words = Field(default="", description="Such as 'GiB' of capacity, 'MiB/s' of throughput; one of others.")
+    period: Period = Field(Period.MONTH, strict=False, description="A month has 730 hours.")
+    currency: Currency = Field(description="Three letters, such as USD.")
+    included: Amount = Field(0, description="Units that cost nothing, or that a lower step holds.")
+    up_to: Amount | None = Field(None, description="Units at which the next step begins.")
 
-    of: RateOf
-    amount: float
-    unit: float
-    period: Period
-    currency: str
-    included: float
-    up_to: float | None
-    origin: Origin
+    @field_validator("unit")
+    @classmethod
+    def _fitting(cls, unit: str, info: ValidationInfo) -> str:
+        if (of := info.data.get("of")) is not None:
+            _checked(lambda: _unit_of(of, unit))
+        return unit
 
+    @field_validator("up_to")
+    @classmethod
+    def _above(cls, up_to: float | None, info: ValidationInfo) -> float | None:
+        if up_to is not None and up_to <= info.data.get("included", 0):
+            raise fault("up_to lies below included", "correct one of them")
+        return up_to
 
-@dataclass(frozen=True)
-class Claim:
-    """What the maker claims, as printed. cell: options of the cell it can be held against, such as rw and bs.
-
-    value: in bytes a second, I/Os a second or seconds, by `quantity`; None where it is only words.
-    """
-
-    what: str
-    text: str
-    quantity: str
-    value: float | None
-    cell: tuple[tuple[str, str], ...]
-    direction: str
-    origin: Origin
+    @property
+    def unit_size(self) -> float:
+        """Bytes of capacity, bytes a second of throughput; 1 of what is counted."""
+        return _unit_of(self.of, self.unit)
 
 
-@dataclass(frozen=True)
-class Printed:
-    """Figures as a maker or a paper prints them; kept beside ours, never mixed with them."""
-
-    capacity: str
-    capacity_bytes: int | None
-    price_total: float | None
-    price_per_tib: float | None
-    currency: str
-    origin: Origin
+def _unit_of(of: RateOf, unit: str) -> float:
+    if of is RateOf.CAPACITY:
+        return float(capacity_bytes(f"1 {unit or 'GiB'}", where=""))
+    if of is RateOf.THROUGHPUT:
+        return rate_bytes_per_s(f"1 {unit or 'MiB/s'}", where="")
+    if unit:
+        raise UsageError(f"a rate of {of.value} has no unit of its own", remedy="leave unit out: it is for one")
+    return 1.0
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function of the product. works: 'yes', 'no', 'partly' or 'not tried'."""
+class Claim(Sourced):
+    """One of `[[claim]]`: what the maker claims."""
 
-    name: str
-    listed: bool | None
-    works: str
-    evidence: str
-    vendor_answer: str
-    origin: Origin
+    what: Words = Field(description="Such as 'sequential read'.")
+    text: Words = Field(alias="value", description="Such as '2,500 MB/s', '200,000 IOPS' or '1 ms'; or words.")
+    cell: dict[str, str | int] = Field(
+        default_factory=dict, description="fio options of the cell it is compared with: {rw = 'read', bs = '1m'}."
+    )
+
+    @field_validator("cell")
+    @classmethod
+    def _known(cls, cell: dict[str, str | int]) -> dict[str, str | int]:
+        read = {name: value for name, value in cell.items() if name == "direction"}
+        for name in cell.keys() - read:
+            read[name] = str(_checked(partial(read_option, name, str(cell[name])))[1])
+        return read
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Of the cell it can be held against."""
+        return {name: str(value) for name, value in self.cell.items() if name != "direction"}
+
+    @property
+    def direction(self) -> str:
+        return str(self.cell.get("direction", ""))
+
+    @property
+    def quantity(self) -> str:
+        return self._claimed[1]
+
+    @property
+    def value(self) -> float | None:
+        """Bytes a second, I/Os a second or seconds, by `quantity`; None where it is only words."""
+        return self._claimed[0]
+
+    @cached_property
+    def _claimed(self) -> tuple[float | None, str]:
+        thousands = re.fullmatch(r"\s*([\d.,]+)\s*([kM])\s*IOPS\s*", self.text)
+        found = quantity(f"{thousands[1]} IOPS" if thousands else self.text)
+        name = _QUANTITIES.get(found[1], "") if found else ""
+        if found is None or not name:
+            return None, ""
+        return found[0] * ({"k": 1e3, "M": 1e6}[thousands[2]] if thousands else 1.0), name
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """Everything a sheet says. place: the file it was read from. currency: of totals, '' where prices decide."""
+_QUANTITIES = {"B/s": "bw_bytes_per_s", "1/s": "iops", "s": "lat_mean_seconds"}
 
-    place: str
-    vendor: str
-    model: str
-    facts: tuple[Fact, ...]
-    source: Origin
-    currency: str = ""
-    drives: tuple[DriveSet, ...] = ()
-    layout: Layout | None = None
-    layout_origin: Origin = field(default_factory=Origin)
-    prices: tuple[PriceItem, ...] = ()
-    exchanges: tuple[Exchange, ...] = ()
-    power: Power | None = None
-    publishing: Publishing = field(default_factory=Publishing)
-    volume: Volume | None = None
-    rates: tuple[Rate, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    printed: Printed | None = None
-    functions: tuple[Function, ...] = ()
+
+class Printed(Sourced):
+    """`[printed]`: totals as a maker or a paper prints them; shown beside ours, never mixed with them."""
+
+    capacity: Capacity = Field(default="", description="Such as '27 TiB'.")
+    price_total: Amount | None = Field(None, description="In `currency`.")
+    price_per_tib: Amount | None = Field(None, description="In `currency`.")
+    currency: Currency = Field(default="", description="That of the prices when left out.")
+
+    @property
+    def capacity_bytes(self) -> int | None:
+        return capacity_bytes(self.capacity, where="") if self.capacity else None
+
+
+class Function(Sourced):
+    """One of `[[function]]`: a function that is listed, and whether it works."""
+
+    name: Words = Field(description="Such as 'LUN snapshots'.")
+    listed: bool | None = Field(None, description="Whether the maker lists it.")
+    works: Literal["yes", "no", "partly", "not tried"] = Field("not tried", description="What was found.")
+    evidence: Words = Field(default="", description="How that was found.")
+    vendor_answer: Words = Field(default="", description="What the vendor said to it.")
+
+
+class Sheet(BaseModel):
+    """A product.toml."""
+
+    model_config = STRICT
+    format: Literal[1] = Field(description="Version of the format.")
+    source: Source | None = Field(None, description="Where facts are from that name no source of their own.")
+    product: Product = Field(description="What it is.")
+    further: dict[str, AnyFact] = Field(
+        default_factory=dict, alias="facts", description="Further facts under names of your own, for tables."
+    )
+    currency: Currency = Field(default="", description="Of totals; needed where prices are in several.")
+    drives: list[DriveSet] = Field(default_factory=list, description="Drives, by model.")
+    laid_out: LayoutTable | None = Field(None, alias="layout", description="How the data drives are laid out.")
+    prices: list[PriceItem] = Field(default_factory=list, alias="price", description="Lines of the bill.")
+    exchanges: list[Exchange] = Field(
+        default_factory=list, alias="exchange", description="Exchange rates that were used."
+    )
+    power: Power | None = Field(None, description="Power as typed in.")
+    publishing: Publishing = Field(default_factory=Publishing, description="Whether results may be published.")
+    volume: Volume | None = Field(None, description="What was provisioned of a service.")
+    rates: list[Rate] = Field(default_factory=list, alias="rate", description="What a service charges for a time.")
+    claims: list[Claim] = Field(default_factory=list, alias="claim", description="What the maker claims.")
+    printed: Printed | None = Field(None, description="Totals as printed by a maker or a paper.")
+    functions: list[Function] = Field(
+        default_factory=list, alias="function", description="Listed functions, and whether they work."
+    )
+    _place: str = PrivateAttr("product.toml")
+
+    def model_post_init(self, context: Any) -> None:
+        self._place = (context or {}).get("place", self._place)
+
+    @property
+    def place(self) -> str:
+        """The file it was read from."""
+        return self._place
+
+    @property
+    def vendor(self) -> str:
+        return self.product.vendor.value
+
+    @property
+    def model(self) -> str:
+        return self.product.model.value
 
     @property
     def name(self) -> str:
         return f"{self.vendor} {self.model}".strip()
 
-    def fact(self, name: str) -> FactValue | None:
-        return next((one.value for one in self.facts if one.name == name), None)
+    @cached_property
+    def layout(self) -> Layout | None:
+        return self.laid_out.layout() if self.laid_out else None
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        """Those of [product], then those under names of the user's own."""
+        known: list[tuple[str, Any]] = [(name, getattr(self.product, name)) for name in Product.model_fields]
+        found = [*known, *self.further.items()]
+        return tuple(Fact(name, one.value, one.origin) for name, one in found if one is not None)
+
+    def origins(self) -> dict[tuple[str, str], list[str]]:
+        """What each source and date vouches for, in the order of the sheet: for a list of sources."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for name, one in self._vouched():
+            if one.source and name not in found.setdefault((one.source, one.date), []):
+                found[one.source, one.date].append(name)
+        return found
+
+    def _vouched(self) -> Iterator[tuple[str, Origin]]:
+        yield from ((fact.name, fact.origin) for fact in self.facts)
+        named: dict[str, Sequence[Sourced]] = {"drives": self.drives, "price": self.prices}
+        named |= {"exchange rate": self.exchanges, "rates": self.rates}
+        for name, tables in {**named, "claims": self.claims, "functions": self.functions}.items():
+            yield from ((name, one.origin) for one in tables)
+        single = {"layout": self.laid_out, "publishing": self.publishing, "power": self.power}
+        for name, table in {**single, "volume": self.volume, "printed": self.printed}.items():
+            if isinstance(table, Sourced):
+                yield name, table.origin
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a product.toml."""
+    made = Sheet.model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ioatlas product sheet",
+        **{key: value for key, value in made.items() if key != "title"},
+    }

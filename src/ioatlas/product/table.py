@@ -12,8 +12,7 @@ from ioatlas.product.comparison import Offer
 from ioatlas.product.document import document
 from ioatlas.product.figures import Figures, drives_line, figures
 from ioatlas.product.quantity import both_units, money
-from ioatlas.product.sheet import Fact, Function, Permission, Sheet
-from ioatlas.product.sheet_file import origins
+from ioatlas.product.sheet import Fact, Function, Permission, Product, Sheet
 
 UNKNOWN = "not stated"
 
@@ -52,9 +51,7 @@ def rows(products: Sequence[Column]) -> tuple[list[str], list[list[str]]]:
 
 
 def _facts(products: Sequence[Column]) -> list[list[str]]:
-    from ioatlas.product.file_model import ProductTable
-
-    known = list(ProductTable.model_fields)
+    known = list(Product.model_fields)
     names = _in_order(fact.name for one in products for fact in one.sheet.facts)
     names.sort(key=lambda name: known.index(name) if name in known else len(known))
     made = []
@@ -161,7 +158,7 @@ def _publishing(products: Sequence[Column]) -> list[list[str]]:
 
 def _sources(products: Sequence[Column]) -> list[list[str]]:
     """Who says so: each source once, with its date."""
-    each = [[f"{source}{f' ({date})' if date else ''}" for source, date in origins(one.sheet)] for one in products]
+    each = [[f"{source}{f' ({date})' if date else ''}" for source, date in one.sheet.origins()] for one in products]
     return [["sources", *("; ".join(told) for told in each)]]
 
 

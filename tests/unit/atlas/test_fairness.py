@@ -112,7 +112,7 @@ def test_conditions_survive_being_kept_as_json(result):
     ],
 )
 def test_a_result_is_public_only_when_licence_and_embargo_allow_it(rest, declared, state):
-    said = publication(sheet(rest), declared, TODAY)
+    said = publication(sheet(rest).publishing, declared, TODAY)
     assert said.state is state
     assert said.reason
 

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from ioatlas.errors import UsageError
 from ioatlas.product.figures import figures, remarks
-from ioatlas.product.file_model import schema
 from ioatlas.product.price import bill_of, charged, monthly
 from ioatlas.product.quantity import TB, TIB
-from ioatlas.product.sheet import Origin, Period, Rate, RateOf
+from ioatlas.product.sheet import Origin, Period, Rate, RateOf, schema
 from ioatlas.product.sheet_file import read_sheet, read_sheet_file
 from tests.command_line import call
 
@@ -237,14 +236,14 @@ def test_a_provisioned_volume_costs_what_its_rates_say():
 @given(st.floats(0, 1e6), st.floats(1, 1e5), st.floats(1, 1e5))
 def test_steps_of_a_rate_add_up_to_the_rate_without_steps(units, first, more):
     def rate(included, up_to):
-        return Rate(RateOf.IOPS, 0.065, 1, Period.MONTH, "USD", included, up_to, Origin())
+        return Rate(of=RateOf.IOPS, amount=0.065, currency="USD", included=included, up_to=up_to)
 
     steps = (rate(0, first), rate(first, first + more), rate(first + more, None))
     assert sum(charged(one, units) for one in steps) == pytest.approx(charged(rate(0, None), units))
 
 
 def test_an_hour_is_a_730th_of_a_month():
-    one = Rate(RateOf.VOLUME, 0.1, 1, Period.HOUR, "USD", 0, None, Origin())
+    one = Rate(of=RateOf.VOLUME, amount=0.1, period=Period.HOUR, currency="USD")
     assert charged(one, 1) == pytest.approx(73)
 
 
