@@ -23,6 +23,7 @@ SECTIONS = {
         "resume": "Go on with a campaign that was stopped.",
         "watch": "Measure again and again; tell when it gets worse.",
         "tune": "Find the jobs and depth with the most IOPS.",
+        "fit": "Say whether a target fits a use: PASS or FAIL.",
         "profiles": "List the built-in profiles.",
     },
     "Look": {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import click
 
 from ioatlas import beneath
 from ioatlas.campaign import run
-from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph
+from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph, silent
 from ioatlas.cli._metrics import with_metrics
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
@@ -108,6 +109,35 @@ def run_session(
             where=str(directory),
             remedy=f"{remedy}; {report} shows what was tried",
         )
+
+
+def run_to_report(journal: Journal, *, quiet: bool) -> str:
+    """Run a campaign that ends with an answer of its own; the path of its report. Its progress is the usual line on a
+    terminal, elsewhere a line on standard error for each part.
+    """
+    stop = Stop()
+    emit = silent if quiet else TerminalLine() if sys.stderr.isatty() else _tell_parts
+    try:
+        run(journal, emit=with_metrics(emit), stop_asked=stop)
+        return write_report_of(journal)
+    except PartialResultError as error:
+        if isinstance(emit, TerminalLine):
+            emit.close()
+        try_report(journal)
+        if stop():
+            click.echo(f"ioatlas: {error}", err=True)
+            stop.die()
+        raise
+    finally:
+        if isinstance(emit, TerminalLine):
+            emit.close()
+
+
+def _tell_parts(event: Event) -> None:
+    if event.name == "phase":
+        click.echo(f"{event.fields['text']}, about {format_duration(event.fields['seconds_left'])} left", err=True)
+    elif event.name == "remark":
+        click.echo(str(event.fields["text"]), err=True)
 
 
 def _done(summary: Summary, report: str) -> Event:

@@ -64,9 +64,10 @@ def command(
 ) -> None:
     """Continue the campaign in DIR: the same plan, the visits that are still missing."""
     from ioatlas.campaign import reopen
+    from ioatlas.cli import fit, tune
     from ioatlas.cli._answers import commands_of, consent_of
     from ioatlas.cli._session import run_session
-    from ioatlas.cli.tune import finish
+    from ioatlas.procedures.fit.procedure import FitUses
     from ioatlas.procedures.options import CAMPAIGN
     from ioatlas.procedures.registry import procedure_of_journal
     from ioatlas.procedures.tune.procedure import Tune
@@ -79,7 +80,8 @@ def command(
         for line in error.shown:
             click.echo(line, err=True)
         raise
-    if procedure_of_journal(journal).name == Tune.name:  # it ends with an answer of its own
+    finish = {Tune.name: tune.finish, FitUses.name: fit.finish}.get(procedure_of_journal(journal).name)
+    if finish is not None:  # it ends with an answer of its own
         finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report)
         return
     spec = recorded_spec(journal, CAMPAIGN.tables)

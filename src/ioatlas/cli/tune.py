@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import textwrap
@@ -33,7 +34,7 @@ from ioatlas.cli._options import (
 )
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
-from ioatlas.errors import PartialResultError, UsageError
+from ioatlas.errors import UsageError
 from ioatlas.model.units import (
     format_count,
     format_duration,
@@ -45,7 +46,6 @@ from ioatlas.procedures.options import CAMPAIGN
 
 if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal, Load
-    from ioatlas.model.events import Emit, Event
     from ioatlas.procedures.tune.result import Tuning
     from ioatlas.run.plan import Plan
     from ioatlas.store.journal import Journal
@@ -237,30 +237,13 @@ def finish(
 
     Exit status 3 when no setting meets the limit.
     """
-    from ioatlas.campaign import run
-    from ioatlas.cli._live import Stop, TerminalLine
-    from ioatlas.cli._metrics import with_metrics
-    from ioatlas.cli._session import try_report, write_report_of
+    from ioatlas.cli._session import run_to_report
     from ioatlas.procedures.tune.result import load_tuning
 
-    stop = Stop()
-    emit = _listener(quiet=quiet)
-    try:
-        run(journal, emit=with_metrics(emit), stop_asked=stop)
+    with contextlib.closing(journal):
+        report = run_to_report(journal, quiet=quiet)
         tuning = load_tuning(journal)
-        answer = Answer(tuning, _asked_load(journal), write_report_of(journal), _write_job(journal, tuning))
-    except PartialResultError as error:
-        if isinstance(emit, TerminalLine):
-            emit.close()
-        try_report(journal)
-        if stop():
-            click.echo(f"ioatlas: {error}", err=True)
-            stop.die()
-        raise
-    finally:
-        if isinstance(emit, TerminalLine):
-            emit.close()
-        journal.close()
+        answer = Answer(tuning, _asked_load(journal), report, _write_job(journal, tuning))
     document = {
         "directory": str(journal.directory),
         **tuning.as_json(),
@@ -310,24 +293,6 @@ def _write_job(journal: Journal, tuning: Tuning) -> str:
     cell = best_cell(tuning.best, (cell for cell, _ in journal.cells()))
     beneath.write_text(path, best_job(tuning, tuning.best, cell, journal.targets()[0], __version__), in_root=True)
     return str(path)
-
-
-def _listener(*, quiet: bool) -> Emit:
-    """On a terminal the usual line; elsewhere one line on standard error for each part."""
-    from ioatlas.cli._live import TerminalLine, silent
-
-    if quiet:
-        return silent
-    if sys.stderr.isatty():
-        return TerminalLine()
-
-    def tell(event: Event) -> None:
-        if event.name == "phase":
-            click.echo(f"{event.fields['text']}, about {format_duration(event.fields['seconds_left'])} left", err=True)
-        elif event.name == "remark":
-            click.echo(str(event.fields["text"]), err=True)
-
-    return tell
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class FindingCode(StrEnum):
     EXPLAINED = "explained"
     FACTOR = "factor"
     FAIRNESS = "fairness"
+    FIT = "fit"
     HIGHEST_LOAD = "highest-load"
     IMPORTED = "imported"
     INTEGRITY = "integrity"

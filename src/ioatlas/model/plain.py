@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from enum import StrEnum
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -35,7 +36,8 @@ def of_plain(hint: Any, value: Any) -> Any:
         return frozenset(of_plain(parts[0], one) for one in value)
     if origin in (Mapping, dict):
         return {of_plain(parts[0], key): of_plain(parts[1], one) for key, one in value.items()}
-    return hint(value) if hint in (str, int, float) else value
+    enumeration = isinstance(hint, type) and issubclass(hint, StrEnum)
+    return hint(value) if enumeration or hint in (str, int, float) else value
 
 
 _HINTS: dict[Any, dict[str, Any]] = {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ioatlas.config.campaign_file import CampaignFormat
 from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.procedures.application.options import ApplicationOptions
+from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.load_points.options import LoadPointsOptions
 from ioatlas.procedures.metadata.options import MetadataOptions
@@ -16,6 +17,7 @@ CAMPAIGN = CampaignFormat(
     (
         AdaptiveOptions,
         ApplicationOptions,
+        FitOptions,
         FixedWorkOptions,
         LoadPointsOptions,
         MetadataOptions,

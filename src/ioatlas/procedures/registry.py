@@ -10,6 +10,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.procedures.adaptive_map.procedure import AdaptiveMap
 from ioatlas.procedures.application.procedure import Application
 from ioatlas.procedures.dense_map.procedure import DenseMap
+from ioatlas.procedures.fit.procedure import FitUses
 from ioatlas.procedures.fixed_work.procedure import FixedWork
 from ioatlas.procedures.load_points.procedure import LoadPoints
 from ioatlas.procedures.metadata.procedure import Metadata
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 PROCEDURES: tuple[Procedure, ...] = (
     Tune(),
+    FitUses(),
     Application(),
     TraceReplay(),
     LoadPoints(),

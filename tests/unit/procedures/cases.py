@@ -111,10 +111,17 @@ name = "second"
 command = "echo figure: tps"
 metric = { regex = "tps = ([0-9.]+)", unit = "tps" }
 """
+SMALL_USE = Path(__file__).parent / "small_use.toml"
+FIT = f"""
+fit = "{SMALL_USE}"
+[target]
+path = "TARGET"
+"""
 EVERY = {
     "application": APPLICATION,
     "dense": DENSE,
     "adaptive": ADAPTIVE,
+    "fit": FIT,
     "fixed work": FIXED_WORK,
     "iozone": IOZONE,
     "rounds": ROUNDS,

@@ -743,6 +743,7 @@ export const FindingCode = {
   EXPLAINED: "explained",
   FACTOR: "factor",
   FAIRNESS: "fairness",
+  FIT: "fit",
   HIGHEST_LOAD: "highest-load",
   IMPORTED: "imported",
   INTEGRITY: "integrity",

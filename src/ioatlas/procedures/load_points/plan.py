@@ -130,7 +130,7 @@ def _study_phase(spec: CampaignSpec, streams: StreamsSpec, target: Target, workl
         options |= _whole_blocks(options, target)
         options |= {name: value for name, value in spec.constants.items() if name != "size"}
         templates.append(
-            Template(section.name, _complete(options, target, footprint), rate / sum(rates) if any(rates) else None)
+            Template(section.name, complete(options, target, footprint), rate / sum(rates) if any(rates) else None)
         )
     load: float | None = 0.0
     if any(rates):
@@ -180,16 +180,16 @@ def _phase(
         if stream.name in weights:
             options |= {"flow": weights[stream.name], "flow_id": 1, "flow_sleep": 10}
         share = None if closed else paced[stream.name] / total if total else shared.get(stream.name, 1.0)
-        complete = _complete(options, target, footprint)
-        _fits(stream, complete, footprint)
+        whole = complete(options, target, footprint)
+        _fits(stream, whole, footprint)
         rates = offered_by_direction(Cell.of("", stream.options))
-        reads = rates.get("read", 0.0) / sum(rates.values()) if rates else int(complete.get("rwmixread", 50)) / 100
-        templates.append(Template(stream.name, complete, share, process, reads))
+        reads = rates.get("read", 0.0) / sum(rates.values()) if rates else int(whole.get("rwmixread", 50)) / 100
+        templates.append(Template(stream.name, whole, share, process, reads))
     load = 0.0 if closed else total or (None if streams.load == HIGHEST else float(streams.load))
     return Phase(name, tuple(templates), load)
 
 
-def _complete(given: Mapping[str, OptionValue], target: Target, footprint: int) -> dict[str, OptionValue]:
+def complete(given: Mapping[str, OptionValue], target: Target, footprint: int) -> dict[str, OptionValue]:
     """Everything set that affects the I/O, whether asked for or ours."""
     options: dict[str, OptionValue] = dict(given)
     options.setdefault("rw", "read")

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas fit`: does this target fit a use?"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._fold import room
+from ioatlas.cli._json import say_json
+from ioatlas.cli._metrics import metrics_option
+from ioatlas.cli._options import (
+    campaign_option,
+    check_read_only,
+    destroy_option,
+    directory_option,
+    dry_run_option,
+    facts_option,
+    open_option,
+    overwrite_option,
+    quiet_option,
+    read_only_option,
+    verbose_option,
+    yes_option,
+)
+from ioatlas.errors import UsageError
+from ioatlas.procedures.options import CAMPAIGN
+
+if TYPE_CHECKING:
+    from ioatlas.procedures.fit.fits import Fit
+    from ioatlas.procedures.fit.verdict import Judged
+    from ioatlas.store.journal import Journal
+
+BUDGET = CAMPAIGN.option("budget")
+EXIT_STATUS = {"pass": 0, "fail": 3, "undecided": 5}
+
+
+@click.command(
+    name="fit",
+    epilog="""\b
+Examples:
+  ioatlas fit --list                                      every use, what it requires, and who says so
+  ioatlas fit /var/lib/etcd --for etcd
+  ioatlas fit /mnt/nas --for vm-host:20,media:streams=3
+  ioatlas fit /mnt/data --for "training:unet3d accelerators=2 kind=h100"
+  ioatlas fit /mnt/backup --for "backup:2TB in 8h" --budget 20m
+  ioatlas fit --new > mine.toml                           a use of your own: --for mine.toml
+  ioatlas resume DIR                                      one that was stopped
+
+\b
+Exit status: 0 it fits, 1 failed, 2 refused or wrong usage, 3 it does not fit, 4 stopped early, 5 undecided.""",
+)
+@click.argument("target", required=False, type=PathOrWord())
+@click.option("--for", "uses", metavar="USE[,USE...]", help="What it is to fit, with parameters: etcd, vm-host:20.")
+@click.option("--list", "list_uses", is_flag=True, help="List the uses, what they require, and who says so.")
+@click.option("--new", "new_use", is_flag=True, help="Print a use with comments, to begin one of your own with.")
+@campaign_option(BUDGET, "Time the whole may take; 3 min when left out.")
+@directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
+@facts_option
+@read_only_option
+@destroy_option
+@overwrite_option
+@open_option
+@verbose_option
+@quiet_option
+@dry_run_option
+@yes_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@metrics_option
+def command(
+    target: str | None,
+    uses: str | None,
+    list_uses: bool,
+    new_use: bool,
+    budget: str | None,
+    output: Path | None,
+    read_only: bool,
+    destroy: str | None,
+    overwrite: str | None,
+    facts: Path | None,
+    open_report: bool,
+    verbose: bool,
+    quiet: bool,
+    dry_run: bool,
+    yes: bool,  # noqa: ARG001 - nothing is asked; taken as by the others
+    as_json: bool,
+) -> None:
+    """Say whether TARGET fits a use: PASS, FAIL or UNDECIDED, as soon as each of its requirements is decided."""
+    if list_uses or new_use:
+        _tell_uses(new=new_use, as_json=as_json)
+        return
+    if target is None or not uses:
+        raise UsageError(
+            "no use is named" if target else "no target is named",
+            remedy="`ioatlas fit DIRECTORY --for etcd`; `ioatlas fit --list` shows the uses",
+        )
+    from ioatlas.campaign import default_directory, open_plan, start
+    from ioatlas.cli.plan import describe, summary_of
+    from ioatlas.config.spec import CampaignSpec
+
+    given = {"fit": uses} | ({"budget": budget} if budget is not None else {})
+    spec = CAMPAIGN.apply(
+        CampaignSpec(targets=(("", target),)),
+        given,
+        lambda key, *_: "--for" if key == "fit" else f"--{key}",
+        folder=Path(),
+    )
+    plan = open_plan(spec, read_only=read_only, facts=facts)
+    if read_only:
+        check_read_only(plan)
+    if dry_run:
+        if as_json:
+            say_json(summary_of(plan))
+        else:
+            click.echo(describe(plan))
+        return
+    journal = start(plan, output or default_directory(plan), destroy=destroy, overwrite=overwrite, facts=facts)
+    finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report)
+
+
+def finish(
+    journal: Journal, *, as_json: bool, verbose: bool = False, quiet: bool = False, open_report: bool = False
+) -> None:
+    """Run it to its end, write its report, and print the answer. Ends with its exit status."""
+    from ioatlas.cli._session import REPORT, run_to_report
+    from ioatlas.procedures.fit.fits import load_fits
+    from ioatlas.procedures.fit.verdict import Answer
+
+    with contextlib.closing(journal):
+        report = run_to_report(journal, quiet=quiet)
+        fits = load_fits(journal)
+    answer = Answer.of_all([one.answer for one in fits])
+    if as_json:
+        say_json(
+            {
+                "directory": str(journal.directory),
+                "answer": answer.value,
+                "fits": [one.as_json() for one in fits],
+                "report": report,
+            }
+        )
+    else:
+        for one in fits:
+            for line in lines(one, verbose=verbose):
+                click.echo(line)
+        click.echo(f"\nReport: {report}")
+    if open_report:
+        from ioatlas.cli.open import open_report as show
+
+        show(journal.directory / REPORT)
+    sys.exit(EXIT_STATUS[answer.value])
+
+
+def lines(fit: Fit, *, verbose: bool) -> list[str]:
+    """The answer first, then each requirement; what would change a bad answer."""
+    found = _fold(fit.sentence, "  ")
+    for _, one in fit.judged:
+        found += _fold(f"  {one.answer.upper():<9} {_measured(one)}", " " * 12)
+        source = one.requirement.source
+        found += _fold(f"            source: {source}" if verbose or source.url else f"            {source}", " " * 14)
+        if one.answer != "pass" and one.requirement.change:
+            found += _fold(f"            change: {one.requirement.change}", " " * 14)
+    return found
+
+
+def _measured(one: Judged) -> str:
+    from ioatlas.procedures.fit.fits import takes, told
+
+    if one.answer == "undecided":
+        return takes(one)
+    margin = one.margin
+    if margin is None:
+        return told(one)
+    return f"{told(one)}: {margin:.2g} times as good as needed" if margin >= 1 else f"{told(one)}: {margin:.0%} of it"
+
+
+def _tell_uses(*, new: bool, as_json: bool) -> None:
+    from ioatlas.procedures.fit.read import example, ready, usual
+
+    if new:
+        click.echo(example().rstrip())
+        return
+    uses = [usual(name) for name in ready()]
+    if as_json:
+        say_json([_listed(one) for one in uses])
+        return
+    for name, use in zip(ready(), uses, strict=True):
+        for text in _fold(f"{name:<20} {use.title}", " " * 21):
+            click.echo(text)
+        for one in use.requires:
+            for text in _fold(f"{'':<20} {one.words}; {one.source}", " " * 23):
+                click.echo(text)
+
+
+def _listed(use: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "use": use.name,
+        "title": use.title,
+        "requires": [{"requirement": one.words, "source": asdict(one.source)} for one in use.requires],
+    }
+
+
+def _fold(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From uses to cells: one for each phase of a use on each target, laid out as large as the use says and the target
+has room for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
+from ioatlas.model.cell import Cell
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size_rounded
+from ioatlas.procedures.fit.use import Asked, Load, Use
+from ioatlas.procedures.load_points.plan import complete
+from ioatlas.run.plan import Plan, files_of
+
+ALIGN = 1 << 20
+SHARE_OF_FREE = 4
+"""A use takes at most this part of what is free in a directory."""
+PHASE = "phase"
+LONGEST_LABEL = 60
+
+
+def build_fit_plan(spec: CampaignSpec, uses: tuple[Use, ...], targets: tuple[Target, ...], *, read_only: bool) -> Plan:
+    """Raises UsageError for what can be seen to be wrong before anything runs."""
+    if not targets:
+        raise UsageError("no target is named", remedy="name one: `ioatlas fit DIRECTORY --for etcd`")
+    if spec.axes or spec.constants or spec.patterns or spec.prepare != "laid-out" or spec.verify or spec.clients:
+        raise UsageError(
+            "a use says itself what is loaded",
+            where="fit",
+            remedy="leave everything else out, or write a use of your own: `ioatlas fit --new`",
+        )
+    cells: list[Cell] = []
+    remarks = list(spec.remarks)
+    for target in targets:
+        for use in uses:
+            for cell, _ in cells_of(use, target):
+                if read_only and cell.writes:
+                    raise UsageError(f"{use.name} writes", where="--read-only", remedy="leave it out, or that use")
+                cells.append(cell)
+            remarks += _smaller(use, target)
+            remarks += [f"{use.name}: {use.note}"] if use.note else []
+    rows = tuple((cell, "") for cell in {cell.key: cell for cell in cells}.values())
+    plan = Plan(replace(spec, visits=1), targets, rows, tuple(dict.fromkeys(remarks)))
+    return replace(plan, files=files_of(plan))
+
+
+def cells_of(use: Use, target: Target) -> Iterator[tuple[Cell, tuple[Load, ...]]]:
+    """The cell of each phase on a target, with its loads. Loads that run at once have ranges of their own."""
+    for number, loads in enumerate(use.phases):
+        end, placed = 0, []
+        for load in loads:
+            size = _size(load, target, loads)
+            placed.append((load.name, complete({**load.options, "size": size, "offset": end}, target, size)))
+            end += -(-size // ALIGN) * ALIGN
+        if len(loads) == 1:
+            options = dict(placed[0][1])
+            options.pop("offset")
+            yield Cell.of(target.name, options), loads
+            continue
+        label = re.sub(r"[^A-Za-z0-9.]+", "-", f"{use.name} {number + 1}" if number else use.name)[-LONGEST_LABEL:]
+        streams = tuple((name, tuple(sorted(options.items()))) for name, options in placed)
+        yield Cell(target.name, ((PHASE, label.strip("-.")),), streams=streams), loads
+
+
+def asked(use: Use, target: Target) -> Asked:
+    """A use on a target, with the places of its loads."""
+    places = {
+        load.name: (cell.key, load.name if cell.streams else "")
+        for cell, loads in cells_of(use, target)
+        for load in loads
+    }
+    return Asked(use, target.name, places)
+
+
+def _room(target: Target) -> int | None:
+    if target.size_bytes is not None:
+        return target.size_bytes
+    return None if target.free_bytes is None else target.free_bytes // SHARE_OF_FREE
+
+
+def _size(load: Load, target: Target, loads: tuple[Load, ...]) -> int:
+    """What a load works on: less than it says where there is less room, in whole blocks of it."""
+    wanted, room = sum(one.size_bytes for one in loads), _room(target)
+    size = load.size_bytes
+    if room is not None and wanted + len(loads) * ALIGN > room:
+        size = int(size * max(0.0, room - len(loads) * ALIGN) / wanted) // ALIGN * ALIGN
+    largest = max(Cell.of("", load.options).block_sizes)
+    if size < largest * int(load.options.get("numjobs", 1)):
+        raise UsageError(
+            f"there is no room for the load {load.name!r}",
+            where=target.location,
+            remedy=f"free some space: it works on {format_size_rounded(load.size_bytes)}",
+        )
+    return size
+
+
+def _smaller(use: Use, target: Target) -> list[str]:
+    """That a use works on less than it says, and so may be answered from a cache."""
+    for loads in use.phases:
+        wanted, got = sum(one.size_bytes for one in loads), sum(_size(one, target, loads) for one in loads)
+        if got < wanted:
+            sizes = f"{format_size_rounded(got)} instead of {format_size_rounded(wanted)}"
+            return [f"{use.name} works on {sizes}: there is not more room. A cache may hold what is smaller."]
+    return []

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answers as findings of a campaign's result; the loads stand in its map like any others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ioatlas.analysis.load_curve import STREAM, apart
+from ioatlas.model.cell import Cell
+from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.fit.fits import load_fits, takes, told
+from ioatlas.procedures.fit.plan import PHASE
+from ioatlas.procedures.fit.verdict import Answer
+from ioatlas.results.parts import Axes, ResultParts, Row
+
+NAMED = ("rw", "bs", "numjobs", "iodepth")
+
+
+class FitParts(ResultParts):
+    """A finding for each use, then one for each requirement."""
+
+    attributed = False
+    in_replicates = False
+
+    def rows(self, rows: list[Row], visits: list[Visit]) -> tuple[list[Row], list[Visit]]:
+        plain = {cell.key for cell, _ in rows if not cell.streams}
+        streams, made = apart([cell for cell, _ in rows if cell.streams], visits)
+        kept = [row for row in rows if row[0].key in plain]
+        return [*kept, *((cell, "") for cell in streams.values())], [
+            *(visit for visit in visits if visit.cell_key in plain),
+            *made,
+        ]
+
+    def axes(self, cells: Mapping[str, Cell]) -> Axes:
+        axes: Axes = {}
+        for name in (PHASE, STREAM, *NAMED):
+            values = tuple(dict.fromkeys(cell.option[name] for cell in cells.values() if name in cell.option))
+            if len(values) > 1 or name in NAMED[:2]:
+                axes[name] = values
+        return axes
+
+    def findings(self, result: CampaignResult) -> tuple[Finding, ...]:  # noqa: ARG002
+        found = []
+        for fit in load_fits(self.journal):
+            found.append(
+                Finding(
+                    FindingCode.FIT,
+                    fit.sentence,
+                    title=f"Fit for {fit.use.name}",
+                    place="map",
+                    target=fit.target,
+                )
+            )
+            for number, (_, one) in enumerate(fit.judged, 1):
+                words = takes(one) if one.answer is Answer.UNDECIDED else told(one)
+                found.append(
+                    Finding(
+                        FindingCode.FIT,
+                        f"{one.answer.upper()}: {words}. Source: {one.requirement.source}.",
+                        title=f"{fit.use.name}, requirement {number}",
+                        place="map",
+                        target=fit.target,
+                    )
+                )
+        return tuple(found)

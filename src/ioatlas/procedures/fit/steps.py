@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a fit: windows of every load whose requirements are not decided, in turns, until all are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ioatlas.fio.batch import Batch, Section
+from ioatlas.model.purpose import Purpose
+from ioatlas.model.visit import Visit
+from ioatlas.procedures.fit.fits import fits_of
+from ioatlas.procedures.fit.use import Uses
+from ioatlas.procedures.load_points.judge import judged_together
+from ioatlas.run.gates import Gates
+from ioatlas.run.intake import judged
+from ioatlas.run.runner import Runner
+from ioatlas.run.steps import Steps
+from ioatlas.stats.share import FEWEST
+from ioatlas.store.journal import NewVisit, PlannedVisit
+
+FIRST = FEWEST + 2
+"""Windows of a load before its requirements are looked at first."""
+GROWTH = 3
+"""Later a load gets one window more for so many that it has: each look costs a start of the load generator."""
+GAP_MS = 200
+
+
+class FitSteps(Steps):
+    """One session."""
+
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        self._asked = self.journal.kept(Uses).asked
+
+    def make(self) -> bool:
+        self.runner.prepare()
+        self.runner.make(Purpose.SWEEP, self._next)
+        return True
+
+    def _next(self, visits: Sequence[Visit]) -> list[NewVisit]:
+        """Windows in turns: what drifts, drifts for all loads."""
+        made: dict[str, int] = {}
+        for visit in visits:
+            made[visit.cell_key] = max(made.get(visit.cell_key, 0), visit.replicate + 1)
+        wanted = {
+            key: max(1, min(more, done // GROWTH)) if (done := made.get(key, 0)) else FIRST
+            for key, more in self._open(visits).items()
+        }
+        return [
+            NewVisit(key, made.get(key, 0) + turn, self.runner.plan.spec.order_seed + made.get(key, 0) + turn)
+            for turn in range(max(wanted.values(), default=0))
+            for key, count in wanted.items()
+            if turn < count
+        ]
+
+    def _open(self, visits: Sequence[Visit]) -> dict[str, int]:
+        """Windows more that the loads take which are not decided, by cell."""
+        found: dict[str, int] = {}
+        for fit in fits_of(self._asked, visits):
+            for key, one in fit.judged:
+                if one.more:
+                    found[key] = max(found.get(key, 0), one.more)
+        return found
+
+    def section(self, visit: PlannedVisit) -> Section:
+        return self.runner.section(visit, self._window_ms(visit.cell_key), GAP_MS)
+
+    def _window_ms(self, key: str) -> int:
+        uses = (one.use for one in self._asked if any(cell == key for cell, _ in one.cells.values()))
+        return round(1000 * max(use.window_seconds for use in uses))
+
+    def drains_long(self, section: Section) -> bool:  # noqa: ARG002
+        return False
+
+    def learn(self, visit: Visit, asked_ms: int | None = None) -> None:
+        """Windows are given here, not found."""
+
+    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
+        """Nothing is made longer, and a target that stands still is no reason to look away."""
+        return (judged_together(section, visit) if section.cell.streams else judged(section, visit, gates)[0]), False
+
+    def progress(self, batch: Batch) -> dict[str, float]:
+        told = super().progress(batch)
+        more = sum(self._open(self.journal.visits(with_series=False)).values())
+        left = max(told["seconds_left"], more * batch.seconds / len(batch.sections))
+        return {**told, "seconds_left": round(min(left, max(0.0, self.budget.left or 0.0)), 1)}

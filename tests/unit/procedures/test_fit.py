@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a target fits a use: the files, the answer, a whole campaign on simulated targets."""
+
+import json
+import re
+
+import pytest
+
+from ioatlas.errors import UsageError
+from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Flush, Part, Series, Visit
+from ioatlas.procedures.fit.fits import load_fits
+from ioatlas.procedures.fit.read import example, read_uses, ready, usual
+from ioatlas.procedures.fit.use import Quantity, Requirement
+from ioatlas.procedures.fit.verdict import Answer, judge
+from ioatlas.simulate.law import Law, Way
+from tests.command_line import call
+from tests.unit.procedures.cases import FIT
+from tests.unit.simulated import World
+
+MS = 1e6
+
+
+def _visit(number, slow, count=200, rate=100e6, latency=1e6):
+    """A window of so many writes, some of which took 20 ms, and a flush of each."""
+    histogram = Histogram.from_counts({round(latency): count - slow, 20_000_000: slow})
+    flush = Flush(count, latency, histogram, latency, histogram)
+    mean = (latency * (count - slow) + 20e6 * slow) / count
+    part = Part("write", round(rate), count, 1000.0, mean, histogram, Series(0), flush=flush)
+    return Visit(number, "cell", 1, 0, number, 1, float(number), (part,))
+
+
+# -- files -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(ready()))
+def test_a_ready_use_says_what_it_requires_and_invents_no_source(name):
+    use = usual(name)
+    assert use.requires
+    assert use.title
+    for one in use.requires:
+        # A source has a title and the date on which it was read, or it is ours.
+        assert bool(one.source.title) == bool(re.fullmatch(r"\d{4}-\d\d-\d\d", one.source.read))
+
+
+def test_etcd_is_the_job_that_its_documents_name():
+    (use,) = read_uses("etcd")
+    (load,), (requirement,) = use.phases[0], use.requires
+    assert (load.options["rw"], load.options["bs"], load.options["fdatasync"]) == ("write", 2300, 1)
+    assert load.size_bytes == 22 << 20
+    assert (requirement.quantity, requirement.percentile, requirement.limit) == (Quantity.FLUSH, 99.0, 10 * MS)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("backup:2TB in 8h", 2e12 / 28_800),
+        ("backup:bytes=2TB time=8h", 2e12 / 28_800),
+        ("checkpoint:10GiB every 60s", 10 * 2**30 / 60 / 0.05),
+        ("training:unet3d accelerators=2 kind=h100", 2 * 2859.4e6),
+        ("training:resnet50 4 a100", 4 * 94.9e6),
+        ("training:cosmoflow", 565.7e6),
+    ],
+)
+def test_parameters_stand_behind_the_name_and_make_the_limit(text, limit):
+    (use,) = read_uses(text)
+    assert use.requires[0].limit == pytest.approx(limit, rel=1e-3)
+    assert use.name == text
+
+
+def test_a_rate_is_split_over_jobs_and_directions():
+    (use,) = read_uses("vm-host:128")
+    (kept,) = (one for one in use.requires if one.quantity is Quantity.KEPT)
+    assert kept.asked == pytest.approx(128 * 25, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "etdc", "etcd:3", "vm-host:none", "vm-host:5 5 5", "vm-host:iops=5 iops=6", "training:unet3d kind=v100"],
+)
+def test_what_is_no_use_is_refused_with_what_to_do(text):
+    with pytest.raises(UsageError) as refused:
+        read_uses(text)
+    assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        'title = "x"',
+        'title = "x"\n[[load]]\nrw = "read"',
+        'title = "x"\n[[load]]\nrw = "read"\nfilename = "/etc/passwd"\n[[require]]\nrate = 5',
+        'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nread_p100 = "5ms"',
+        'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nrate = "5ms"',
+        'title = "x"\n[[load]]\nrw = "read"\nbs = "{__import__(1)}"\n[[require]]\nrate = 5',
+        'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nrate = 5\nof = "other"',
+        'title = "x"\nwhat = 1\n[[load]]\nrw = "read"\n[[require]]\nrate = 5',
+        "title =",
+    ],
+)
+def test_a_file_that_is_no_use_is_refused(tmp_path, broken):
+    (tmp_path / "mine.toml").write_text(broken)
+    with pytest.raises(UsageError):
+        read_uses(f"{tmp_path}/mine.toml")
+
+
+def test_the_example_is_a_use(tmp_path):
+    (tmp_path / "mine.toml").write_text(example())
+    (use,) = read_uses(f"{tmp_path}/mine.toml:users=7")
+    assert "7 users" in use.title
+    assert {one.source.title for one in use.requires} == {"The shop's own agreement", ""}
+
+
+# -- the answer ------------------------------------------------------------------------------------------------
+
+FLUSHES = Requirement("log", Quantity.FLUSH, 10 * MS, 99.0)
+
+
+def test_a_share_of_slow_flushes_is_held_against_what_the_percentile_leaves():
+    every = {slow: judge(FLUSHES, [_visit(n, slow + n % 2) for n in range(60)], "") for slow in (0, 2, 8)}
+    assert [every[slow].answer for slow in (0, 2, 8)] == [Answer.PASS, Answer.UNDECIDED, Answer.FAIL]
+    assert every[0].margin == pytest.approx(10)
+    assert every[8].low <= every[8].value <= every[8].high
+
+
+def test_a_few_windows_decide_nothing():
+    assert judge(FLUSHES, [_visit(n, 0) for n in range(3)], "").answer is Answer.UNDECIDED
+    assert judge(FLUSHES, [], "").answer is Answer.UNDECIDED
+
+
+def test_what_happens_in_one_window_counts_as_one_event():
+    """Forty slow flushes in one window of twenty say less than two in each."""
+    burst = judge(FLUSHES, [_visit(n, 160 if n == 7 else 0) for n in range(20)], "")
+    spread = judge(FLUSHES, [_visit(n, 8) for n in range(20)], "")
+    assert (burst.answer, spread.answer) == (Answer.UNDECIDED, Answer.FAIL)
+
+
+@pytest.mark.parametrize(("rate", "answer"), [(0.9, Answer.FAIL), (1.1, Answer.PASS)])
+def test_a_rate_is_held_against_what_is_needed(rate, answer):
+    needed = Requirement("data", Quantity.RATE, 100e6)
+    found = judge(needed, [_visit(n, 0, rate=rate * (99e6 + n % 3 * 1e6)) for n in range(12)], "")
+    assert found.answer is answer
+    assert found.margin == pytest.approx(rate, rel=0.02)
+
+
+def test_a_backup_passes_once_all_of_it_was_written():
+    needed = Requirement("data", Quantity.RATE, 50e6, bytes=2_000_000_000)
+    visits = [_visit(n, 0) for n in range(20)]
+    assert judge(needed, visits[:12], "").answer is Answer.UNDECIDED
+    assert judge(needed, visits[:12], "").more >= 8
+    assert judge(needed, visits, "").answer is Answer.PASS
+
+
+# -- a whole campaign ------------------------------------------------------------------------------------------
+
+
+def _told(world):
+    (fit,) = load_fits(world.journal())
+    return fit.answer, [one.answer for _, one in fit.judged]
+
+
+def test_a_fast_target_fits_in_seconds_and_is_left_as_it_was(tmp_path):
+    world = World(tmp_path)
+    begin = world.clock.monotonic()
+    world.run(FIT)
+    assert _told(world)[0] is Answer.PASS
+    assert world.clock.monotonic() - begin < 60
+    world.check()
+
+
+def test_a_slow_target_does_not_fit_and_says_which_requirement(tmp_path):
+    slow = Law(random_read=Way(12e-3, 500, 50e6), read=Way(1e-3, 5000, 2e9), write=Way(1e-4, 9000, 1e9), noise=0.01)
+    world = World(tmp_path, slow)
+    world.run(FIT)
+    answer, each = _told(world)
+    assert answer is Answer.FAIL
+    assert each[0] is Answer.FAIL
+
+
+def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
+    listed = json.loads(call("fit", "--list", "--json").stdout)
+    assert {"etcd", "postgres", "vm-host", "training"} <= {one["use"] for one in listed}
+    assert call("fit", tmp_path).returncode == 2
+    plan = call("fit", tmp_path, "--for", "etcd,restore:10g in 1h", "--dry-run", "--json")
+    assert [one["use"] for one in json.loads(plan.stdout)["uses"]] == ["etcd", "restore:10g in 1h"]
+    assert list(tmp_path.iterdir()) == []
