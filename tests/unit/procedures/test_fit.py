@@ -13,8 +13,8 @@ from ioatlas.procedures.fit.fits import load_fits
 from ioatlas.procedures.fit.read import example, read_uses, ready, usual
 from ioatlas.procedures.fit.use import Quantity, Requirement
 from ioatlas.procedures.fit.verdict import Answer, judge
-from ioatlas.simulate.law import Law, Way
 from tests.command_line import call
+from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import FIT
 from tests.unit.simulated import World
 
