@@ -47,7 +47,8 @@ alive() {
 
 cd "$place" || return 1
 server='' watch=''
-trap '' HUP PIPE
+# USR1 too, or one that comes before the lease takes it would end the lease.
+trap '' HUP PIPE USR1
 # The lease: reset by a signal, so that no disk is needed for it.
 (
   trap 'quiet=0' USR1
