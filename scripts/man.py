@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 
 from ioatlas import __version__
-from ioatlas.cli import SECTIONS, ioatlas
+from ioatlas.cli import ioatlas
+from ioatlas.cli._commands import Commands
 
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "man"
 AS_TYPED = "\b"
@@ -65,7 +66,7 @@ def _page(path: tuple[str, ...], command: click.Command, context: click.Context)
 
 
 def _listed(path: tuple[str, ...], group: click.Group, context: click.Context) -> Iterator[str]:
-    said = {name: text for section in SECTIONS.values() for name, text in section.items()} if group is ioatlas else {}
+    said = group.said if isinstance(group, Commands) else {}
     for name in group.list_commands(context):
         inner = group.get_command(context, name)
         assert inner is not None

@@ -22,8 +22,8 @@ function ioatlas(...words: string[]): string {
 }
 
 beforeAll(async () => {
-  ioatlas("serve", "account", "alice", ...place);
-  server = spawn(python(), ["-m", "ioatlas", "serve", ...place, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
+  ioatlas("atlas", "serve", "account", "alice", ...place);
+  server = spawn(python(), ["-m", "ioatlas", "atlas", "serve", ...place, "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
   address = await new Promise<string>((found, failed) => {
     let said = "";
     server.stdout?.on("data", (piece) => {
@@ -52,11 +52,11 @@ async function faults(page: Page): Promise<string[]> {
 }
 
 test("what a moderator doubts is hidden, and released it is back with the reason; its evaluator answers beside it", { timeout: 240_000 }, async () => {
-  const headers = { Authorization: `Bearer ${ioatlas("serve", "token", "alice", ...place)}`, "Content-Type": "application/zip" };
+  const headers = { Authorization: `Bearer ${ioatlas("atlas", "serve", "token", "alice", ...place)}`, "Content-Type": "application/zip" };
   const sent = await fetch(`${address}/api/v1/results`, { method: "POST", headers, body: readFileSync(BUNDLE) });
   const { id, badge } = (await sent.json()) as { id: string; badge: string };
   expect(badge).toBe("verified");
-  ioatlas("serve", "account", "carol", "--kind", "moderator", ...place);
+  ioatlas("atlas", "serve", "account", "carol", "--kind", "moderator", ...place);
 
   const context = await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
   context.setDefaultTimeout(60_000);
@@ -64,7 +64,7 @@ test("what a moderator doubts is hidden, and released it is back with the reason
   const complaints: string[] = [];
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
   await page.goto(`${address}/sign-in`);
-  await page.getByLabel("Token").fill(ioatlas("serve", "token", "carol", ...place));
+  await page.getByLabel("Token").fill(ioatlas("atlas", "serve", "token", "carol", ...place));
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL("**/mine");
   await page.goto(`${address}/r/${id}`);

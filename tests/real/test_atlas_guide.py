@@ -53,7 +53,7 @@ class Reader:
     def types(self, line):
         for old, new in (*self.replaced, ("8760", str(self.port)), ("ioa_1f0c2a...", self.token)):
             line = line.replace(old, new)
-        if line == "ioatlas serve":
+        if line == "ioatlas atlas serve":
             return self._serves()
         if line.startswith("export "):
             self.environment |= dict(one.split("=", 1) for one in line.split()[1:])
@@ -70,7 +70,7 @@ class Reader:
     def _serves(self):
         if self.service:
             return ""
-        words = [sys.executable, "-m", "ioatlas", "serve", "--listen", f"127.0.0.1:{self.port}"]
+        words = [sys.executable, "-m", "ioatlas", "atlas", "serve", "--listen", f"127.0.0.1:{self.port}"]
         self.service = subprocess.Popen(words, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True)
         return self.service.stdout.readline()
 
@@ -111,7 +111,7 @@ def test_every_command_of_the_page_works_as_it_stands(reader):
         if "--revoke" in line:
             line = re.sub(r"--revoke \S+", f"--revoke {listed.split(maxsplit=1)[0]}", line)  # noqa: PLW2901
         said = typing.types(line)
-        if re.fullmatch(r"ioatlas serve token alice", line):
+        if re.fullmatch(r"ioatlas atlas serve token alice", line):
             typing.token = said.strip()
         if "--data-binary" in line:
             number = re.search(r'"id":"([^"]+)"', said)[1]

@@ -17,13 +17,13 @@ RESULTS = "/api/v1/results"
 
 
 def serve(folder):
-    process = start("serve", "--folder", folder, "--listen", "127.0.0.1:0")
+    process = start("atlas", "serve", "--folder", folder, "--listen", "127.0.0.1:0")
     return process, re.match(r"http://\S+\d", process.stdout.readline())[0]
 
 
 def token(folder, name):
-    assert ioatlas("serve", "account", name, "--folder", folder).returncode == 0
-    return {"Authorization": f"Bearer {ioatlas('serve', 'token', name, '--folder', folder).stdout.strip()}"}
+    assert ioatlas("atlas", "serve", "account", name, "--folder", folder).returncode == 0
+    return {"Authorization": f"Bearer {ioatlas('atlas', 'serve', 'token', name, '--folder', folder).stdout.strip()}"}
 
 
 def send_half(address, headers):

@@ -27,7 +27,7 @@ def test_the_bundle_of_a_real_campaign_follows_from_its_raw_output(disk_dir, tmp
     file, directory = tmp_path / "campaign.toml", tmp_path / "campaign"
     file.write_text(CAMPAIGN.format(target=disk_dir / "target"))
     assert ioatlas("map", "--campaign", file, "-o", directory, "--yes").returncode == 0
-    assert ioatlas("key", "new").returncode == 0
+    assert ioatlas("atlas", "key", "new").returncode == 0
     paths = [tmp_path / f"{number}.ioatlas.zip" for number in (1, 2)]
     for path in paths:
         assert ioatlas("bundle", directory, "-o", path).returncode == 0

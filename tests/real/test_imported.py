@@ -100,4 +100,4 @@ def test_imported_beside_measured_stays_apart(places: tuple[Path, Path]) -> None
     assert (shown.returncode, "by hand" in shown.stdout) == (0, True)
     beside = json.loads(ioatlas("compare", mine, mine / "imported.sqlite", "--json").stdout)
     assert beside["pairs"][0]["cells_untested"] == 2
-    assert ioatlas("report", mine).returncode == 0
+    assert ioatlas("export", "--format", "html", mine).returncode == 0

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container of `ioatlas serve`, by its parts: no builder is needed to see that what it names is there."""
+"""The container of `ioatlas atlas serve`, by its parts: no builder is needed to see that what it names is there."""
 
+import json
 import re
 from pathlib import Path
 
 import click
 
-from ioatlas.cli import ioatlas
 from ioatlas.cli.serve import command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +34,7 @@ def test_every_file_command_and_option_that_it_names_is_there():
     assert named - {"--from", "--to"} <= options(command)
     context = click.Context(command)
     assert "migrate" in command.list_commands(context)
-    assert "serve" in ioatlas.list_commands(click.Context(ioatlas))
+    started = re.findall(r"^(?:CMD|    command:) \[(.*)\]", f"{CONTAINER}\n{COMPOSE}", re.MULTILINE)
+    assert [json.loads(f"[{words}]")[:2] for words in started].count(["atlas", "serve"]) == 2
     place = re.search(r"urlopen\('http://127.0.0.1:8760(/\w+)'", CONTAINER)[1]
     assert f'add_api_route("{place}"' in (ROOT / "src/ioatlas/atlas/app.py").read_text(encoding="utf-8")

@@ -73,7 +73,7 @@ def account_named(database: Database, name: str) -> Account:
     with database.reading() as link:
         row = link.execute(sa.select(*columns).where(account.c.name == name)).mappings().first()
     if row is None:
-        raise UsageError("there is no such account", where=name[:60], remedy="`ioatlas serve account NAME` makes it")
+        raise UsageError("there is no such account", where=name[:60], remedy="`ioatlas atlas serve account NAME`")
     return Account(**{**row, "kind": AccountKind(row["kind"])})
 
 
@@ -135,7 +135,8 @@ def revoke(database: Database, number: str) -> None:
         ended = [number]
         good = token.c.revoked_at.is_(None)
         if not link.execute(sa.update(token).where(token.c.id == number, good).values(revoked_at=time.time())).rowcount:
-            raise UsageError("there is no such token", where=number[:40], remedy="`ioatlas serve token NAME --list`")
+            remedy = "list them: `ioatlas atlas serve token NAME --list`"
+            raise UsageError("there is no such token", where=number[:40], remedy=remedy)
         while ended:
             again = sa.update(token).where(token.c.made_with.in_(ended), good).values(revoked_at=time.time())
             ended = list(link.execute(again.returning(token.c.id)).scalars())

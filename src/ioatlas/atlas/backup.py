@@ -104,7 +104,7 @@ def restore(database: Database, blobs: Blobs, folder: Path) -> Copied:
         raise UsageError(
             f"the backup has form {index['form']}, this ioatlas {newest()}",
             where=str(folder),
-            remedy="restore it with the ioatlas that made it, then `ioatlas serve migrate`",
+            remedy="restore it with the ioatlas that made it, then `ioatlas atlas serve migrate`",
         )
     for table in _KEPT:
         _check(folder / "tables" / f"{table.name}.jsonl", index["tables"].get(table.name) or {})
@@ -130,7 +130,7 @@ def _index(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise UsageError(
-        "this is no backup of an atlas", where=str(folder), remedy="name a folder of `ioatlas serve backup`"
+        "this is no backup of an atlas", where=str(folder), remedy="name a folder of `ioatlas atlas serve backup`"
     )
 
 

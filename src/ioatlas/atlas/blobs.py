@@ -92,7 +92,7 @@ class Blobs:
         if not marker.exists():
             if any(folder.iterdir()):
                 raise RefusedError("the folder holds other things", where=str(folder), remedy="name an empty folder")
-            marker.write_text("bundles of an atlas; `ioatlas serve` keeps them\n", encoding="utf-8")
+            marker.write_text("bundles of an atlas; `ioatlas atlas serve` keeps them\n", encoding="utf-8")
         self._incoming, self._kept = folder / "incoming", folder / "kept"
         for one in (self._incoming, self._kept):
             one.mkdir(exist_ok=True, mode=0o700)

@@ -89,6 +89,7 @@ def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, d
     return after
 
 
+_REMEDY = "`ioatlas atlas serve queue` lists what is doubted"
 _ASKED = [
     result.c[name] for name in ("owner_id", "wants_private", "licence_says", "permission", "embargo", "flag", "state")
 ]
@@ -103,11 +104,11 @@ def decide(database: Database, number: str, decision: Decision, reason: str, by:
     with database.writing() as link:
         row = link.execute(sa.select(*_ASKED).where(result.c.id == number)).mappings().first()
         if row is None:
-            raise UsageError("there is no such result", where=number[:40], remedy="`ioatlas serve queue` lists them")
+            raise UsageError("there is no such result", where=number[:40], remedy=_REMEDY)
         if by is not None and row["owner_id"] == by.account_id:
             raise RefusedError("nobody decides on his own result", where=number, remedy="ask another moderator")
         if row["state"] == State.WITHDRAWN or (decision is not Decision.FLAG and not row["flag"]):
-            raise UsageError("no check doubts it", where=number, remedy="`ioatlas serve queue` lists what is doubted")
+            raise UsageError("no check doubts it", where=number, remedy=_REMEDY)
         doubt = "" if decision is Decision.RELEASE else row["flag"]
         if decision is Decision.FLAG:
             doubt = reason

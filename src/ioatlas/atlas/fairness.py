@@ -118,7 +118,7 @@ def checklist(
             Told.YES if signed else Told.NO,
             False,
             "signed" if signed else "nobody signed it",
-            "" if signed else "`ioatlas key new`, then bundle it again",
+            "" if signed else "`ioatlas atlas key new`, then bundle it again",
         ),
         _text("licence of the data", licence, "bundle it with --license, such as CC-BY-4.0"),
         _said("sponsor", declared.sponsor, "publish it with --sponsor, or --sponsor none"),

@@ -87,7 +87,7 @@ def check_current(database: Database) -> None:
         raise UsageError(
             "the database is empty" if form.found == 0 else f"the database has form {form.found}, not {form.newest}",
             where=database.where,
-            remedy="make a backup, then `ioatlas serve migrate` with the same --database",
+            remedy="make a backup, then `ioatlas atlas serve migrate` with the same --database",
         )
 
 

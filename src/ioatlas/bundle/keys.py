@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KIND = "ssh-ed25519"
 PASSPHRASE_VARIABLE = "IOATLAS_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 MOST_BYTES = 64 << 10
-_NO_KEY = "name an Ed25519 key: `ioatlas key new` makes one, `ssh-keygen -t ed25519` too"
+_NO_KEY = "name an Ed25519 key: `ioatlas atlas key new` makes one, `ssh-keygen -t ed25519` too"
 
 _FIELD = 2**255 - 19
 _EIGHTH = int.from_bytes(bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little")

@@ -32,11 +32,7 @@ class CampaignDirectory(click.Path):
             return path
         folders = library_folders()
         if str(value) == LAST:
-            newest = directories(folders[:1])
-            if not newest:
-                where = str(folders[0].resolve())
-                raise UsageError("there is no campaign yet", where=where, remedy="make one: `ioatlas map DIRECTORY`")
-            return newest[0]
+            return newest()
         inside = [folder / path for folder in folders if not path.is_absolute()]
         bundle = next((each for each in inside if each.name.endswith(BUNDLE_ENDING) and each.is_file()), None)
         return _opened(bundle) if bundle else next((each for each in inside if stamp(each) is not None), path)
@@ -46,6 +42,16 @@ class CampaignDirectory(click.Path):
         names = [LAST, *(path.name for path in (*directories(folders), *bundles(folders)))]
         items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return [*items, *super().shell_complete(ctx, param, incomplete)]
+
+
+def newest() -> Path:
+    """The newest campaign of the results folder. Raises UsageError where there is none."""
+    folder = library_folders()[0]
+    found = directories([folder])
+    if not found:
+        remedy = "make one: `ioatlas map DIRECTORY`"
+        raise UsageError("there is no campaign yet", where=str(folder.resolve()), remedy=remedy)
+    return found[0]
 
 
 class SideArgument(CampaignDirectory):
@@ -74,4 +80,5 @@ def own_place(directory: Path, name: str) -> Path:
     return Path(f"{directory.name}-{name}") if is_opened(directory) else directory / name
 
 
-campaign_argument = click.argument("directory", metavar="DIR", type=CampaignDirectory())
+campaign_argument = click.argument("directory", metavar="[DIR]", default=LAST, type=CampaignDirectory())
+"""A campaign, by default the newest."""

@@ -8,56 +8,19 @@ import click
 from ioatlas.errors import UsageError
 from ioatlas.model.options import ALIASES, ALLOWED
 
-OPTION_GROUPS: dict[str, tuple[str, ...]] = {
-    "What to measure": (
-        *(
-            "profile",
-            "campaign_file",
-            "rw",
-            "bs",
-            "numjobs",
-            "iodepth",
-            "size",
-            "prepare",
-            "trace",
-            "engine",
-            "file_sizes",
-            "directory_depth",
-        ),
-        *("together", "clients", "client_range", "on_lost_client", "bring_fio"),
-    ),
-    "How long, how precise": (
-        "budget",
-        "visits",
-        "cells",
-        "precision",
-        "error",
-        "grade",
-        "max_visits",
-        "window",
-        "blocks",
-    ),
-    "What may be written": ("read_only", "verify", "destroy", "overwrite", "answers"),
-    "What else is known": ("product", "iperf", "drive", "facts"),
-    "Beside the plan": ("like", "schema"),
-    "Results": (
-        *("output", "metrics", "verbose", "quiet", "open_report", "as_json", "dry_run", "yes", "help", "help_all"),
-    ),
+OPTION_GROUPS = {
+    "What to measure": "profile campaign_file rw bs numjobs iodepth size prepare trace engine file_sizes directory_depth "
+    "together clients client_range on_lost_client bring_fio",
+    "How long, how precise": "budget visits cells precision error grade max_visits window blocks",
+    "What may be written": "read_only verify destroy overwrite answers",
+    "What else is known": "product iperf drive facts",
+    "Beside the plan": "like schema",
+    "Results": "output metrics verbose quiet open_report as_json dry_run yes help help_all",
 }
 REST = "Other options"
 RARE = frozenset(
-    {"trace", "engine", "error", "grade", "max_visits", "window", "blocks", "drive", "facts", "answers"}
-    | {
-        "prepare",
-        "iperf",
-        "together",
-        "client_range",
-        "on_lost_client",
-        "bring_fio",
-        "file_sizes",
-        "directory_depth",
-        "metrics",
-    }
+    "trace engine error grade max_visits window blocks drive facts answers prepare iperf together client_range "
+    "on_lost_client bring_fio file_sizes directory_depth metrics".split()
 )
 SHOWING_ALL = "ioatlas.help_all"
 
@@ -108,9 +71,10 @@ class GroupedCommand(click.Command):
         records = {_name(option): record for option in options if (record := option.get_help_record(ctx))}
         if not ctx.meta.get(SHOWING_ALL):
             records = {name: record for name, record in records.items() if name not in RARE}
-        grouped = {name for names in OPTION_GROUPS.values() for name in names}
-        rest = tuple(name for name in records if name not in grouped)
-        for heading, names in {**OPTION_GROUPS, REST: rest}.items():
+        groups = {heading: names.split() for heading, names in OPTION_GROUPS.items()}
+        grouped = {name for names in groups.values() for name in names}
+        groups[REST] = [name for name in records if name not in grouped]
+        for heading, names in groups.items():
             rows = [records[name] for name in names if name in records]
             if rows:
                 with formatter.section(heading):

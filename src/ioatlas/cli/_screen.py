@@ -175,7 +175,7 @@ def _prices(result: CampaignResult, width: int, place: str) -> list[Text]:
     if several:
         shown = [(cost, unit) for cost in result.costs for unit in cost.units[:1] if unit.cost is not None]
         parts = [f"{cost.target} {money(unit.cost or 0.0, cost.currency)} per {unit.unit}" for cost, unit in shown]
-        parts = [*parts[:MOST_PRICES], f"more: `ioatlas cost {place}`"]
+        parts = [*parts[:MOST_PRICES], f"more: `ioatlas product cost {place}`"]
     return labelled("Price", " · ".join(parts), width, LABEL) if parts else []
 
 

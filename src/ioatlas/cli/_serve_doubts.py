@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas serve queue` and `decide`: what checks doubt, for those who moderate."""
+"""`ioatlas atlas serve queue` and `decide`: what checks doubt, for those who moderate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ioatlas.cli._serve_place import opened, place_of, place_options
 from ioatlas.cli._token import plain
 
 
-@click.command(epilog="\b\nExample:\n  ioatlas serve queue --json")
+@click.command(epilog="\b\nExample:\n  ioatlas atlas serve queue --json")
 @place_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one result a line.")
 @click.pass_context
@@ -36,9 +36,9 @@ def queue(context: click.Context, folder: Path | None, database: str | None, blo
 @click.command(
     epilog="""\b
 Examples:
-  ioatlas serve decide 4x7k2m9qpt release --reason "the drives are new, the figures fit their data sheet"
-  ioatlas serve decide 4x7k2m9qpt keep --reason "no 1 Gb/s link carries this"
-  ioatlas serve decide 4x7k2m9qpt flag --reason "the testbed is told wrong" """
+  ioatlas atlas serve decide 4x7k2m9qpt release --reason "the drives are new, the figures fit their data sheet"
+  ioatlas atlas serve decide 4x7k2m9qpt keep --reason "no 1 Gb/s link carries this"
+  ioatlas atlas serve decide 4x7k2m9qpt flag --reason "the testbed is told wrong" """
 )
 @click.argument("result")
 @click.argument("decision", type=click.Choice(["release", "keep", "flag"]))

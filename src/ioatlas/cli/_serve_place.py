@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an atlas is: the options that every `ioatlas serve` command has, and the opening of it."""
+"""Where an atlas is: the options that every `ioatlas atlas serve` command has, and the opening of it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def opened(place: Place, *, fresh: bool = False, empty: bool = False) -> Iterato
     file = Path(place.url.removeprefix("sqlite:///"))
     if place.embedded and not fresh and not file.exists():
         raise UsageError(
-            "there is no atlas", where=str(file.parent), remedy="`ioatlas serve` makes one, or name --folder"
+            "there is no atlas", where=str(file.parent), remedy="`ioatlas atlas serve` makes one, or name --folder"
         )
     database = open_database(place.url)
     try:

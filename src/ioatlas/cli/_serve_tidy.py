@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas serve tidy`: retention."""
+"""`ioatlas atlas serve tidy`: retention."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ioatlas.cli._serve_place import blobs_of, opened, place_of, place_options
 @click.command(
     epilog="""\b
 Examples:
-  ioatlas serve tidy --dry-run
-  ioatlas serve tidy --audit-days 400 --drafts-days 365     from a timer, once a day"""
+  ioatlas atlas serve tidy --dry-run
+  ioatlas atlas serve tidy --audit-days 400 --drafts-days 365     from a timer, once a day"""
 )
 @place_options
 @click.option("--audit-days", type=click.IntRange(2), default=400, show_default=True, help="Audit log, dead tokens.")

@@ -84,7 +84,7 @@ def command(
     if dry_run:
         say(f"nothing was written; {path} would have {len(data):,} bytes", err=True)
         return
-    signed = f"signed by {signer}" if signer else "not signed: `ioatlas key new` makes a key"
+    signed = f"signed by {signer}" if signer else "not signed: `ioatlas atlas key new` makes a key"
     say(f"{path}  {len(data):,} bytes, {len(packed.members)} files, {signed}")
     say(f"Next: ioatlas verify {path}", err=True)
 

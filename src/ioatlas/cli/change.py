@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas change`: who may see a result of yours in an atlas, later."""
+"""`ioatlas atlas change`: who may see a result of yours in an atlas, later."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ioatlas.errors import UsageError
     name="change",
     epilog="""\b
 Examples:
-  ioatlas change https://atlas.example/r/4x7k2m9qpt --permission "J. Doe of Contoso, 2026-11-02"
-  ioatlas change https://atlas.example/r/4x7k2m9qpt --embargo 2027-01-31
-  ioatlas change https://atlas.example/r/4x7k2m9qpt --public --dry-run
-  ioatlas change https://atlas.example/r/4x7k2m9qpt --withdraw "a bad cable"
-  ioatlas change https://atlas.example/r/4x7k2m9qpt --delete
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --permission "J. Doe of Contoso, 2026-11-02"
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --embargo 2027-01-31
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --public --dry-run
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --withdraw "a bad cable"
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --delete
 
 \b
-A corrected bundle is published with `ioatlas publish --replaces`. The token is read as by `ioatlas publish`.
+A corrected bundle is published with `ioatlas atlas publish --replaces`. The token is read as it reads it.
 Exit status: 0 changed, 1 not reached, 2 refused or wrong usage.""",
 )
 @click.argument("address", metavar="ADDRESS")

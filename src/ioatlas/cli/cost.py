@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas cost`: what a TiB, a MB/s or 1,000 IOPS of a product costs, and which product wins."""
+"""`ioatlas product cost`: what a TiB, a MB/s or 1,000 IOPS of a product costs, and which product wins."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ FIGURES = (".png", ".svg", ".pdf", ".gp")
     name="cost",
     epilog="""\b
 Examples:
-  ioatlas cost nas1 --product nas.toml                   what a measured MB/s and 1,000 IOPS cost
-  ioatlas cost nas1 nas2 --product a.toml --product b.toml --p99 5ms
-  ioatlas cost nas1 --product nas.toml --at rw=randread --at bs=4k --years 5 --energy-price 0.30
-  ioatlas cost --product a.toml --product b.toml         per usable TiB, without a measurement
-  ioatlas cost nas1 nas2 -o price.png                    price against value, with the ones that nothing beats
-  ioatlas cost nas1 nas2 --csv > cost.csv                campaigns that name their product""",
+  ioatlas product cost nas1 --product nas.toml                   what a measured MB/s and 1,000 IOPS cost
+  ioatlas product cost nas1 nas2 --product a.toml --product b.toml --p99 5ms
+  ioatlas product cost nas1 --product nas.toml --at rw=randread --at bs=4k --years 5 --energy-price 0.30
+  ioatlas product cost --product a.toml --product b.toml         per usable TiB, without a measurement
+  ioatlas product cost nas1 nas2 -o price.png                    price against value, with the ones that nothing beats
+  ioatlas product cost nas1 nas2 --csv > cost.csv                campaigns that name their product""",
 )
 @click.argument("results", metavar="[DIR]...", nargs=-1, type=CampaignDirectory())
 @click.option(
@@ -138,7 +138,7 @@ def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
 
     if not results and not sheets:
         raise UsageError(
-            "nothing to cost", remedy="name a campaign and its product sheet: `ioatlas cost DIR --product SHEET.toml`"
+            "nothing to cost", remedy="name a campaign and its sheet: `ioatlas product cost DIR --product SHEET.toml`"
         )
     if len(results) == 1 and len(sheets) > 1:
         offers = offers_of(read_sheet_file(sheets[0]), load_result(results[0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas export`: a campaign's result in other programs' formats."""
+"""`ioatlas export`: results in other programs' formats, as figures, as a report, and for a paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from ioatlas import beneath
-from ioatlas.cli._campaigns import campaign_argument, own_place
+from ioatlas.cli._campaigns import SideArgument, newest, own_place
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import where_option
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 TABLES = ("csv", "json")
 FIGURES = ("png", "svg", "pdf")
+WHOLE = ("html", "paper")
 SCRIPT_SUFFIXES = (".gp", ".plt", ".gnuplot", ".gnu")
 QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 
@@ -34,24 +35,30 @@ QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 Examples:
   ioatlas export nas1 -o nas1.csv                    the format is that of the name
   ioatlas export nas1 --format json | jq '.findings[].sentence'
+  ioatlas export nas1 -o nas1.html                   the report, written anew
   ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and map.dat; then: gnuplot figure/map.gp
   ioatlas export nas1 -o latency.pdf --quantity lat_p99 --scale log
-  ioatlas export nas1 -o operations.svg --figure charts
-  ioatlas export ssd -o steady.png --figure rounds
   ioatlas export nas1 -o lines.png --figure lines --x numjobs --y bs --tiles rw
+  ioatlas export nas1 nas2 nas3 -o patterns.png --figure bars --where bs=4k,8k
+  ioatlas export nas1 --by target -o jobs.svg --figure lines --x numjobs --where rw=randread
+  ioatlas export old.csv nas2 -o latency.gp --figure latency --where rw=randread --where bs=4k
+  ioatlas export nas1 nas2 --format paper -o both --author "A. Uthor" --license CC-BY-4.0
 
 \b
-Without -o, csv and json go to standard output, the others into DIR.""",
+Without DIR: the newest campaign. Without -o, csv and json go to standard output, the others into DIR.
+Several DIR are drawn beside each other: campaigns, DIR:TARGET, imported results, exported files, in their order.
+A paper's folder holds figures with captions, tables, all values with a dictionary (Data Package 2.0), a methods
+section, CITATION.cff and checksums, and nothing that names your site; `pdflatex paper.tex` sets it.""",
 )
-@campaign_argument
+@click.argument("sides", metavar="[DIR]...", nargs=-1, type=SideArgument())
 @click.option(
     "--format",
     "kind",
-    type=click.Choice((*TABLES, "gnuplot", *FIGURES)),
+    type=click.Choice((*TABLES, "gnuplot", *FIGURES, *WHOLE)),
     help="What to write. Default: what the suffix of -o says.",
 )
 @click.option(
-    "-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="File to write, or folder for gnuplot."
+    "-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="File to write; folder for gnuplot or paper."
 )
 @click.option("--quantity", type=click.Choice(QUANTITY_NAMES), help="What a figure shows. Default: bw, the throughput.")
 @click.option("--x", metavar="AXIS", help="Axis along x, such as size, numjobs or iodepth.")
@@ -69,51 +76,50 @@ Without -o, csv and json go to standard output, the others into DIR.""",
 @click.option(
     "--figure",
     "style",
-    type=click.Choice(("map", "lines", "charts", "rounds", "curves")),
-    help="map: heat maps. lines: with error bars. charts: of fixed work. rounds: of a SNIA test. curves: latency "
-    "against load. Default: what the campaign has, else map.",
+    type=click.Choice(("map", "lines", "bars", "latency", "charts", "rounds", "curves")),
+    help="map: heat maps. lines: with error bars. bars: a group for each load, a bar for each DIR. latency: "
+    "percentiles. charts: of fixed work. rounds: of a SNIA test. curves: latency against load. Default: what the "
+    "campaign has, else map; of several DIR, lines.",
 )
+@click.option("--by", type=click.Choice(("target",)), help="Each target of a campaign is a side of its own.")
 @click.option(
     "--bars",
     type=click.Choice(("interval", "sd")),
     help="What error bars of lines show: the 95% interval (default), or one standard deviation of imported repeats.",
 )
 @where_option
+@click.option("--title", metavar="TEXT", help="Of bars, lines and latency, and of a paper. Default: the names.")
+@click.option("--author", "authors", metavar="NAME", multiple=True, help="An author of a paper; give it once for each.")
+@click.option("--license", "licence", metavar="SPDX", default="", help="Of a paper's data, such as CC-BY-4.0.")
+@click.option("--no-figures", is_flag=True, help="Leave the figures out of a paper.")
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
 @says_what_does_not_fit
 def command(
-    directory: Path,
+    sides: tuple[Path, ...],
     kind: str | None,
     output: Path | None,
     where: tuple[str, ...],
+    authors: tuple[str, ...],
+    licence: str,
+    no_figures: bool,
     as_json: bool,
     **choice: str | None,
 ) -> None:
-    """Write the result of the campaign in DIR as a table, a gnuplot script with data, or a figure."""
-    kind = kind or kind_of(output)
+    """Write results as a table, a figure, a gnuplot script with data, a report, or what a paper needs."""
+    sides = sides or (newest(),)
     drawn = {name: value for name, value in choice.items() if value}
-    if kind in TABLES and drawn:
-        raise UsageError(
-            f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out"
-        )
-    if kind == "gnuplot" and choice["style"] not in (None, "map", "rounds", "curves"):
-        raise UsageError(
-            "the gnuplot script draws maps, the plot of a test in rounds and latency against load",
-            where=f"--figure {choice['style']}",
-            remedy="use --format png, svg or pdf",
-        )
-    from ioatlas.campaign import load_result
-    from ioatlas.results.only import only, parse_filter
+    if kind == "paper":
+        if output is None:
+            raise UsageError("it needs a folder", where="--format paper", remedy="name a new one: -o FOLDER")
+        from ioatlas.cli import _paper
 
-    result = only(load_result(directory), parse_filter(where))
-    if output is None and kind not in TABLES and directory.is_dir():
-        _check_default(directory)
+        about = (choice["title"] or "", authors, licence)
+        _paper.write(sides, output, about, draw=not no_figures, as_json=as_json)
+        return
+    if authors or licence or no_figures:
+        raise UsageError("--author, --license and --no-figures are for a paper", remedy="add --format paper")
     try:
-        written = (
-            _table(result, kind, output)
-            if kind in TABLES
-            else _figure(result, kind, _place(directory, kind, output), drawn)
-        )
+        written = _written(sides, kind, output, where, drawn)
     except BrokenPipeError:  # the reader has enough: `ioatlas export ... | head`
         raise
     except OSError as error:
@@ -129,17 +135,80 @@ def command(
             click.echo(path)
 
 
+def _written(
+    sides: tuple[Path, ...], kind: str | None, output: Path | None, where: tuple[str, ...], drawn: dict[str, str]
+) -> list[Path]:
+    """The files of a table, a report or a figure."""
+    style = drawn.get("style", "lines" if len(sides) > 1 or "by" in drawn else "")
+    if style in ("bars", "latency") or (style and (len(sides) > 1 or "by" in drawn)):
+        return _beside(sides, style, output, where, drawn)
+    if "title" in drawn:
+        raise UsageError("it is for bars, lines and latency of several sides", where="--title", remedy="leave it out")
+    (directory,) = sides
+    kind = kind or kind_of(output)
+    if kind in (*TABLES, *WHOLE) and drawn:
+        raise UsageError(
+            f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out"
+        )
+    if kind == "gnuplot" and style not in ("", "map", "rounds", "curves"):
+        raise UsageError(
+            "the gnuplot script draws maps, the plot of a test in rounds and latency against load",
+            where=f"--figure {style}",
+            remedy="use --format png, svg or pdf",
+        )
+    from ioatlas.campaign import load_result
+    from ioatlas.results.only import only, parse_filter
+
+    result = only(load_result(directory), parse_filter(where))
+    if kind == "html":
+        return [_report(result, directory, output)]
+    if output is None and kind not in TABLES and directory.is_dir():
+        _check_default(directory)
+    if kind in TABLES:
+        return _table(result, kind, output)
+    return _figure(result, kind, _place(directory, kind, output), drawn)
+
+
+def _beside(
+    sides: tuple[Path, ...], style: str, output: Path | None, where: tuple[str, ...], drawn: dict[str, str]
+) -> list[Path]:
+    """One drawing of several sides."""
+    from ioatlas.cli import _drawing
+
+    if style not in _drawing.KINDS:
+        raise UsageError(
+            f"--figure {style} draws one campaign",
+            where=", ".join(map(str, sides)),
+            remedy=f"name one, or use --figure {', '.join(_drawing.KINDS)}",
+        )
+    if other := set(drawn) - {"style", "quantity", "x", "by", "title"}:
+        raise UsageError(
+            f"--{_option(min(other))} is not for several sides", where=f"--figure {style}", remedy="leave it out"
+        )
+    return _drawing.write(style, sides, where, output, drawn)
+
+
+def _report(result: CampaignResult, directory: Path, output: Path | None) -> Path:
+    from ioatlas.report.page import write_report
+
+    path = output or own_place(directory, "report.html")
+    if output is None:
+        beneath.is_ordinary(path, linked=False)  # a link in somebody else's directory leads elsewhere
+    write_report(result, path)
+    return path
+
+
 def kind_of(output: Path | None) -> str:
     """The format that a file's suffix says. Raises UsageError when it says none."""
     suffix = output.suffix.lower() if output else ""
     if suffix in SCRIPT_SUFFIXES:
         return "gnuplot"
-    if suffix[1:] in (*TABLES, *FIGURES):
+    if suffix[1:] in (*TABLES, *FIGURES, "html"):
         return suffix[1:]
     raise UsageError(
         "no format is told",
         where=str(output) if output else "",
-        remedy=f"name a file such as -o map.pdf, or --format {', '.join((*TABLES, 'gnuplot'))} or {', '.join(FIGURES)}",
+        remedy=f"name a file such as -o map.pdf, or --format {', '.join((*TABLES, 'gnuplot', *FIGURES, *WHOLE))}",
     )
 
 

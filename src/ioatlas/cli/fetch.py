@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas fetch`: bring a bundle from an atlas, and check it."""
+"""`ioatlas atlas fetch`: bring a bundle from an atlas, and check it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ioatlas.errors import GateError, UsageError
     name="fetch",
     epilog="""\b
 Examples:
-  ioatlas fetch https://atlas.example/r/4x7k2m9qpt
-  ioatlas fetch 4x7k2m9qpt --from https://atlas.example -o nas1.ioatlas.zip
+  ioatlas atlas fetch https://atlas.example/r/4x7k2m9qpt
+  ioatlas atlas fetch 4x7k2m9qpt --from https://atlas.example -o nas1.ioatlas.zip
   ioatlas show 4x7k2m9qpt.ioatlas.zip              read it where it lies
 
 \b
@@ -67,5 +67,5 @@ def parts(result: str, url: str) -> tuple[str, str]:
     if not url:
         raise UsageError("which atlas is not said", where=result[:80], remedy="name it with --from, or give an address")
     if not number.isascii() or not number.isalnum() or len(number) > 20:
-        raise UsageError("this is no id of a result", where=result[:80], remedy="take it from `ioatlas search`")
+        raise UsageError("this is no id of a result", where=result[:80], remedy="take it from `ioatlas atlas search`")
     return url, number

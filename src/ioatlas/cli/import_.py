@@ -299,7 +299,7 @@ Exit code 0: everything read; 4: something read, something lost; 1: nothing read
 Examples:
   ioatlas import results.json
   ioatlas import iozone.txt diskspd.xml vdbench-output/ --json
-  ioatlas import bench-fio-folder/ -o old-results && ioatlas report old-results
+  ioatlas import bench-fio-folder/ -o old-results && ioatlas open old-results
   ioatlas import run-*.txt -o nas --repeats && ioatlas export nas --format png --figure lines --bars sd
   ioatlas import before.log -o nas --label before && ioatlas import after.log -o nas --label after
 """

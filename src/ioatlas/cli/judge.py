@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas judge`: is this good? Against what the parts allow, and against other targets in the library."""
+"""`ioatlas product judge`: is this good? Against what the parts allow, and against other targets in the library."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MOST_PEERS = 50
     name="judge",
     epilog="""\b
 Examples:
-  ioatlas judge nas1                                 against its link, and the targets in the library
-  ioatlas judge nas1 --product nas1.toml             and against what its drives allow together
-  ioatlas judge last --json
+  ioatlas product judge nas1                                 against its link, and the targets in the library
+  ioatlas product judge nas1 --product nas1.toml             and against what its drives allow together
+  ioatlas product judge last --json
 
 \b
 In the sheet, [[drives]] says what one drive does: read = "210 MB/s", write, read_iops, write_iops.

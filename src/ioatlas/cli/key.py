@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas key`: the key that signs bundles, and the keys that are trusted."""
+"""`ioatlas atlas key`: the key that signs bundles, and the keys that are trusted."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     name="key",
     epilog="""\b
 Examples:
-  ioatlas key new                          makes your signing key
-  ioatlas key show                         its public half and fingerprint, and whom you trust
-  ioatlas key trust ~/alice.pub --name Alice
-  ioatlas key trust nas1.ioatlas.zip --fingerprint SHA256:8eyW...
+  ioatlas atlas key new                          makes your signing key
+  ioatlas atlas key show                         its public half and fingerprint, and whom you trust
+  ioatlas atlas key trust ~/alice.pub --name Alice
+  ioatlas atlas key trust nas1.ioatlas.zip --fingerprint SHA256:8eyW...
 
 \b
 Keys lie in ~/.config/ioatlas/keys; the private one is readable by you alone.
@@ -63,7 +63,7 @@ def show(source: str | None, as_json: bool) -> None:
     if as_json:
         say_json([{"name": k.name, "public": k.line, "fingerprint": k.fingerprint} for k in found])
     elif not found:
-        say("there is no key yet; make one: ioatlas key new")
+        say("there is no key yet; make one: ioatlas atlas key new")
     for key in found if not as_json else ():
         click.echo(f"{key.fingerprint}  {key.name}\n  {key.line}")
 

@@ -9,6 +9,7 @@ from typing import NoReturn
 import click
 
 from ioatlas.cli._campaigns import CampaignDirectory
+from ioatlas.cli._commands import Commands
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._fold import folded, say
 from ioatlas.cli._json import say_json
@@ -17,7 +18,21 @@ from ioatlas.errors import GateError, UsageError
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
 
 
-@click.group()
+SECTIONS = {
+    "Sheets": {
+        "new": "Write a new sheet to fill in.",
+        "check": "Check a sheet: faults, and what is missing.",
+        "show": "Capacity and price of a product.",
+        "table": "Products side by side.",
+    },
+    "Measured": {
+        "judge": "Is this good, for what it is made of?",
+        "cost": "What a TiB, a MB/s or 1,000 IOPS costs.",
+    },
+}
+
+
+@click.group(name="product", cls=Commands, sections=SECTIONS)
 def command() -> None:
     """What a product is, holds and costs: a sheet of facts, each with its source and date.
 
@@ -26,7 +41,7 @@ def command() -> None:
     ioatlas product check nas.toml           faults, and what is missing
     ioatlas product show nas.toml            capacity, price per TiB
     ioatlas product table a.toml b.toml      products side by side
-    ioatlas cost nas1 --product nas.toml     what a measured MB/s costs
+    ioatlas product cost nas1 --product nas.toml   what a measured MB/s costs
     """  # noqa: D301
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas publish`: send a bundle to an atlas, after a look at what others would see."""
+"""`ioatlas atlas publish`: send a bundle to an atlas, after a look at what others would see."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ WHO = {
     name="publish",
     epilog="""\b
 Examples:
-  ioatlas publish nas1.ioatlas.zip --to https://atlas.example --dry-run     what others would see
-  ioatlas publish nas1.ioatlas.zip --to https://atlas.example --sponsor none --conflict none
-  ioatlas publish nas1.ioatlas.zip --to https://atlas.example --permission "J. Doe of Contoso, 2026-11-02"
-  ioatlas publish nas1.ioatlas.zip --to http://localhost:8080 --private
-  ioatlas publish again.ioatlas.zip --to https://atlas.example --replaces 4x7k2m9qpt     a correction
-  ioatlas publish mine.ioatlas.zip --to https://atlas.example --reproduces 4x7k2m9qpt   made again
+  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --dry-run     what others would see
+  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --sponsor none --conflict none
+  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --permission "J. Doe of Contoso, 2026-11-02"
+  ioatlas atlas publish nas1.ioatlas.zip --to http://localhost:8080 --private
+  ioatlas atlas publish again.ioatlas.zip --to https://atlas.example --replaces 4x7k2m9qpt     a correction
+  ioatlas atlas publish mine.ioatlas.zip --to https://atlas.example --reproduces 4x7k2m9qpt   made again
 
 \b
 The token is read from IOATLAS_TOKEN, or from ~/.config/ioatlas/tokens/HOST, a file that only you can read.
@@ -100,7 +100,7 @@ def command(
     elif reproduces:
         click.echo(f"{client.url}/r/{reproduces}  {plain(answer['reproduces']['outcome'])}")
     else:
-        click.echo(f"Next: ioatlas search --at {client.url}", err=True)
+        click.echo(f"Next: ioatlas atlas search --at {client.url}", err=True)
 
 
 def _why(answer: dict[str, Any]) -> str:
@@ -150,5 +150,5 @@ def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool
         except OtherwiseError:
             raise RefusedError(
                 "you published this bundle before, and declared something else", where=client.url,
-                remedy="`ioatlas change` changes who sees it; delete it there to publish it with another declaration",
+                remedy="`ioatlas atlas change` changes who sees it; delete it there to declare something else",
             ) from None  # fmt: skip

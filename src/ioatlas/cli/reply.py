@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas reply`: what a product's vendor or its evaluator says beside a result of an atlas."""
+"""`ioatlas atlas reply`: what a product's vendor or its evaluator says beside a result of an atlas."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ioatlas.cli._token import agree, client_of, plain
     name="reply",
     epilog="""\b
 Examples:
-  ioatlas reply https://atlas.example/r/4x7k2m9qpt "Firmware 7.3 halves this latency."
-  ioatlas reply https://atlas.example/r/4x7k2m9qpt - < reply.txt --dry-run
+  ioatlas atlas reply https://atlas.example/r/4x7k2m9qpt "Firmware 7.3 halves this latency."
+  ioatlas atlas reply https://atlas.example/r/4x7k2m9qpt - < reply.txt --dry-run
 
 \b
-A second reply is a new version; the older ones stay to be read. The token is read as by `ioatlas publish`.
+A second reply is a new version; the older ones stay to be read. The token is read as by `ioatlas atlas publish`.
 Exit status: 0 it stands there, 1 not reached, 2 refused or wrong usage.""",
 )
 @click.argument("address", metavar="ADDRESS")

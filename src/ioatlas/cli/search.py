@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas search`: find results of an atlas by what they are, cost and can do."""
+"""`ioatlas atlas search`: find results of an atlas by what they are, cost and can do."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ioatlas.cli._json import say_json
     name="search",
     epilog="""\b
 Examples:
-  ioatlas search --at https://atlas.example nas
-  ioatlas search --at https://atlas.example --rw randread --bs 4k --iops 20k --p99 5ms --price 150
-  ioatlas search --at https://atlas.example --protocol NFS --json | jq -r '.entries[].result.id'
+  ioatlas atlas search --at https://atlas.example nas
+  ioatlas atlas search --at https://atlas.example --rw randread --bs 4k --iops 20k --p99 5ms --price 150
+  ioatlas atlas search --at https://atlas.example --protocol NFS --json | jq -r '.entries[].result.id'
 
 \b
 The low end of a rate's interval and the high end of a latency's count. Cells that a cache served do not.

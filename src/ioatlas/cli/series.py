@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas series`: campaigns and imported results measured apart, joined by their factors."""
+"""`ioatlas history series`: campaigns and imported results measured apart, joined by their factors."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def command() -> None:
     """What a factor does, over campaigns and imported results that were measured apart.
 
     \b
-    ioatlas series new drives.toml
-    ioatlas series add drives.toml nas3 --factor drives=3
-    ioatlas series add drives.toml nas7 --factor drives=7
-    ioatlas series show drives.toml                    what else differed, then what the factor does
-    ioatlas series show drives.toml -o drives.html     all maps in one page, with the factor as an axis
+    ioatlas history series new drives.toml
+    ioatlas history series add drives.toml nas3 --factor drives=3
+    ioatlas history series add drives.toml nas7 --factor drives=7
+    ioatlas history series show drives.toml                    what else differed, then what the factor does
+    ioatlas history series show drives.toml -o drives.html     all maps in one page, with the factor as an axis
     """  # noqa: D301
 
 
@@ -44,7 +44,7 @@ def new_(series: Path, name: str) -> None:
     from ioatlas.config.series_file import new_series
 
     new_series(series, name)
-    click.echo(f"{series}: add members with `ioatlas series add {series} DIR --factor NAME=VALUE`")
+    click.echo(f"{series}: add members with `ioatlas history series add {series} DIR --factor NAME=VALUE`")
 
 
 @command.command("add")
@@ -76,17 +76,17 @@ def add_(series: Path, directory: Path, factors: tuple[str, ...], name: str) -> 
             )
     add_member(series, SeriesMember(directory, known, name))
     count = plural(len(read_series(series).members), "member")
-    click.echo(f"{series}: {count}; `ioatlas series show {series}`")
+    click.echo(f"{series}: {count}; `ioatlas history series show {series}`")
 
 
 @command.command(
     "show",
     epilog="""\b
 Examples:
-  ioatlas series show drives.toml
-  ioatlas series show drives.toml -o drives.html
-  ioatlas series show drives.toml -o drives.csv       a row for each cell of each member
-  ioatlas series show drives.toml -o drives.pdf       the lines over the factor""",
+  ioatlas history series show drives.toml
+  ioatlas history series show drives.toml -o drives.html
+  ioatlas history series show drives.toml -o drives.csv       a row for each cell of each member
+  ioatlas history series show drives.toml -o drives.pdf       the lines over the factor""",
 )
 @series_argument
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help=f"Write {', '.join(KINDS)}.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas serve`: an atlas of many evaluators' bundles, and what its operator does."""
+"""`ioatlas atlas serve`: an atlas of many evaluators' bundles, and what its operator does."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ LISTEN = "127.0.0.1:8760"
     invoke_without_command=True,
     epilog="""\b
 Examples:
-  ioatlas serve                                  an atlas in the folder `atlas`, on this machine's loopback
-  ioatlas serve account alice                    an account; then a token for it:
-  ioatlas serve token alice
-  ioatlas serve migrate --database postgresql://atlas@db/atlas
-  ioatlas serve --database postgresql://atlas@db/atlas --blobs /srv/blobs --listen 127.0.0.1:8760
+  ioatlas atlas serve                                  an atlas in the folder `atlas`, on this machine's loopback
+  ioatlas atlas serve account alice                    an account; then a token for it:
+  ioatlas atlas serve token alice
+  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas
+  ioatlas atlas serve --database postgresql://atlas@db/atlas --blobs /srv/blobs --listen 127.0.0.1:8760
 
 \b
 Ctrl-C ends it. Behind a proxy that speaks HTTPS, several of them may use one database and one folder of bundles.""",
@@ -140,8 +140,8 @@ def _listening(text: str) -> socket.socket:
 @command.command(
     epilog="""\b
 Examples:
-  ioatlas serve migrate --database postgresql://atlas@db/atlas --check
-  ioatlas serve migrate --database postgresql://atlas@db/atlas"""
+  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas --check
+  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas"""
 )
 @place_options
 @click.option("--check", is_flag=True, help="Say what would be done, and do nothing.")
@@ -167,9 +167,9 @@ def migrate(context: click.Context, folder: Path | None, database: str | None, b
 @command.command(
     epilog="""\b
 Examples:
-  ioatlas serve account alice
-  ioatlas serve account contoso --kind vendor --vendor Contoso
-  ioatlas serve account carol --kind moderator"""
+  ioatlas atlas serve account alice
+  ioatlas atlas serve account contoso --kind vendor --vendor Contoso
+  ioatlas atlas serve account carol --kind moderator"""
 )
 @click.argument("name")
 @place_options
@@ -199,16 +199,16 @@ def account(
         if person:
             link_to(held, made, *person)
     click.echo(f"{made.name}: {made.kind}{f' of {made.vendor}' if made.vendor else ''}")
-    click.echo(f"Next: ioatlas serve token {made.name}", err=True)
+    click.echo(f"Next: ioatlas atlas serve token {made.name}", err=True)
 
 
 @command.command(
     epilog="""\b
 Examples:
-  ioatlas serve token alice                       printed once, and never again
-  ioatlas serve token alice --scope read --days 30
-  ioatlas serve token alice --list
-  ioatlas serve token alice --revoke 1f0c2a..."""
+  ioatlas atlas serve token alice                       printed once, and never again
+  ioatlas atlas serve token alice --scope read --days 30
+  ioatlas atlas serve token alice --list
+  ioatlas atlas serve token alice --revoke 1f0c2a..."""
 )
 @click.argument("name")
 @place_options
@@ -249,7 +249,7 @@ def token(
             click.echo("Keep it: it is not shown again.", err=True)
 
 
-@command.command(epilog="\b\nExample:\n  ioatlas serve audit --most 1000 --json")
+@command.command(epilog="\b\nExample:\n  ioatlas atlas serve audit --most 1000 --json")
 @place_options
 @click.option("--most", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Newest entries.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one entry a line.")
@@ -273,8 +273,8 @@ def audit(
 @command.command(
     epilog="""\b
 Examples:
-  ioatlas serve backup /srv/backup/2026-11-23
-  ioatlas serve backup --database postgresql://atlas@db/atlas --blobs /srv/blobs /srv/backup/2026-11-23"""
+  ioatlas atlas serve backup /srv/backup/2026-11-23
+  ioatlas atlas serve backup --database postgresql://atlas@db/atlas --blobs /srv/blobs /srv/backup/2026-11-23"""
 )
 @click.argument("to", metavar="DIR", type=click.Path(path_type=Path))
 @place_options
@@ -286,14 +286,14 @@ def backup(context: click.Context, to: Path, folder: Path | None, database: str 
     place = place_of(context, folder, database, blobs)
     with opened(place) as held:
         _told(write(held, blobs_of(place), to), f"written to {to}", place.blobs)
-    click.echo(f"Next: ioatlas serve restore {to} --folder NEW", err=True)
+    click.echo(f"Next: ioatlas atlas serve restore {to} --folder NEW", err=True)
 
 
 @command.command(
     epilog="""\b
 Examples:
-  ioatlas serve restore /srv/backup/2026-11-23 --folder again
-  ioatlas serve restore /srv/backup/2026-11-23 --database postgresql://atlas@db/new --blobs /srv/blobs
+  ioatlas atlas serve restore /srv/backup/2026-11-23 --folder again
+  ioatlas atlas serve restore /srv/backup/2026-11-23 --database postgresql://atlas@db/new --blobs /srv/blobs
 
 \b
 A backup fits either database, so an atlas can move from SQLite to PostgreSQL."""

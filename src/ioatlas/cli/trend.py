@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas trend`: did a target get worse? For a person, a build server and a pull request."""
+"""`ioatlas history trend`: did a target get worse? For a person, a build server and a pull request."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _NEWS: dict[Verdict, str] = {
     name="trend",
     epilog="""\b
 Examples:
-  ioatlas trend /mnt/nas                             did it change lately?
-  ioatlas trend /mnt/nas -o nas.png                  the levels over time as a figure
-  ioatlas trend nas --fail-if-worse --junit nas.xml  for a build server: exit code 3 when it got worse
-  ioatlas trend nas --markdown summary.md            a summary for a pull request
-  ioatlas trend nas --recent 1 --fail-if-worse       only the newest campaign is news""",
+  ioatlas history trend /mnt/nas                             did it change lately?
+  ioatlas history trend /mnt/nas -o nas.png                  the levels over time as a figure
+  ioatlas history trend nas --fail-if-worse --junit nas.xml  for a build server: exit code 3 when it got worse
+  ioatlas history trend nas --markdown summary.md            a summary for a pull request
+  ioatlas history trend nas --recent 1 --fail-if-worse       only the newest campaign is news""",
 )
 @history_options
 @click.option(

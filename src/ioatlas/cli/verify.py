@@ -64,7 +64,7 @@ def command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
         for check in found.checks:
             say(f"  {MARKS[check.state]} {check.name}: {check.text}")
         if found.verified and found.signature is Signature.UNKNOWN:
-            say("Next: compare the fingerprint with its holder's, then `ioatlas key trust`.")
+            say("Next: compare the fingerprint with its holder's, then `ioatlas atlas key trust`.")
         elif found.refused:
             say("Next: do not use it; ask its maker for another copy.")
         elif not found.verified:

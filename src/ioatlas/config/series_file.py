@@ -123,7 +123,8 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             return file.read(MOST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
-        raise UsageError("there is no such series", where=str(path), remedy=f"`ioatlas series new {path}`") from None
+        remedy = f"make it: `ioatlas history series new {path}`"
+        raise UsageError("there is no such series", where=str(path), remedy=remedy) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"it cannot be read: {error}", where=str(path), remedy="name a series file") from error
 
@@ -133,7 +134,7 @@ def new_series(path: Path, name: str) -> None:
     import tomlkit
 
     document = tomlkit.document()
-    document.add(tomlkit.comment("Campaigns measured apart: `ioatlas series add` writes members, or a text editor."))
+    document.add(tomlkit.comment("Campaigns measured apart: `ioatlas history series add` writes members."))
     document.update({"series": FORMAT, "name": name or path.stem})
     try:
         with path.open("x", encoding="utf-8") as file:

@@ -46,7 +46,7 @@ def load_series(series: Series, load: Callable[[Path], CampaignResult]) -> Serie
         raise UsageError(
             f"it has {len(series.members)} members, and a series needs two",
             where=series.name,
-            remedy="add some: `ioatlas series add FILE DIR --factor drives=3`",
+            remedy="add some: `ioatlas history series add FILE DIR --factor drives=3`",
         )
     sides = _named([side for member in series.members for side in _sides(member)])
     results = {side.directory: None for side in sides}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas publish`, `search` and `fetch` against an atlas on loopback."""
+"""`ioatlas atlas publish`, `search` and `fetch` against an atlas on loopback."""
 
 import io
 import json
@@ -71,7 +71,7 @@ def test_a_bundle_that_was_published_before_is_told_as_that(atlas):
     other = call(*said, "--conflict", "I work for Contoso", IOATLAS_TOKEN=token)
     assert other.returncode == 2
     assert "declared something else" in other.stderr
-    assert "ioatlas change" in other.stderr
+    assert "ioatlas atlas change" in other.stderr
 
 
 def test_an_upload_is_waited_for_longer_than_an_answer(atlas, monkeypatch):
@@ -151,17 +151,17 @@ def test_what_was_published_is_changed_and_deleted(atlas):
     def said(*arguments):
         return call(*arguments, IOATLAS_TOKEN=token)
 
-    published = said("publish", OLD_BUNDLE, "--to", url, "--private", "--yes")
+    published = said("atlas", "publish", OLD_BUNDLE, "--to", url, "--private", "--yes")
     address = published.stdout.split()[0]
-    assert "would be public" in said("change", address, "--public", "--dry-run").stderr
+    assert "would be public" in said("atlas", "change", address, "--public", "--dry-run").stderr
     assert call("search", "--at", url).returncode == 3
-    refused = said("change", address, "--public")
+    refused = said("atlas", "change", address, "--public")
     assert (refused.returncode, "nobody agreed" in refused.stderr) == (2, True)
-    assert said("change", address, "--public", "--yes").stdout.startswith("public")
-    again = said("change", address, "--private", "--yes")
+    assert said("atlas", "change", address, "--public", "--yes").stdout.startswith("public")
+    again = said("atlas", "change", address, "--private", "--yes")
     assert (again.returncode, "cannot be made private" in again.stderr) == (2, True)
-    assert "one change at a time" in said("change", address).stderr
-    assert said("change", address, "--delete", "--yes").stdout == "deleted\n"
+    assert "one change at a time" in said("atlas", "change", address).stderr
+    assert said("atlas", "change", address, "--delete", "--yes").stdout == "deleted\n"
     assert call("fetch", address).returncode == 2
 
 

@@ -12,7 +12,8 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from ioatlas.cli import SECTIONS, ioatlas
+from ioatlas.cli import ioatlas
+from ioatlas.cli._commands import MOVED
 from ioatlas.cli._groups import OPTION_GROUPS, RARE, REST
 from ioatlas.config.profiles import described
 from ioatlas.config.user import library_folders, results_folder
@@ -129,9 +130,27 @@ def test_every_command_is_listed_and_every_listed_one_is_there():
     from ioatlas import cli
 
     modules = {info.name.rstrip("_") for info in pkgutil.iter_modules(cli.__path__) if not info.name.startswith("_")}
-    assert {name for section in SECTIONS.values() for name in section} == modules
-    for name in modules:
+    groups = {name: ioatlas.get_command(click.Context(ioatlas), name).said for name in ("atlas", "history", "product")}
+    inside = {name for said in groups.values() for name in said}
+    assert modules <= set(ioatlas.said) | inside
+    for name in ioatlas.said:
         assert run(name, "--help").exit_code == 0
+    for group, said in groups.items():
+        for name in said:
+            assert run(group, name, "--help").exit_code == 0
+
+
+def test_an_old_name_says_the_new_one_and_works():
+    for old, new in MOVED.items():
+        done = run(old, "bars", "--help") if old == "chart" else run(old, "--help")
+        assert done.exit_code == 0
+        assert f"`ioatlas {new}`" in done.stderr
+        assert f"Usage: ioatlas {new.split(' --')[0]} " in done.stdout
+
+
+def test_help_is_a_word_too():
+    assert run("help").output == run("--help").output
+    assert run("help", "map").output == run("map", "--help").output
 
 
 def test_help_of_map_fits_a_screen_and_keeps_every_option():
@@ -139,7 +158,7 @@ def test_help_of_map_fits_a_screen_and_keeps_every_option():
     assert len(short.splitlines()) < 60
     assert REST not in every
     options = {param.name for param in ioatlas.get_command(None, "map").params if isinstance(param, click.Option)}
-    assert options <= {name for names in OPTION_GROUPS.values() for name in names}
+    assert options <= {name for names in OPTION_GROUPS.values() for name in names.split()}
     rare = [max(param.opts, key=len) for param in ioatlas.get_command(None, "map").params if param.name in RARE]
     assert len(rare) == len(RARE)
     assert all(f"{option} " in every for option in rare)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas judge` on campaigns of targets whose speed is known."""
+"""`ioatlas product judge` on campaigns of targets whose speed is known."""
 
 import json
 
@@ -63,7 +63,9 @@ def home(tmp_path_factory):
 
 
 def run(home, *options):
-    return CliRunner().invoke(ioatlas, ["judge", str(home / "kept" / "one"), "--in", str(home / "kept"), *options])
+    return CliRunner().invoke(
+        ioatlas, ["product", "judge", str(home / "kept" / "one"), "--in", str(home / "kept"), *options]
+    )
 
 
 def test_figures_stand_against_the_drives_and_the_other_targets(home):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas series`: campaigns measured apart, joined by their factors."""
+"""`ioatlas history series`: campaigns measured apart, joined by their factors."""
 
 import csv
 import json

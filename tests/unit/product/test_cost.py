@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What units cost: intervals carried through, fronts, break-even prices, sensitivity; and `ioatlas cost` end to end."""
+"""What units cost: intervals carried through, fronts, break-even prices, sensitivity; and the command end to end."""
 
 from __future__ import annotations
 

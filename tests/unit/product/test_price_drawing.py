@@ -13,7 +13,7 @@ SHEETS = Path(__file__).resolve().parents[3] / "examples" / "products"
 
 def cost(tmp_path, name, *sheets):
     chosen = [option for sheet in sheets for option in ("--product", str(SHEETS / f"{sheet}.toml"))]
-    return CliRunner().invoke(ioatlas, ["cost", *chosen, "-o", str(tmp_path / name)])
+    return CliRunner().invoke(ioatlas, ["product", "cost", *chosen, "-o", str(tmp_path / name)])
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "gp"])

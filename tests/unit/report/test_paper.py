@@ -45,7 +45,9 @@ def paper(campaign, tmp_path_factory):
 
 
 def run(campaign, folder, *options):
-    return CliRunner().invoke(ioatlas, ["paper", str(campaign.directory), "-o", str(folder), *options])
+    return CliRunner().invoke(
+        ioatlas, ["export", "--format", "paper", str(campaign.directory), "-o", str(folder), *options]
+    )
 
 
 def rows_of(path):

@@ -241,7 +241,7 @@ def _readme(results: Sequence[CampaignResult], about: About, *, parquet: bool, f
         f"Licence: {about.licence}." if about.licence else "Licence: none was named; ask the authors.",
         "The licence of a measured product may forbid to publish its figures: check before you do.",
         "",
-        f"Made by I/O Atlas {__version__} with `ioatlas paper`.",
+        f"Made by I/O Atlas {__version__} with `ioatlas export --format paper`.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of commands: one file each, found by name, imported only when it is called; names of before 0.4 still work."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ioatlas.cli._fold import say
+from ioatlas.errors import UsageError
+
+ATLAS = ("serve", "publish", "search", "fetch", "change", "reply", "key")
+MOVED = {
+    **{name: f"atlas {name}" for name in ATLAS},
+    **{name: f"product {name}" for name in ("cost", "judge")},
+    **{name: f"history {name}" for name in ("trend", "series")},
+    "report": "export --format html",
+    "paper": "export --format paper",
+    "chart": "export --figure",
+}
+"""What commands of before 0.4 are now, for one version."""
+
+
+class Commands(click.Group):
+    """A group whose commands stand under headings; none is loaded before it is called.
+
+    sections: by heading, by name what each command does. modules: by name the module that holds it, where it is called
+    otherwise. default: the command that a call means which names none.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        sections: Mapping[str, Mapping[str, str]],
+        modules: Mapping[str, str] | None = None,
+        default: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **{"no_args_is_help": not default, **kwargs})
+        self.sections, self.modules, self.default = sections, modules or {}, default
+
+    @property
+    def said(self) -> dict[str, str]:
+        """By name what each command does."""
+        return {name: text for section in self.sections.values() for name, text in section.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self.said)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        for heading, commands in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(commands.items()))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.commands or cmd_name not in self.said:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = importlib.import_module(f"ioatlas.cli.{self.modules.get(cmd_name, cmd_name)}").command
+        return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        helps = set(ctx.help_option_names)
+        if self.default and not (args and (args[0] in self.said or args[0] in helps)):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "help" and ctx.parent is None:
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [*args[1:], "--help"]
+        if ctx.parent is None and args[0] in MOVED:
+            say(f"`ioatlas {args[0]}` is now `ioatlas {MOVED[args[0]]}`", err=True)
+            args = [*MOVED[args[0]].split(), *args[1:]]
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise _unknown(args[0], self.list_commands(ctx), ctx.command_path)
+        return super().resolve_command(ctx, args)
+
+
+def _unknown(word: str, known: list[str], path: str) -> UsageError:
+    near = difflib.get_close_matches(word, known, n=1)
+    remedy = f"did you mean {near[0]!r}?" if near else f"see `{path} --help`"
+    if Path(word).exists():
+        remedy = (
+            "a path stands behind a command: `ioatlas map` measures it, `ioatlas import` reads results, "
+            "`ioatlas translate fio` reads a job file"
+        )
+    remedy = {"version": "`ioatlas --version`"}.get(word, remedy)
+    return UsageError(f"there is no command {word!r}", remedy=remedy)
