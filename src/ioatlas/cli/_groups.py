@@ -9,8 +9,8 @@ from ioatlas.errors import UsageError
 from ioatlas.model.options import ALIASES, ALLOWED
 
 OPTION_GROUPS = {
-    "What to measure": "profile campaign_file rw bs numjobs iodepth size prepare trace engine file_sizes directory_depth "
-    "together clients client_range on_lost_client bring_fio",
+    "What to measure": "profile campaign_file rw bs numjobs iodepth size prepare trace engine file_sizes "
+    "directory_depth together clients client_range on_lost_client bring_fio",
     "How long, how precise": "budget visits cells precision error grade max_visits window blocks",
     "What may be written": "read_only verify destroy overwrite answers",
     "What else is known": "product iperf drive facts",
@@ -18,10 +18,11 @@ OPTION_GROUPS = {
     "Results": "output metrics verbose quiet open_report as_json dry_run yes help help_all",
 }
 REST = "Other options"
-RARE = frozenset(
+_RARE = (
     "trace engine error grade max_visits window blocks drive facts answers prepare iperf together client_range "
-    "on_lost_client bring_fio file_sizes directory_depth metrics".split()
+    "on_lost_client bring_fio file_sizes directory_depth metrics"
 )
+RARE = frozenset(_RARE.split())
 SHOWING_ALL = "ioatlas.help_all"
 
 

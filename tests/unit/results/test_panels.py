@@ -49,7 +49,7 @@ def drawn(sides, *where, quantity="bw"):
 
 
 def run(*arguments):
-    return CliRunner().invoke(ioatlas, ["chart", *map(str, arguments)])
+    return CliRunner().invoke(ioatlas, ["export", "--figure", *map(str, arguments)])
 
 
 def test_bars_are_the_geometric_means_of_the_visits_with_their_intervals(sides):
