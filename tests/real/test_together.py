@@ -76,7 +76,7 @@ targets = "1..2"
         # A rate is never exceeded by more than its credit; a machine that stands still for a while takes from it.
         assert 0.75 * truth < found[count].bw_bytes_per_s < 1.15 * truth
     shares = found[2].targets
-    assert [one.target for one in shares.targets] == ["lun1", "lun2"]
+    assert [one.name for one in shares.parts] == ["lun1", "lun2"]
     # shares are of the whole window, the credit at its start included, which the sum may leave out
-    assert sum(one.bw_bytes_per_s for one in shares.targets) == pytest.approx(found[2].bw_bytes_per_s, rel=0.1)
+    assert sum(one.bw_bytes_per_s for one in shares.parts) == pytest.approx(found[2].bw_bytes_per_s, rel=0.1)
     assert [one for one in result.findings if one.code is FindingCode.TOGETHER]

@@ -3,67 +3,27 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from ioatlas.analysis.shares import GAIN, MOST_ROWS, enough_of, figures, highest_lines, in_order, left_out, of_parts
+from ioatlas.analysis.shares import GAIN, enough_of, fairness, highest_lines, shares_of, table
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import CLIENTS, Cell
 from ioatlas.model.chart import Table
-from ioatlas.model.clients import ClientShare, ClientShares
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.shares import Shares
 from ioatlas.model.units import format_rate
-from ioatlas.model.visit import ClientPart, Visit
+from ioatlas.model.visit import Visit
 
-FAIR = 0.8
-"""Share of an even part that the client with the least gets at least, where sharing is called even."""
 GOAL_SKEW_MS = 10.0
-_Rated = tuple[ClientPart, float]
-"""A part with its throughput in the window that is kept."""
 
 
-def shares_of(cell: Cell, direction: str, visits: Sequence[Visit]) -> ClientShares | None:
+def client_shares_of(cell: Cell, direction: str, visits: Sequence[Visit]) -> Shares | None:
     """What each client got of the visits of one cell; None where one client alone made them."""
-    made = [visit for visit in visits if visit.clients]
-    by_client: dict[str, list[_Rated]] = defaultdict(list)
-    sums: dict[str, float] = defaultdict(float)
-    for visit in made:
-        parts = [part for part in visit.clients if part.direction == direction]
-        rated = [(part, part.rate(visit.window_start_ms)) for part in parts]
-        whole = sum(rate for _, rate in rated)
-        for part, rate in rated:
-            by_client[part.client].append((part, rate))
-        for client in {part.client for part in parts}:
-            sums[client] += whole
-    if not by_client:
-        return None
-    return ClientShares(
-        tuple(_share(client, parts, sums[client]) for client, parts in sorted(by_client.items(), key=in_order)),
-        max(visit.skew_ms for visit in made),
-        max(visit.finish_spread_ms for visit in made),
-        cell.clients,
-        min(len({part.client for part in visit.clients}) for visit in made),
-    )
+    return shares_of(direction, [(visit, visit.clients) for visit in visits], cell.clients)
 
 
-def _share(client: str, rated: Sequence[_Rated], whole: float) -> ClientShare:
-    parts = [part for part, _ in rated]
-    visits = len({part.started_at for part in parts})
-    rate = sum(rate for _, rate in rated)
-    per_io, mean, p99 = of_parts(parts)
-    return ClientShare(
-        client,
-        visits,
-        rate / visits,
-        rate / visits / per_io if per_io else 0.0,
-        rate / whole if whole else 0.0,
-        mean,
-        p99,
-    )
-
-
-def fewer_note(shares: ClientShares | None) -> str:
+def fewer_note(shares: Shares | None) -> str:
     """What is to be said of a cell that fewer clients made than were to."""
     if shares is None or shares.fewest >= shares.wanted:
         return ""
@@ -76,44 +36,7 @@ def client_findings(estimates: Iterable[Estimate], axes: Sequence[str], targets:
     if not measured:
         return ()
     namer = Namer([e.cell for e in measured], targets, tuple(axes))
-    return (*_scaling(measured, namer), *_fairness(measured, namer), _starts(measured))
-
-
-def _fairness(measured: Sequence[Estimate], namer: Namer) -> tuple[Finding, ...]:
-    several = [e for e in measured if e.shares is not None and len(e.shares.clients) > 1]
-    if not several:
-        return ()
-
-    def least(e: Estimate) -> float:
-        assert e.shares is not None
-        rates = [one.bw_bytes_per_s for one in e.shares.clients]
-        return min(rates) * len(rates) / sum(rates)
-
-    worst = min(several, key=least)
-    shares = worst.shares
-    assert shares is not None
-    last = min(shares.clients, key=lambda one: one.bw_bytes_per_s)
-    first = max(shares.clients, key=lambda one: one.bw_bytes_per_s)
-    uneven = [e for e in several if least(e) < FAIR]
-    if not uneven:
-        told = f"All clients get nearly the same: at least {per_cent(least(worst))} of an even part, in all cells."
-        return (Finding(FindingCode.FAIRNESS, told, title="Clients share evenly", in_order=True),)
-    told = (
-        f"{last.client} gets {format_rate(last.bw_bytes_per_s)}, {first.client} {format_rate(first.bw_bytes_per_s)} "
-        f"({namer.short(worst.cell)}, {worst.direction}). "
-        f"Sharing is uneven in {len(uneven)} of {plural(len(several), 'value')}; Jain's index is at worst "
-        f"{min(e.shares.jain_index for e in several if e.shares):.2f}."
-    )
-    return (
-        Finding(
-            FindingCode.FAIRNESS,
-            told,
-            tuple(e.cell.key for e in uneven[:20]),
-            title=f"{last.client} starves" if least(worst) < 0.5 else "Clients share unevenly",
-            target=common(e.cell.target for e in uneven),
-            direction=common(e.direction for e in uneven),
-        ),
-    )
+    return (*_scaling(measured, namer), *fairness(_shares(measured), "client", namer), _starts(measured))
 
 
 def _starts(measured: Sequence[Estimate]) -> Finding:
@@ -165,27 +88,12 @@ def _line(line: Sequence[Estimate], namer: Namer) -> Finding:
 
 def client_tables(estimates: Iterable[Estimate], axes: Sequence[str], targets: Sequence[str]) -> tuple[Table, ...]:
     """What each client got of every cell."""
-    measured = [e for e in estimates if e.kind == "measured" and e.shares is not None and len(e.shares.clients) > 1]
-    if not measured:
-        return ()
-    namer = Namer([e.cell for e in measured], targets, tuple(axes))
-    rows = []
-    for e in sorted(measured, key=lambda one: -(one.bw_bytes_per_s or 0.0)):
-        assert e.shares is not None
-        for one in e.shares.clients:
-            rows.append(
-                (
-                    f"{namer.short(e.cell)}, {e.direction}",
-                    one.client,
-                    *figures(one),
-                    str(one.n_visits),
-                )
-            )
-    return (
-        Table(
-            "What each client got",
-            ("cell", "client", "throughput", "share", "mean latency", "p99 latency", "visits"),
-            tuple(rows[:MOST_ROWS]),
-            note=f"Throughput while all clients ran; latencies over the whole of each client's time.{left_out(rows)}",
-        ),
-    )
+    several = _shares(e for e in estimates if e.kind == "measured")
+    several = [(e, shares) for e, shares in several if len(shares.parts) > 1]
+    namer = Namer([e.cell for e, _ in several], targets, tuple(axes))
+    note = "Throughput while all clients ran; latencies over the whole of each client's time."
+    return table(several, "client", namer, note=note)
+
+
+def _shares(estimates: Iterable[Estimate]) -> list[tuple[Estimate, Shares]]:
+    return [(e, e.shares) for e in estimates if e.shares is not None]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import exp
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, edge_share
-from ioatlas.analysis.clients import fewer_note, shares_of
+from ioatlas.analysis.clients import client_shares_of, fewer_note
 from ioatlas.analysis.grade import Grade
 from ioatlas.analysis.together import target_shares_of
 from ioatlas.analysis.windows import WindowValues, window_values
@@ -231,7 +231,7 @@ def _estimate(
     ios = merged.ends_ns
     mean = bounded(grade.interval(means, pools.get((target, "lat_mean_ns"))), means, ios) if means else None
     tail = _tail(rows, tails, grade.interval(tails, pools.get((target, "lat_p99_ns"))), p99) if tails else None
-    shares = shares_of(cell, direction, [row.visit for row in rows])
+    shares = client_shares_of(cell, direction, [row.visit for row in rows])
     notes = tuple(
         note
         for note in (

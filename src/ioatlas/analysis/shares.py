@@ -1,29 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients of one target and targets loaded together have in common: their order, their lines, their rows."""
+"""What clients of one target and targets loaded together have in common: what each got, how evenly, and the lines over
+their number.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from ioatlas.analysis.wording import per_cent
+from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import Cell
-from ioatlas.model.clients import ClientShare
+from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.together import TargetShare
+from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.shares import Share, Shares
 from ioatlas.model.units import format_latency, format_rate
-from ioatlas.model.visit import ClientPart, TargetPart
+from ioatlas.model.visit import Visit, VisitShare
 
+FAIR = 0.8
+"""Share of an even part that the one with the least gets at least, where sharing is called even."""
+STARVES = 0.5
+"""Share of an even part below which one is said to starve."""
 GAIN = 0.1
 """Share by which more of them give more, where what they share is not yet the limit."""
 MOST_ROWS = 400
-
-
-def in_order(item: tuple[str, object]) -> tuple[str, int]:
-    """By name, with c2 before c10."""
-    name = item[0].rstrip("0123456789")
-    return name, int(item[0][len(name) :] or 0)
 
 
 def lines_over(
@@ -56,7 +58,63 @@ def enough_of(line: Sequence[Estimate]) -> Estimate:
     return next(e for e in line if (e.bw_bytes_per_s or 0.0) >= _top(line) / (1 + GAIN))
 
 
-def of_parts(parts: Sequence[ClientPart | TargetPart]) -> tuple[float, float | None, float | None]:
+def shares_of(direction: str, visits: Sequence[tuple[Visit, Sequence[VisitShare]]], wanted: int) -> Shares | None:
+    """What each had of visits of one cell, which come with what each had of them; None where nobody shared them.
+    wanted: how many were to take part at once.
+    """
+    visits = [(visit, parts) for visit, parts in visits if parts]
+    made: dict[str, list[_Made]] = defaultdict(list)
+    for visit, every in visits:
+        mine = [part for part in every if part.direction == direction]
+        first = min((part.ended_at for part in mine), default=0.0)
+        whole = sum(part.rate(visit.window_start_ms) for part in mine)
+        for name in dict.fromkeys(part.name for part in mine):
+            own = [part for part in mine if part.name == name]
+            rate = sum(part.rate(visit.window_start_ms) for part in own)
+            done = max(part.ended_at for part in own) - first
+            made[name].append(_Made(own, rate, whole, 1000 * done))
+    if not made:
+        return None
+    return Shares(
+        tuple(_share(name, of) for name, of in sorted(made.items(), key=_in_order)),
+        max(visit.skew_ms for visit, _ in visits),
+        max(visit.finish_spread_ms for visit, _ in visits),
+        wanted,
+        min(len({part.name for part in every}) for _, every in visits),
+    )
+
+
+class _Made(NamedTuple):
+    """One of several in one visit. rate: in the window that is kept; whole: of all; done_ms: after the first one."""
+
+    parts: Sequence[VisitShare]
+    rate: float
+    whole: float
+    done_ms: float
+
+
+def _share(name: str, made: Sequence[_Made]) -> Share:
+    n, rate, whole = len(made), sum(one.rate for one in made), sum(one.whole for one in made)
+    per_io, mean, p99 = _of_parts([part for one in made for part in one.parts])
+    return Share(
+        name,
+        n,
+        rate / n,
+        rate / n / per_io if per_io else 0.0,
+        rate / whole if whole else 0.0,
+        mean,
+        p99,
+        sum(one.done_ms for one in made) / n,
+    )
+
+
+def _in_order(item: tuple[str, object]) -> tuple[str, int]:
+    """By name, with c2 before c10."""
+    name = item[0].rstrip("0123456789")
+    return name, int(item[0][len(name) :] or 0)
+
+
+def _of_parts(parts: Sequence[VisitShare]) -> tuple[float, float | None, float | None]:
     """(bytes of an I/O, mean latency over all I/Os, largest p99) of parts of several visits; None where not told."""
     ios = sum(part.total_ios for part in parts)
     means = [(part.lat_mean_ns, part.total_ios) for part in parts if part.lat_mean_ns is not None]
@@ -68,17 +126,64 @@ def of_parts(parts: Sequence[ClientPart | TargetPart]) -> tuple[float, float | N
     )
 
 
-def figures(one: ClientShare | TargetShare) -> tuple[str, str, str, str]:
-    """Throughput, share, mean and p99 latency, as a table shows them."""
+def fairness(several: Sequence[tuple[Estimate, Shares]], word: str, namer: Namer) -> tuple[Finding, ...]:
+    """How evenly they share. word: what they are: 'client' or 'target'."""
+    several = [(e, shares) for e, shares in several if len(shares.parts) > 1]
+    if not several:
+        return ()
+    worst, shares = min(several, key=lambda pair: pair[1].least)
+    uneven = [e for e, each in several if each.least < FAIR]
+    if not uneven:
+        told = f"All {word}s get nearly the same: at least {per_cent(shares.least)} of an even part, in all cells."
+        return (Finding(FindingCode.FAIRNESS, told, title=f"{word.capitalize()}s share evenly", in_order=True),)
+    last = min(shares.parts, key=lambda one: one.bw_bytes_per_s)
+    first = max(shares.parts, key=lambda one: one.bw_bytes_per_s)
+    told = (
+        f"{last.name} gets {format_rate(last.bw_bytes_per_s)}, {first.name} {format_rate(first.bw_bytes_per_s)} "
+        f"({namer.short(worst.cell)}, {worst.direction}). "
+        f"Sharing is uneven in {len(uneven)} of {plural(len(several), 'value')}; Jain's index is at worst "
+        f"{min(each.jain_index for _, each in several):.2f}."
+    )
     return (
-        format_rate(one.bw_bytes_per_s),
-        per_cent(one.share),
-        "" if one.lat_mean_ns is None else format_latency(one.lat_mean_ns),
-        "" if one.lat_p99_ns is None else format_latency(one.lat_p99_ns),
+        Finding(
+            FindingCode.FAIRNESS,
+            told,
+            tuple(e.cell.key for e in uneven[:20]),
+            title=f"{last.name} starves" if shares.least < STARVES else f"{word.capitalize()}s share unevenly",
+            target=common(e.cell.target for e in uneven),
+            direction=common(e.direction for e in uneven),
+        ),
     )
 
 
-def left_out(rows: Sequence[object]) -> str:
-    """Where the rows of a table are that it has no room for; '' when it has."""
+def table(
+    several: Sequence[tuple[Estimate, Shares]], word: str, namer: Namer, *, note: str, done: bool = False
+) -> tuple[Table, ...]:
+    """What each got of every cell, the fastest cells first. done: with how long after the first one it was done."""
+    rows = [
+        (
+            f"{namer.short(e.cell)}, {e.direction}",
+            one.name,
+            format_rate(one.bw_bytes_per_s),
+            per_cent(one.share),
+            "" if one.lat_mean_ns is None else format_latency(one.lat_mean_ns),
+            "" if one.lat_p99_ns is None else format_latency(one.lat_p99_ns),
+            *((f"+{one.done_ms:.0f} ms",) if done else ()),
+            str(one.n_visits),
+        )
+        for e, shares in sorted(several, key=lambda pair: -(pair[0].bw_bytes_per_s or 0.0))
+        for one in shares.parts
+    ]
     more = len(rows) - MOST_ROWS
-    return f" The fastest cells; {more} more rows stand in the export." if more > 0 else ""
+    left = f" The fastest cells; {more} more rows stand in the export." if more > 0 else ""
+    columns = (
+        "cell",
+        word,
+        "throughput",
+        "share",
+        "mean latency",
+        "p99 latency",
+        *(("done",) if done else ()),
+        "visits",
+    )
+    return (Table(f"What each {word} got", columns, tuple(rows[:MOST_ROWS]), note=note + left),) if rows else ()

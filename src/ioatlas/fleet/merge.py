@@ -27,7 +27,7 @@ from ioatlas.model.histogram import Histogram
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.status import SectionState
-from ioatlas.model.visit import ClientPart, Flush, Part, Series, TargetPart, Visit
+from ioatlas.model.visit import Flush, Part, Series, Visit, VisitShare
 
 SKEWS_IN_WINDOW = 20
 """How many times the start skew the common time is at least."""
@@ -117,7 +117,7 @@ def skew_reason(visit: Visit) -> Reason | None:
     """
     together_ms = max((part.runtime_ms for part in visit.parts), default=0.0)
     skew_ms = visit.skew_ms + visit.clock_error_ms
-    clients, targets = {part.client for part in visit.clients}, {part.target for part in visit.targets}
+    clients, targets = {part.name for part in visit.clients}, {part.name for part in visit.targets}
     if max(len(clients), len(targets)) < 2 or skew_ms <= LEAST_MS:
         return None
     if together_ms >= SKEWS_IN_WINDOW * skew_ms:
@@ -209,8 +209,8 @@ def _sum(place: int, section: Section, loads: Sequence[_Load], begin: float) -> 
     """The visit that all of them made together, over the common time that starts at `begin`."""
     kinds = dict.fromkeys((part.stream, part.direction) for one in loads for part in one.visit.parts)
     parts: list[Part] = []
-    clients: list[ClientPart] = []
-    targets: list[TargetPart] = []
+    clients: list[VisitShare] = []
+    targets: list[VisitShare] = []
     for kind in kinds:
         pieces = [
             (one, part, _cut(one, part, section, begin))
@@ -220,9 +220,9 @@ def _sum(place: int, section: Section, loads: Sequence[_Load], begin: float) -> 
         ]
         parts.append(_part([part for _, part, _ in pieces], [cut for _, _, cut in pieces], section))
         for name, mine in _by(pieces, lambda source: source.client).items():
-            clients.append(ClientPart(**_share(mine, section), client=name))
+            clients.append(VisitShare(**_share(mine, section), name=name))
         for name, mine in _by(pieces, lambda source: source.target).items():
-            targets.append(TargetPart(**_share(mine, section), target=name))
+            targets.append(VisitShare(**_share(mine, section), name=name))
     first = loads[0].visit
     busy = [one.visit.cpu_percent for one in loads if one.visit.cpu_percent is not None]
     return replace(

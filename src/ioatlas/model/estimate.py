@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.clients import ClientShares
 from ioatlas.model.limit import Bound, Limit
+from ioatlas.model.shares import Shares
 from ioatlas.model.summary import Trust
-from ioatlas.model.together import TargetShares
 from ioatlas.model.verdict import VerdictCode
 
 Kind = Literal["measured", "predicted", "imported"]
@@ -72,13 +71,13 @@ class Estimate:
     iops_sd: float | None = None
     lat_mean_sd_ns: float | None = None
     lat_p99_sd_ns: float | None = None
-    shares: ClientShares | None = None
+    shares: Shares | None = None
     """Of a cell that several clients made together: what each got."""
     grade: Trust | None = None
     """How far its value is to be believed; None where that was not worked out."""
     grade_reason: str = ""
     """Why it is less than good, in words."""
-    targets: TargetShares | None = None
+    targets: Shares | None = None
     """Of a cell that loads several targets together: what each got."""
 
     @property

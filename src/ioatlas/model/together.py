@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several targets that are loaded at the same time: their group, and what each got of a load."""
+"""Several targets that are loaded at the same time: their group."""
 
 from __future__ import annotations
 
@@ -31,53 +31,3 @@ def on_members(cells: Iterable[Cell], groups: Iterable[Group]) -> tuple[Cell, ..
     if not members:
         return tuple(cells)
     return tuple(replace(cell, target=name) for cell in cells for name in members.get(cell.target, (cell.target,)))
-
-
-@dataclass(frozen=True)
-class TargetShare:
-    """One target's part of an estimate: means over the visits in which it was loaded.
-
-    share: of the sum of all targets, over those visits. done_ms: how long after the first one it was done.
-    """
-
-    target: str
-    n_visits: int
-    bw_bytes_per_s: float
-    iops: float
-    share: float
-    lat_mean_ns: float | None = None
-    lat_p99_ns: float | None = None
-    done_ms: float = 0.0
-
-
-@dataclass(frozen=True)
-class TargetShares:
-    """The targets of one cell and direction, in the order of their group.
-
-    skew_ms: between the first and the last start, the largest of all visits; finish_spread_ms: likewise of the ends.
-    loaded: how many were loaded at once.
-    """
-
-    targets: tuple[TargetShare, ...]
-    skew_ms: float
-    finish_spread_ms: float
-    loaded: int
-
-    @property
-    def evenness(self) -> tuple[float, float]:
-        """What the target with the least gets, as a share of an even part; and Jain's index."""
-        rates = [one.bw_bytes_per_s for one in self.targets]
-        squares = sum(rate * rate for rate in rates)
-        if not squares:
-            return 1.0, 1.0
-        return min(rates) * len(rates) / sum(rates), sum(rates) ** 2 / (len(rates) * squares)
-
-    @property
-    def first_done(self) -> str:
-        """The target that is done first, on average."""
-        return min(self.targets, key=lambda one: one.done_ms).target
-
-    @property
-    def last_done(self) -> str:
-        """The target that is done last, on average."""
-        return max(self.targets, key=lambda one: one.done_ms).target

@@ -93,8 +93,9 @@ class Part:
 
 
 @dataclass(frozen=True)
-class _Share:
-    """A share of a part of a visit, in the time in which all that made it ran.
+class VisitShare:
+    """What one of several had of a part of a visit, in the time in which all of them ran: a client of all targets that
+    it loads, or a target of all clients.
 
     started_at: when its own load began, by our clock; runtime_ms: for how long it ran, beyond the common time too.
     lat_mean_ns, lat_p99_ns: over the whole of its own time.
@@ -110,6 +111,7 @@ class _Share:
     lat_p99_ns: float | None = None
     stream: str = ""
     series: Series = Series(0)
+    name: str = ""
 
     @property
     def ended_at(self) -> float:
@@ -124,20 +126,6 @@ class _Share:
             if end_ms > window_start_ms
         ]
         return sum(kept) / len(kept) if window_start_ms and kept else self.bw_bytes_per_s
-
-
-@dataclass(frozen=True)
-class ClientPart(_Share):
-    """One client's share, of all targets that it loads."""
-
-    client: str = ""
-
-
-@dataclass(frozen=True)
-class TargetPart(_Share):
-    """The share of one of several targets that are loaded together, of all clients."""
-
-    target: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,9 +151,9 @@ class Visit:
     window_start_ms: int = 0
     verdict: Verdict = NO_VERDICT
     discarded: tuple[Reason, ...] = ()
-    clients: tuple[ClientPart, ...] = ()
+    clients: tuple[VisitShare, ...] = ()
     clock_error_ms: float = 0.0
-    targets: tuple[TargetPart, ...] = ()
+    targets: tuple[VisitShare, ...] = ()
     load_cores: tuple[float, float] | None = None
     """Cores' worth of user and system time that its load took: known until it is in the journal, like what follows."""
     waiting: float | None = None
@@ -173,7 +161,7 @@ class Visit:
 
     def moved(self, target: str) -> tuple[tuple[str, str, int], ...]:
         """(target, direction, bytes) of all that it did. target: of its cell, where that is one alone."""
-        shares = tuple((one.target, one.direction, one.io_bytes) for one in self.targets)
+        shares = tuple((one.name, one.direction, one.io_bytes) for one in self.targets)
         return shares or tuple((target, part.direction, part.io_bytes) for part in self.parts)
 
     @property

@@ -226,11 +226,11 @@ def _limit(estimate: Estimate | None) -> dict[str, Value]:
 def _clients(estimate: Estimate | None) -> Row:
     """What each of several clients got."""
     shares = estimate.shares if estimate else None
-    rates = [one.bw_bytes_per_s for one in shares.clients] if shares else []
+    rates = shares.rates if shares else []
     several = estimate.shares or estimate.targets if estimate else None
     return {
         "n_clients": len(rates) or None,
-        "client_bw_bytes_per_s": tuple(f"{one.client}={one.bw_bytes_per_s:.0f}" for one in shares.clients)
+        "client_bw_bytes_per_s": tuple(f"{one.name}={one.bw_bytes_per_s:.0f}" for one in shares.parts)
         if shares
         else (),
         "client_low_bytes_per_s": min(rates, default=None),
@@ -244,15 +244,15 @@ def _clients(estimate: Estimate | None) -> Row:
 def _targets(estimate: Estimate | None) -> Row:
     """What each of several targets got that are loaded together."""
     shares = estimate.targets if estimate else None
-    rates = [one.bw_bytes_per_s for one in shares.targets] if shares else []
+    rates = shares.rates if shares else []
     return {
-        "n_targets": shares.loaded if shares else None,
-        "target_bw_bytes_per_s": tuple(f"{one.target}={one.bw_bytes_per_s:.0f}" for one in shares.targets)
+        "n_targets": shares.wanted if shares else None,
+        "target_bw_bytes_per_s": tuple(f"{one.name}={one.bw_bytes_per_s:.0f}" for one in shares.parts)
         if shares
         else (),
         "target_low_bytes_per_s": min(rates, default=None),
         "target_high_bytes_per_s": max(rates, default=None),
-        "target_jain_index": shares.evenness[1] if shares else None,
+        "target_jain_index": shares.jain_index if shares else None,
         "target_first_done": shares.first_done if shares else None,
         "target_last_done": shares.last_done if shares else None,
     }

@@ -113,8 +113,8 @@ def _balance_of_targets(
     members: dict[str, dict[str, None]] = {}
     cells: dict[str, str] = {}
     for e in estimates:
-        if e.targets is not None and e.cell.n_targets == len(e.targets.targets) > 1:
-            members.setdefault(e.cell.target, {}).update(dict.fromkeys(one.target for one in e.targets.targets))
+        if e.targets is not None and e.cell.n_targets == len(e.targets.parts) > 1:
+            members.setdefault(e.cell.target, {}).update(dict.fromkeys(one.name for one in e.targets.parts))
             cells[e.cell.key] = e.cell.target
     seen: dict[str, list[Usage]] = {}
     for visit in visits:

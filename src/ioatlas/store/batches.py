@@ -93,11 +93,13 @@ class Batches(Database):
             _update_visits(link, [_made_row(visit) for visit in made])
             parts = [{"visit_id": visit.visit_id, **part_row(part)} for visit in made for part in visit.parts]
             shares = [
-                {"visit_id": visit.visit_id, "clock_error_ms": visit.clock_error_ms, **share_row(share)}
+                {"visit_id": visit.visit_id, "clock_error_ms": visit.clock_error_ms, **share_row(share, "client")}
                 for visit in made
                 for share in visit.clients
             ]
-            targets = [{"visit_id": visit.visit_id, **share_row(one)} for visit in made for one in visit.targets]
+            targets = [
+                {"visit_id": visit.visit_id, **share_row(one, "target")} for visit in made for one in visit.targets
+            ]
             flushes = [
                 {"visit_id": visit.visit_id, **flush_row(part, part.flush)}
                 for visit in made

@@ -12,7 +12,7 @@ import orjson
 import sqlalchemy as sa
 
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import ClientPart, Flush, Part, Series, TargetPart
+from ioatlas.model.visit import Flush, Part, Series, VisitShare
 from ioatlas.model.words import words
 from ioatlas.store.stored import LARGEST, Row
 
@@ -80,26 +80,16 @@ def read_flush(place: Row, row: sa.Row[Any], *, with_series: bool) -> tuple[str,
     return row.stream, row.direction, Flush(row.flushes, row.mean_ns, first, row.write_mean_ns, second)
 
 
-def share_row(part: ClientPart | TargetPart) -> dict[str, Any]:
-    """The columns of a share of a part, without its visit."""
-    return {one.name: getattr(part, one.name) for one in fields(part)} | {"series": _packed(part.series)}
+def share_row(part: VisitShare, whose: str) -> dict[str, Any]:
+    """The columns of a share of a part, without its visit. whose: the column of its name, 'client' or 'target'."""
+    told = {one.name: getattr(part, one.name) for one in fields(part) if one.name != "name"}
+    return {**told, whose: part.name, "series": _packed(part.series)}
 
 
-def read_client_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> ClientPart:
-    """A client's share of a part, as `read_part`."""
-    return ClientPart(**_share(place, row, with_series=with_series), client=row.client)
-
-
-def read_target_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> TargetPart:
-    """The share of one of several targets, as `read_part`."""
-    return TargetPart(**_share(place, row, with_series=with_series), target=row.target)
-
-
-def _share(place: Row, row: sa.Row[Any], *, with_series: bool) -> dict[str, Any]:
-    return {
-        **{name: getattr(row, name) for name in _OF_SHARES},
-        "series": _series(place, _unpack(place, row.series, "series")) if with_series else Series(0),
-    }
+def read_share(whose: str, place: Row, row: sa.Row[Any], *, with_series: bool) -> VisitShare:
+    """The share of a client or target, as `read_part`."""
+    series = _series(place, _unpack(place, row.series, "series")) if with_series else Series(0)
+    return VisitShare(**{name: getattr(row, name) for name in _OF_SHARES}, series=series, name=getattr(row, whose))
 
 
 def _histogram(place: Row, stored: Any) -> Histogram:

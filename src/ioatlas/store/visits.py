@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -13,10 +14,10 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE, Reason, ReasonCode, read_reasons
 from ioatlas.model.status import VisitStatus
 from ioatlas.model.verdict import Verdict, read_verdict
-from ioatlas.model.visit import ClientPart, Flush, Part, Visit
+from ioatlas.model.visit import Flush, Part, Visit, VisitShare
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
-from ioatlas.store.parts import read_client_part, read_flush, read_part, read_target_part
+from ioatlas.store.parts import read_flush, read_part, read_share
 from ioatlas.store.stored import Row
 
 Kept = TypeVar("Kept")
@@ -189,7 +190,7 @@ class Visits(Database):
         with self._engine.connect() as link:
             parts = self._of_visits(link, t.part, read_part, with_series=with_series)
             clients = self._of_visits(link, t.client_part, _with_clock, with_series=with_series)
-            targets = self._of_visits(link, t.target_part, read_target_part, with_series=with_series)
+            targets = self._of_visits(link, t.target_part, partial(read_share, "target"), with_series=with_series)
             flushes = self._of_visits(link, t.flush_part, read_flush, with_series=with_series)
             rows = link.execute(
                 sa.select(t.visit)
@@ -257,9 +258,9 @@ class Visits(Database):
         return [(key, reason) for key, reason in rows]
 
 
-def _with_clock(place: Row, row: sa.Row[Any], *, with_series: bool) -> tuple[ClientPart, float]:
+def _with_clock(place: Row, row: sa.Row[Any], *, with_series: bool) -> tuple[VisitShare, float]:
     """The share of a client, and the doubt about the clients' clocks."""
-    return read_client_part(place, row, with_series=with_series), row.clock_error_ms
+    return read_share("client", place, row, with_series=with_series), row.clock_error_ms
 
 
 def _flushed(parts: Iterable[Part], flushes: Iterable[tuple[str, str, Flush]]) -> tuple[Part, ...]:

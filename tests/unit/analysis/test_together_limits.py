@@ -10,20 +10,20 @@ from ioatlas.analysis.together_limits import OWN, SHARED, VARY, with_group_limit
 from ioatlas.model.cell import TARGETS, Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import Limit
+from ioatlas.model.shares import Share, Shares
 from ioatlas.model.testbed import Fact, Testbed
-from ioatlas.model.together import TargetShare, TargetShares
 from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 
 
 def estimate(loaded, rate, spread=0.01, limit=None):
-    shares = tuple(TargetShare(f"t{n}", 3, rate / loaded, 1.0, 1 / loaded) for n in range(loaded))
+    shares = tuple(Share(f"t{n}", 3, rate / loaded, 1.0, 1 / loaded) for n in range(loaded))
     cell = Cell("five", (("bs", 65536), ("iodepth", 1), ("rw", "read"), (TARGETS, loaded)))
     made = Estimate(cell=cell, direction="read", kind="measured", n_visits=3, bw_bytes_per_s=rate, limit=limit)
     return replace(
         made,
         bw_low=rate * (1 - spread),
         bw_high=rate * (1 + spread),
-        targets=TargetShares(shares, 0.0, 0.0, loaded),
+        targets=Shares(shares, 0.0, 0.0, loaded, loaded),
     )
 
 

@@ -53,8 +53,8 @@ def test_the_value_is_the_sum_of_all_clients(world, tmp_path):
         single = values(alone)[size]
         assert e.bw_bytes_per_s == pytest.approx(3 * single.bw_bytes_per_s, rel=0.03), "each client has it to itself"
         assert e.lat_mean_ns == pytest.approx(single.lat_mean_ns, rel=0.03)
-        assert [one.client for one in e.shares.clients] == ["a", "b", "c"]
-        assert sum(one.bw_bytes_per_s for one in e.shares.clients) == pytest.approx(e.bw_bytes_per_s, rel=0.02)
+        assert [one.name for one in e.shares.parts] == ["a", "b", "c"]
+        assert sum(one.bw_bytes_per_s for one in e.shares.parts) == pytest.approx(e.bw_bytes_per_s, rel=0.02)
         assert e.shares.jain_index == pytest.approx(1, abs=0.01)
 
 
@@ -124,7 +124,7 @@ def test_the_number_of_clients_is_an_axis(world):
     world.run(text(sweep="clients = [1, 2, 3]"))
     found = load_result(world.directory)
     by_clients = {e.cell.clients: e for e in found.estimates if e.cell.bs_bytes == 4096}
-    assert {n: len(e.shares.clients) >= n for n, e in by_clients.items()} == {1: True, 2: True, 3: True}
+    assert {n: len(e.shares.parts) >= n for n, e in by_clients.items()} == {1: True, 2: True, 3: True}
     assert by_clients[3].bw_bytes_per_s == pytest.approx(3 * by_clients[1].bw_bytes_per_s, rel=0.04)
     told = [finding.sentence for finding in found.findings if finding.code is FindingCode.CLIENTS]
     assert any("The clients are the limit" in sentence for sentence in told)
@@ -134,7 +134,7 @@ def test_an_offered_rate_is_shared_among_the_clients(world):
     world.run(text(sweep="rate_iops = 600"))
     (e,) = values(world).values()
     assert e.iops == pytest.approx(1200, rel=0.02), "600 for each of 2 jobs, all clients together"
-    assert [one.share for one in e.shares.clients] == pytest.approx([1 / 3] * 3, abs=0.02)
+    assert [one.share for one in e.shares.parts] == pytest.approx([1 / 3] * 3, abs=0.02)
     rates = {
         rate for jobs in world.executor.batches for job in jobs.values() for rate in re.findall(r"rate_iops=(\d+)", job)
     }
@@ -195,7 +195,7 @@ def test_a_campaign_may_go_on_without_a_client(world):
     assert world.session().complete
     assert any("goes on with 2 of 3 clients: a, c" in said for _, said in world.journal().remarks())
     for e in values(world).values():
-        assert [one.client for one in e.shares.clients] == ["a", "c"]
+        assert [one.name for one in e.shares.parts] == ["a", "c"]
         assert any("made by 2 of 3 clients" in note for note in e.notes)
 
 

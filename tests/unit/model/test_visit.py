@@ -2,7 +2,7 @@
 """A visit that several clients made: how long its load ran."""
 
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import ClientPart, Part, Series, Visit
+from ioatlas.model.visit import Part, Series, Visit, VisitShare
 
 
 def test_the_longest_client_tells_how_long_a_load_ran():
@@ -10,7 +10,7 @@ def test_the_longest_client_tells_how_long_a_load_ran():
     alone = Visit(1, "k", 1, 0, 0, 7, 1000.0, (common,))
     assert alone.ran_ms == 2700
     clients = (
-        ClientPart("read", 1000.0, 3100, 1, 1, 1.0, client="a"),
-        ClientPart("read", 1000.3, 3400, 1, 1, 1.0, client="b"),
+        VisitShare("read", 1000.0, 3100, 1, 1, 1.0, name="a"),
+        VisitShare("read", 1000.3, 3400, 1, 1, 1.0, name="b"),
     )
     assert Visit(1, "k", 1, 0, 0, 7, 1000.0, (common,), clients=clients).ran_ms == 3400

@@ -10,7 +10,7 @@ from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode, sentences
 from ioatlas.model.status import SectionState
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import ClientPart
+from ioatlas.model.visit import VisitShare
 from ioatlas.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import take_in
@@ -57,7 +57,7 @@ def test_everything_written_is_added_up_by_target_and_kind():
 
 
 def test_a_start_skew_makes_the_next_try_no_longer_than_it_asks():
-    parts = (ClientPart("read", 1000.0, 3000, 1, 1, 1.0, client="a"), ClientPart("read", 1000.2, 3000, 1, 1, 1.0))
+    parts = (VisitShare("read", 1000.0, 3000, 1, 1, 1.0, name="a"), VisitShare("read", 1000.2, 3000, 1, 1, 1.0))
     apart = result()
     apart = replace(apart, visit=replace(apart.visit, clients=parts))
     refused = replace(apart.visit, discarded=(Reason(ReasonCode.SKEW, f"{ReasonCode.SKEW}: 200 ms"),))

@@ -70,10 +70,10 @@ def test_the_value_is_the_sum_and_each_target_has_its_share(world):
     (e,) = load_result(world.directory).estimates
     assert e.cell.n_targets == 3
     assert e.cell.outstanding == 3
-    assert [one.target for one in e.targets.targets] == ["a", "b", "c"]
-    assert sum(one.bw_bytes_per_s for one in e.targets.targets) == pytest.approx(e.bw_bytes_per_s, rel=0.01)
-    assert sum(one.share for one in e.targets.targets) == pytest.approx(1)
-    assert e.targets.evenness[1] == pytest.approx(1, abs=0.01)
+    assert [one.name for one in e.targets.parts] == ["a", "b", "c"]
+    assert sum(one.bw_bytes_per_s for one in e.targets.parts) == pytest.approx(e.bw_bytes_per_s, rel=0.01)
+    assert sum(one.share for one in e.targets.parts) == pytest.approx(1)
+    assert e.targets.jain_index == pytest.approx(1, abs=0.01)
     assert e.shares is None, "one client made it"
 
 
@@ -112,14 +112,12 @@ def test_targets_add_up_where_what_they_share_has_room(world):
 
 def test_which_targets_take_part_is_drawn_anew_and_the_same_again_after_a_crash(world):
     world.run(text(sweep="iodepth = 1\ntargets = [1, 2]").replace("visits = 2", "visits = 6"))
-    drawn = [
-        tuple(sorted(part.target for part in visit.targets)) for visit in world.journal().visits() if visit.targets
-    ]
+    drawn = [tuple(sorted(part.name for part in visit.targets)) for visit in world.journal().visits() if visit.targets]
     assert {len(names) for names in drawn} == {1, 2}
     assert len(set(drawn)) > 2
     for visit in world.journal().visits():
         names = {path.split("/")[-3] for name, path in sections(world, visit.batch_id).items()}
-        assert {part.target for part in visit.targets} <= names
+        assert {part.name for part in visit.targets} <= names
 
 
 def test_a_target_that_fails_is_named_and_its_visits_are_made_again(world):
@@ -168,9 +166,9 @@ def test_clients_and_targets_together_have_a_share_each(tmp_path, monkeypatch):
     world = with_targets(FleetWorld(tmp_path))
     world.run(text(more='clients = "x,y"'))
     (e,) = load_result(world.directory).estimates
-    assert [one.client for one in e.shares.clients] == ["x", "y"]
-    assert [one.target for one in e.targets.targets] == ["a", "b", "c"]
-    for parts in (e.shares.clients, e.targets.targets):
+    assert [one.name for one in e.shares.parts] == ["x", "y"]
+    assert [one.name for one in e.targets.parts] == ["a", "b", "c"]
+    for parts in (e.shares.parts, e.targets.parts):
         assert sum(one.bw_bytes_per_s for one in parts) == pytest.approx(e.bw_bytes_per_s, rel=0.02)
     jobs = [
         (world.directory / f"batches/{row.batch_id:05d}/clients/{name}/job.fio").read_text()
@@ -200,7 +198,7 @@ def test_the_journal_as_text_holds_the_shares(world, tmp_path):
     again.mkdir()
     tables.rebuild(again, tables.format_of(world.directory), told, "here")
     (e,) = load_result(again).estimates
-    assert [one.target for one in e.targets.targets] == ["a", "b", "c"]
+    assert [one.name for one in e.targets.parts] == ["a", "b", "c"]
 
 
 def test_a_journal_whose_cell_loads_more_targets_than_there_are_is_refused(world):
@@ -248,7 +246,7 @@ targets = [1, 2]
 """)
     found = {(e.cell.target, e.cell.n_targets): e for e in load_result(world.directory).estimates}
     assert sorted(found) == [("box", 1), ("box", 2), ("node", 1)]
-    assert [one.target for one in found["box", 2].targets.targets] == ["lun1", "lun2"]
+    assert [one.name for one in found["box", 2].targets.parts] == ["lun1", "lun2"]
     missing = load_result(world.directory).unmeasured
     assert [(one.cell.target, one.cell.n_targets) for one in missing] == [("node", 2)]
 
