@@ -150,10 +150,10 @@ def _written(
         raise UsageError(
             f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out"
         )
-    if kind == "gnuplot" and style not in ("", "map", "rounds", "curves"):
+    if kind == "gnuplot" and style == "lines":
         raise UsageError(
-            "the gnuplot script draws maps, the plot of a test in rounds and latency against load",
-            where=f"--figure {style}",
+            "the gnuplot script draws maps, and what a campaign brings itself",
+            where="--figure lines",
             remedy="use --format png, svg or pdf",
         )
     from ioatlas.campaign import load_result
@@ -258,36 +258,17 @@ def _place(directory: Path, kind: str, output: Path | None) -> Path:
 
 def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:
     from ioatlas.report.export.grid import lay_out
+    from ioatlas.report.export.own import STYLES, own_drawing, own_style
     from ioatlas.report.export.quantities import quantity
-    from ioatlas.report.export.to_charts import in_order, write_charts
+    from ioatlas.report.export.to_panels import write_drawing
 
-    if drawn.get("style") == "rounds" or (result.rounds and not drawn):
-        from ioatlas.report.export.to_rounds import write_rounds, write_rounds_gnuplot
-
+    style = STYLES.get(drawn.get("style", "")) if drawn else own_style(result)
+    if style is not None:
         if set(drawn) - {"style"}:
             raise UsageError(
-                "the plot of a test in rounds has its axes and quantity",
-                where="--figure rounds",
-                remedy="leave out the other options",
+                "it has its axes and quantity", where=f"--figure {style}", remedy="leave out the other options"
             )
-        if kind == "gnuplot":
-            return list(write_rounds_gnuplot(result, path))
-        return list(write_rounds(result, path, kind))  # type: ignore[arg-type]
-    if drawn.get("style") == "curves" or (result.load_curves and not drawn):
-        return _curves(result, kind, path, drawn)
-    if kind in FIGURES and (drawn.get("style") == "charts" or (in_order(result) and not drawn)):
-        if not result.charts or set(drawn) - {"style"}:
-            what = (
-                "the campaign brings no charts of its own"
-                if not result.charts
-                else "the charts have their axes and quantity"
-            )
-            raise UsageError(
-                what,
-                where="--figure charts",
-                remedy="use --figure lines" if not result.charts else "leave out the other options",
-            )
-        return list(write_charts(result, path, kind))  # type: ignore[arg-type]
+        return list(write_drawing(own_drawing(result, style), path, kind))
     tiles = [name.strip() for name in drawn.get("tiles", "").split(",") if name.strip()]
     layout: Layout = lay_out(result, x=drawn.get("x", ""), y=drawn.get("y", ""), tiles=tiles)
     shown = _with_bars(quantity(drawn.get("quantity", "bw")), drawn, result)
@@ -318,17 +299,3 @@ def _with_bars(shown: Quantity, drawn: dict[str, str], result: CampaignResult) -
             remedy="`ioatlas import FILES --repeats -o DIR` makes some; leave --bars out for intervals",
         )
     return replace(shown, bars_of_sd=True)
-
-
-def _curves(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:
-    from ioatlas.report.export.to_curves import write_curves, write_curves_gnuplot
-
-    if set(drawn) - {"style"}:
-        raise UsageError(
-            "latency against load has its axes and quantity",
-            where="--figure curves",
-            remedy="leave out the other options",
-        )
-    if kind == "gnuplot":
-        return list(write_curves_gnuplot(result, path))
-    return list(write_curves(result, path, kind))  # type: ignore[arg-type]

@@ -172,10 +172,11 @@ def _write(found: SeriesResult, output: Path, kind: str) -> None:
         with output.open("w", encoding="utf-8", newline="") as file:
             (write_csv if kind == "csv" else write_json)(result, file)
     else:
-        from ioatlas.report.export.to_charts import write_charts
+        from ioatlas.report.export.own import own_drawing
+        from ioatlas.report.export.to_panels import write_drawing
 
         if not result.charts:
             raise UsageError(
                 "no factor of numbers has a line to draw", where=str(output), remedy="write .html or .csv instead"
             )
-        write_charts(result, output, kind)  # type: ignore[arg-type]
+        write_drawing(own_drawing(result, "charts"), output, kind)

@@ -86,8 +86,8 @@ def command(
 
     from ioatlas.cli._rounds import rounds_tables
     from ioatlas.cli._screen import console_of, print_lines, show
+    from ioatlas.report.export.own import in_order
     from ioatlas.report.export.quantities import quantity
-    from ioatlas.report.export.to_charts import in_order
     from ioatlas.results.library import shown
 
     plain = not (all_cells or x or y)
@@ -188,7 +188,7 @@ def _charts(result: CampaignResult) -> list[RenderableType]:
     """The charts of a fixed-work sequence as tables: mean ± standard deviation (visits)."""
     from rich.table import Table
 
-    from ioatlas.report.export.to_charts import chart_rows
+    from ioatlas.report.export.own import chart_rows
 
     parts: list[RenderableType] = []
     for chart in result.charts:

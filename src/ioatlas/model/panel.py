@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drawing of several sides beside each other: bars or lines with intervals, in one or more panels."""
+"""A drawing: bars or lines with intervals, in one or more panels."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Literal
 Style = Literal["bars", "lines", "points"]
 """points: each series a place with its name beside it."""
 Scale = Literal["linear", "log", "categories", "percentiles"]
+Look = Literal["", "line", "dashed", "dotted"]
+"""How a series is drawn: '' with a mark at each dot, else a line alone."""
 
 
 @dataclass(frozen=True)
 class Dot:
     """One value. x: in the unit of the panel's axis, or the place of a category. low, high: its 95% interval, None
-    where it has none. parts: what a bar is stacked of, (name, value), from the bottom; () for a plain one.
+    where it has none. parts: what a bar is stacked of, (name, value), from the bottom; () for a plain one. unsure: less
+    sure than the others.
     """
 
     x: float
@@ -23,36 +26,53 @@ class Dot:
     high: float | None = None
     n: int = 0
     parts: tuple[tuple[str, float], ...] = ()
+    unsure: bool = False
 
 
 @dataclass(frozen=True)
 class Series:
     name: str
     dots: tuple[Dot, ...]
+    look: Look = ""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A limit: a value of y that cannot be passed."""
+    """A line across a panel: at a value of y, such as a limit, or of x. drawn: else only its name stands there."""
 
     name: str
     value: float
+    drawn: bool = True
 
 
 @dataclass(frozen=True)
 class Panel:
-    """ticks: (x, label) of the axis below; () for a plain number line. path: a thin line behind the points."""
+    """ticks: (x, label) of the axis below; () for a plain number line. limits: of y, drawn where the values come near
+    them. marks: places of x. path: a thin line behind the points. band: x from and to, shaded.
+
+    x_name, y_name, y_unit, y_scale: where they are not those of the drawing. note: stands below.
+    """
 
     title: str
     series: tuple[Series, ...]
     ticks: tuple[tuple[float, str], ...] = ()
     limits: tuple[Line, ...] = ()
     path: tuple[tuple[float, float], ...] = ()
+    marks: tuple[Line, ...] = ()
+    band: tuple[float, float] | None = None
+    x_name: str = ""
+    y_name: str = ""
+    y_unit: str = ""
+    y_scale: Literal["", "linear", "log"] = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """y_unit: fio's, SI for rates: 'B/s', '1/s', 'ns'. note: what the reader must know; '' for nothing."""
+    """y_unit: fio's, SI for rates: 'B/s', '1/s', 'ns'. note: what the reader must know; '' for nothing.
+
+    alike: all panels have one scale of y. columns: of panels, at most.
+    """
 
     title: str
     style: Style
@@ -63,3 +83,5 @@ class Drawing:
     x_scale: Scale = "categories"
     y_scale: Literal["linear", "log"] = "linear"
     note: str = ""
+    alike: bool = True
+    columns: int = 3

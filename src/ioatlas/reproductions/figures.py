@@ -36,9 +36,10 @@ def _draw(asked: FigureAsked, directory: Path, result: CampaignResult, place: Pa
     if asked.kind == "bars":
         return _bars(asked, directory, out)
     if asked.kind == "series":
-        from ioatlas.report.export.to_charts import write_charts
+        from ioatlas.report.export.own import own_drawing
+        from ioatlas.report.export.to_panels import write_drawing
 
-        return write_charts(replace(result, name=asked.title or result.name), out, suffix)  # type: ignore[arg-type]
+        return write_drawing(own_drawing(replace(result, name=asked.title or result.name), "charts"), out)
     from ioatlas.report.export.grid import lay_out
     from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_figure import write_figures

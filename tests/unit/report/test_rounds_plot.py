@@ -10,7 +10,8 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.model.rounds import RoundsResult
-from ioatlas.report.export.to_rounds import plots, write_rounds, write_rounds_gnuplot
+from ioatlas.report.export.own import own_drawing
+from ioatlas.report.export.to_panels import write_drawing
 
 from .exported import SQUARE, campaign
 
@@ -50,17 +51,22 @@ def with_tests(*tests):
     return replace(campaign(SQUARE), rounds=tests)
 
 
+def plot(result, out):
+    return write_drawing(own_drawing(result, "rounds"), out)
+
+
 def test_data_are_in_the_unit_of_the_axis_and_the_window_alone_has_average_and_fit(tmp_path):
-    script, data = write_rounds_gnuplot(with_tests(MET, SHORT), tmp_path / "steady.gp")
-    first, second = data.read_text().split("\n\n\n")[:2]
-    rows = [line.split() for line in first.splitlines() if not line.startswith("#")]
-    assert [float(row[1]) for row in rows] == [900, 700, 500, 490, 510, 500, 520]
-    assert [row[2:] for row in rows[:2]] == [["NaN", "NaN"]] * 2
-    assert [(float(row[2]), float(row[3])) for row in rows[2:]] == [(504, fit) for fit in (500, 502, 504, 506, 508)]
-    assert [line.split() for line in second.splitlines() if not line.startswith("#")] == [
-        ["1", "200", "NaN", "NaN"],
-        ["2", "100", "NaN", "NaN"],
+    script, data = plot(with_tests(MET, SHORT), tmp_path / "steady.gp")
+    blocks = data.read_text().split("\n\n\n")
+    found = [
+        [[float(word) for word in line.split()[:2]] for line in block.splitlines() if line and line[0] != "#"]
+        for block in blocks
     ]
+    rounds, average, above, below, fit, short = found
+    assert rounds == [[n, value] for n, value in enumerate((900, 700, 500, 490, 510, 500, 520), 1)]
+    assert (average, fit) == ([[3, 504], [7, 504]], [[3, 500], [7, 508]])
+    assert [round(one[0][1], 1) for one in (above, below)] == [554.4, 453.6]
+    assert short == [[1, 200], [2, 100]]
     assert "it''s steady" in script.read_text()
     if shutil.which("gnuplot"):
         run = subprocess.run(
@@ -78,16 +84,15 @@ def test_data_are_in_the_unit_of_the_axis_and_the_window_alone_has_average_and_f
 
 
 def test_matplotlib_draws_every_test(tmp_path):
-    (path,) = write_rounds(with_tests(MET, SHORT), tmp_path / "x" / "steady.svg", "svg")
+    (path,) = plot(with_tests(MET, SHORT), tmp_path / "x" / "steady.svg")
     again = path.read_bytes()
-    assert write_rounds(with_tests(MET, SHORT), path, "svg")[0].read_bytes() == again
+    assert plot(with_tests(MET, SHORT), path)[0].read_bytes() == again
     words = re.findall(r">([^<>]+)<", again.decode())
     assert any("SNIA latency test, disk: 4 KiB random write" in text for text in words)
     assert any("SNIA throughput test, bs 128 KiB" in text for text in words)
 
 
 def test_no_round_no_plot():
-    with pytest.raises(UsageError, match="no round"):
-        plots(with_tests())
-    with pytest.raises(UsageError, match="no round"):
-        plots(with_tests(replace(MET, values=())))
+    for result in (with_tests(), with_tests(replace(MET, values=()))):
+        with pytest.raises(UsageError, match="no round"):
+            own_drawing(result, "rounds")

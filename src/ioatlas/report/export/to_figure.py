@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.result import CampaignResult
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Kind = Literal["png", "svg", "pdf"]
-Drawn = TypeVar("Drawn")
 Style = Literal["map", "lines"]
 
 HATCHES: dict[Status, tuple[str, str]] = {
@@ -97,24 +96,6 @@ def drawing_library() -> Iterator[None]:
     }
     with mpl.rc_context(options):
         yield
-
-
-def write_stacked(
-    drawn: Sequence[Drawn], draw: Callable[[Axes, Drawn], None], size: tuple[int, int], out: Path, kind: Kind
-) -> tuple[Path, ...]:
-    """One figure of panels one below the other; size: width and height of a panel in hundredths of an inch. Raises
-    IoAtlasError when matplotlib is not installed.
-    """
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with drawing_library():
-        from matplotlib.figure import Figure
-
-        width, height = size
-        figure = Figure(figsize=(width / 100, height / 100 * len(drawn)), layout="constrained")
-        for panel, one in zip(figure.subplots(len(drawn), 1, squeeze=False).flat, drawn, strict=True):
-            draw(panel, one)
-        figure.savefig(out, format=kind, metadata=METADATA[kind])
-    return (out,)
 
 
 def _title(result: CampaignResult, page: Page) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +12,10 @@ from pathlib import Path
 from ioatlas.errors import UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export.grid import Axis, Layout, lay_out
+from ioatlas.report.export.own import OwnStyle, own_drawing
 from ioatlas.report.export.quantities import QUANTITIES, Quantity
-from ioatlas.report.export.to_charts import write_charts
-from ioatlas.report.export.to_curves import write_curves
 from ioatlas.report.export.to_figure import Kind, write_figures
-from ioatlas.report.export.to_rounds import write_rounds
+from ioatlas.report.export.to_panels import write_drawing
 from ioatlas.report.redact import redactor
 
 KINDS: tuple[Kind, ...] = ("pdf", "svg")
@@ -42,16 +42,16 @@ def draw(results: Sequence[CampaignResult], folder: Path) -> list[Figure]:
     for result, name in zip(results, _names(results), strict=True):
         found += _maps(result, name, folder)
         clean = redactor(result.targets)(result.name)
-        if result.charts:
-            files = [write_charts(result, folder / f"{name}-charts.{kind}", kind) for kind in KINDS]
-            found.append(_figure(f"{name}-charts", _of_charts(result), files))
-        if result.load_curves and any(curve.points for curve in result.load_curves):
-            files = [write_curves(result, folder / f"{name}-load.{kind}", kind) for kind in KINDS]
-            caption = f"{clean}: latency against the I/Os per second that were achieved."
-            found.append(_figure(f"{name}-load", caption, files))
-        if result.rounds:
-            files = [write_rounds(result, folder / f"{name}-rounds.{kind}", kind) for kind in KINDS]
-            found.append(_figure(f"{name}-rounds", f"{clean}: rounds and steady state.", files))
+        told: tuple[tuple[OwnStyle, str, str], ...] = (
+            ("charts", "charts", _of_charts(result)),
+            ("curves", "load", f"{clean}: latency against the I/Os per second that were achieved."),
+            ("rounds", "rounds", f"{clean}: rounds and steady state."),
+        )
+        for style, word, caption in told:
+            with contextlib.suppress(UsageError):  # it brings none of these
+                drawing = own_drawing(result, style)
+                files = [write_drawing(drawing, folder / f"{name}-{word}.{kind}") for kind in KINDS]
+                found.append(_figure(f"{name}-{word}", caption, files))
     return found
 
 
