@@ -20,19 +20,18 @@ import numpy as np
 
 from ioatlas.analysis.latencies import FEWEST_BEYOND
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.change import Change
 from ioatlas.model.cost import ProductCost, UnitPrice
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.latency import PERCENTS, LatencyCurve, TimeCourse
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Sizing, Spread, StreamPoint
 from ioatlas.model.reason import read_unmeasured
-from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.result import CampaignResult, Change, Unmeasured
 from ioatlas.model.rounds import RoundsCell, RoundsResult
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.report.page_format.campaign import ComparisonData
+from ioatlas.report.page_format.parts import ComparisonData
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CONSTANTS: dict[str, OptionValue] = {"direct": 1, "refill_buffers": 1}

@@ -13,8 +13,8 @@ import pytest
 from ioatlas.errors import UsageError
 from ioatlas.fio.process import find_fio
 from ioatlas.fleet.client import LostClientError
+from ioatlas.fleet.executor import open_client
 from ioatlas.fleet.hosts import Host, read_clients
-from ioatlas.fleet.opening import open_client
 from tests.real.bare_host import BareHost
 
 pytestmark = [

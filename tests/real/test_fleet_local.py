@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ioatlas.fio.process import find_fio
+from ioatlas.fleet.executor import open_client
 from ioatlas.fleet.hosts import read_clients
-from ioatlas.fleet.opening import open_client
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from ioatlas.fio.process import find_fio
-from ioatlas.fleet.opening import open_client
+from ioatlas.fleet.executor import open_client
 from ioatlas.testbed.far import FarSampler, look_at_client
 from ioatlas.testbed.host import look_at_host
 from ioatlas.testbed.sheet import Sheet

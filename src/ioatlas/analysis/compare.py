@@ -23,7 +23,6 @@ from ioatlas.stats.level import Spread, level_spread
 from ioatlas.stats.variance import PooledVariance, pool_variance
 from ioatlas.stats.warmup import Floats
 
-METHOD = "paired-log-bh/1"
 FEWEST_CELLS = 3
 TOLERANCE = 0.02
 LEVEL = 0.05
@@ -96,18 +95,10 @@ class MapComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """tolerance, effect: shares; a difference up to `tolerance` is never called one, powers are for values lower by
-    `effect`.
-    """
+    """The cells that both have, and the map; None where it cannot be tested."""
 
     cells: tuple[CellComparison, ...]
     whole: MapComparison | None
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
-    tolerance: float
-    effect: float
-    false_discovery_rate: float
-    method: str = METHOD
 
     @property
     def differing(self) -> tuple[CellComparison, ...]:
@@ -190,15 +181,7 @@ def compare(
     ]
     cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in stalled]
     cells += [_too_brief(cell, values[0][cell].size, values[1][cell].size) for cell in common if cell in brief]
-    return Comparison(
-        tuple(cells),
-        whole,
-        tuple(cell for cell in values[0] if cell not in values[1]),
-        tuple(cell for cell in values[1] if cell not in values[0]),
-        tolerance,
-        effect,
-        false_discovery_rate,
-    )
+    return Comparison(tuple(cells), whole)
 
 
 def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, float]:

@@ -9,12 +9,14 @@ called different in at most 5% of such comparisons; the intervals hold together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import exp, inf, log
 from statistics import median
+from string import ascii_lowercase
+from typing import TypeVar
 
 import numpy as np
 
@@ -33,7 +35,6 @@ from ioatlas.analysis.compare import (
     compare,
     outcome_of,
 )
-from ioatlas.analysis.letters import letters
 from ioatlas.analysis.set_ups import Between
 
 METHOD = "pairs-bonferroni-bh/1"
@@ -331,3 +332,32 @@ def _alone(pairs: Sequence[Pair], n: int, common: set[str], better: str) -> Coun
                 winner = pair.second if cell.outcome == better else pair.first
                 wins.setdefault(cell.cell, Counter())[winner] += 1
     return Counter(side for found in wins.values() for side, count in found.items() if count == n - 1)
+
+
+Thing = TypeVar("Thing", bound=Hashable)
+
+
+def letters(order: Sequence[Thing], apart: Collection[frozenset[Thing]]) -> dict[Thing, str]:
+    """Insert and absorb (Piepho 2004, J. Comput. Graph. Stat. 13(2)); the first in order has the first letter."""
+    columns: list[frozenset[Thing]] = [frozenset(order)]
+    for pair in sorted(apart, key=lambda pair: sorted(order.index(one) for one in pair)):
+        split: list[frozenset[Thing]] = []
+        for column in columns:
+            split += [column - {one} for one in pair] if pair <= column else [column]
+        columns = _absorbed(split)
+    place = {thing: at for at, thing in enumerate(order)}
+    columns.sort(key=lambda column: sorted(place[thing] for thing in column))
+    return {thing: "".join(_letter(at) for at, column in enumerate(columns) if thing in column) for thing in order}
+
+
+def _absorbed(columns: Sequence[frozenset[Thing]]) -> list[frozenset[Thing]]:
+    """Without those that lie within another one."""
+    kept: list[frozenset[Thing]] = []
+    for column in sorted(dict.fromkeys(columns), key=len, reverse=True):
+        if not any(column <= larger for larger in kept):
+            kept.append(column)
+    return kept
+
+
+def _letter(at: int) -> str:
+    return ascii_lowercase[at] if at < len(ascii_lowercase) else f"[{at + 1}]"

@@ -6,19 +6,20 @@ journal: their figures, their verdicts, and which of them were discarded.
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from ioatlas import container
 from ioatlas.analysis.counters import CountedPaths
-from ioatlas.bundle.counted import unlike_lines
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.archive import ARCHIVE
 from ioatlas.fio.batch import TIMED_FLUSHES, Batch, Section, job_text
+from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import JOB_FILE
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.outcomes import Voided
@@ -34,9 +35,11 @@ from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, reinstated, unconfirmed
 from ioatlas.run.record import recorded_plan
 from ioatlas.run.runner import PROBE_GAP_MS, Runner
+from ioatlas.run.telemetry import RAW, Seen
 from ioatlas.store.journal import Journal, PlannedVisit
 from ioatlas.target.sites import Sites
-from ioatlas.testbed.telemetry import Watched
+from ioatlas.testbed.power_log import PowerLog
+from ioatlas.testbed.telemetry import Sample, Watched
 
 PAUSE = "startdelay="
 _NOT_BEFORE = frozenset(f"{name}={value}" for name, value in TIMED_FLUSHES.items())
@@ -45,6 +48,9 @@ LED, LONGEST_LEAD_MS = "bursts", 2000
 """Record of a campaign of version 0.3 whose loads began with a lead that used up credit; the longest lead."""
 TOLERANCE = 1e-9
 """Relative; sums of other processors round otherwise."""
+LINES = RAW.removesuffix(".gz")
+NOT_FROM_LINES = frozenset({"telemetry_seconds", "meters_failed", "watts", "also_moved", "waiting", "cpu"})
+OF_CLIENTS = "clients"
 
 
 @dataclass
@@ -349,3 +355,28 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return abs(one - other) <= TOLERANCE * max(abs(one), abs(other))
     return bool(one == other)
+
+
+def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequence[Visit]) -> Iterator[str]:
+    """Where what the journal tells of a batch's counters is not what its lines say. Several clients are left out."""
+    path = directory / LINES
+    if kept is None or OF_CLIENTS in kept or not path.exists():
+        return
+    samples = _samples(path)
+    if len(samples) < 2:
+        return
+    seen = Seen(samples, (), 0.0, PowerLog(()))
+    made = json.loads(json.dumps({**asdict(seen.usage), **seen.record(visits)}))
+    told = kept.get("visits") or {}
+    pairs = [(name, kept.get(name), made[name]) for name in made if name != "visits" and name in kept]
+    pairs += [(f"{name} of visit {number}", told[number].get(name), entry[name])
+              for number, entry in made["visits"].items() if number in told for name in entry]  # fmt: skip
+    for name, one, other in pairs:
+        if name.split()[0] not in NOT_FROM_LINES and one != other:
+            yield f"{name} is {str(one)[:60]}, by its counters {str(other)[:60]}"
+
+
+def _samples(path: Path) -> tuple[Sample, ...]:
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+    clock = read_clock(path.parent)
+    return tuple(Sample(clock.session(row["at"]), row["monotonic_seconds"], row["raw"]) for row in rows if "raw" in row)

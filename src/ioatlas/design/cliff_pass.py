@@ -13,8 +13,8 @@ import numpy as np
 
 from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.change_points import exponents, footprint
-from ioatlas.surrogate.noise import PRIOR_SD
 from ioatlas.surrogate.space import SIZE_NAMES, Ints, Space
+from ioatlas.surrogate.surrogate import PRIOR_SD
 
 LEAST_DROP = 0.22
 """Log step below which two readings of a line count as the same: 25%."""

@@ -11,26 +11,28 @@ import contextlib
 import json
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from ioatlas import beneath
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import Clock, Executor, LoadProcess, Program, ProgramName
 from ioatlas.fio.held import moved, moved_job, reached
 from ioatlas.fio.loose_json import documents
 from ioatlas.fio.process import ProcessOutcome
+from ioatlas.fleet.bare import BareClient
 from ioatlas.fleet.client import Address, Client, ClientFacts, ClockOffset, LostClientError
 from ioatlas.fleet.gate import StartGate
 from ioatlas.fleet.hosts import Fleet, Host
-from ioatlas.fleet.opening import open_client
+from ioatlas.fleet.local import LocalClient
 from ioatlas.fleet.places import PrivateDirectory, sweep
 from ioatlas.fleet.record import BatchRecord, client_directory
 from ioatlas.fleet.sharing import job_of, participants, span_seconds
+from ioatlas.fleet.ssh import SshClient
 from ioatlas.fleet.systems import job_for, path_of
-from ioatlas.fleet.versions import check_versions
 from ioatlas.fleet.watch import Watch
 
 OUTPUT, JOB_FILE = "fio.json", "job.fio"
@@ -306,3 +308,43 @@ def _deal_out(scratch: Path, directory: Path, names: Sequence[str]) -> frozenset
                 beneath.write_text(client_directory(directory, name) / OUTPUT, text)
                 found |= {name}
     return found
+
+
+def open_client(host: Host, fio: str, *, bring_fio: bool = False) -> Client:
+    """The client of a host; nothing runs on it yet.
+
+    fio: ours, which a client of this machine runs. bring_fio: put it on a host that has none. Raises IoAtlasError.
+    """
+    if host.kind in ("local", "netns"):
+        return LocalClient(host, fio)
+    if host.kind == "ssh":
+        return SshClient(host, fio, bring=bring_fio)
+    if host.kind == "fio":
+        return BareClient(host, fio)
+    raise UsageError("pods are no longer reached from outside", where=host.name, remedy="start ioatlas in a pod")
+
+
+def check_versions(ours: str, found: Mapping[str, ClientFacts]) -> None:
+    """Raises UsageError naming every host whose fio is missing or of another version than ours.
+
+    A client that cannot tell (a fio server that its owner started) is left to the connection itself, which fails where
+    the versions differ.
+    """
+    missing = [name for name, facts in found.items() if not facts.fio_version and facts.kernel]
+    if missing:
+        raise UsageError(
+            f"fio is not installed on {', '.join(missing)}",
+            where="--clients",
+            remedy=f"install {ours} there, name its path as `fio` in the hosts file, or add --bring-fio",
+        )
+    others: dict[str, list[str]] = defaultdict(list)
+    for name, facts in found.items():
+        if facts.fio_version and facts.fio_version != ours:
+            others[facts.fio_version].append(name)
+    if others:
+        told = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(others.items()))
+        raise UsageError(
+            f"the clients do not all have our {ours}: {told}",
+            where="--clients",
+            remedy=f"install {ours} on all of them, or add --bring-fio",
+        )

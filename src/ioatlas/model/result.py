@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.change import Change
 from ioatlas.model.chart import Chart, Table
 from ioatlas.model.checks import BlindCheck, OtherTraffic
 from ioatlas.model.configuration import Configuration
@@ -21,6 +20,23 @@ from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.target import Target
 from ioatlas.model.works import WorkFigure
+
+
+@dataclass(frozen=True)
+class Change:
+    """The cell of one side over that of the side it is held against. ratio, low, high: with its 95% interval.
+
+    outcome: 'higher' or 'lower' where the difference is told, 'same' where the whole interval lies within the
+    tolerance, 'not different' where neither can be said, 'not comparable' where nothing was tested, 'predicted' where a
+    model's prediction stands for a measurement.
+    """
+
+    cell_key: str
+    direction: str
+    ratio: float
+    low: float | None
+    high: float | None
+    outcome: str
 
 
 @dataclass(frozen=True)

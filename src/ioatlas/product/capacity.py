@@ -8,8 +8,17 @@ from dataclasses import dataclass
 
 from ioatlas.errors import UsageError
 from ioatlas.model.units import format_size
-from ioatlas.product.layout import DRAID, ONE_GROUP, RAIDZ, SOURCES, Layout, LayoutKind
-from ioatlas.product.zfs import draid_allocated, raidz_allocated, slop_bytes
+from ioatlas.product.layout import (
+    DRAID,
+    ONE_GROUP,
+    RAIDZ,
+    SOURCES,
+    Layout,
+    LayoutKind,
+    draid_allocated,
+    raidz_allocated,
+    slop_bytes,
+)
 
 Sizes = Sequence[int]
 """Bytes of each drive of a group, largest first."""

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ioatlas.model.units import format_size
-from ioatlas.product.layout import DRAID, RAIDZ, STRIPED, Layout, LayoutKind
-from ioatlas.product.zfs import draid_allocated, raidz_allocated
+from ioatlas.product.layout import DRAID, RAIDZ, STRIPED, Layout, LayoutKind, draid_allocated, raidz_allocated
 
 WRITES = tuple(4096 << n for n in range(0, 11, 2))
 """Aligned writes whose cost is told: 4 KiB to 4 MiB."""

@@ -12,7 +12,7 @@ from ioatlas.errors import UsageError
 from ioatlas.model.chart import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.page import write_report
-from ioatlas.report.page_format.campaign import ComparisonData
+from ioatlas.report.page_format.parts import ComparisonData
 from ioatlas.report.redact import redactor
 from ioatlas.results.comparison import SidesComparison
 from ioatlas.results.joined import joined_sides

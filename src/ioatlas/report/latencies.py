@@ -11,7 +11,7 @@ import numpy as np
 from ioatlas.analysis.latencies import FEWEST_BEYOND
 from ioatlas.model.latency import PERCENTS, LatencyCurve, TimeCourse
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_log16, pack_texts
-from ioatlas.report.page_format.visits import LatencyCurves, TimeCourses
+from ioatlas.report.page_format.cells import LatencyCurves, TimeCourses
 
 MOST_CURVES = 12_000
 MOST_POINTS = 120_000

@@ -9,7 +9,7 @@ from typing import Any
 
 from ioatlas.analysis.sizing import advice, rates_text
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
-from ioatlas.report.page_format.load_points import LoadCurveData, LoadPointData, SpreadData, StreamRow
+from ioatlas.report.page_format.charts import LoadCurveData, LoadPointData, SpreadData, StreamRow
 from ioatlas.report.page_format.parts import Pair
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.page_data import report_data
-from ioatlas.report.page_format.campaign import ComparisonData
+from ioatlas.report.page_format.parts import ComparisonData
 
 DATA_ELEMENT_ID = "ioatlas-data"
 

@@ -14,19 +14,17 @@ import numpy as np
 from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
-from ioatlas.model.change import Change
+from ioatlas.model.cost import ProductCost, UnitPrice
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import CampaignResult, Change
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import LOWER_BOUND, VerdictCode, verdict_class
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
-from ioatlas.report.costs import cost_data
 from ioatlas.report.latencies import packed_courses, packed_curves
 from ioatlas.report.load_curves import curve_data
 from ioatlas.report.page_format import FORMAT, VERSION, ReportData
-from ioatlas.report.page_format.campaign import Campaign, ComparisonData, ImportedMethod, Session, TargetData
 from ioatlas.report.page_format.cells import (
     Cells,
     Column,
@@ -37,8 +35,8 @@ from ioatlas.report.page_format.cells import (
     UnmeasuredCells,
     VerdictData,
 )
-from ioatlas.report.page_format.charts import ChartData, TableData
-from ioatlas.report.page_format.parts import Pair
+from ioatlas.report.page_format.charts import ChartData, ProductCostData, TableData, UnitPriceData
+from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Pair, Session, TargetData
 from ioatlas.report.page_format.summary import FindingData
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.rounds import rounds_data
@@ -383,3 +381,18 @@ def _job_recipe(result: CampaignResult, grid: Grid) -> JobRecipe:
         sharing=next(iter(sharing)) if len(sharing) == 1 else "",
         default_window_seconds=sorted(windows)[len(windows) // 2] if windows else 5.0,
     )
+
+
+def cost_data(cost: ProductCost, places: Mapping[tuple[str, str], int], clean: Callable[[str], str]) -> ProductCostData:
+    """places: rows of the page's table by cell key and direction. clean: takes what names a site out of a text."""
+    told = {name: value for name, value in asdict(cost).items() if name not in ("units", "remarks")}
+    return ProductCostData(
+        **told,
+        units=[_unit(one, places) for one in cost.units],
+        remarks=[clean(text) for text in cost.remarks],
+    )
+
+
+def _unit(one: UnitPrice, places: Mapping[tuple[str, str], int]) -> UnitPriceData:
+    told = {name: value for name, value in asdict(one).items() if name not in ("cell", "direction")}
+    return UnitPriceData(**told, row=places.get((one.cell, one.direction)))

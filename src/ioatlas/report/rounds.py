@@ -9,7 +9,7 @@ from dataclasses import asdict
 from ioatlas.analysis.rounds import format_value
 from ioatlas.model.rounds import RoundsCell, RoundsResult
 from ioatlas.model.units import format_size
-from ioatlas.report.page_format.rounds import RoundsCellData, RoundsData
+from ioatlas.report.page_format.charts import RoundsCellData, RoundsData
 
 
 def rounds_data(test: RoundsResult, clean: Callable[[str], str]) -> RoundsData:

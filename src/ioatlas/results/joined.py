@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.change import Change
-from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.result import CampaignResult, Change, Unmeasured
 from ioatlas.results.comparison import SidesComparison
 from ioatlas.results.sides import Side
 

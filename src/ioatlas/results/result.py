@@ -15,7 +15,7 @@ from ioatlas.analysis.clients import client_findings, client_tables
 from ioatlas.analysis.contradictions import clock_findings, law_findings
 from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
 from ioatlas.analysis.estimates import estimate_cells, removed_effects
-from ioatlas.analysis.footprints import before_after_findings, with_history
+from ioatlas.analysis.footprints import Written, before_after_findings, with_history, written_before
 from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.precision import precision_findings
@@ -26,27 +26,36 @@ from ioatlas.analysis.wander import wanders
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.map_model import Maps
-from ioatlas.model.outcomes import Blocks, ClocksParted, ComputeSeconds, HoleCheck, Integrity, KeptLaw, Needed, Voided
+from ioatlas.model.outcomes import (
+    Blocks,
+    ClocksParted,
+    ComputeSeconds,
+    HoleCheck,
+    Integrity,
+    IntegrityCheck,
+    KeptLaw,
+    Needed,
+    Voided,
+)
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.testbed import Testbed, value_text
-from ioatlas.model.units import format_duration
+from ioatlas.model.units import format_duration, format_size, format_size_rounded
 from ioatlas.model.visit import Visit
 from ioatlas.results.by_law import laws_of
 from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths, foreign_traffic
 from ioatlas.results.evidence import is_served_here, judge, meter_facts
 from ioatlas.results.factors import with_factors
-from ioatlas.results.history import load_history
 from ioatlas.results.imported import is_imported, load_imported, with_imported
-from ioatlas.results.integrity import integrity_findings
 from ioatlas.results.parts import ResultParts, Row
 from ioatlas.results.predicted import blind_checks, map_findings, predicted_estimates
 from ioatlas.results.together import loaded_targets
 from ioatlas.store.journal import FILE_NAME, Journal
-from ioatlas.target.preparation import WORDS
+from ioatlas.target.placing import Places
+from ioatlas.target.preparation import STEPS, WORDS
 from ioatlas.testbed.facts_file import testbeds
 from ioatlas.testbed.visit_usage import cpu_shares_of, records_by_visit
 
@@ -324,3 +333,45 @@ def session_facts(record: Mapping[str, Any]) -> dict[str, str]:
             name = f"{target}: {fact['name']}" if several and fact["name"].split(".")[0] in PATH_FACTS else fact["name"]
             facts[name] = value_text(fact["value"], fact.get("unit", "")) + doubt
     return facts
+
+
+def load_history(journal: Journal, cells: Mapping[str, Cell], visits: Sequence[Visit]) -> dict[int, Written]:
+    """What had been written to the footprint of each visit when it began, by visit_id."""
+    places = Places(cell for cell, _ in journal.cells())
+    steps = {step.what for each in STEPS.values() for step in each}
+    prepared: dict[str, list[float]] = {}
+    for at, target, what, _ in journal.ledger_in_time():
+        if what in steps:
+            prepared.setdefault(target, []).append(at)
+    return written_before(cells, visits, places.footprint, prepared)
+
+
+def integrity_findings(checks: Sequence[IntegrityCheck]) -> tuple[Finding, ...]:
+    """What the checks found, mismatches first."""
+    found = []
+    for check in sorted(checks, key=lambda check: not check.error):
+        what = f"blocks of {format_size(check.bs_bytes)} at depth {check.iodepth}"
+        if check.error or check.mismatches:
+            sentence = (
+                f"{check.target} returned other data than was written: {what}, {max(1, check.mismatches)} "
+                "mismatches seen in "
+            )
+            sentence += (
+                f"{format_size_rounded(check.read_bytes)} read back "
+                f"({check.message or f'fio error {check.error}'}). Trust none of its data before this is "
+                "explained."
+            )
+            found.append(Finding(FindingCode.CORRUPTION, sentence, target=check.target))
+        else:
+            sentence = (
+                f"{check.target} gave back what was written: {what}, "
+                f"{format_size_rounded(check.written_bytes)} written and "
+            )
+            found.append(
+                Finding(
+                    FindingCode.INTEGRITY,
+                    sentence + f"{format_size_rounded(check.read_bytes)} read back and compared.",
+                    target=check.target,
+                )
+            )
+    return tuple(found)

@@ -22,7 +22,6 @@ from ioatlas.beneath import DIRECTORY, names_in
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
 from ioatlas.target.direct import DirectIo, probe_directory
-from ioatlas.target.folders import ENDING, remove_folder
 from ioatlas.target.hold import open_directory
 from ioatlas.target.holes import make_sparse
 from ioatlas.target.identity import check_identity
@@ -35,6 +34,10 @@ REMOVAL_WAITS_SECONDS = (0.0, 0.01, 0.05, 0.25)
 """Before each attempt to remove the emptied directory."""
 _CAMPAIGN_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 _FILE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
+ENDING = ".work"
+"""Of the name of a directory that is made for a command of the user's own, and removed with all in it."""
+DEEPEST = 400
+"""Levels of directories that are removed."""
 
 
 @dataclass(frozen=True)
@@ -406,3 +409,32 @@ def _unlink(fd: int, name: str, left: dict[str, str]) -> bool:
         left[name] = spoken(error, name).what
         return False
     return True
+
+
+def remove_folder(parent: int, name: str) -> None:
+    """Remove the directory `name` in the open directory `parent`, whole. Links in it are removed, never followed.
+
+    Raises FileNotFoundError when it is not there, OSError when something in it cannot be removed.
+    """
+    _remove(parent, name, os.fstat(parent).st_dev, 0)
+
+
+def _remove(parent: int, name: str, device: int, level: int) -> None:
+    if level > DEEPEST:
+        raise OSError(errno.ENAMETOOLONG, f"it has more than {DEEPEST} levels of directories")
+    at = os.open(name, DIRECTORY, dir_fd=parent)
+    try:
+        status = os.fstat(at)
+        if status.st_dev != device:
+            raise OSError(errno.EBUSY, "another file system is mounted in it")
+        if stat.S_IMODE(status.st_mode) & 0o700 != 0o700:
+            with contextlib.suppress(OSError):
+                os.fchmod(at, 0o700)
+        for entry in os.listdir(at):
+            if stat.S_ISDIR(os.stat(entry, dir_fd=at, follow_symlinks=False).st_mode):
+                _remove(at, entry, device, level + 1)
+            else:
+                os.unlink(entry, dir_fd=at)
+    finally:
+        os.close(at)
+    os.rmdir(name, dir_fd=parent)

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ioatlas.analysis.compare import Reading, compare
-from ioatlas.analysis.letters import letters
-from ioatlas.analysis.many import compare_many, turned
+from ioatlas.analysis.many import compare_many, letters, turned
 
 
 def side(rng: np.random.Generator, levels: np.ndarray, visits: int = 3, cv: float = 0.03) -> dict[str, list[Reading]]:

@@ -4,8 +4,8 @@
 import pytest
 
 from ioatlas.errors import UsageError
+from ioatlas.fleet.executor import open_client
 from ioatlas.fleet.hosts import Fleet, Host, read_clients
-from ioatlas.fleet.opening import open_client
 
 FILE = """
 [defaults]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ioatlas.model.plain import of_plain, plain
+from ioatlas.model.outcomes import of_plain, plain
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from ioatlas.errors import UsageError
 from ioatlas.product.capacity import failures_survived, usable_capacity
-from ioatlas.product.layout import DRAID, RAIDZ, Layout, LayoutKind
+from ioatlas.product.layout import DRAID, RAIDZ, Layout, LayoutKind, draid_allocated, raidz_allocated, slop_bytes
 from ioatlas.product.quantity import TB, TIB, capacity_bytes
-from ioatlas.product.zfs import draid_allocated, raidz_allocated, slop_bytes
 
 K = LayoutKind
 FIXED = [K.RAID0, K.RAID1, K.RAID5, K.RAID6, K.RAID_F1, K.SHR1, K.SHR2, K.RAIDZ1, K.RAIDZ2, K.RAIDZ3]

@@ -12,9 +12,8 @@ import pytest
 
 from ioatlas.report.export.drawing import Drawing
 from ioatlas.report.export.grid import Layout, lay_out, status
-from ioatlas.report.export.palette import CIVIDIS
 from ioatlas.report.export.quantities import quantity
-from ioatlas.report.export.to_gnuplot import BOTTOM, GAP, LEFT, RIGHT, TOP, write_gnuplot
+from ioatlas.report.export.to_gnuplot import BOTTOM, CIVIDIS, GAP, LEFT, RIGHT, TOP, write_gnuplot
 
 from .exported import EIGHT_BY_EIGHT, SHAPES, SQUARE, campaign
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.analysis import compare
+from ioatlas.analysis import many
 from ioatlas.analysis.drift import CHART_WIDTH
 from ioatlas.design import stopping
 from ioatlas.design.baseline import SHARE
@@ -20,7 +20,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
     "method",
     [
         *(intervals.LOG_T, intervals.POOLED_LOG, intervals.MODERATED_LOG, intervals.PLAIN_T, intervals.MEDIAN),
-        *(warmup.MSER, warmup.PELT, verdict.METHOD, variance.METHOD, level.METHOD, compare.METHOD),
+        *(warmup.MSER, warmup.PELT, verdict.METHOD, variance.METHOD, level.METHOD, many.METHOD),
         stopping.CERTIFIED_METHODS[max(stopping.CERTIFIED_METHODS)],
         *(stopping.MAP_METHOD, drift.FIT_METHOD, drift.CHART_METHOD, steadystate.METHOD, gates.METHOD),
         *(
@@ -51,7 +51,7 @@ def test_the_docs_state_the_limits_of_the_code():
     assert f"{verdict.RELEVANT:.0%} of the level" in TEXT
     assert f"fewer than {verdict.FEWEST} intervals" in TEXT
     assert f"{drift.RELEVANT_SHIFT:.0%} off the others" in TEXT
-    assert f"the tolerance ({compare.TOLERANCE:.0%})" in TEXT
+    assert f"the tolerance ({many.TOLERANCE:.0%})" in TEXT
     assert f"at most {SHARE:.0%} of the visits" in TEXT
     assert f"limits at {CHART_WIDTH} standard deviations" in TEXT
     assert f"each I/O, up to {MOST_ROWS:,} a visit" in TEXT

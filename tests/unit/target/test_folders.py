@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from ioatlas.target.folders import DEEPEST, remove_folder
+from ioatlas.target.workspace import DEEPEST, remove_folder
 
 
 @pytest.fixture

@@ -21,10 +21,13 @@ from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.executor import LoadProcess
 from ioatlas.fio.jobfile import JobValue
+from ioatlas.interop.read.importer import read_source
+from ioatlas.interop.read.source import Source
 from ioatlas.interop.studies.fixed_work import iozone_arguments
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
+from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.outcomes import KnownMemory
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import UnmeasuredCode
@@ -32,8 +35,6 @@ from ioatlas.model.status import SectionState, VisitStatus
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.fixed_work.iozone import OUTPUT as IOZONE_OUTPUT
-from ioatlas.procedures.fixed_work.iozone import iozone_process, read_iozone
 from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import fewer, known_memory, sequence_cells, with_size
@@ -58,6 +59,8 @@ LOOK_STATE = "first look"
 LEAST_FILE = 16 << 20
 CLOCK_MS = 1.0
 """fio's run times are whole milliseconds, rounded up."""
+IOZONE_OUTPUT = "iozone.txt"
+COMMAND_FILE = "iozone.command"
 
 
 class SequenceSteps(SequencedSteps[WorkSequence]):
@@ -322,3 +325,20 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
                 rows = sorted(self.journal.planned(Purpose.PROBE), key=lambda row, keys=keys: keys.index(row.cell_key))  # type: ignore[misc]
                 self.make_sequence(WorkSequence.of(cells[0]), rows)
         self.journal.drop_planned("probe not finished", purpose=Purpose.PROBE)
+
+
+def iozone_process(arguments: Sequence[str], file: str, directory: Path, *, limit_seconds: float) -> LoadProcess:
+    """IOzone on `file`, which it makes and removes. Its output goes to iozone.txt in `directory`."""
+    told = (*arguments, "-f", file)
+    (directory / COMMAND_FILE).write_text(" ".join(("iozone", *told)) + "\n")
+    return LoadProcess("iozone", told, directory, IOZONE_OUTPUT, limit_seconds)
+
+
+def read_iozone(directory: Path) -> list[ImportedReading]:
+    """What IOzone's table in `directory` says; empty when it is not there in full."""
+    path = directory / IOZONE_OUTPUT
+    try:
+        complete = "iozone test complete" in path.read_text(errors="replace")
+    except OSError:
+        return []
+    return list(read_source(Source.of(path, IOZONE_OUTPUT))) if complete else []

@@ -22,23 +22,20 @@ from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.summary import DoubtCode
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.report.page_format.campaign import Campaign, ComparisonData, ImportedMethod, Session, TargetData
 from ioatlas.report.page_format.cells import (
     Axis,
     Cells,
     Constant,
     FreshEstimate,
     JobRecipe,
+    LatencyCurves,
+    TimeCourses,
     UnmeasuredCells,
     VerdictData,
 )
-from ioatlas.report.page_format.charts import ChartData, TableData
-from ioatlas.report.page_format.costs import ProductCostData
-from ioatlas.report.page_format.load_points import LoadCurveData
-from ioatlas.report.page_format.parts import Model, Pair
-from ioatlas.report.page_format.rounds import RoundsData
+from ioatlas.report.page_format.charts import ChartData, LoadCurveData, ProductCostData, RoundsData, TableData
+from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Model, Pair, Session, TargetData
 from ioatlas.report.page_format.summary import FindingData, SummaryData
-from ioatlas.report.page_format.visits import LatencyCurves, TimeCourses
 
 FORMAT: Final = "ioatlas-report"
 VERSION: Final = 1

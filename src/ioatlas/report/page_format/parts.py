@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every part of a page is made of: strict models, and pairs of a name and a value."""
+"""What every part of a page is made of; and what it says about its campaign: targets, testbed, imported figures, what
+it is compared with.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
 
@@ -29,3 +31,54 @@ class Pair(Model):
     name: str
     value: str
     unit: AxisUnit = "none"
+
+
+class Campaign(Model):
+    """The campaign as a whole."""
+
+    id: str
+    name: str
+    created: str = Field(description="RFC 3339, UTC; empty when unknown")
+    tool_version: str
+    seconds: float
+    complete: bool
+    n_visits: int
+    n_discarded: int
+
+
+class Session(Model):
+    """The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path)
+    are left out.
+    """
+
+    entries: list[Pair]
+    n_withheld: int
+
+
+class TargetData(Model):
+    """A target as a report may show it: its name and kind, never where it is."""
+
+    name: str
+    kind: Literal["directory", "file", "block", "uri", "imported", "together"]
+    placeholder: str = Field(description="stands in job texts where the path or URI belongs")
+    facts: list[Pair]
+
+
+class ImportedMethod(Model):
+    """How the figures of an imported target came about, as far as their sources tell."""
+
+    target: str
+    facts: list[Pair]
+
+
+class ComparisonData(Model):
+    """Two campaigns side by side: their targets' names are levels of the axis `target`.
+
+    quantity: what was compared, in words. sentences: what the comparison says. first, second: the targets' names.
+    The columns `ratio`, `ratio_low`, `ratio_high` and `ratio_told` of `Cells` stand at the rows of the others.
+    """
+
+    quantity: str
+    first: list[str]
+    second: list[str]
+    sentences: list[str]
