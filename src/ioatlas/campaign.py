@@ -300,14 +300,13 @@ def _check_empty(directory: Path) -> None:
 
 
 def _name_of(plan: Plan) -> str:
-    """What was given, else the targets and the profile: a profile's own name says nothing of what was measured."""
+    """What was given, else the targets: a profile's own name says nothing of what was measured."""
     if plan.spec.name and plan.spec.name != plan.spec.profile:
         return plan.spec.name
-    targets = ", ".join(plan.names)
     if plan.spec.configurations:
         factors = ", ".join(factor_names(plan.spec.configurations))
-        targets = f"{len(plan.spec.configurations)} configurations{f' of {factors}' if factors else ''}"
-    return f"{targets} ({plan.spec.profile})" if plan.spec.profile else targets
+        return f"{len(plan.spec.configurations)} configurations{f' of {factors}' if factors else ''}"
+    return ", ".join(plan.names)
 
 
 def _asks_text(asks: Mapping[str, Any]) -> str:

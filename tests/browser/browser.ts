@@ -81,6 +81,11 @@ export async function open(browser: Browser, path: string, options: BrowserConte
   return { page, requests, complaints };
 }
 
+/** Axes, scale, filters and what is taken along stand behind one button. */
+export async function more(page: Page): Promise<void> {
+  await page.locator(".more > summary").click();
+}
+
 /** axe's own script, to be run inside the page. */
 export function axeSource(): string {
   return readFileSync(join(ROOT, "web/node_modules/axe-core/axe.min.js"), "utf8");

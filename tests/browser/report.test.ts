@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { axeSource, launch, open, Reports } from "./browser";
+import { axeSource, launch, more, open, Reports } from "./browser";
 
 const reports = new Reports();
 let browser: Browser;
@@ -157,6 +157,7 @@ describe("a crossed sweep", () => {
     const { page, complaints } = await open(browser, reports.write("seed2021"));
     const selected = (label: string) =>
       page.getByLabel(label, { exact: true }).evaluate((e) => (e as HTMLSelectElement).selectedOptions[0]?.textContent);
+    await more(page);
     await page.getByRole("button", { name: "Swap the axes across and up" }).click();
     expect(await selected("Across")).toBe("Block size (bs)");
     expect(await selected("Up")).toBe("File size (size)");
@@ -174,6 +175,7 @@ describe("a crossed sweep", () => {
 
   test("a slider moves the map and the pinned cell with it", async () => {
     const { page } = await open(browser, reports.write("seed2021"));
+    await more(page);
     await page.getByLabel("Tile columns", { exact: true }).selectOption({ label: "none" });
     const slider = page.getByRole("slider", { name: /Jobs/ });
     await slider.focus();
@@ -194,6 +196,7 @@ describe("a crossed sweep", () => {
       seen.add((await pixel(page, 5, 0.46, 0.65)).join());
     };
     await look();
+    await more(page);
     await page.getByRole("radio", { name: "Log" }).check();
     await look();
     await page.locator(".display > summary").click();
@@ -316,21 +319,21 @@ describe("a crossed sweep", () => {
     const file = reports.write("quick");
     const { page, complaints } = await open(browser, file);
     const tile = page.locator("canvas.tile").first();
-    await page.locator(".filters summary").focus();
+    await page.locator(".more > summary").focus();
     await page.keyboard.press("Enter");
-    const axis = page.locator(".filter-axes fieldset", { hasText: "Jobs" });
+    const axis = page.locator(".filters fieldset", { hasText: "Jobs" });
     const before = await page.locator(".focus-grid").getAttribute("aria-colcount");
     await axis.getByRole("checkbox").first().focus();
     await page.keyboard.press("Space");
     expect(await axis.getByRole("checkbox").first().isChecked()).toBe(false);
-    expect(await page.locator(".filters summary").textContent()).toBe("Filter: 1 value hidden");
+    expect(await page.locator(".more > summary").textContent()).toBe("Axes and more: 1 value hidden");
     expect(await page.locator(".focus-grid").getAttribute("aria-colcount")).not.toBe(before);
     expect(page.url()).toContain("hide.numjobs=1");
     const again = await open(browser, file);
     await again.page.goto(page.url());
     await again.page.reload();
-    await again.page.locator(".filters summary").waitFor();
-    expect(await again.page.locator(".filters summary").textContent()).toBe("Filter: 1 value hidden");
+    await again.page.locator(".more > summary").waitFor();
+    expect(await again.page.locator(".more > summary").textContent()).toBe("Axes and more: 1 value hidden");
     await page.getByRole("button", { name: "Show all values" }).click();
     expect(await page.locator(".focus-grid").getAttribute("aria-colcount")).toBe(before);
     expect(await tile.isVisible()).toBe(true);
@@ -352,6 +355,7 @@ describe("a crossed sweep", () => {
 
   test("the map is saved as a picture, with its words as words in SVG", async () => {
     const { page, complaints } = await open(browser, reports.write("quick"));
+    await more(page);
     const saved = async (name: RegExp) => {
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
       return readFileSync(await download.path());

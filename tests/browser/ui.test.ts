@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { axeSource, launch, python } from "./browser";
+import { axeSource, launch, more, python } from "./browser";
 
 const folder = mkdtempSync(join(tmpdir(), "ioatlas-ui-"));
 let browser: Browser;
@@ -83,6 +83,7 @@ test("a measurement is planned, watched, paused, gone on with and found in the l
   await page.locator(".card-value").first().waitFor({ timeout: 120_000 });
   expect(await running.getByText("Measuring").count()).toBe(1);
 
+  await more(page);
   await page.getByRole("radio", { name: "Log" }).check();
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("button", { name: "Go on" }).click({ timeout: 60_000 });

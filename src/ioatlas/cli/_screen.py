@@ -127,8 +127,7 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     if not shown:
         lines += labelled("Best", "no value can be named: see why below", width, label)
     more = len(summary.headlines) - len(shown)
-    if more:
-        lines += labelled("", f"and {more} more: `ioatlas show {place} -v`", width, label)
+    lines += labelled("", f"and {more} more: `ioatlas show {place} -v`", width, label) if more else []
     small = summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]
     wide = max((len(one.label) + 2 for one in small), default=0)
     for io in small:
@@ -207,16 +206,19 @@ def _told(one: Headline) -> str:
 
 
 def _small(io: SmallIo) -> str:
-    text = _reading(io.lightest)
-    return f"{text if io.lightest.cell == io.best.cell else f'{text} → {_reading(io.best)}'} in flight"
+    """'7.6 k IOPS 129 us p99 272 us @1 → 41.8 k 381 us p99 1.1 ms @16 · low': the worse grade of both."""
+    loads = [io.lightest] if io.lightest.cell == io.best.cell else [io.lightest, io.best]
+    text = " → ".join(_reading(one, unit="" if number else " IOPS") for number, one in enumerate(loads))
+    grades = [one.grade for one in loads if one.grade is not None]
+    return f"{text} · {max(grades, key=list(Trust).index)}" if grades else text
 
 
-def _reading(one: LoadReading) -> str:
+def _reading(one: LoadReading, unit: str) -> str:
     """'7.6 k IOPS 129 us p99 272 us @1': I/Os in flight after the @."""
-    text = f"{'~' if one.estimated else ''}{format_count(one.iops)} IOPS"
+    text = f"{'~' if one.estimated else ''}{format_count(one.iops)}{unit}"
     text += f" {format_latency(one.lat_mean_ns)}" if one.lat_mean_ns else ""
     text += f" p99 {format_latency(one.lat_p99_ns)}" if one.lat_p99_ns else ""
-    return f"{text} @{one.in_flight}{f' ({one.grade})' if one.grade not in (None, Trust.GOOD) else ''}"
+    return f"{text} @{one.in_flight}"
 
 
 def _doubts(summary: Summary, width: int) -> list[Text]:

@@ -58,7 +58,7 @@ const TICKS = 18;
 export const CELL_MIN = 6;
 const CELL_MAX = 84;
 const CELL_MAX_ALONE = 112;
-const HEIGHT_MAX = 40;
+const HEIGHT_MAX = 64;
 const LOWEST = 8;
 /** Height the tiles of a map should share. */
 const SCREEN = 560;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useId } from "preact/hooks";
 import { chooseQuantity, placeAxis, setLevel, type View } from "../app-state";
-import { nearest } from "../app-state/filters";
+import { countHidden, nearest } from "../app-state/filters";
 import { type Arrangement, placed } from "../lib/arrange";
 import { axisLabel, axisTitle, levelText } from "../lib/labels";
 import { type QuantityId, quantitiesOf } from "../lib/quantities";
 import type { ScaleKind } from "../lib/scale";
+import { counted } from "../lib/units";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
 import { Filters } from "./Filters";
@@ -20,48 +21,51 @@ export function Controls() {
     const needed = id === "width" ? columns : columns.slice(0, 1);
     return needed.every((name) => atlas.values.has(name));
   };
+  const hidden = countHidden(state.hidden.value);
+  const onMap = state.live.length > 0 && (state.view.value === "map" || state.view.value === "table");
   return (
     <div class="controls">
-      <div class="controls-row">
-        <Choice<QuantityId>
-          label="Quantity"
-          value={state.quantityId.value}
-          onChange={(v) => chooseQuantity(state, v)}
-          options={quantities.filter((q) => has(q.id)).map((q) => [q.id, q.label] as const)}
-        />
-        <Choice<ScaleKind>
-          label="Scale"
-          value={state.scaleKind.value}
-          onChange={(v) => {
-            state.scaleChoice.value = v;
-          }}
-          options={[
-            ["linear", "Linear"],
-            ["log", "Log"],
-          ]}
-        />
-        <Choice<View>
-          label="View"
-          value={state.view.value}
-          onChange={(v) => {
-            state.view.value = v;
-          }}
-          options={[
-            ["map", "Map"],
-            ...(atlas.latencies.curves.size > 0 ? [["latency", "Latency"] as const] : []),
-            ...(atlas.latencies.courses.size > 0 ? [["time", "Time"] as const] : []),
-            ["table", "Table"],
-          ]}
-        />
-      </div>
-      {state.live.length > 0 && (state.view.value === "map" || state.view.value === "table") ? (
-        <div class="controls-row axes">
-          {state.live.length > 1 ? <AxisSelects /> : null}
-          <Sliders />
+      <Choice<View>
+        label="View"
+        value={state.view.value}
+        onChange={(v) => {
+          state.view.value = v;
+        }}
+        options={[
+          ["map", "Map"],
+          ...(atlas.latencies.curves.size > 0 ? [["latency", "Latency"] as const] : []),
+          ...(atlas.latencies.courses.size > 0 ? [["time", "Time"] as const] : []),
+          ["table", "Table"],
+        ]}
+      />
+      <Choice<QuantityId>
+        label="Quantity"
+        value={state.quantityId.value}
+        onChange={(v) => chooseQuantity(state, v)}
+        options={quantities.filter((q) => has(q.id)).map((q) => [q.id, q.label] as const)}
+      />
+      {onMap ? <Sliders /> : null}
+      <details class="more">
+        <summary>Axes and more{hidden > 0 ? `: ${counted(hidden, "value")} hidden` : ""}</summary>
+        <div class="more-body">
+          <div class="controls-row axes">
+            {onMap && state.live.length > 1 ? <AxisSelects /> : null}
+            <Choice<ScaleKind>
+              label="Scale"
+              value={state.scaleKind.value}
+              onChange={(v) => {
+                state.scaleChoice.value = v;
+              }}
+              options={[
+                ["linear", "Linear"],
+                ["log", "Log"],
+              ]}
+            />
+          </div>
+          {onMap ? <Filters /> : null}
+          <Share />
         </div>
-      ) : null}
-      <Share />
-      {state.live.length > 0 && (state.view.value === "map" || state.view.value === "table") ? <Filters /> : null}
+      </details>
     </div>
   );
 }

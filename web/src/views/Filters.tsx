@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import { countHidden, hide, setSeen } from "../app-state/filters";
 import { axisLabel, axisTitle, levelText } from "../lib/labels";
-import { counted } from "../lib/units";
 import { useApp } from "./context";
 
 /** Which values of each axis the map, the table and the lines show. The address keeps the choice. */
 export function Filters() {
   const state = useApp();
-  const hidden = state.hidden.value;
-  const count = countHidden(hidden);
   return (
     <div class="filters">
-      <details>
-        <summary>Filter{count > 0 ? `: ${counted(count, "value")} hidden` : ""}</summary>
-        <div class="filter-axes">
-          {state.live.map((a) => (
-            <AxisFilter key={a} a={a} />
-          ))}
-        </div>
-      </details>
-      {count > 0 ? (
+      {state.live.map((a) => (
+        <AxisFilter key={a} a={a} />
+      ))}
+      {countHidden(state.hidden.value) > 0 ? (
         <button type="button" onClick={() => hide(state, new Map())}>
           Show all values
         </button>

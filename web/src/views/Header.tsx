@@ -10,11 +10,17 @@ import { Trust } from "./Summary";
 export function Header() {
   const state = useApp();
   const { campaign, targets, cells, unmeasured } = state.atlas.data;
+  const { name, profile } = state.atlas.data.summary;
   const measured = countKind(state.atlas.kind.texts, state.atlas.kind.codes, "measured");
   const predicted = countKind(state.atlas.kind.texts, state.atlas.kind.codes, "predicted");
   const imported = cells.n_rows - measured - predicted;
   const facts = [
-    targets.length === 1 ? `target ${targets[0]?.name}` : counted(targets.length, "target"),
+    targets.length > 1
+      ? counted(targets.length, "target")
+      : targets[0]?.name === name
+        ? ""
+        : `target ${targets[0]?.name}`,
+    profile,
     `${whole(measured)} measured`,
     predicted ? `${whole(predicted)} predicted` : "",
     imported ? `${whole(imported)} imported` : "",
@@ -29,7 +35,7 @@ export function Header() {
         <p class="brand">
           <Mark /> I/O Atlas
         </p>
-        <h1>{campaign.name || campaign.id}</h1>
+        <h1>{name}</h1>
         <p class="facts">
           {facts.map((fact) => (
             <span key={fact}>{fact}</span>

@@ -3,7 +3,14 @@ import type { ComponentChildren } from "preact";
 import { showRows } from "../app-state";
 import { running } from "../app-state/running";
 import { limitWords } from "../lib/facts";
-import type { CountData, DoubtData, HeadlineData, LoadReadingData, SmallIoData } from "../lib/report-data.gen";
+import type {
+  CountData,
+  DoubtData,
+  HeadlineData,
+  LoadReadingData,
+  SmallIoData,
+  Trust as TrustLevel,
+} from "../lib/report-data.gen";
 import { count, counted, latency, rate, type UnitSystem } from "../lib/units";
 import { useApp } from "./context";
 import { Typed } from "./Typed";
@@ -104,7 +111,12 @@ function limitWord(name: string): string {
 }
 
 /** A number of the summary; a button where a cell of the map stands behind it. */
-function Card(props: { label: string; rows: readonly number[]; children: ComponentChildren }) {
+function Card(props: {
+  label: string;
+  rows: readonly number[];
+  grade: TrustLevel | null;
+  children: ComponentChildren;
+}) {
   const state = useApp();
   const { rows, label } = props;
   const show = () => {
@@ -113,7 +125,10 @@ function Card(props: { label: string; rows: readonly number[]; children: Compone
   };
   return (
     <li class="card">
-      <h3>{label}</h3>
+      <h3>
+        {label}
+        {props.grade ? <span class={`grade trust-${props.grade}`}>{props.grade}</span> : null}
+      </h3>
       {props.children}
       {rows.length > 0 ? (
         <button type="button" class="quiet" onClick={show}>
@@ -136,7 +151,7 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
   const about =
     wide === null ? runs : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))}\u00a0%`;
   return (
-    <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]}>
+    <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]} grade={one.grade ?? null}>
       <p class="card-value">
         {one.estimated ? "~" : one.lower_bound ? "≥ " : ""}
         <b>{format(one.value)}</b> <span class="soft">{about}</span>
@@ -156,11 +171,21 @@ function SmallIo({ one }: { one: SmallIoData }) {
   const { lightest, best } = one;
   const same = lightest.row !== null && lightest.row === best.row;
   return (
-    <Card label={one.label} rows={[...new Set([lightest.row, best.row])].filter((row) => row !== null)}>
+    <Card
+      label={one.label}
+      rows={[...new Set([lightest.row, best.row])].filter((row) => row !== null)}
+      grade={worst(lightest.grade ?? null, same ? null : (best.grade ?? null))}
+    >
       <Load load={lightest} />
       {same ? null : <Load load={best} />}
     </Card>
   );
+}
+
+const GRADES: readonly TrustLevel[] = ["good", "fair", "low"];
+
+function worst(...grades: (TrustLevel | null)[]): TrustLevel | null {
+  return GRADES.filter((one) => grades.includes(one)).at(-1) ?? null;
 }
 
 function Load({ load }: { load: LoadReadingData }) {
