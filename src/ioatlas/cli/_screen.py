@@ -74,7 +74,8 @@ def print_lines(lines: Sequence[Text], console: Console) -> None:
 def screen(summary: Summary, result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
     """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next."""
     width = min(console.width, WIDEST)
-    top = [*_title(summary, width), *_numbers(summary, width, place), *_bursts(result, width)]
+    top = [*_title(summary, width), *_of_code(result, FindingCode.FIT, "Fit", width), *_numbers(summary, width, place)]
+    top += _of_code(result, FindingCode.BURST, "Burst", width)
     top += [*_factors(result, width), *_prices(result, width, place)]
     end = [*_doubts(summary, width), *_end(summary, place, report, width)]
     room = max(LEAST_MAP_LINES, LINES - len(top) - len(end) - 2)
@@ -141,12 +142,12 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     return lines
 
 
-def _bursts(result: CampaignResult, width: int) -> list[Text]:
-    """How much comes fast, and what comes after it: values are of that, or it is said that some are not."""
+def _of_code(result: CampaignResult, code: FindingCode, label: str, width: int) -> list[Text]:
+    """All findings of a kind, the first with a label."""
     lines: list[Text] = []
     for one in result.findings:
-        if one.code is FindingCode.BURST:
-            lines += labelled("" if lines else "Burst", one.sentence, width, LABEL)
+        if one.code is code:
+            lines += labelled("" if lines else label, one.sentence, width, LABEL)
     return lines
 
 

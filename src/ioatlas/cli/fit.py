@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import textwrap
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ import click
 
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._fold import room
+from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._json import say_json
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
@@ -35,6 +38,7 @@ from ioatlas.procedures.options import CAMPAIGN
 if TYPE_CHECKING:
     from ioatlas.procedures.fit.fits import Fit
     from ioatlas.procedures.fit.verdict import Judged
+    from ioatlas.report.export.to_gate import Gate
     from ioatlas.store.journal import Journal
 
 BUDGET = CAMPAIGN.option("budget")
@@ -60,6 +64,8 @@ Exit status: 0 it fits, 1 failed, 2 refused or wrong usage, 3 it does not fit, 4
 @click.option("--for", "uses", metavar="USE[,USE...]", help="What it is to fit, with parameters: etcd, vm-host:20.")
 @click.option("--list", "list_uses", is_flag=True, help="List the uses, what they require, and who says so.")
 @click.option("--new", "new_use", is_flag=True, help="Print a use with comments, to begin one of your own with.")
+@click.option("--max", "most", is_flag=True, help="Find how many it carries: virtual machines, streams, accelerators.")
+@gate_files
 @campaign_option(BUDGET, "Time the whole may take; 3 min when left out.")
 @directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
 @facts_option
@@ -78,6 +84,9 @@ def command(
     uses: str | None,
     list_uses: bool,
     new_use: bool,
+    most: bool,
+    junit: Path | None,
+    markdown: Path | None,
     budget: str | None,
     output: Path | None,
     read_only: bool,
@@ -104,7 +113,7 @@ def command(
     from ioatlas.cli.plan import describe, summary_of
     from ioatlas.config.spec import CampaignSpec
 
-    given = {"fit": uses} | ({"budget": budget} if budget is not None else {})
+    given = {"fit": uses, "fit_max": most} | ({"budget": budget} if budget is not None else {})
     spec = CAMPAIGN.apply(
         CampaignSpec(targets=(("", target),)),
         given,
@@ -121,31 +130,50 @@ def command(
             click.echo(describe(plan))
         return
     journal = start(plan, output or default_directory(plan), destroy=destroy, overwrite=overwrite, facts=facts)
-    finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report)
+    finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report, gate=(junit, markdown))
 
 
 def finish(
-    journal: Journal, *, as_json: bool, verbose: bool = False, quiet: bool = False, open_report: bool = False
+    journal: Journal,
+    *,
+    as_json: bool,
+    verbose: bool = False,
+    quiet: bool = False,
+    open_report: bool = False,
+    gate: tuple[Path | None, Path | None] = (None, None),
 ) -> None:
-    """Run it to its end, write its report, and print the answer. Ends with its exit status."""
+    """Run it to its end, write its report, and print the answer. Ends with its exit status.
+
+    gate: files for JUnit and Markdown.
+    """
     from ioatlas.cli._session import REPORT, run_to_report
-    from ioatlas.procedures.fit.fits import load_fits
+    from ioatlas.procedures.fit.fits import carried, load_fits
+    from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.procedures.fit.verdict import Answer
+    from ioatlas.run.record import recorded_spec
 
     with contextlib.closing(journal):
         report = run_to_report(journal, quiet=quiet)
         fits = load_fits(journal)
-    answer = Answer.of_all([one.answer for one in fits])
+        spec = recorded_spec(journal, CAMPAIGN.tables)
+    most = carried(fits) if spec.of(FitOptions).fit_max else None
+    answer = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
+    if most is not None:
+        fits = [one for place, one in enumerate(fits) if place in (most.low, most.high)]
+    write_gate(_gate(fits), *gate)
     if as_json:
         say_json(
             {
                 "directory": str(journal.directory),
                 "answer": answer.value,
+                **({} if most is None else {"carries": most.sentence}),
                 "fits": [one.as_json() for one in fits],
                 "report": report,
             }
         )
     else:
+        for line in _fold(most.sentence, "  ") if most is not None else ():
+            click.echo(line)
         for one in fits:
             for line in lines(one, verbose=verbose):
                 click.echo(line)
@@ -169,15 +197,34 @@ def lines(fit: Fit, *, verbose: bool) -> list[str]:
     return found
 
 
+def _gate(fits: Sequence[Fit]) -> Gate:
+    """Each requirement as a check; what is undecided is skipped."""
+    from ioatlas.report.export.to_gate import Check, Gate, Outcome
+
+    outcomes: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "undecided": "skipped"}
+    checks = [
+        Check(
+            f"{fit.use.name}: {one.requirement.words}",
+            outcomes[one.answer],
+            _measured(one),
+            (f"source: {one.requirement.source}",),
+        )
+        for fit in fits
+        for _, one in fit.judged
+    ]
+    answers = " ".join(fit.sentence for fit in fits)
+    return Gate("Does it fit?", time.time(), tuple(checks), note=answers, fine="It fits.", bad="fail")
+
+
 def _measured(one: Judged) -> str:
-    from ioatlas.procedures.fit.fits import takes, told
+    from ioatlas.procedures.fit.fits import takes, times, told
 
     if one.answer == "undecided":
         return takes(one)
     margin = one.margin
     if margin is None:
         return told(one)
-    return f"{told(one)}: {margin:.2g} times as good as needed" if margin >= 1 else f"{told(one)}: {margin:.0%} of it"
+    return f"{told(one)}: {times(margin)} as good as needed" if margin >= 1 else f"{told(one)}: {margin:.0%} of it"
 
 
 def _tell_uses(*, new: bool, as_json: bool) -> None:

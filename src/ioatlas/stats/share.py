@@ -24,10 +24,10 @@ FEWEST = 6
 """Windows before anything is said: the variance is that of windows."""
 MOST_WORTH = 1e9
 """Draws that windows without a difference are worth."""
-LONG_MEMORY = 0.95
-"""Of each window in the next, at most: what follows more than that is no series that a mean tells of."""
 NEXT_TO_NONE = 0.001
 """Of windows that lie on the other side of a limit than next to all."""
+LONG_MEMORY = 0.95
+"""Of each window in the next, at most: what follows more than that is no series that a mean tells of."""
 _STEPS = 60
 
 
@@ -64,27 +64,27 @@ def worth(shares: Sequence[float], weights: Sequence[float]) -> float:
     mean = float((w * x).sum() / w.sum())
     if x.size < 2 or not 0 < mean < 1:
         return MOST_WORTH
-    spread, count = _spread(w * (x - mean))
-    variance = spread * x.size**2 / float(w.sum()) ** 2 / count
+    square, count = _spread(w * (x - mean))
+    variance = square * x.size**2 / float(w.sum()) ** 2 / count
     return mean * (1 - mean) / variance if variance else MOST_WORTH
 
 
 def apart(levels: Sequence[float], limit: float) -> int:
-    """-1 where next to all windows lie below a limit, 1 where above, 0 where that cannot be told: by their mean and
-    their spread, each at the end of what a few of them say. levels: on a scale on which they are about normal.
+    """-1 where next to all windows lie below a limit, 1 where above, 0 where that cannot be told. levels: on a scale on
+    which they are about normal.
     """
     from scipy.special import ndtri
 
     x = np.asarray(levels, float)
     if x.size < 2:
         return 0
-    spread, count = _spread(x - x.mean())
-    reach = float(ndtri(1 - NEXT_TO_NONE) - ndtri(RISK) / count**0.5) * spread**0.5
+    square, count = _spread(x - x.mean())
+    reach = float(ndtri(1 - NEXT_TO_NONE) - ndtri(RISK) / count**0.5) * square**0.5
     return -1 if x.mean() + reach < limit else 1 if x.mean() - reach > limit else 0
 
 
 def _spread(off: Floats) -> tuple[float, float]:
-    """The variance of windows, the upper end of what they say of it, and how many independent ones they are worth.
+    """The variance of windows, the upper end of what they tell of it, and how many independent ones they are worth.
     off: each from their mean.
     """
     from scipy.special import chdtri

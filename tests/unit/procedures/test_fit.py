@@ -9,10 +9,10 @@ import pytest
 from ioatlas.errors import UsageError
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Flush, Part, Series, Visit
-from ioatlas.procedures.fit.fits import load_fits
-from ioatlas.procedures.fit.read import example, read_uses, ready, usual
+from ioatlas.procedures.fit.fits import Fit, carried, load_fits
+from ioatlas.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready, usual
 from ioatlas.procedures.fit.use import Quantity, Requirement
-from ioatlas.procedures.fit.verdict import Answer, judge
+from ioatlas.procedures.fit.verdict import Answer, Judged, judge
 from tests.command_line import call
 from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import FIT
@@ -184,3 +184,47 @@ def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
     plan = call("fit", tmp_path, "--for", "etcd,restore:10g in 1h", "--dry-run", "--json")
     assert [one["use"] for one in json.loads(plan.stdout)["uses"]] == ["etcd", "restore:10g in 1h"]
     assert list(tmp_path.iterdir()) == []
+
+
+# -- how many --------------------------------------------------------------------------------------------------
+
+
+def _ladder(truth):
+    """Fits of a target that carries so many, asked in the order in which they are wanted; the places asked."""
+    uses = read_ladder("vm-host")
+    answers: dict[int, Answer] = {}
+    while True:
+        found = carried([_rung(use, answers.get(place)) for place, use in enumerate(uses)])
+        if (place := found.next) is None:
+            return found, list(answers)
+        answers[place] = Answer.PASS if LADDER[place] <= truth else Answer.FAIL
+
+
+def _rung(use, answer):
+    judged = Judged(use.requires[0], answer or Answer.UNDECIDED, 1.0, 1.0, 1.0)
+    return Fit(use, "nas", (("cell", judged),))
+
+
+@pytest.mark.parametrize("truth", [0, 1, 5, 16, 100, 5000])
+def test_how_many_it_carries_is_found_in_few_steps(truth):
+    found, asked = _ladder(truth)
+    carries = max((count for count in LADDER if count <= truth), default=0)
+    assert (LADDER[found.low] if found.low >= 0 else 0) == carries
+    assert found.answer is (Answer.PASS if truth else Answer.FAIL)
+    assert len(asked) == len(set(asked)) <= 9
+
+
+def test_how_many_is_asked_of_what_is_counted():
+    with pytest.raises(UsageError):
+        read_ladder("etcd")
+    one, two, *_ = read_ladder("training:resnet50 kind=h100")
+    assert two.requires[0].limit == 2 * one.requires[0].limit
+
+
+def test_a_campaign_asks_how_many_and_tells_it(tmp_path):
+    world = World(tmp_path)
+    world.run(FIT.replace("[target]", "fit_max = true\nbudget = '10m'\n[target]"))
+    found = carried(load_fits(world.journal()))
+    assert found.answer is Answer.PASS
+    assert 0 <= found.low < found.high < len(LADDER)
+    world.check()

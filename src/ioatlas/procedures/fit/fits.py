@@ -31,7 +31,7 @@ class Fit:
         """The answer in plain English."""
         if self.answer is Answer.PASS:
             margins = [one.margin for _, one in self.judged if one.margin is not None]
-            room = f", with {min(margins):.2g} times what it needs" if margins else ""
+            room = f", with {times(min(margins))} what it needs" if margins else ""
             return f"PASS: {self.target} fits {self.use.title}{room}."
         if self.answer is Answer.FAIL:
             broken = [told(one) for _, one in self.judged if one.answer is Answer.FAIL]
@@ -48,6 +48,11 @@ class Fit:
             "sentence": self.sentence,
             "requirements": [_json(one) for _, one in self.judged],
         }
+
+
+def times(margin: float) -> str:
+    """'3.1 times'."""
+    return f"{margin:.2g} times" if margin < 99.5 else f"{margin:,.0f} times"
 
 
 def told(one: Judged) -> str:
@@ -90,7 +95,60 @@ def fits_of(asked: Iterable[Asked], visits: Sequence[Visit]) -> list[Fit]:
 
 def load_fits(journal: Journal) -> list[Fit]:
     """Those of a campaign, as far as it has come."""
-    return fits_of(journal.kept(Uses).asked, journal.visits(with_series=False))
+    return fits_of(journal.kept(Uses).asked, journal.visits(with_series=True))
+
+
+MOST_WINDOWS = 40
+"""Of a rung that is not decided, before it counts as one that the target is not known to carry."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How many a target carries. fits: those of the ladder, in its order. low, high: the highest that fits and the
+    lowest that does not, as places in it; -1 and its length where there is none.
+    """
+
+    fits: Sequence[Fit]
+    low: int
+    high: int
+
+    @property
+    def next(self) -> int | None:
+        """The rung to be asked next; None when there is nothing between."""
+        if self.high - self.low <= 1:
+            return None
+        return min(2 * self.low + 2, self.high - 1) if self.high == len(self.fits) else (self.low + self.high) // 2
+
+    @property
+    def answer(self) -> Answer:
+        if self.low >= 0:
+            return Answer.PASS if self.next is None else Answer.UNDECIDED
+        return Answer.FAIL if self.high == 0 and self.fits[0].answer is Answer.FAIL else Answer.UNDECIDED
+
+    @property
+    def sentence(self) -> str:
+        target = self.fits[0].target
+        carries = f"carries {self.fits[self.low].use.title}" if self.low >= 0 else "is not known to carry any"
+        if self.answer is Answer.FAIL:
+            carries = "does not carry even one"
+        if self.high == len(self.fits):
+            return f"{target} {carries}; more was not tried."
+        above = self.fits[self.high]
+        why = [takes(one) for _, one in above.judged if one.answer is not Answer.PASS]
+        verb = "does not fit" if above.answer is Answer.FAIL else "is undecided"
+        more = "" if self.next is None else " The budget ended before what lies between was tried."
+        return f"{target} {carries}; {above.use.title} {verb}: {'; '.join(why)}.{more}"
+
+
+def carried(fits: Sequence[Fit]) -> Carried:
+    """From the fits of a ladder, as far as they have come."""
+    low = max((place for place, fit in enumerate(fits) if fit.answer is Answer.PASS), default=-1)
+    refused = (
+        place
+        for place, fit in enumerate(fits)
+        if fit.answer is Answer.FAIL or any(one.more and one.windows >= MOST_WINDOWS for _, one in fit.judged)
+    )
+    return Carried(fits, low, min((place for place in refused if place > low), default=len(fits)))
 
 
 def _json(one: Judged) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from ioatlas.config.options import TEXT, Axes, Constants, Given, Option, Table
+from ioatlas.config.options import FLAG, TEXT, Axes, Constants, Given, Option, Table
 from ioatlas.config.spec import CampaignSpec
 
 USUAL_BUDGET_SECONDS = 180.0
@@ -20,6 +20,11 @@ class FitOptions(Table):
         str,
         Option(TEXT, "Uses that the target is to fit, such as 'etcd,vm-host:20'; `ioatlas fit --list` shows them."),
     ] = ""
+
+    fit_max: Annotated[
+        bool,
+        Option(FLAG, "Find how many of what the use counts the target carries, such as virtual machines."),
+    ] = False
 
     @property
     def brings_load(self) -> bool:

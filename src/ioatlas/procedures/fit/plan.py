@@ -56,7 +56,10 @@ def cells_of(use: Use, target: Target) -> Iterator[tuple[Cell, tuple[Load, ...]]
         end, placed = 0, []
         for load in loads:
             size = _size(load, target, loads)
-            placed.append((load.name, complete({**load.options, "size": size, "offset": end}, target, size)))
+            options = {**load.options, "size": size, "offset": end}
+            if target.kind == "uri" and "fdatasync" in options:
+                options["fsync"] = options.pop("fdatasync")  # engines of the network know one kind of flush
+            placed.append((load.name, complete(options, target, size)))
             end += -(-size // ALIGN) * ALIGN
         if len(loads) == 1:
             options = dict(placed[0][1])

@@ -10,8 +10,8 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.target import Target
 from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.plan import asked, build_fit_plan
-from ioatlas.procedures.fit.read import read_uses
-from ioatlas.procedures.fit.use import Uses
+from ioatlas.procedures.fit.read import read_ladder, read_uses
+from ioatlas.procedures.fit.use import Use, Uses
 from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.run.procedure import PlanText, Procedure
 
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 USUAL_WINDOWS = 30
 
 
+def _uses(spec: CampaignSpec) -> tuple[Use, ...]:
+    asked = spec.of(FitOptions)
+    return (read_ladder if asked.fit_max else read_uses)(asked.fit, "fit")
+
+
 class FitUses(Procedure):
     """Uses on targets."""
 
@@ -33,7 +38,7 @@ class FitUses(Procedure):
         return Uses.NAME in records or bool(spec.of(FitOptions).fit)
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
-        uses = read_uses(spec.of(FitOptions).fit, "fit")
+        uses = _uses(spec)
         return build_fit_plan(spec, uses, targets, read_only=read_only)
 
     def seconds(self, plan: Plan) -> float:
@@ -43,7 +48,7 @@ class FitUses(Procedure):
     def summary(self, plan: Plan) -> dict[str, Any]:
         told = super().summary(plan)
         seconds = USUAL_WINDOWS * sum(cell.writes for cell in plan.to_measure)
-        uses = read_uses(plan.spec.of(FitOptions).fit, "fit")
+        uses = _uses(plan.spec)
         return {
             **told,
             "uses": [
@@ -68,7 +73,7 @@ class FitUses(Procedure):
         )
 
     def begin(self, journal: Journal, plan: Plan) -> None:
-        uses = read_uses(plan.spec.of(FitOptions).fit, "fit")
+        uses = _uses(plan.spec)
         journal.keep(Uses(tuple(asked(use, target) for target in plan.targets for use in uses)))
 
     def steps(self, runner: Runner) -> Steps:

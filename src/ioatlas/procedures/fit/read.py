@@ -64,6 +64,25 @@ def read_uses(text: str, where: str = "--for") -> tuple[Use, ...]:
     return found
 
 
+LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+"""Numbers that are tried to find how many a target carries."""
+
+
+def read_ladder(text: str, where: str = "--for") -> tuple[Use, ...]:
+    """A use with every number of the ladder as its first parameter. Raises UsageError for one that counts nothing."""
+    head, _, words = text.strip().partition(":")
+    data = _data(head, where)
+    counted = [name for name, one in data.get("parameters", {}).items() if one.get("kind", "count") == "count"]
+    name = counted[0] if counted else ""
+    if not name or "," in text or any(word.startswith(f"{name}=") for word in words.split()):
+        raise UsageError(
+            "how many it carries is asked of one use that counts something, without the number",
+            where=where,
+            remedy="write for example --for vm-host --max",
+        )
+    return tuple(_read(f"{head}:{words} {name}={count}".replace(": ", ":"), where) for count in LADDER)
+
+
 def usual(name: str) -> Use:
     """A use with the usual values of its parameters."""
     return _read(name, "--for")
@@ -72,19 +91,7 @@ def usual(name: str) -> Use:
 def _read(text: str, where: str) -> Use:
     """One use, such as `etcd`, `vm-host:20`, `backup:2TB in 8h` or `mine.toml:users=5`."""
     head, colon, words = text.partition(":")
-    if head.endswith(ENDING):
-        try:
-            data = tomllib.loads(Path(head).read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise UsageError(
-                f"it cannot be read: {error}", where=head, remedy="`ioatlas fit --new` writes one"
-            ) from error
-    elif head in ready():
-        data = ready()[head]
-    else:
-        close = difflib.get_close_matches(head, ready(), n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"there is no use {head!r}", where=where, remedy=f"{hint}`ioatlas fit --list` shows them")
+    data = _data(head, where)
     try:
         return _made(text if colon else head, data, _values(data, words.split(), text))
     except UsageError as error:
@@ -92,6 +99,22 @@ def _read(text: str, where: str) -> Use:
         raise
     except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise UsageError(f"it is no use: {error}", where=head, remedy="compare it with `ioatlas fit --new`") from error
+
+
+def _data(head: str, where: str) -> dict[str, Any]:
+    """What the file of a use says."""
+    if head.endswith(ENDING):
+        try:
+            return tomllib.loads(Path(head).read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"it cannot be read: {error}", where=head, remedy="`ioatlas fit --new` writes one"
+            ) from error
+    if head not in ready():
+        close = difflib.get_close_matches(head, ready(), n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(f"there is no use {head!r}", where=where, remedy=f"{hint}`ioatlas fit --list` shows them")
+    return ready()[head]
 
 
 # -- parameters ----------------------------------------------------------------------------------------------

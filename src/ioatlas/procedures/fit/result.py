@@ -10,7 +10,8 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.fit.fits import load_fits, takes, told
+from ioatlas.procedures.fit.fits import carried, load_fits, takes, told
+from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.plan import PHASE
 from ioatlas.procedures.fit.verdict import Answer
 from ioatlas.results.parts import Axes, ResultParts, Row
@@ -42,8 +43,12 @@ class FitParts(ResultParts):
         return axes
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:  # noqa: ARG002
-        found = []
-        for fit in load_fits(self.journal):
+        found, fits = [], load_fits(self.journal)
+        if self.spec.of(FitOptions).fit_max:
+            most = carried(fits)
+            found.append(Finding(FindingCode.FIT, most.sentence, title="How many it carries", place="map"))
+            fits = [fit for place, fit in enumerate(fits) if place in (most.low, most.high)]
+        for fit in fits:
             found.append(
                 Finding(
                     FindingCode.FIT,

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.purpose import Purpose
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.fit.fits import fits_of
+from ioatlas.procedures.fit.fits import carried, fits_of
+from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.use import Uses
+from ioatlas.procedures.fit.verdict import GAP_MS
 from ioatlas.procedures.load_points.judge import judged_together
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import judged
@@ -20,9 +22,9 @@ from ioatlas.store.journal import NewVisit, PlannedVisit
 
 FIRST = FEWEST + 2
 """Windows of a load before its requirements are looked at first."""
+NOT_ASKED = "left out: how many the target carries is told without it"
 GROWTH = 3
 """Later a load gets one window more for so many that it has: each look costs a start of the load generator."""
-GAP_MS = 200
 
 
 class FitSteps(Steps):
@@ -31,10 +33,14 @@ class FitSteps(Steps):
     def __init__(self, runner: Runner) -> None:
         super().__init__(runner)
         self._asked = self.journal.kept(Uses).asked
+        self._most = runner.plan.spec.of(FitOptions).fit_max
 
     def make(self) -> bool:
         self.runner.prepare()
         self.runner.make(Purpose.SWEEP, self._next)
+        if self._most:
+            asked = {visit.cell_key for visit in self.journal.visits()}
+            self.journal.leave_out({key: NOT_ASKED for key in self.cells.keys() - asked})
         return True
 
     def _next(self, visits: Sequence[Visit]) -> list[NewVisit]:
@@ -56,7 +62,11 @@ class FitSteps(Steps):
     def _open(self, visits: Sequence[Visit]) -> dict[str, int]:
         """Windows more that the loads take which are not decided, by cell."""
         found: dict[str, int] = {}
-        for fit in fits_of(self._asked, visits):
+        fits = fits_of(self._asked, visits)
+        if self._most:
+            rung = carried(fits).next
+            fits = [] if rung is None else [fits[rung]]
+        for fit in fits:
             for key, one in fit.judged:
                 if one.more:
                     found[key] = max(found.get(key, 0), one.more)
@@ -81,6 +91,6 @@ class FitSteps(Steps):
 
     def progress(self, batch: Batch) -> dict[str, float]:
         told = super().progress(batch)
-        more = sum(self._open(self.journal.visits(with_series=False)).values())
+        more = sum(self._open(self.journal.visits(with_series=True)).values())
         left = max(told["seconds_left"], more * batch.seconds / len(batch.sections))
         return {**told, "seconds_left": round(min(left, max(0.0, self.budget.left or 0.0)), 1)}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, inf, isfinite, log
 
+from ioatlas.analysis.windows import window_values
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.reason import ReasonCode
 from ioatlas.model.visit import Flush, Part, Visit
@@ -18,6 +19,10 @@ _R = ReasonCode
 COUNTS_ALL_THE_SAME = frozenset({_R.OVER_RUN, _R.OVERLAP, _R.STALLED, _R.NO_IO, _R.COUNTERS, _R.LATE})
 """What keeps a visit out of a map and is part of the answer here: what a target holds back, and what a use's small
 flushed writes or its caches make of its bytes, is how the target serves it.
+"""
+GAP_MS, LEAD_MS = 200, 300
+"""Between two windows, and what a rate leaves out at the start of one: credit that a target with a bucket gained in the
+gap, and somewhat more for the start.
 """
 HOPELESS = 100
 """A requirement that would take so many times what was measured lies at its limit, as far as anybody can tell."""
@@ -118,12 +123,19 @@ def _slow(requirement: Requirement, windows: Sequence[Sequence[Part]]) -> Known 
     share = _above(whole, requirement.limit) / whole.count
     low, high = interval(share, counted, left)
     # A limit far from every window is not a matter of how draws hang together around the percentile itself.
-    levels = [one.percentile_ns(100 * (1 - left)) or 0.0 for one in each if one.count * left >= 1]
-    far = apart([log(level) for level in levels], log(requirement.limit)) if 2 * len(levels) > len(each) else 0
+    far = apart(_levels(each, left, whole.count), log(requirement.limit))
     answer = Answer.PASS if high < left or far < 0 else Answer.FAIL if low > left or far > 0 else Answer.UNDECIDED
     most, least = interval(left, counted, left)[::-1]
     ends = [whole.percentile_ns(100 * (1 - end)) if end < 1 else whole.ends_ns[0] for end in (most, least)]
     return answer, (value, ends[0] or 0.0, ends[1] or value), _more(share, left, counted, len(windows))
+
+
+def _levels(each: Sequence[Histogram], left: float, count: int) -> list[float]:
+    """Logarithms of a percentile, of as many windows together as it takes for it to have an I/O beyond it."""
+    some = ceil(len(each) / (count * left))
+    groups = [Histogram.merge(each[at : at + some]) for at in range(0, len(each) - some + 1, some)]
+    found = [one.percentile_ns(100 * (1 - left)) for one in groups]
+    return [log(level) for level in found if level] if len(groups) >= FEWEST else []
 
 
 def _mean(requirement: Requirement, windows: Sequence[Sequence[Part]]) -> Known | None:
@@ -140,22 +152,24 @@ def _mean(requirement: Requirement, windows: Sequence[Sequence[Part]]) -> Known 
     limit = requirement.limit / scale
     low, high = interval(value / scale, counted, limit)
     above, below = (Answer.FAIL, Answer.PASS) if latency else (Answer.PASS, Answer.FAIL)
-    answer = above if low > limit else below if high < limit else Answer.UNDECIDED
+    far = apart([log(value) for value in values], log(requirement.limit)) if min(values) > 0 else 0
+    answer = above if low > limit or far > 0 else below if high < limit or far < 0 else Answer.UNDECIDED
     return answer, (value, low * scale, high * scale), _more(value / scale, limit, counted, len(windows))
 
 
 def _value(requirement: Requirement, parts: Sequence[Part]) -> tuple[float, float] | None:
     """A window's mean latency with its I/Os, or its rate with its time."""
-    seconds = _seconds(parts)
     if requirement.quantity.is_latency:
         histogram = _histogram(requirement.quantity, parts)
         mean = histogram.mean_ns
         return None if mean is None else (mean, float(histogram.count))
-    if not seconds:
+    if not _seconds(parts):
         return None
+    after = [window_values(part, LEAD_MS) for part in parts]
+    seconds = max(one.seconds for one in after)
     if requirement.quantity is Quantity.RATE:
-        return sum(part.io_bytes for part in parts) / seconds, seconds
-    ios = sum(part.total_ios for part in parts) / seconds
+        return sum(one.bw_bytes_per_s for one in after), seconds
+    ios = sum(one.iops for one in after)
     return (ios / requirement.asked if requirement.quantity is Quantity.KEPT else ios), seconds
 
 

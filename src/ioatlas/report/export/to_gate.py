@@ -37,7 +37,7 @@ class Check:
 @dataclass(frozen=True)
 class Gate:
     """What was checked. title: of what. time: seconds since the epoch. table: a heading and rows for Markdown.
-    note: how far to trust it.
+    note: how far to trust it. fine, bad: what is said when nothing failed, and of checks that did.
     """
 
     title: str
@@ -45,6 +45,8 @@ class Gate:
     checks: tuple[Check, ...]
     table: tuple[tuple[str, ...], ...] = ()
     note: str = ""
+    fine: str = "Nothing got worse."
+    bad: str = "got worse"
 
     @property
     def failed(self) -> bool:
@@ -79,7 +81,7 @@ def junit(gate: Gate) -> str:
 def markdown(gate: Gate) -> str:
     """A summary for a pull request: the answer, the checks, and the table folded below."""
     failed = [check for check in gate.checks if check.outcome == "failed"]
-    answer = f"{MARKS['failed']} {_worst(failed)}" if failed else _nothing(gate)
+    answer = f"{MARKS['failed']} {_worst(failed, gate.bad)}" if failed else _nothing(gate)
     lines = [f"## {_cell(gate.title)}", "", _cell(answer), "", "| | check | |", "|---|---|---|"]
     # Of many checks those that passed are in the table below.
     shown = [check for check in gate.checks if check.outcome == "failed" or len(gate.checks) <= MOST_SHOWN]
@@ -101,14 +103,14 @@ def _nothing(gate: Gate) -> str:
     """Where no check failed; what could not be checked at all did not pass."""
     if gate.checks and all(check.outcome == "skipped" for check in gate.checks):
         return f"{MARKS['skipped']} Nothing could be checked: {gate.checks[0].sentence}"
-    return f"{MARKS['passed']} Nothing got worse."
+    return f"{MARKS['passed']} {gate.fine}"
 
 
-def _worst(failed: Sequence[Check]) -> str:
+def _worst(failed: Sequence[Check], bad: str) -> str:
     """What failed first, by its name, and how much else."""
     first = failed[0]
     told = first.sentence if first.sentence.startswith(first.name) else f"{first.name}: {first.sentence}"
-    return told if len(failed) == 1 else f"{told} {len(failed) - 1} more got worse."
+    return told if len(failed) == 1 else f"{told} {len(failed) - 1} more {bad}."
 
 
 def write(gate: Gate, *, junit_file: Path | None, markdown_file: Path | None) -> list[Path]:

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether real targets fit: an NBD server that answers in 20 ms, and a directory on a disk."""
+
+import json
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.real.conftest import ioatlas, start
+from tests.real.target_lab import Bench, needs, wait_for
+
+pytestmark = [
+    needs("nbdkit"),
+    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
+]
+READS = """
+title = "{users} readers"
+[parameters.users]
+default = 1
+help = "readers"
+[[load]]
+name = "reads"
+rw = "randread"
+bs = "4k"
+numjobs = "{users}"
+size = "32m"
+[[require]]
+read_p99 = "5s"
+[[require]]
+iops = "{users * 20}"
+[[require]]
+read_mean = "LIMIT"
+change = "a faster server"
+"""
+
+
+@pytest.fixture(scope="module")
+def uri():
+    with tempfile.TemporaryDirectory(prefix="iot", dir="/tmp") as directory:  # socket paths are short
+        bench = Bench(directory)
+        path = Path(directory) / "s"
+        delay = ["--filter=delay", "memory", "64M", "rdelay=20ms"]
+        bench.start("nbdkit", "--foreground", "--unix", str(path), *delay, stderr=subprocess.DEVNULL)
+        wait_for(path.exists)
+        yield f"nbd+unix:///?socket={path}"
+        bench.clear()
+
+
+def use(folder, limit):
+    path = folder / "mine.toml"
+    path.write_text(READS.replace("LIMIT", limit))
+    return path
+
+
+def test_a_server_of_20_ms_does_not_fit_a_limit_of_10_and_fits_one_of_200(uri, tmp_path):
+    for limit, status, answers in (("10ms", 3, {"pass", "fail"}), ("200ms", 0, {"pass"})):
+        files = ["--junit", tmp_path / f"{limit}.xml", "-o", tmp_path / limit]
+        done = ioatlas("fit", uri, "--for", use(tmp_path, limit), "--read-only", "--json", *files)
+        assert done.returncode == status, done.stderr
+        (fit,) = json.loads(done.stdout)["fits"]
+        assert {one["answer"] for one in fit["requirements"]} == answers
+        mean = fit["requirements"][-1]
+        assert 20e6 <= mean["value"] <= 60e6
+        cases = ET.parse(tmp_path / f"{limit}.xml").getroot().findall(".//testcase")
+        assert sum(case.find("failure") is not None for case in cases) == (status == 3)
+
+
+@pytest.mark.long("procedures")
+def test_how_many_it_carries(uri, tmp_path):
+    """Every reader waits 20 ms, so that each has at most 50 reads a second, however many there are; 16 are served at
+    once, so that a mean of 35 ms ends between 16 and 32.
+    """
+    asked = ["--for", use(tmp_path, "35ms"), "--max", "--budget", "5m"]
+    done = ioatlas("fit", uri, *asked, "--read-only", "--json", "-o", tmp_path / "c")
+    told = json.loads(done.stdout)
+    assert done.returncode == 0, told
+    low, high = (int(one["title"].split()[0]) for one in told["fits"])
+    assert 12 <= low < high <= 48
+
+
+def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
+    directory = tmp_path / "c"
+    process = start("fit", disk_dir, "--for", use(tmp_path, "10s"), "-o", directory, "-q")
+    wait_for((directory / "batches" / "00001").is_dir)
+    time.sleep(2)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    done = ioatlas("resume", directory, "--json", "-q")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["answer"] == "pass"
+    assert list(disk_dir.iterdir()) == []
+    assert "PASS" in ioatlas("show", directory).stdout
