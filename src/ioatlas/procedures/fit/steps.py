@@ -40,7 +40,7 @@ class FitSteps(Steps):
         self.runner.make(Purpose.SWEEP, self._next)
         if self._most:
             asked = {visit.cell_key for visit in self.journal.visits()}
-            self.journal.leave_out({key: NOT_ASKED for key in self.cells.keys() - asked})
+            self.journal.leave_out(dict.fromkeys(self.cells.keys() - asked, NOT_ASKED))
         return True
 
     def _next(self, visits: Sequence[Visit]) -> list[NewVisit]:
