@@ -13,21 +13,17 @@ if TYPE_CHECKING:
     from ioatlas.results.comparison import SidesComparison
 
 
-def gate_of(found: SidesComparison, word: str, worse: str) -> Gate:
-    """worse: the outcome, 'lower' or 'higher', that is a failure."""
+def gate_of(found: SidesComparison, word: str) -> Gate:
     from ioatlas.report.export.to_gate import Gate
 
     labels = {name: row.label for name, row in found.loads.rows.items()}
     checks: list[Check] = []
     table: list[tuple[str, ...]] = [("side", *_HEAD)]
-    for second in (place for place in range(len(found.sides)) if place != found.base):
-        pair = found.result.pair(found.base, second)
-        if pair is None:
-            continue
-        name = found.names[second]
+    for pair in found.against_base:
+        name = found.names[pair.second]
         of = "" if len(found.sides) == 2 else f"{name}: "
-        checks.append(_whole(f"{of}the map as a whole", pair.whole, worse))
-        checks += [_cell(f"{of}{labels[cell.cell]}", cell, worse) for cell in pair.cells]
+        checks.append(_whole(f"{of}the map as a whole", pair.whole, found.worse))
+        checks += [_cell(f"{of}{labels[cell.cell]}", cell, found.worse) for cell in pair.cells]
         table += [(name, *_row(labels[cell.cell], cell)) for cell in pair.cells]
     who = found.names[1 - found.base] if len(found.sides) == 2 else f"{len(found.sides)} sides"
     title = f"{who} against {found.names[found.base]}: {word}"

@@ -54,7 +54,7 @@ def tell(found: SidesComparison, asked: Asked) -> None:
     """Print, write what was asked for. Raises GateError when a side is worse and that was asked for, UsageError when
     that cannot be known.
     """
-    if (asked.gate or asked.junit or asked.markdown) and not any(pair.cells for pair in _against_base(found)):
+    if (asked.gate or asked.junit or asked.markdown) and not any(pair.cells for pair in found.against_base):
         raise UsageError(
             "no load has repeats on both sides, so nothing can be tested",
             where="--fail-if-worse, --junit, --markdown",
@@ -72,32 +72,20 @@ def tell(found: SidesComparison, asked: Asked) -> None:
     if asked.junit or asked.markdown:
         from ioatlas.cli._compare_gate import gate_of
 
-        write_gate(gate_of(found, WORDS[found.quantity], _worse(found)), asked.junit, asked.markdown)
+        write_gate(gate_of(found, WORDS[found.quantity]), asked.junit, asked.markdown)
     if asked.gate:
         _gate(found)
 
 
 def _gate(found: SidesComparison) -> None:
     worse = []
-    for pair in _against_base(found):
-        whole = pair.whole is not None and pair.whole.outcome == _worse(found)
-        count = pair.count("higher" if _worse(found) == "higher" else "lower")
+    for pair in found.against_base:
+        whole = pair.whole is not None and pair.whole.outcome == found.worse
+        count = pair.count(found.worse)
         if whole or count:
             worse.append(f"{found.names[pair.second]} ({'the map as a whole, ' if whole else ''}{count} cells)")
     if worse:
         raise GateError(f"worse than {found.names[found.base]}: {', '.join(worse)}")
-
-
-def _worse(found: SidesComparison) -> str:
-    from ioatlas.results.sides import LOWER_IS_BETTER
-
-    return "higher" if found.quantity in LOWER_IS_BETTER else "lower"
-
-
-def _against_base(found: SidesComparison) -> list[Pair]:
-    """The pairs of all others with the side that stands for 100%."""
-    others = (side for side in range(len(found.sides)) if side != found.base)
-    return [pair for side in others if (pair := found.result.pair(found.base, side)) is not None]
 
 
 def _print(found: SidesComparison, *, all_cells: bool, verbose: bool) -> None:
@@ -151,11 +139,11 @@ def verdict(found: SidesComparison) -> str:
         nothing = "NO DIFFERENCE SHOWN, and the test was weak" if weak else "NO DIFFERENCE SHOWN"
         return f"THE SAME within {result.tolerance:.0%}" if all_same else nothing
     if len(found.sides) == 2:
-        (pair,) = _against_base(found)
+        (pair,) = found.against_base
         way = pair.whole.outcome.upper() if pair.whole else ""
         return f"{found.names[pair.second]} IS {way} than {found.names[found.base]}"
     if not result.ranking:
-        base, worse = found.names[found.base], _worse(found)
+        base, worse = found.names[found.base], found.worse
         down = [found.names[pair.second] for pair in told if pair.whole and pair.whole.outcome == worse]
         up = [found.names[pair.second] for pair in told if pair.whole and pair.whole.outcome != worse]
         parts = [f"{_and(up)} BETTER than {base}" if up else "", f"{_and(down)} WORSE than {base}" if down else ""]
@@ -190,15 +178,14 @@ def _and(names: Sequence[str]) -> str:
 
 def _table(found: SidesComparison) -> list[str]:
     """Sides, the best first: rank, level against the base, in how many cells better, worse, the same, undecided."""
-    result, base = found.result, found.names[found.base]
-    width = min(_NAME, max(6, *(len(name) for name in found.names)))
-    against = f"vs {_cut(base, 12)}"
-    lines = [f"{'rank':<5}{'side':<{width}}{against:>16}  {'plausible':<17}better worse  same  open"]
-    for side, rank in _order(found):
-        pair = result.pair(found.base, side) if side != found.base else None
-        name = _cut(found.names[side], width)
-        lines.append(f"{rank:<5}{name:<{width}}{_figures(found, pair)}".rstrip())
-    return [*lines, *_tie_lines(found)]
+    base = _cut(found.names[found.base], 12)
+    rows: list[tuple[str, ...]] = [("rank", "side", f"vs {base}", "plausible", "better", "worse", "same", "open")]
+    for one in found.standings:
+        ratio = "100%" if one.pair is None else "?" if one.pair.ratio is None else _change(one.pair.ratio)
+        whole = one.pair.whole if one.pair else None
+        between = f"{_change(whole.low)} to {_change(whole.high)}" if whole else "no test" if one.pair else ""
+        rows.append((one.rank, _cut(found.names[one.side], _NAME), ratio, between, *one.counts()))
+    return [*columns(rows, right={2, 4, 5, 6, 7}), *_tie_lines(found)]
 
 
 def _tie_lines(found: SidesComparison) -> list[str]:
@@ -213,41 +200,12 @@ def _tie_lines(found: SidesComparison) -> list[str]:
     return [f"Ties: {groups or 'none'}."]
 
 
-def _order(found: SidesComparison) -> Iterator[tuple[int, str]]:
-    """Sides with their rank: the best first, or the reference and then the others."""
-    if found.result.ranking:
-        for place in found.result.ranking:
-            yield place.side, str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
-        return
-    ratios = {pair.second: pair.ratio or 0.0 for pair in _against_base(found)}
-    yield found.base, ""
-    sign = 1 if _worse(found) == "higher" else -1
-    yield from ((side, "") for side in sorted(ratios, key=lambda side: sign * ratios[side]))
-
-
 def _ties(found: SidesComparison) -> Iterator[list[str]]:
     """Groups of sides that are not told apart from each other."""
     for letter in sorted({letter for place in found.result.ranking for letter in place.letters}):
         group = [found.names[place.side] for place in found.result.ranking if letter in place.letters]
         if len(group) > 1:
             yield group
-
-
-def _figures(found: SidesComparison, pair: Pair | None) -> str:
-    if pair is None:
-        return f"{'100%':>16}"
-    told = f"{'?':>16}" if pair.ratio is None else f"{_change(pair.ratio):>16}"
-    whole = pair.whole
-    between = f"{_change(whole.low)} to {_change(whole.high)}" if whole else "no test"
-    worse = _worse(found)
-    counts = (
-        pair.count("higher" if worse == "lower" else "lower"),
-        pair.count("lower" if worse == "lower" else "higher"),
-        pair.count("same"),
-        pair.count("not different", "not comparable") + len(pair.untested),
-    )
-    better, down, same, left = counts
-    return f"{told}  {between:<17}{better:>6}{down:>6}{same:>6}{left:>6}"
 
 
 def _change(ratio: float) -> str:
@@ -338,7 +296,7 @@ def _percent(share: float) -> str:
 
 def _cell_lines(found: SidesComparison) -> Iterator[str]:
     """One line for each load: its change on every side against the base, the surest differences first."""
-    pairs = _against_base(found)
+    pairs = found.against_base
     cells = [{cell.cell: cell for cell in (*pair.cells, *pair.untested)} for pair in pairs]
     guesses = {(one.first, one.second, one.load): one for one in found.predicted}
     names = [_cut(found.names[pair.second], 10) for pair in pairs]
@@ -374,7 +332,7 @@ def _pair_lines(found: SidesComparison, *, all_cells: bool) -> list[str]:
     """Of two sides a line for each load that differs or has no test, the surest differences first. all_cells: all of
     them, predicted ones too.
     """
-    (pair,) = _against_base(found)
+    (pair,) = found.against_base
     untold = found.loads.told_by_one(pair.first, pair.second)
     names = [_cut(found.names[side], _NAME) for side in (pair.first, pair.second)]
     rows = [("", *names, "ratio", "95% interval", "n", "")]

@@ -55,45 +55,21 @@ def _directory(place: Path) -> Path:
 
 def _standing(found: SidesComparison) -> Table:
     """Every side against the base: the best first where they are ranked."""
-    places = {place.side: place for place in found.result.ranking}
-    order = list(places) or sorted(range(len(found.sides)), key=lambda side: side != found.base)
-    rows: list[tuple[str, ...]] = []
-    for side in order:
-        place = places.get(side)
-        rank = "" if place is None else str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
-        letters, alone = ("", "") if place is None else (place.letters, str(place.alone))
-        factors = ", ".join(f"{name} {factor.text}" for name, factor in found.sides[side].factors.items())
-        rows.append((rank, found.names[side], letters, factors, *_against(found, side), alone))
     base = found.names[found.base]
-    columns: tuple[str, ...] = (
-        "rank",
-        "side",
-        "letters",
-        "factors",
-        f"against {base}",
-        "plausible",
-        *COUNTED,
-        "alone best",
-    )
-    empty = {at for at in range(len(columns)) if not any(row[at] for row in rows)}
-    columns = tuple(name for at, name in enumerate(columns) if at not in empty)
-    rows = [tuple(text for at, text in enumerate(row) if at not in empty) for row in rows]
-    title = "The sides; those that share a letter are not told apart" if places else f"The sides against {base}"
-    return Table(title, columns, tuple(rows), note="Higher, lower, same and undecided are counts of cells.")
-
-
-COUNTED = ("higher", "lower", "same", "undecided")
-
-
-def _against(found: SidesComparison, side: int) -> tuple[str, ...]:
-    pair = found.result.pair(found.base, side)
-    if pair is None:
-        return ("100%", "", "", "", "", "")
-    whole = pair.whole
-    between = f"{whole.low - 1:+.1%} to {whole.high - 1:+.1%}" if whole else "no test"
-    counts = (pair.count("higher"), pair.count("lower"), pair.count("same"), pair.count("not different"))
-    ratio = "" if pair.ratio is None else f"{pair.ratio - 1:+.1%}"
-    return (ratio, between, *map(str, counts))
+    head = ("rank", "side", "letters", "factors", f"against {base}", "plausible", "better", "worse", "same", "open")
+    rows: list[tuple[str, ...]] = [(*head, "alone best")]
+    for one in found.standings:
+        letters, alone = (one.place.letters, str(one.place.alone)) if one.place else ("", "")
+        factors = ", ".join(f"{name} {factor.text}" for name, factor in found.sides[one.side].factors.items())
+        whole = one.pair.whole if one.pair else None
+        between = f"{whole.low - 1:+.1%} to {whole.high - 1:+.1%}" if whole else "no test" if one.pair else ""
+        ratio = "100%" if one.pair is None else "" if one.pair.ratio is None else f"{one.pair.ratio - 1:+.1%}"
+        rows.append((one.rank, found.names[one.side], letters, factors, ratio, between, *one.counts(), alone))
+    told = [at for at in range(len(rows[0])) if any(row[at] for row in rows[1:])]
+    columns, *texts = (tuple(row[at] for at in told) for row in rows)
+    ranked = bool(found.result.ranking)
+    title = "The sides; those that share a letter are not told apart" if ranked else f"The sides against {base}"
+    return Table(title, columns, tuple(texts), note="Better, worse, same and open are counts of cells.")
 
 
 def _apart(found: SidesComparison) -> tuple[Table, ...]:

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from ioatlas.analysis.compare import TOLERANCE, Reading, between_campaigns
-from ioatlas.analysis.many import ManyComparison, compare_many
+from ioatlas.analysis.compare import TOLERANCE, Outcome, Reading, between_campaigns
+from ioatlas.analysis.many import ManyComparison, Pair, Place, compare_many
 from ioatlas.errors import UsageError
 from ioatlas.results.conditions import Apart, conditions_apart, options_apart
 from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Guess, Side, align, read_campaign, read_sides
@@ -47,6 +47,34 @@ class PredictedRatio:
     high: float
     predicted: tuple[int, ...]
     outcome: Foretold
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A side against the base. place: among all, where they are ranked. pair: with the base; None for the base itself.
+
+    better, worse, same, open: counts of cells; open where neither can be shown.
+    """
+
+    side: int
+    place: Place | None
+    pair: Pair | None
+    better: int
+    worse: int
+    same: int
+    open: int
+
+    @property
+    def rank(self) -> str:
+        """'2-3' where the data cannot tell which."""
+        if self.place is None:
+            return ""
+        best, worst = self.place.best, self.place.worst
+        return str(best) if best == worst else f"{best}-{worst}"
+
+    def counts(self) -> tuple[str, ...]:
+        """As texts of a table; of the base itself nothing."""
+        return tuple(map(str, (self.better, self.worse, self.same, self.open))) if self.pair else ("",) * 4
 
 
 @dataclass(frozen=True)
@@ -94,6 +122,39 @@ class SidesComparison:
     def base(self) -> int:
         """The side whose level is 100% in tables and maps: the reference, else the first."""
         return self.result.reference or 0
+
+    @property
+    def worse(self) -> Outcome:
+        """The outcome of a pair whose second side is worse."""
+        return "higher" if self.quantity in LOWER_IS_BETTER else "lower"
+
+    @property
+    def against_base(self) -> list[Pair]:
+        """The pairs of all others with the side that stands for 100%."""
+        others = (side for side in range(len(self.sides)) if side != self.base)
+        return [pair for side in others if (pair := self.result.pair(self.base, side)) is not None]
+
+    @property
+    def standings(self) -> list[Standing]:
+        """The best first where they are ranked, else the base and then the others."""
+        pairs = {pair.second: pair for pair in self.against_base}
+        places = {place.side: place for place in self.result.ranking}
+        sign = 1 if self.worse == "higher" else -1
+        order = places or [self.base, *sorted(pairs, key=lambda side: sign * (pairs[side].ratio or 0.0))]
+        better: Outcome = "lower" if self.worse == "higher" else "higher"
+        return [
+            Standing(
+                side,
+                places.get(side),
+                pair,
+                pair.count(better) if pair else 0,
+                pair.count(self.worse) if pair else 0,
+                pair.count("same") if pair else 0,
+                pair.count("not different", "not comparable") + len(pair.untested) if pair else 0,
+            )
+            for side in order
+            for pair in (pairs.get(side),)
+        ]
 
 
 def compare_sides(
