@@ -11,17 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ioatlas.analysis.best import (
-    STEADY_WIDTH,
-    client_limited,
-    disagrees,
-    found_unsteady,
-    half_interval,
-    speed,
-    with_fresh,
-)
+from ioatlas.analysis.best import speed, with_fresh
+from ioatlas.analysis.marks import SIGNS, Mark, mark_of
 from ioatlas.model.tree import is_tree
-from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,18 +23,8 @@ if TYPE_CHECKING:
     from ioatlas.report.export.grid import Axis, Level
     from ioatlas.report.table import Entry
 
-DISAGREE, MISSING = "??", "·"
-LEGEND = {
-    "*": "re-measured",
-    "!": "not steady",
-    "≥": "client-limited",
-    "±": "beyond ±50%",
-    "?": "suspect",
-    "~": "estimated",
-    "^": "imported",
-    DISAGREE: "runs disagree",
-    MISSING: "no value",
-}
+MISSING = "·"
+LEGEND = {**{sign: words for sign, words in SIGNS.values() if sign}, MISSING: "no value"}
 """Every mark with its words, in the order of the legend."""
 LOADS = {"randread": "rand read", "randwrite": "rand write"}
 _MIB, _KIB, _GIB = 1 << 20, 1 << 10, 1 << 30
@@ -78,25 +60,6 @@ class SmallMap:
     def marks(self) -> list[str]:
         used = {value.mark or value.text for value in self.values.values()}
         return [mark for mark in LEGEND if mark in used]
-
-
-def mark_of(e: Estimate) -> str:
-    """The one thing to know of a value, the gravest first; '' for a steady one."""
-    if e.kind == "predicted":
-        return "~"
-    if e.kind == "imported":
-        return "^"
-    if disagrees(e):
-        return DISAGREE
-    if verdict_class(e.verdict) is VerdictClass.SUSPECT and e.verdict not in LOWER_BOUND:
-        return "?"
-    if found_unsteady(e):
-        return "!"
-    if client_limited(e):
-        return "≥"
-    if (half_interval(e) or 0.0) > STEADY_WIDTH:
-        return "±"
-    return "*" if e.bw_first is not None else ""
 
 
 def small_map(result: CampaignResult) -> SmallMap | None:
@@ -156,8 +119,8 @@ def _chosen(candidates: Sequence[Entry]) -> Estimate | None:
     there = [entry.estimate for entry in candidates if entry.estimate is not None and speed(entry.estimate) > 0]
     if not there:
         return None
-    order = ("*", "", "±", "≥", "~", "^", "!", DISAGREE, "?")
-    sound = [e for e in there if mark_of(e) in order[:5]]
+    order = list(Mark)
+    sound = [e for e in there if order.index(mark_of(e)) < order.index(Mark.IMPORTED)]
     return max(sound or there, key=lambda e: (-order.index(mark_of(e)) if not sound else 0, speed(e)))
 
 
@@ -181,9 +144,9 @@ def _value(e: Estimate | None, rate: float, factor: int, top: float) -> Value:
     if e is None:
         return Value(MISSING)
     mark = mark_of(e)
-    if mark == DISAGREE:
-        return Value(DISAGREE)
-    return Value(number_of(rate / factor), mark, rate / top if top else None)
+    if mark is Mark.DISAGREE:
+        return Value(SIGNS[mark][0])
+    return Value(number_of(rate / factor), SIGNS[mark][0], rate / top if top else None)
 
 
 def number_of(number: float) -> str:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.analysis.marks import SIGNS, mark_of
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._curves import curve_tables
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._heatmap import LEGEND, MISSING, mark_of
+from ioatlas.cli._heatmap import LEGEND, MISSING
 from ioatlas.cli._quantity import where_option
 from ioatlas.model.tree import is_tree
 
@@ -291,7 +292,7 @@ def _map_table(
     for at in ((i, j) for i in x.levels for j in y.levels):
         chosen = _choose(cells.get(at, []), quantity)
         value = quantity.shown(chosen) if chosen is not None else None
-        mark = mark_of(chosen.estimate) if chosen is not None and chosen.estimate is not None else MISSING
+        mark = SIGNS[mark_of(chosen.estimate)][0] if chosen is not None and chosen.estimate is not None else MISSING
         marks.add(mark)
         number = "" if value is None else _number(value / unit.factor)
         texts[at] = Text(f" {number}{mark or ' '}", style=style(value / top if value is not None and top > 0 else None))

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Literal
 
 import numpy as np
 
 from ioatlas.analysis.headlines import TOP, headlines
+from ioatlas.analysis.marks import mark_of
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.cost import ProductCost, UnitPrice
@@ -19,7 +19,6 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult, Change
 from ioatlas.model.target import Target
-from ioatlas.model.verdict import LOWER_BOUND, VerdictCode, verdict_class
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
 from ioatlas.report.latencies import packed_courses, packed_curves
@@ -33,7 +32,6 @@ from ioatlas.report.page_format.cells import (
     FreshEstimate,
     JobRecipe,
     UnmeasuredCells,
-    VerdictData,
 )
 from ioatlas.report.page_format.charts import ChartData, ProductCostData, TableData, UnitPriceData
 from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Pair, Session, TargetData
@@ -86,7 +84,6 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
     clean = redactor(result.targets)
     rows_of = _rows_by_key(estimates) if result.findings or result.fresh else {}
     places = {(estimate.cell.key, estimate.direction): row for row, estimate in reversed([*enumerate(estimates)])}
-    known = sorted({(estimate.verdict_text, _mark(estimate.verdict)) for estimate in estimates})
     return ReportData(
         format=FORMAT,
         version=VERSION,
@@ -109,7 +106,6 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
             Constant(name=name, value=str(value), unit=unit_of(name)) for name, value in sorted(grid.constants.items())
         ],
         cells=_pack_cells(estimates, levels, grid, _changes(result.changes, places, len(estimates))),
-        verdicts=[VerdictData(word=word, mark=mark) for word, mark in known],
         unmeasured=UnmeasuredCells(
             n_rows=len(grid.unmeasured_reasons),
             axes=[pack_integers(grid.unmeasured[name]) for name in grid.names],
@@ -163,10 +159,6 @@ def _texts(texts: Sequence[str]) -> tuple[Dictionary, bool]:
     if len(packed.packed_texts) <= NOTES_BYTES:
         return packed, False
     return pack_texts([""] * len(texts)), True
-
-
-def _mark(verdict: VerdictCode) -> Literal["steady", "unstable", "suspect", "minimum"]:
-    return "minimum" if verdict in LOWER_BOUND else verdict_class(verdict).value
 
 
 def _why(estimate: Estimate) -> str:
@@ -229,6 +221,7 @@ def _pack_cells(
         n_rows=len(estimates),
         axes=[pack_integers(levels[name]) for name in grid.names],
         kind=pack_texts([estimate.kind for estimate in estimates]),
+        mark=pack_texts([mark_of(estimate) for estimate in estimates]),
         verdict=pack_texts([estimate.verdict_text for estimate in estimates]),
         method=pack_texts([estimate.method for estimate in estimates]),
         lat_kind=pack_texts([estimate.lat_kind for estimate in estimates]),

@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
 import synthetic  # noqa: E402
 
+from ioatlas.analysis.marks import mark_of  # noqa: E402
 from ioatlas.errors import IoAtlasError  # noqa: E402
 from ioatlas.model.cell import Cell  # noqa: E402
 from ioatlas.model.estimate import Estimate  # noqa: E402
@@ -88,8 +89,10 @@ def test_every_estimate_is_in_the_page(kind):
     columns_ = {name: unpack(column, data.cells.n_rows) for name, column in data.cells.values.items()}
     visits = unpack(data.cells.n_visits, data.cells.n_rows)
     verdicts = unpack(data.cells.verdict.codes, data.cells.n_rows)
+    marks = unpack(data.cells.mark.codes, data.cells.n_rows)
     for estimate in result.estimates:
         row = at[place(estimate, names)]
+        assert data.cells.mark.texts[marks[row]] == mark_of(estimate)
         for name in VALUE_NAMES:
             assert columns_[name][row] == pytest.approx(getattr(estimate, name), rel=1e-6)
         assert visits[row] == estimate.n_visits

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How cells that are not plain measured values are told apart without colour. One shape each:
-//   predicted    diagonal lines        unstable      a wave-like zigzag
+//   predicted    diagonal lines        unstable      a wave-like zigzag; on grey: runs disagree
+//   wide         an interval's bar
 //   imported     a frame inside        suspect       a filled corner
 //   minimum      an arrow up
 //   undecided    a ring           alike         two level lines
@@ -41,6 +42,10 @@ export function drawMark(
       c.strokeStyle = ink;
       c.strokeRect(x + 1.5, y + 1.5, w - 3, h - 3);
       return;
+    case "wide":
+      bar(c, x, y, w, h, ink);
+      return;
+    case "disagree":
     case "unstable":
       zigzag(c, x, y, w, h, ink);
       return;
@@ -138,6 +143,22 @@ function zigzag(c: Context, x: number, y: number, w: number, h: number, ink: str
   c.beginPath();
   c.moveTo(left, middle + rise);
   for (let k = 1; k <= 4; k++) c.lineTo(left + (span * k) / 4, middle + (k % 2 ? -rise : rise));
+  c.stroke();
+}
+
+/** An interval, end to end. */
+function bar(c: Context, x: number, y: number, w: number, h: number, ink: string): void {
+  const half = Math.min(w - 2, 22) / 2;
+  const [middle, level] = [x + w / 2, y + h / 2];
+  const rise = Math.max(1.5, Math.min(h * 0.3, 3));
+  c.strokeStyle = ink;
+  c.beginPath();
+  c.moveTo(middle - half, level);
+  c.lineTo(middle + half, level);
+  for (const end of [middle - half, middle + half]) {
+    c.moveTo(end, level - rise);
+    c.lineTo(end, level + rise);
+  }
   c.stroke();
 }
 

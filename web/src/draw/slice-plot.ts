@@ -38,7 +38,7 @@ export interface SliceLook {
 /** How far above the largest value a bound may lie and still be drawn: beyond it would press the values flat. */
 const REACH: Record<ScaleKind, number> = { linear: 4, log: 100 };
 
-const JOINED: readonly Mark[] = ["steady", "unstable", "minimum", "suspect", "imported"];
+const JOINED: readonly Mark[] = ["steady", "wide", "unstable", "disagree", "minimum", "suspect", "imported"];
 
 /** Lines join measured neighbours only, here or elsewhere: where a cell is predicted or missing the line has a gap, and between words there is none. */
 export function joined(points: readonly SlicePoint[], numeric: boolean, unset = -1): (number | null)[] {
@@ -206,7 +206,7 @@ function point(
 ): void {
   c.beginPath();
   if (mark === "imported") c.rect(x - r, y - r, 2 * r, 2 * r);
-  else if (mark === "unstable") {
+  else if (mark === "unstable" || mark === "disagree") {
     c.moveTo(x, y - r * 1.3);
     c.lineTo(x + r * 1.25, y + r);
     c.lineTo(x - r * 1.25, y + r);

@@ -33,6 +33,9 @@ const MARK_FROM = 4;
 const GRID_FROM = 9;
 const NUMBER_FROM = { width: 44, height: 20 };
 
+/** Marks that lie at the lower edge where a number stands in the middle. */
+const LOW: ReadonlySet<Mark> = new Set(["unstable", "disagree", "wide", "predicted"]);
+
 let scratch: OffscreenCanvas | undefined;
 
 export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint: Paint): void {
@@ -66,6 +69,8 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
       words[i] = paper;
       // A row without this quantity looks like one that was not measured.
       if (slot > 0) mark = "unmeasured";
+    } else if (mark === "disagree") {
+      words[i] = wordOf(inks.grey);
     } else {
       const step = Math.round(place * 255);
       steps[i] = step;
@@ -93,23 +98,18 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
       const slot = slots[i] ?? 0;
       const x = (i % nx) * cellWidth;
       const y = Math.floor(i / nx) * cellHeight;
-      const ink = palette.light[steps[i] ?? 0] ? DARK : BRIGHT;
       const mark = marks[i] ?? "absent";
-      const text =
-        numbered && slot > 0 && mark !== "unmeasured" ? paint.number(reading.value[slot - 1] ?? Number.NaN) : "";
+      const apart = mark === "disagree";
+      const ink = apart ? inks.line : palette.light[steps[i] ?? 0] ? DARK : BRIGHT;
+      const text = numbered && slot > 0 && mark !== "unmeasured" ? textOf(paint, slot - 1, apart) : "";
       if (marked && mark !== "steady") {
         // With a number in the middle, lines and waves move to the lower edge.
-        const low = text && (mark === "unstable" || mark === "predicted");
+        const low = text && LOW.has(mark);
         drawMark(c, mark, x, low ? y + cellHeight - 8 : y, cellWidth, low ? 8 : cellHeight, ink, inks);
       }
       if (text) {
-        c.fillStyle = ink === DARK ? "#000" : "#fff";
-        c.fillText(
-          text,
-          x + cellWidth / 2,
-          y + cellHeight / 2 - (mark === "unstable" || mark === "predicted" ? 3 : 0),
-          cellWidth - 6,
-        );
+        c.fillStyle = apart ? inks.line : ink === DARK ? "#000" : "#fff";
+        c.fillText(text, x + cellWidth / 2, y + cellHeight / 2 - (LOW.has(mark) ? 3 : 0), cellWidth - 6);
       }
       if (slot > 0 && paint.outlined.has(slot - 1)) {
         c.lineWidth = 3;
@@ -126,6 +126,13 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
     for (let x = 1; x < nx; x++) c.fillRect(x * cellWidth - 0.5, 0, 1, height);
     for (let y = 1; y < ny; y++) c.fillRect(0, y * cellHeight - 0.5, width, 1);
   }
+}
+
+/** The value, or the range where runs disagree. */
+function textOf({ number, reading }: Paint, row: number, apart: boolean): string {
+  const at = (column: Float64Array) => number(column[row] ?? Number.NaN);
+  const [low, high] = [at(reading.low), at(reading.high)];
+  return apart && low && high ? `${low}–${high}` : at(reading.value);
 }
 
 function wordOf(hex: string): number {

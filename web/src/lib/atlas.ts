@@ -14,8 +14,10 @@ export type Mark =
   | "steady"
   | "predicted"
   | "imported"
-  | "unstable"
+  | "wide"
   | "minimum"
+  | "unstable"
+  | "disagree"
   | "undecided"
   | "alike"
   | "suspect"
@@ -100,15 +102,12 @@ export function textAt(column: Texts, row: number): string {
   return column.texts[column.codes[row] ?? -1] ?? "";
 }
 
-function rowMarks(kind: Texts, verdict: Texts, data: ReportData, nRows: number): Mark[] {
-  const classOf = new Map(data.verdicts.map((v) => [v.word, v.mark]));
-  const marks: Mark[] = [];
-  for (let row = 0; row < nRows; row++) {
-    const how = textAt(kind, row);
-    if (how === "predicted" || how === "imported") marks.push(how);
-    else marks.push(classOf.get(textAt(verdict, row)) ?? "suspect");
-  }
-  return marks;
+/** What was measured again is as steady as the rest; the cell tells both values. */
+function rowMarks(mark: Texts, nRows: number): Mark[] {
+  return Array.from({ length: nRows }, (_, row) => {
+    const text = textAt(mark, row);
+    return text === "re-measured" ? "steady" : (text as Mark);
+  });
 }
 
 /** Unpacks the page's data. Fails on a format or version this page does not know. */
@@ -191,7 +190,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     unmeasuredLevels,
     reason,
     unmeasuredCode,
-    marks: rowMarks(kind, verdict, data, cells.n_rows),
+    marks: rowMarks(await texts(cells.mark), cells.n_rows),
     strides,
     slots,
     nAbsent: size - filled,

@@ -150,7 +150,11 @@ export function reading(atlas: Atlas, quantity: Quantity): Reading {
     value = value.map((v, row) => ((to[row] ?? Number.NaN) - (from[row] ?? Number.NaN)) / v);
     [low, high] = [NONE, NONE];
   }
-  if (quantity.id !== "change") return { quantity, value, low, high, extent: extentOf(value) };
+  if (quantity.id !== "change") {
+    // Where runs disagree there is no value that others could be ranked by.
+    const sound = value.map((v, row) => (atlas.marks[row] === "disagree" ? Number.NaN : v));
+    return { quantity, value, low, high, extent: extentOf(sound) };
+  }
   const marks = Array.from(atlas.values.column("ratio_told"), (code) => TOLD[code] ?? "undecided");
   return { quantity, value, low, high, extent: aboutOne(value), marks };
 }

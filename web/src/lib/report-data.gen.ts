@@ -18,7 +18,6 @@ export interface ReportData {
   axes: Axis[];
   constants: Constant[];
   cells: Cells;
-  verdicts: VerdictData[];
   unmeasured: UnmeasuredCells;
   fresh: FreshEstimate[];
   /**
@@ -268,6 +267,7 @@ export interface Cells {
   n_rows: number;
   axes: Column[];
   kind: Dictionary;
+  mark: Dictionary;
   verdict: Dictionary;
   method: Dictionary;
   lat_kind: Dictionary;
@@ -351,16 +351,6 @@ export interface Dictionary4 {
   texts: string[];
   packed_texts: string;
   codes: Column;
-}
-/**
- * A verdict's word, and how the page marks it.
- */
-export interface VerdictData {
-  word: string;
-  /**
-   * `VerdictClass`; 'minimum' where the client was the limit: the target does at least that
-   */
-  mark: "steady" | "unstable" | "suspect" | "minimum";
 }
 /**
  * Cells of the sweep without an estimate: level positions as in `Cells.axes`, and why.

@@ -86,6 +86,7 @@ export function smallReport(): ReportData {
       n_rows: 5,
       axes: [u8(0, 0, 0, 0, 0), u8(0, 0, 1, 1, 1), u8(0, 1, 0, 2, 2), u8(0, 0, 1, 1, 1)],
       kind: { texts: ["measured", "predicted"], packed_texts: "", codes: u8(0, 0, 0, 1, 0) },
+      mark: { texts: ["steady", "unstable", "suspect", "predicted"], packed_texts: "", codes: u8(0, 1, 2, 3, 0) },
       verdict: { texts: ["steady", "unstable", "over the link"], packed_texts: "", codes: u8(0, 1, 2, 0, 0) },
       method: all("t/1", 5),
       lat_kind: all("total", 5),
@@ -108,10 +109,6 @@ export function smallReport(): ReportData {
       resolution: 0,
       notes_left_out: false,
     },
-    verdicts: [
-      { word: "steady", mark: "steady" },
-      { word: "unstable", mark: "unstable" },
-    ],
     unmeasured: {
       n_rows: 2,
       axes: [u8(0, 0), u8(0, 1), u8(2, 1), u8(0, 1)],

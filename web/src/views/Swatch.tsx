@@ -23,9 +23,10 @@ export function Swatch({ mark, size = 16 }: { mark: Mark; size?: number }) {
     c.scale(ratio, ratio);
     const inks = dark ? DARK_INKS : LIGHT_INKS;
     const colours = palette(name);
-    c.fillStyle = colours.css(STEP);
+    c.fillStyle = mark === "disagree" ? inks.grey : colours.css(STEP);
     c.fillRect(0, 0, size, size);
-    drawMark(c, mark, 0, 0, size, size, colours.light[STEP] ? "rgb(0 0 0 / 0.72)" : "rgb(255 255 255 / 0.85)", inks);
+    const ink = colours.light[STEP] ? "rgb(0 0 0 / 0.72)" : "rgb(255 255 255 / 0.85)";
+    drawMark(c, mark, 0, 0, size, size, mark === "disagree" ? inks.line : ink, inks);
   }, [mark, size, dark, name]);
   return <canvas ref={ref} class="swatch" style={{ width: `${size}px`, height: `${size}px` }} aria-hidden="true" />;
 }
@@ -34,7 +35,9 @@ export const MARK_WORDS: Record<Mark, string> = {
   steady: "measured, steady",
   predicted: "predicted",
   imported: "imported",
+  wide: "measured, known to worse than ±50%",
   unstable: "measured, not steady",
+  disagree: "runs disagree: a range, no rank",
   minimum: "measured, a minimum: the client was the limit",
   undecided: "no difference shown",
   alike: "the same within the tolerance",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ioatlas.analysis.imported import NO_DATA
+from ioatlas.analysis.marks import Mark, mark_of
 from ioatlas.analysis.wording import UNKNOWN_STATE, size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
@@ -18,10 +19,9 @@ from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
-from ioatlas.model.verdict import verdict_class
 from ioatlas.report.table import PRICES, Entry, entries
 
-Status = Literal["measured", "unsteady", "suspect", "predicted", "imported", "missing"]
+Status = Literal["measured", "predicted", "unsteady", "suspect", "imported", "missing"]
 Level = OptionValue
 Coordinates = dict[str, Level]
 
@@ -42,14 +42,17 @@ AXIS_NAMES = {
 }
 
 
+_STATUS: dict[Mark, Status] = {
+    Mark.UNSTABLE: "unsteady",
+    Mark.DISAGREE: "unsteady",
+    Mark.SUSPECT: "suspect",
+    Mark.PREDICTED: "predicted",
+    Mark.IMPORTED: "imported",
+}
+
+
 def status(entry: Entry) -> Status:
-    estimate = entry.estimate
-    if estimate is None:
-        return "missing"
-    if estimate.kind != "measured":
-        return estimate.kind
-    word = verdict_class(estimate.verdict)
-    return "measured" if word == "steady" else "unsteady" if word == "unstable" else "suspect"
+    return "missing" if entry.estimate is None else _STATUS.get(mark_of(entry.estimate), "measured")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export.drawing import Drawing
@@ -43,14 +44,7 @@ HATCHES: dict[Status, tuple[str, str]] = {
     "suspect": ("transparent pattern 1 fc rgb '#e00000'", "suspect: see its verdict"),
 }
 """How a cell that is not a steady measured one is marked: fill style, and its word in the legend."""
-STATUS_CODE: dict[Status, int] = {
-    "measured": 0,
-    "predicted": 1,
-    "unsteady": 2,
-    "suspect": 3,
-    "imported": 4,
-    "missing": 5,
-}
+STATUS_CODE: dict[Status, int] = {name: code for code, name in enumerate(get_args(Status))}
 
 TILE_WIDTH, TILE_HEIGHT = 370, 290
 HEADING = 66

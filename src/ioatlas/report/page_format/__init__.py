@@ -31,7 +31,6 @@ from ioatlas.report.page_format.cells import (
     LatencyCurves,
     TimeCourses,
     UnmeasuredCells,
-    VerdictData,
 )
 from ioatlas.report.page_format.charts import ChartData, LoadCurveData, ProductCostData, RoundsData, TableData
 from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Model, Pair, Session, TargetData
@@ -52,7 +51,6 @@ class ReportData(Model):
     axes: list[Axis]
     constants: list[Constant]
     cells: Cells
-    verdicts: list[VerdictData]
     unmeasured: UnmeasuredCells
     fresh: list[FreshEstimate]
     findings: list[FindingData] = Field(description="in the order to read them")

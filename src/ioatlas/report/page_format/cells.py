@@ -69,15 +69,6 @@ class Dictionary(Model):
     codes: Column
 
 
-class VerdictData(Model):
-    """A verdict's word, and how the page marks it."""
-
-    word: str
-    mark: Literal["steady", "unstable", "suspect", "minimum"] = Field(
-        description="`VerdictClass`; 'minimum' where the client was the limit: the target does at least that"
-    )
-
-
 class Cells(Model):
     """The rows of the result: one for each cell, direction and kind that has an estimate, in grid order.
 
@@ -97,6 +88,7 @@ class Cells(Model):
     n_rows: int
     axes: list[Column]
     kind: Dictionary
+    mark: Dictionary
     verdict: Dictionary
     method: Dictionary
     lat_kind: Dictionary
