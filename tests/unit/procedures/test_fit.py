@@ -123,6 +123,15 @@ def test_a_share_of_slow_flushes_is_held_against_what_the_percentile_leaves():
     assert every[8].low <= every[8].value <= every[8].high
 
 
+def test_what_is_undecided_asks_for_more_windows():
+    """Rates that move a lot around a limit, with whatever number of windows."""
+    needed = Requirement("data", Quantity.RATE, 20e6)
+    for count in range(1, 40):
+        rates = [(3e6, 200e6, 4e6, 80e6)[n // 5 % 4] for n in range(count)]
+        found = judge(needed, [_visit(n, 0, rate=rate) for n, rate in enumerate(rates)], "")
+        assert (found.answer is Answer.UNDECIDED) == (found.more > 0)
+
+
 def test_a_few_windows_decide_nothing():
     assert judge(FLUSHES, [_visit(n, 0) for n in range(3)], "").answer is Answer.UNDECIDED
     assert judge(FLUSHES, [], "").answer is Answer.UNDECIDED

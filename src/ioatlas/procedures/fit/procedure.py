@@ -12,6 +12,7 @@ from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.plan import asked, build_fit_plan
 from ioatlas.procedures.fit.read import read_ladder, read_uses
 from ioatlas.procedures.fit.use import Use, Uses
+from ioatlas.procedures.fit.verdict import WINDOW_SECONDS
 from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.run.procedure import PlanText, Procedure
 
@@ -42,7 +43,7 @@ class FitUses(Procedure):
         return build_fit_plan(spec, uses, targets, read_only=read_only)
 
     def seconds(self, plan: Plan) -> float:
-        each = USUAL_WINDOWS * len(plan.to_measure) * (1 + FIO_SECONDS / 4) + plan.preparation_seconds
+        each = USUAL_WINDOWS * len(plan.to_measure) * (WINDOW_SECONDS + FIO_SECONDS / 4) + plan.preparation_seconds
         return min(each, plan.spec.budget_seconds or each)
 
     def summary(self, plan: Plan) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def _made(name: str, data: Values, values: Values) -> Use:
         str(_filled(data["title"], values)),
         tuple(tuple(one) for one in phases.values()),
         (*requires, *kept),
-        parse_duration_seconds(_filled(data.get("window", 1.0), values), where="window"),
+        parse_duration_seconds(_filled(data.get("window", 0.0), values), where="window"),
         str(_filled(data.get("note", ""), values)),
     )
 

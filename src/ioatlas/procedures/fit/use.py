@@ -100,13 +100,15 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Use:
-    """name: as it was asked for. title: for people. phases: loads that run at once, phase after phase."""
+    """name: as it was asked for. title: for people. phases: loads that run at once, phase after phase.
+    window_seconds: how long each runs at a time; 0 for the usual.
+    """
 
     name: str
     title: str
     phases: tuple[tuple[Load, ...], ...]
     requires: tuple[Requirement, ...]
-    window_seconds: float = 1.0
+    window_seconds: float = 0.0
     note: str = ""
 
 

@@ -20,10 +20,16 @@ COUNTS_ALL_THE_SAME = frozenset({_R.OVER_RUN, _R.OVERLAP, _R.STALLED, _R.NO_IO, 
 """What keeps a visit out of a map and is part of the answer here: what a target holds back, and what a use's small
 flushed writes or its caches make of its bytes, is how the target serves it.
 """
-GAP_MS, LEAD_MS = 200, 300
-"""Between two windows, and what a rate leaves out at the start of one: credit that a target with a bucket gained in the
-gap, and somewhat more for the start.
+GAP_MS, LEAD_MS = 100, 300
+"""Between two windows, and what a rate leaves out at the start of one: a target with a bucket spends there what it
+gained in the gap.
 """
+KEPT_LEAD = 0.5
+"""Share of a window that a load with a rate leaves out: it spends such credit only as fast as it asks for more than the
+target has.
+"""
+WINDOW_SECONDS, PACED_WINDOW_SECONDS = 1.0, 5.0
+"""Of a load that runs freely, and of one with a rate, where a use says nothing."""
 HOPELESS = 100
 """A requirement that would take so many times what was measured lies at its limit, as far as anybody can tell."""
 
@@ -96,8 +102,8 @@ def judge(requirement: Requirement, visits: Sequence[Visit], stream: str) -> Jud
         answer, needed = Answer.UNDECIDED, max(needed, FEWEST - len(windows))
     if answer is Answer.PASS and moved < requirement.bytes:
         answer, needed = Answer.UNDECIDED, ceil(len(windows) * (requirement.bytes / max(moved, 1) - 1))
-    decided = answer is not Answer.UNDECIDED
-    return Judged(requirement, answer, value, low, high, len(windows), seconds, 0 if decided else needed, moved)
+    more = max(1, needed) if answer is Answer.UNDECIDED else 0
+    return Judged(requirement, answer, value, low, high, len(windows), seconds, more, moved)
 
 
 Known = tuple[Answer, tuple[float, float, float], int]
@@ -165,12 +171,13 @@ def _value(requirement: Requirement, parts: Sequence[Part]) -> tuple[float, floa
         return None if mean is None else (mean, float(histogram.count))
     if not _seconds(parts):
         return None
-    after = [window_values(part, LEAD_MS) for part in parts]
+    kept = requirement.quantity is Quantity.KEPT
+    after = [window_values(part, round(KEPT_LEAD * part.runtime_ms) if kept else LEAD_MS) for part in parts]
     seconds = max(one.seconds for one in after)
     if requirement.quantity is Quantity.RATE:
         return sum(one.bw_bytes_per_s for one in after), seconds
     ios = sum(one.iops for one in after)
-    return (ios / requirement.asked if requirement.quantity is Quantity.KEPT else ios), seconds
+    return (ios / requirement.asked if kept else ios), seconds
 
 
 def _seconds(parts: Sequence[Part]) -> float:
