@@ -31,7 +31,6 @@ def test_every_command_has_a_section():
         "plan",
         "resume",
         "show",
-        "report",
         "export",
         "compare",
         "tune",

@@ -17,6 +17,7 @@ from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import format_count, format_latency, format_rate
 from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.words import words
 
 AXES = ("operation", "rw", "bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops")
 VDBENCH_UNCONTROLLED = 999_000
@@ -130,17 +131,9 @@ def _without_repeats(kept: Sequence[Labelled]) -> list[Labelled]:
 
 def _told(reading: ImportedReading) -> int:
     """How many of the figures and options a reading has."""
-    names = (
-        "rw",
-        "bs_bytes",
-        "size_bytes",
-        "numjobs",
-        "rwmixread",
-        "bw_bytes_per_s",
-        "lat_mean_ns",
-        "lat_p99_ns",
-        "tool_version",
-    )
+    names = words("""
+        rw bs_bytes size_bytes numjobs rwmixread bw_bytes_per_s lat_mean_ns lat_p99_ns tool_version
+    """)
     return sum(getattr(reading, name) is not None for name in names)
 
 

@@ -17,71 +17,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
+from ioatlas.model.words import words
 
 JobValue = int | float | str | tuple[str, ...] | None
 """What an option may be set to: None writes the bare name (`stonewall`); a tuple is a list of paths, each escaped."""
 
-_FIRST = (
-    "description",
-    "ioengine",
-    "thread",
-    "directory",
-    "filename",
-    "filename_format",
-    "uri",
-    "rw",
-    "bs",
-    "bsrange",
-    "bssplit",
-    "blockalign",
-    "size",
-    "io_size",
-    "number_ios",
-    "offset",
-    "offset_increment",
-    "numjobs",
-    "iodepth",
-    "direct",
-    "sync",
-    "time_based",
-    "runtime",
-)
+_FIRST = words("""
+    description ioengine thread directory filename filename_format uri rw bs bsrange bssplit blockalign size
+    io_size number_ios offset offset_increment numjobs iodepth direct sync time_based runtime
+""")
 _RANK = {name: rank for rank, name in enumerate(_FIRST)}
 _PATH_LISTS = frozenset({"filename", "directory"})
-_PATHS = _PATH_LISTS | {
-    "uri",
-    "read_iolog",
-    "write_iolog",
-    "replay_redirect",
-    "write_bw_log",
-    "write_lat_log",
-    "write_iops_log",
-    "write_hist_log",
-    "include",
-    "description",
-}
+_PATHS = _PATH_LISTS.union(
+    words("""
+        uri read_iolog write_iolog replay_redirect write_bw_log write_lat_log write_iops_log write_hist_log include
+        description
+    """)
+)
 _SIZES = frozenset(
-    {
-        "bs",
-        "bsrange",
-        "bssplit",
-        "blockalign",
-        "ba",
-        "size",
-        "filesize",
-        "io_size",
-        "offset",
-        "offset_align",
-        "offset_increment",
-        "zonesize",
-        "zonerange",
-        "zoneskip",
-        "rate",
-        "rate_min",
-        "buffer_compress_chunk",
-        "number_ios",
-        "rate_iops",
-    }
+    words("""
+        bs bsrange bssplit blockalign ba size filesize io_size offset offset_align offset_increment zonesize zonerange
+        zoneskip rate rate_min buffer_compress_chunk number_ios rate_iops
+    """)
 )
 _BARE_SIZES = re.compile(r"^[0-9%,:/\-]+$")
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_\-]*$")

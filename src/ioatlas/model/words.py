@@ -6,3 +6,8 @@ from __future__ import annotations
 
 def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Words with what each stands for: 'b=block s=size'."""
+    return dict(word.split("=", 1) for word in text.split())

@@ -6,32 +6,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from ioatlas.model.words import words
 from ioatlas.product.comparison import CostComparison
 from ioatlas.product.cost import Answer, BreakEven, Costed, Front, Spend, UnitCost
 from ioatlas.product.quantity import amount_text, money
 from ioatlas.product.readings import Amount, Unit
 
-CSV_COLUMNS = (
-    "product",
-    "unit",
-    "amount",
-    "amount_low",
-    "amount_high",
-    "cost_per_unit",
-    "cost_low",
-    "cost_high",
-    "currency",
-    "total",
-    "purchase",
-    "service",
-    "energy",
-    "years",
-    "per_watt",
-    "watts_from",
-    "front",
-    "workload",
-    "n_visits",
-)
+CSV_COLUMNS = words("""
+    product unit amount amount_low amount_high cost_per_unit cost_low cost_high currency total purchase service
+    energy years per_watt watts_from front workload n_visits
+""")
 
 
 def document(found: CostComparison) -> dict[str, Any]:

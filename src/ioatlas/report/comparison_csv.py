@@ -10,32 +10,14 @@ from pathlib import Path
 
 from ioatlas.analysis.compare import CellComparison
 from ioatlas.errors import IoAtlasError
+from ioatlas.model.words import words
 from ioatlas.results.comparison import SidesComparison
 from ioatlas.results.sides import Row
 
-COLUMNS = (
-    "first",
-    "second",
-    "target",
-    "rw",
-    "bs_bytes",
-    "size_bytes",
-    "numjobs",
-    "iodepth",
-    "direction",
-    "load",
-    "basis",
-    "n_first",
-    "n_second",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "p",
-    "outcome",
-    "power",
-    "detectable",
-    "reason",
-)
+COLUMNS = words("""
+    first second target rw bs_bytes size_bytes numjobs iodepth direction load basis n_first n_second ratio
+    ratio_low ratio_high p outcome power detectable reason
+""")
 """basis: measured, or predicted where a value of the pair comes from a model."""
 
 

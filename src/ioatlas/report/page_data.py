@@ -19,6 +19,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult, Change
 from ioatlas.model.target import Target
+from ioatlas.model.words import words
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
 from ioatlas.report.latencies import packed_courses, packed_curves
@@ -56,16 +57,9 @@ _INTERVALS = (
 )
 _TOLD = {"higher": 1, "lower": 1, "same": 2, "predicted": 3}
 """What is said of a change, as `Cells` codes it; 0 where nothing is."""
-_PLAIN_VALUES = (
-    "window_seconds",
-    "cut_seconds",
-    "ceiling_bytes_per_s",
-    "watts",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "ratio_told",
-)
+_PLAIN_VALUES = words("""
+    window_seconds cut_seconds ceiling_bytes_per_s watts ratio ratio_low ratio_high ratio_told
+""")
 
 
 def report_data(result: CampaignResult, comparison: ComparisonData | None = None) -> ReportData:

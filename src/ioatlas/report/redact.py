@@ -7,25 +7,13 @@ import re
 from collections.abc import Callable, Sequence
 
 from ioatlas.model.target import Target
+from ioatlas.model.words import words
 
 SITE_WORDS = frozenset(
-    {
-        "host",
-        "hostname",
-        "fqdn",
-        "node",
-        "user",
-        "username",
-        "serial",
-        "wwn",
-        "uuid",
-        "path",
-        "mount",
-        "mountpoint",
-        "source",
-        "location",
-    }
-    | {"ip", "address", "mac", "directory", "cwd", "server", "share", "export", "uri", "url"}
+    words("""
+        host hostname fqdn node user username serial wwn uuid path mount mountpoint source location ip address mac
+        directory cwd server share export uri url
+    """)
 )
 PUBLIC_FACTS = ("fs_type", "model", "rotational")
 """Facts of a target's identity that name no site."""

@@ -14,6 +14,7 @@ from ioatlas.model.configuration import Factor, factor_names
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.export_columns import FACTOR, FIXED, REST
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.words import words
 from ioatlas.report.redact import redactor
 
 Value = OptionValue | None
@@ -22,26 +23,10 @@ Row = dict[str, Value | tuple[int, ...] | tuple[str, ...]]
 PRICES = frozenset({f"{FACTOR}{PRICE}", f"{FACTOR}{PRICE_PER_TIB}"})
 """Columns of factors that follow from others: an axis only where they are asked for."""
 _IN_FIXED = frozenset({"target", "rw", "bs", "size", "numjobs", "iodepth", "direction"})
-_ESTIMATE = (
-    "bw_bytes_per_s",
-    "bw_low",
-    "bw_high",
-    "iops",
-    "lat_mean_ns",
-    "lat_p99_ns",
-    "iops_low",
-    "iops_high",
-    "lat_mean_low_ns",
-    "lat_mean_high_ns",
-    "lat_p99_low_ns",
-    "lat_p99_high_ns",
-    "window_seconds",
-    "cut_seconds",
-    "bw_sd",
-    "iops_sd",
-    "lat_mean_sd_ns",
-    "lat_p99_sd_ns",
-)
+_ESTIMATE = words("""
+    bw_bytes_per_s bw_low bw_high iops lat_mean_ns lat_p99_ns iops_low iops_high lat_mean_low_ns lat_mean_high_ns
+    lat_p99_low_ns lat_p99_high_ns window_seconds cut_seconds bw_sd iops_sd lat_mean_sd_ns lat_p99_sd_ns
+""")
 
 
 @dataclass(frozen=True)

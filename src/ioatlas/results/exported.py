@@ -20,25 +20,16 @@ from ioatlas.interop.read.exported_table import TableError, read_table
 from ioatlas.interop.read.ioatlas_export import FORMAT
 from ioatlas.interop.read.source import decode, encoding_of
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.words import words
 
 TOOL = "ioatlas with fio"
 MOST_BYTES = 512 << 20
 LONGEST = 4096
 _SUFFIXES = (".csv", ".json")
-FIGURES = (
-    "bw_bytes_per_s",
-    "bw_low",
-    "bw_high",
-    "iops",
-    "iops_low",
-    "iops_high",
-    "lat_mean_ns",
-    "lat_mean_low_ns",
-    "lat_mean_high_ns",
-    "lat_p99_ns",
-    "lat_p99_low_ns",
-    "lat_p99_high_ns",
-)
+FIGURES = words("""
+    bw_bytes_per_s bw_low bw_high iops iops_low iops_high lat_mean_ns lat_mean_low_ns lat_mean_high_ns lat_p99_ns
+    lat_p99_low_ns lat_p99_high_ns
+""")
 _OPTIONS = {"rw": "rw", "bs": "bs_bytes", "size": "size_bytes", "numjobs": "numjobs", "iodepth": "iodepth"}
 _FILES = {"shared": "one for all jobs", "private": "one for each job"}
 _DIRECTIONS = frozenset({"read", "write", "trim", "mixed", "no data"})

@@ -11,23 +11,12 @@ from dataclasses import dataclass, field
 from ioatlas.errors import UsageError
 from ioatlas.interop.command import Source, binary_size, whole_number
 from ioatlas.interop.fidelity import Fidelity, not_expressible
-from ioatlas.model.words import words
+from ioatlas.model.words import pairs, words
 
-_SHORT = {
-    "b": "block",
-    "c": "configfile",
-    "D": "deldirs",
-    "d": "mkdirs",
-    "F": "delfiles",
-    "i": "iterations",
-    "N": "files",
-    "n": "dirs",
-    "r": "read",
-    "s": "size",
-    "t": "threads",
-    "w": "write",
-    "h": "help",
-}
+_SHORT = pairs("""
+    b=block c=configfile D=deldirs d=mkdirs F=delfiles i=iterations N=files n=dirs r=read s=size t=threads w=write
+    h=help
+""")
 _TAKES = frozenset(
     words("""
     block blockvaralgo blockvarpct clients clientsfile configfile cores csvfile fadv flock gpuids hosts hostsfile

@@ -12,36 +12,16 @@ from ioatlas.interop.compile import seconds_option
 from ioatlas.interop.fidelity import Fidelity, approximate
 from ioatlas.interop.jobfile_read import read_seconds, read_size
 from ioatlas.model.options import RW_VALUES
-from ioatlas.model.words import words
+from ioatlas.model.words import pairs, words
 
-ALIASES = {
-    "readwrite": "rw",
-    "blocksize": "bs",
-    "io_limit": "io_size",
-    "ba": "blockalign",
-    "fill_fs": "fill_device",
-    "nr_files": "nrfiles",
-    "timeout": "runtime",
-    "start_delay": "startdelay",
-    "blocksize_range": "bsrange",
-    "blocksize_unaligned": "bs_unaligned",
-    "wait_for_previous": "stonewall",
-    "fileoffset": "offset",
-    "iodepth_batch_submit": "iodepth_batch",
-    "iodepth_batch_complete": "iodepth_batch_complete_min",
-    "ratemin": "rate_min",
-    "iomem": "mem",
-    "sync_io": "sync",
-    "ss": "steadystate",
-    "ss_dur": "steadystate_duration",
-    "allrandrepeat": "randrepeat",
-    "ratecycle": "rate_cycle",
-    "disable_bw": "disable_bw_measurement",
-    "iomem_align": "mem_align",
-    "data_placement": "dataplacement",
-    "fdp_pli": "plids",
-    "size_range": "filesize",
-}
+ALIASES = pairs("""
+    readwrite=rw blocksize=bs io_limit=io_size ba=blockalign fill_fs=fill_device nr_files=nrfiles timeout=runtime
+    start_delay=startdelay blocksize_range=bsrange blocksize_unaligned=bs_unaligned wait_for_previous=stonewall
+    fileoffset=offset iodepth_batch_submit=iodepth_batch iodepth_batch_complete=iodepth_batch_complete_min
+    ratemin=rate_min iomem=mem sync_io=sync ss=steadystate ss_dur=steadystate_duration allrandrepeat=randrepeat
+    ratecycle=rate_cycle disable_bw=disable_bw_measurement iomem_align=mem_align data_placement=dataplacement
+    fdp_pli=plids size_range=filesize
+""")
 _SIZES = frozenset(
     words("""
     bs blockalign size io_size offset offset_increment offset_align zonesize zonerange zoneskip zonecapacity

@@ -11,95 +11,22 @@ from ioatlas.interop.command import whole_number
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.options import Action, Read, fixed, lost, put, same, whole
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.words import words
+from ioatlas.model.words import pairs, words
 
-_ALIASES = {
-    "bs": "blocksize",
-    "b": "bytes",
-    "combo": "combinedout",
-    "cnf": "createnewfiles",
-    "csvo": "csvout",
-    "dp": "datapattern",
-    "del": "deletefile",
-    "devf": "devicefile",
-    "dio": "directio",
-    "dry": "dryrun",
-    "e2e": "endtoend",
-    "eo": "errout",
-    "fw": "flushwrite",
-    "hb": "heartbeat",
-    "id": "identifier",
-    "inter": "interactive",
-    "kb": "kbytes",
-    "ls": "lockstep",
-    "lo": "looseordering",
-    "maxpri": "maximumpriority",
-    "mb": "mbytes",
-    "mal": "memalign",
-    "no": "noordering",
-    "nomlock": "nomemlock",
-    "noplock": "noproclock",
-    "nr": "numreqs",
-    "op": "operation",
-    "opdelay": "operationdelay",
-    "or": "ordering",
-    "o": "output",
-    "ofmt": "outputformat",
-    "pdelay": "passdelay",
-    "p": "passes",
-    "po": "passoffset",
-    "pa": "preallocate",
-    "pt": "pretruncate",
-    "plock": "processlock",
-    "pr": "processor",
-    "qd": "queuedepth",
-    "rand": "randomize",
-    "raw": "readafterwrite",
-    "recreate": "recreatefiles",
-    "reop": "reopen",
-    "rs": "reqsize",
-    "rst": "restart",
-    "ret": "retry",
-    "rr": "roundrobin",
-    "rt": "runtime",
-    "rw": "rwratio",
-    "s": "seek",
-    "so": "serialordering",
-    "sgio": "scsigeneric",
-    "shm": "sharedmemory",
-    "sp": "singleproc",
-    "sd": "startdelay",
-    "sto": "startoffset",
-    "stime": "starttime",
-    "soe": "stoponerror",
-    "et": "stoptrigger",
-    "st": "starttrigger",
-    "sio": "syncio",
-    "sw": "syncwrite",
-    "td": "targetdir",
-    "to": "targetoffset",
-    "tsd": "targetstartdelay",
-    "throt": "throttle",
-    "tl": "timelimit",
-    "ti": "timerinfo",
-    "ts": "timestamps",
-    "h": "help",
-    "rv": "reallyverbose",
-    "unv": "unverbose",
-    "v": "verbose",
-    "mep": "maxerrorstoprint",
-    "extstats": "extendedstats",
-    "pcpu": "percentcpu",
-    "nb": "nobarrier",
-    "rept": "reportthreshold",
-    "proclock": "processlock",
-    "mp": "multipath",
-    "tin": "targetin",
-    "tout": "targetout",
-    "tsvr": "timeserver",
-    "ver": "version",
-    "war": "writeafterread",
-}
+_ALIASES = pairs("""
+    bs=blocksize b=bytes combo=combinedout cnf=createnewfiles csvo=csvout dp=datapattern del=deletefile
+    devf=devicefile dio=directio dry=dryrun e2e=endtoend eo=errout fw=flushwrite hb=heartbeat id=identifier
+    inter=interactive kb=kbytes ls=lockstep lo=looseordering maxpri=maximumpriority mb=mbytes mal=memalign
+    no=noordering nomlock=nomemlock noplock=noproclock nr=numreqs op=operation opdelay=operationdelay or=ordering
+    o=output ofmt=outputformat pdelay=passdelay p=passes po=passoffset pa=preallocate pt=pretruncate
+    plock=processlock pr=processor qd=queuedepth rand=randomize raw=readafterwrite recreate=recreatefiles
+    reop=reopen rs=reqsize rst=restart ret=retry rr=roundrobin rt=runtime rw=rwratio s=seek so=serialordering
+    sgio=scsigeneric shm=sharedmemory sp=singleproc sd=startdelay sto=startoffset stime=starttime soe=stoponerror
+    et=stoptrigger st=starttrigger sio=syncio sw=syncwrite td=targetdir to=targetoffset tsd=targetstartdelay
+    throt=throttle tl=timelimit ti=timerinfo ts=timestamps h=help rv=reallyverbose unv=unverbose v=verbose
+    mep=maxerrorstoprint extstats=extendedstats pcpu=percentcpu nb=nobarrier rept=reportthreshold
+    proclock=processlock mp=multipath tin=targetin tout=targetout tsvr=timeserver ver=version war=writeafterread
+""")
 _PER_TARGET = frozenset(
     words("""
     blocksize bytes kbytes mbytes numreqs reqsize operation rwratio seek directio datapattern flushwrite
@@ -110,31 +37,17 @@ _PER_TARGET = frozenset(
 )
 # Options without influence on the load: how many words follow.
 _SILENT = {
-    "combinedout": 1,
-    "csvout": 1,
-    "debug": 0,
-    "dryrun": 0,
-    "errout": 1,
-    "identifier": 1,
-    "output": 1,
+    **dict.fromkeys(
+        words("""
+        debug dryrun reallyverbose unverbose verbose version timerinfo extendedstats stoponerror noordering nobarrier
+        devicefile nomemlock noproclock minall
+        """),
+        0,
+    ),
+    **dict.fromkeys(
+        words("combinedout csvout errout identifier output percentcpu maxerrors maxerrorstoprint reportthreshold"), 1
+    ),
     "outputformat": 2,
-    "percentcpu": 1,
-    "reallyverbose": 0,
-    "unverbose": 0,
-    "verbose": 0,
-    "version": 0,
-    "timerinfo": 0,
-    "maxerrors": 1,
-    "maxerrorstoprint": 1,
-    "extendedstats": 0,
-    "stoponerror": 0,
-    "reportthreshold": 1,
-    "noordering": 0,
-    "nobarrier": 0,
-    "devicefile": 0,
-    "nomemlock": 0,
-    "noproclock": 0,
-    "minall": 0,
 }
 _INEXPRESSIBLE: dict[str, tuple[int, str]] = {
     "createnewfiles": (0, "a new file, with a number in its name, for each pass"),

@@ -27,21 +27,13 @@ from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import check_option, read_option
 from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_size_bytes
+from ioatlas.model.words import words
 
 FREE, HIGHEST = "free", "highest"
 _OURS = frozenset(
-    {
-        "io_size",
-        "number_ios",
-        "loops",
-        "rate",
-        "flow",
-        "flow_id",
-        "flow_sleep",
-        "offset_increment",
-        "nrfiles",
-        "file_append",
-    }
+    words("""
+        io_size number_ios loops rate flow flow_id flow_sleep offset_increment nrfiles file_append
+    """)
 )
 """Options that would end a stream by its work, or that the campaign sets from shares."""
 

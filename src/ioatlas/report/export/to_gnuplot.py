@@ -12,29 +12,16 @@ from pathlib import Path
 from typing import get_args
 
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.words import words
 from ioatlas.report.export.drawing import Drawing
 from ioatlas.report.export.grid import Axis, Layout, Page, Status, Tile, status
 from ioatlas.report.export.quantities import Quantity
 from ioatlas.report.table import Entry
 
-CIVIDIS = (
-    "#00224e",
-    "#002e6c",
-    "#1e3a6f",
-    "#35456c",
-    "#47516c",
-    "#575d6d",
-    "#666970",
-    "#757575",
-    "#848279",
-    "#948e77",
-    "#a59c74",
-    "#b7a96e",
-    "#c8b866",
-    "#dbc75a",
-    "#eed649",
-    "#fee838",
-)
+CIVIDIS = words("""
+    #00224e #002e6c #1e3a6f #35456c #47516c #575d6d #666970 #757575 #848279 #948e77 #a59c74 #b7a96e #c8b866
+    #dbc75a #eed649 #fee838
+""")
 
 HATCHES: dict[Status, tuple[str, str]] = {
     "missing": ("pattern 1 fc rgb '#909090'", "no value"),
