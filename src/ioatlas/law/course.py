@@ -27,6 +27,8 @@ CLOCK_SECONDS = 1e-3
 """fio's logs tell whole milliseconds."""
 FALL = 1.05
 """A load fell where it was so many times faster before its kink than after it,"""
+FEWEST_AFTER = 2
+"""and that is seen in so many bins."""
 LEAST_LAID_MS = 300
 """Of a file's writing that tells of the law: a shorter one is over before it is under way."""
 DROP, SURE = 0.15, 3.0
@@ -122,7 +124,9 @@ class Course:
         if self.done[-1] - self.done[self.kink] < 2 * self.outstanding:  # no more than where in a wave it ended
             return False
         after = np.log(self.rates[self.kink :])
-        rough = float(after.std(ddof=1)) / math.sqrt(after.size) if after.size > 2 else 0.0
+        if after.size < FEWEST_AFTER:  # as a pause at its end looks too
+            return False
+        rough = float(after.std(ddof=1)) / math.sqrt(after.size)
         return math.log(self.before / self.tail) > CLEAR * rough
 
     @cached_property

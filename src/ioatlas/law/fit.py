@@ -191,10 +191,6 @@ def _device_prior(shape: Shape, courses: Sequence[Course]) -> tuple[dict[str, fl
     if shape.seek != "none":
         centre["seek"] = min(centre[f"{way}.latency"] for way in shape.ways)
         spread["seek"] = 1.5
-    if shape.drifts:
-        length = max(course.start + course.seconds for course in courses)
-        centre["drift"], spread["drift"] = 0.0, 0.5
-        centre["drift_seconds"], spread["drift_seconds"] = math.log(length / 2), 1.0
     return centre, spread
 
 
@@ -355,20 +351,25 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
 
 
 def has_witness(fit: Fit, number: int) -> bool:
-    """Whether a load saw a limiter's level run out: it fell, and by the law would not have with more credit."""
+    """Whether loads saw a limiter's level run out: one fell, and it and another at least would have been faster with
+    more credit, as much as they were. A pause of the target slows one load, and what was used up by then means nothing
+    to the next.
+    """
     limiter = fit.shape.limiters[number]
     endless = fit.theta.copy()
     endless[fit.shape.index[f"{number}.size"]] += ENDLESS
     told, other = expected(fit.shape, np.stack([fit.theta, endless]), fit.stack)
     counted = [course for course in fit.courses if course.taught]
-    for course, mine, free in zip(counted, told, other, strict=True):
-        if not (course.fell and limiter.covers(course.direction)):
+    fell, held = 0, 0
+    for course, off, mine, free in zip(counted, fit.residuals, told, other, strict=True):
+        if not limiter.covers(course.direction):
             continue
-        kink, bins = course.kink, course.edges.size - 1
-        held = mine[kink:bins] - free[kink:bins]
-        if held.size and np.median(held) < -math.log(FALL) and course.done[-1] - course.done[kink] >= FEWEST_IOS:
-            return True
-    return False
+        kink, bins = course.kink if course.fell else 0, course.edges.size - 1
+        less = float(np.median(mine[kink:bins] - free[kink:bins]))
+        if less < -math.log(FALL) and abs(float(np.median(off[kink:]))) < -less / 2:
+            held += 1
+            fell += course.fell and bool(course.done[-1] - course.done[kink] >= FEWEST_IOS)
+    return fell > 0 and held > 1
 
 
 def fit_law(courses: Sequence[Course]) -> Fit | None:
@@ -419,7 +420,6 @@ def _fit_parts(courses: Sequence[Course]) -> Fit | None:
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
         best = _with_seek(best, courses)
-    best = _with_drift(best, courses)
     tried.sort(key=lambda fit: -fit.evidence)
     near = [fit for fit in tried if fit.shape != best.shape and fit.evidence > best.evidence - RIVAL]
     return replace(best, rivals=tuple(near[:MOST_RIVALS]))
@@ -441,33 +441,3 @@ def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:
         if kind != fit.shape.seek
     ]
     return max([fit, *(one for one in tried if one is not None)], key=lambda one: one.evidence)
-
-
-def _with_drift(fit: Fit, courses: Sequence[Course]) -> Fit:
-    """With a drift where repeats of a load say so: else credit and drift explain each other."""
-    if not any(len(mine) > 1 for mine in _repeats(courses).values()):
-        return fit
-    drifted = _fit_shape(replace(fit.shape, drifts=True), courses, _starts_of(fit), fit)
-    seen = drifted is not None and drifted.evidence > fit.evidence and _drift_was_seen(drifted)
-    return drifted if drifted is not None and seen else fit
-
-
-def _repeats(courses: Sequence[Course]) -> dict[tuple[str, str], list[Course]]:
-    found: dict[tuple[str, str], list[Course]] = {}
-    for course in courses:
-        if course.taught:
-            found.setdefault((course.cell.key, course.direction), []).append(course)
-    return found
-
-
-def _drift_was_seen(fit: Fit) -> bool:
-    """Whether loads that were repeated saw at least half of a drift, and no less than the law says."""
-    whole = float(fit.theta[fit.shape.index["drift"]])
-    tau = float(fit.shape.value(fit.theta, "drift_seconds"))
-    most, told, seen = 0.0, 0.0, 0.0
-    for first, *_, last in (mine for mine in _repeats(fit.courses).values() if len(mine) > 1):
-        begin, end = (math.expm1(-(one.start + one.seconds / 2) / tau) for one in (first, last))
-        by_law = -whole * (end - begin) / math.expm1(-fit.stack.lasted / tau)
-        most = max(most, abs(by_law))
-        told, seen = told + by_law**2, seen + by_law * math.log(last.tail / first.tail)
-    return most >= abs(whole) / 2 and seen >= told / 2

@@ -14,7 +14,7 @@ from ioatlas.law.course import Course, Noise
 from ioatlas.law.fit import Fit
 from ioatlas.law.model import Limiter, Seek, Shape, Stack
 
-VERSION = 2
+VERSION = 3
 """Raised with every change after which a law of the same loads may be another one."""
 UNITS = {"bytes", "ios"}
 
@@ -29,7 +29,6 @@ def record_of(fit: Fit) -> dict[str, Any]:
         "ways": list(shape.ways),
         "seek": shape.seek,
         "limiters": [[one.unit, list(one.ways), one.refills] for one in shape.limiters],
-        "drifts": shape.drifts,
         "theta": fit.theta.tolist(),
         "covariance": fit.covariance.tolist(),
         "noise": [fit.noise.within, fit.noise.between],
@@ -46,7 +45,7 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
         if record["seek"] not in get_args(Seek) or {unit for unit, _, _ in record["limiters"]} - UNITS:
             return None
         limiters = tuple(Limiter(unit, tuple(ways), bool(refills)) for unit, ways, refills in record["limiters"])
-        shape = Shape(tuple(record["ways"]), record["seek"], limiters, bool(record["drifts"]))
+        shape = Shape(tuple(record["ways"]), record["seek"], limiters)
         theta, covariance = (np.array(record[name], dtype=float) for name in ("theta", "covariance"))
         within, between = map(float, record["noise"])
         places, evidence = set(record["taught"]), float(record["evidence"])

@@ -98,8 +98,6 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             rate, size, more = (
                 float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size", "peak")
             )
-            slower = math.exp(-float(fit.theta[fit.shape.index["drift"]])) if fit.shape.drifts else 1.0
-            rate, more = rate * slower, more * slower
             if size < TOLD_SECONDS * rate or not all(_has_like(rival, limiter) for rival in fit.rivals):
                 continue
             ways = " and ".join(f"{way}s" for way in limiter.ways)

@@ -59,15 +59,13 @@ class Shape:
     ways: tuple[str, ...]
     seek: Seek = "none"
     limiters: tuple[Limiter, ...] = ()
-    drifts: bool = False
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters, in their order; all are logarithms of what the names say, but for `drift`."""
+        """Of the parameters, in their order; all are logarithms of what the names say."""
         named = [f"{way}.{part}" for way in self.ways for part in DEVICE] + list(SHARED)
         named += ["seek"] if self.seek != "none" else []
-        named += [f"{number}.{part}" for number in range(len(self.limiters)) for part in ("rate", "size", "peak")]
-        return (*named, *(("drift", "drift_seconds") if self.drifts else ()))
+        return (*named, *(f"{n}.{part}" for n in range(len(self.limiters)) for part in ("rate", "size", "peak")))
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -105,18 +103,12 @@ class Stack:
     real: NDArray[np.bool_]
     share: Floats
     fixed: Floats
-    begun: Floats
     pauses: Floats
     took: Floats
     step_ways: NDArray[np.int64]
     step_bs: Floats
     moved: Floats
     counted: NDArray[np.int64]
-
-    @property
-    def lasted(self) -> float:
-        """Seconds from the first load's beginning to the end of the last that counts."""
-        return float((self.begun + self.ends[:, -1]).max())
 
     @classmethod
     def of(cls, courses: Sequence[Course], ways: tuple[str, ...]) -> Stack:
@@ -144,7 +136,6 @@ class Stack:
             real,
             parts[:, 0],
             parts[:, 1],
-            np.array([one.start for one in counted]),
             np.maximum(0.0, begun - until),
             np.maximum(0.0, ends_at - np.maximum(until, begun)),
             np.array([ways.index(one.direction) if one.direction in ways else -1 for one in courses]),
@@ -213,11 +204,6 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
         done = np.where(covered[None, :, None], np.minimum(done, allowed), done)
     steps = np.diff(done, axis=2, prepend=0.0)
     logs = np.log(np.maximum(steps, 1e-300)) - np.log(stack.lengths)
-    if shape.drifts:
-        at = stack.begun[:, None] + stack.ends - stack.lengths / 2
-        tau = shape.value(theta, "drift_seconds")[:, None, None]
-        so_far = np.expm1(-at / tau) / np.expm1(-stack.lasted / tau)
-        logs = logs - theta[:, [shape.index["drift"]]][:, :, None] * so_far
     return np.asarray(np.where(stack.real, logs, 0.0))
 
 

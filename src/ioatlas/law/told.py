@@ -61,7 +61,7 @@ class Told:
     off: float | None = None
     by_law: bool = True
     uneven: float = 0.0
-    """Spread of its bins beyond what counting gives, as a logarithm."""
+    """Spread of its bins beyond what counting gives, or of its loads, as a logarithm."""
     falls: bool = False
     """Whether its last load had not settled when it ended."""
 
@@ -78,8 +78,7 @@ def sustained_logs(shape: Shape, theta: Floats, cell: Cell, direction: str) -> F
     for number, limiter in enumerate(shape.limiters):
         if limiter.covers(direction):
             rate = np.minimum(rate, shape.value(theta, f"{number}.rate") / limiter.size(bs))
-    logs = np.log(rate)
-    return np.asarray(logs - theta[:, shape.index["drift"]] if shape.drifts else logs)
+    return np.asarray(np.log(rate))
 
 
 def loads_of(shape: Shape, cell: Cell, direction: str) -> Loads:
@@ -104,28 +103,54 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
 
 def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     value, error = _by_law(fit, cell, direction)
+    lost, doubt = _lost(fit, direction)
     places = [
         place
         for place, one in enumerate(fit.courses)
         if one.counted and one.direction == direction and one.cell.key == cell.key
     ]
     if not places:
-        return _told(value, error**2 + fit.noise.between**2)
+        return _told(value + lost, error**2 + fit.noise.between**2 + doubt**2)
     mine = [fit.courses[place] for place in places]
     tails = [_tail(place, fit, value, error) for place in places]
     between, freedom = _between(fit)
-    weights = np.array([1 / (spread + between) for _, spread, _ in tails])
-    level, own = float(np.average([log for log, _, _ in tails], weights=weights)), 1 / float(weights.sum())
+    logs, spreads, rough, seconds, shares, _ = np.array(tails).T
+    uneven = max(float(rough.max()), float(logs.std(ddof=1)) if logs.size > 1 else 0.0)
+    weights = 1 / (spreads + between)
+    level, own = float(np.average(logs, weights=weights)), 1 / float(weights.sum())
+    own += (float(rough.max()) / 2) ** 2 * bool(rough.max() > UNEVEN)
+    if uneven > UNEVEN and logs.size > 1:  # what it gave over all their time, which no load alone says
+        mean = float(np.average(np.exp(logs), weights=seconds))
+        freedom = logs.size - 3.0
+        level, own = math.log(mean), float(np.average((np.exp(logs) / mean - 1) ** 2, weights=seconds)) / (freedom + 2)
+    if lost:
+        level += lost - math.log1p(-float(np.average(shares, weights=seconds)))
+        own += doubt**2
     off, seen = level - value, _seen_seconds(fit.courses, mine, math.exp(level))
-    uneven = max(rough for _, _, rough in tails)
     falls = still_falls(mine[-1])
     more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": falls}
     wide = t_quantile(SURE, freedom + 2)
     if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
-        return _told(level, own + (uneven / 2) ** 2 * (uneven > UNEVEN), wide=wide, by_law=False, **more)
+        return _told(level, own, wide=wide, by_law=False, **more)
     # Both say it: each with its weight; what they differ by is how far either may be off.
     share = own / (own + error**2) if error > 0 else 1.0
     return _told(level - share * off, own * (1 - share) + (share * off) ** 2, wide=wide, **more)
+
+
+@lru_cache(maxsize=16)
+def _lost(fit: Fit, direction: str) -> tuple[float, float]:
+    """Logarithm of the share of its usual speed that a direction keeps over time, for pauses that its loads met, and
+    the standard error, as of a compound Poisson process: a load that met none is not spared for good. 0 where chance
+    may have given it.
+    """
+    counted = [one for one, course in enumerate(fit.courses) if course.counted and course.direction == direction]
+    if not counted:
+        return 0.0, 0.0
+    seconds, shares, chances = np.array([_tail(place, fit, 0.0)[3:] for place in counted]).T
+    times = seconds * shares / seconds.sum()
+    if times.sum() <= OFF * float(np.linalg.norm(seconds * chances)) / seconds.sum():
+        return 0.0, 0.0
+    return math.log1p(-float(times.sum())), float(np.linalg.norm(times))
 
 
 def _seen_seconds(courses: Sequence[Course], mine: Sequence[Course], rate: float) -> float:
@@ -168,38 +193,46 @@ def _by_law(fit: Fit, cell: Cell, direction: str) -> tuple[float, float]:
     return float(logs[0]), math.sqrt(max(0.0, spread))
 
 
-def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> tuple[float, float, float]:
-    """Logarithm of the rate that lasts by one load, its variance from what is seen inside the load, and its unevenness.
+def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> tuple[float, ...]:
+    """Logarithm of the rate that lasts by one load, its variance from what is seen inside the load, its unevenness; how
+    long it ran so, s, what share of its usual speed it lost by pauses in that time, and what chance gives of that.
 
     It is the last rate of the load; where credit had not run out, less what the law gives for that, which is as sure as
     the law, where the law is sure enough. lasting: logarithm of what lasts by the law, with its standard error.
     """
     course = fit.courses[place]
-    begin = max(course.kink if course.fell else 0, int(np.searchsorted(course.edges, 0.3 * course.seconds)))
-    begin = min(begin, course.edges.size - 2)
+    begin = course.kink if course.fell else 0
+    lengths, logs = np.diff(course.edges), np.log(course.rates)
+    usual = fit.foretold.get(place, np.zeros_like(logs))
+    middle = float(np.median((logs - usual)[begin:]))
+    asked = float(np.exp(usual + middle)[begin:] @ lengths[begin:])
+    lost = 1 - float(course.done[-1] - course.done[begin]) / asked
+    rough = 1.48 * float(np.median(np.abs(logs - usual - middle)[begin:]))
+    chance = rough / math.sqrt(logs.size - begin) + COUNT / asked
+    later = max(begin, int(np.searchsorted(course.edges, 0.3 * course.seconds)))
+    if lost <= OFF * chance and logs.size - later >= FEWEST_BINS:  # else none can be spared for how it begins
+        begin = later
     ios, length = course.done[-1] - course.done[begin], course.edges[-1] - course.edges[begin]
-    rates = course.rates[begin:]
+    lengths, logs, usual = lengths[begin:], logs[begin:], usual[begin:]
     # Of a few waves nobody knows how far the next one is; of more their spread tells.
-    count = COUNT if rates.size >= FEWEST_BINS else max(COUNT, WAVE * course.outstanding)
+    count = COUNT if logs.size >= FEWEST_BINS else max(COUNT, WAVE * course.outstanding)
     counting = min(count / ios, course.edge_seconds / length)
-    rest = max(1.0, course.seconds / EVEN_BINS / length) / max(1, rates.size)
+    rest = max(1.0, course.seconds / EVEN_BINS / length) / max(1, logs.size)
     spread = counting**2 + fit.noise.within**2 * rest
     rough = 0.0
-    if rates.size >= FEWEST_BINS:
-        logs = np.log(rates)
+    if logs.size >= FEWEST_BINS:
         off = logs - logs.mean()
         variance = float(off @ off) / (logs.size - 1)
         follow = float(np.clip((off[1:] @ off[:-1]) / max(float(off @ off), 1e-12), 0.0, 0.9))
         grown = variance / logs.size * (1 + follow) / (1 - follow)
         spread = max(spread, grown)
-        rough = math.sqrt(variance) - COUNT / math.sqrt(max(1.0, ios / rates.size))
+        rough = math.sqrt(variance) - COUNT / math.sqrt(max(1.0, ios / logs.size))
     level = math.log(ios / length)
     if place in fit.foretold:
-        bins = np.diff(course.edges)[begin:]
-        less = math.log(float((np.exp(fit.foretold[place][begin:]) * bins).sum() / bins.sum())) - lasting
+        less = math.log(float(np.average(np.exp(usual), weights=lengths))) - lasting
         doubt = error**2 + fit.noise.between**2
         level, spread = level - less * (doubt <= CREDIBLE**2), spread + min(less**2, doubt)
-    return level, spread, max(0.0, rough)
+    return level, spread, max(0.0, rough), length, lost, chance
 
 
 def _told(log: float, spread: float, *, wide: float = WIDE, **more: object) -> Told:
@@ -215,7 +248,7 @@ def grade(told: Told) -> tuple[Trust, str]:
     if told.falls:
         return Trust.LOW, "it was still getting slower when its load ended"
     if told.uneven > UNEVEN:
-        return Trust.LOW, f"its speed varied by ±{per_cent(told.uneven)} while it ran"
+        return Trust.LOW, f"its speed varied by ±{per_cent(told.uneven)}"
     if told.half_width > FAIR_WIDTH:
         return Trust.LOW, f"it is known to ±{per_cent(told.half_width)} only"
     if told.seen_seconds < FAIR_SECONDS:

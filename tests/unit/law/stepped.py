@@ -65,8 +65,11 @@ class Target:
     buckets: list[Bucket] = field(default_factory=list)
     between: float = 0.01
     within: float = 0.02
+    pauses: tuple[float, float, float] | None = None
+    """Mean seconds that it works, and stands still in between, and which share of its speed that takes."""
     rng: random.Random = field(default_factory=lambda: random.Random(1))
     now: float = 0.0
+    spans: list[tuple[float, float]] = field(default_factory=list)
 
     def alone(self, way, bs, outstanding):
         """I/Os a second without a bucket."""
@@ -74,11 +77,23 @@ class Target:
         each, transfer = 1 / self.iops[way], bs / self.bandwidth[way]
         return 1 / max(latency, each + transfer if self.serial else max(each, transfer))
 
+    def paused(self, moment):
+        """Share of its speed that a pause takes from it then."""
+        if self.pauses is None:
+            return 0.0
+        works, stands, depth = self.pauses
+        while not self.spans or self.spans[-1][1] < moment:
+            begin = (self.spans[-1][1] if self.spans else -self.rng.uniform(0, works)) + self.rng.expovariate(1 / works)
+            self.spans.append((begin, begin + self.rng.expovariate(1 / stands)))
+        return depth * any(begin <= moment < end for begin, end in self.spans)
+
     def lasting(self, one):
         """I/Os a second that a cell gives for good."""
         (way,) = one.directions
         caps = [each.rate / each.of(one.bs_bytes) for each in self.buckets if way in each.ways]
-        return min([self.alone(way, one.bs_bytes, one.outstanding), *caps])
+        works, stands, depth = self.pauses or (1.0, 0.0, 0.0)
+        usual = self.alone(way, one.bs_bytes, one.outstanding) * (1 - depth * stands / (works + stands))
+        return min([usual, *caps])
 
     def load(self, one, seconds):
         """The course of a load, after the start of a process; None where too little came back."""
@@ -91,7 +106,7 @@ class Target:
         done, noise, log, grain = 0.0, 0.0, [(0.0, 0.0)], max(0.01, seconds / 50)
         for step in range(1, round(seconds / STEP) + 1):
             noise = self.rng.gauss(0, self.within) if step % 10 == 1 else noise
-            more = usual * math.exp(noise) * STEP
+            more = usual * math.exp(noise) * STEP * (1 - self.paused(start + step * STEP))
             mine = [each for each in self.buckets if way in each.ways]
             for each in self.buckets:
                 each.pass_time(STEP)
@@ -144,3 +159,18 @@ def mapped(target, total=60.0, cells=QUICK):
         courses.append(target.load(one.cell, one.seconds))
         left -= one.seconds + START
     return [course for course in courses if course is not None], left
+
+
+def pausing(seed):
+    """A random target that stands still, or is slow, now and then."""
+    found = replace(drawn(seed), buckets=[], pauses=None)
+    rng = random.Random(f"pauses {seed}")
+    works, stands = (math.exp(rng.uniform(*map(math.log, ends))) for ends in ((0.5, 10), (0.1, 3)))
+    found.pauses = (works, stands, rng.choice((1.0, 1.0, rng.uniform(0.3, 0.9))))
+    return found
+
+
+def visited(target, cells, visits, seconds):
+    """The courses of so many loads of each cell, in turns; none of a load in which nothing came back."""
+    made = (target.load(one, seconds) for _ in range(visits) for one in cells)
+    return [replace(course, visit_id=n) for n, course in enumerate(made, 1) if course is not None]

@@ -68,7 +68,6 @@ def test_of_other_loads_or_another_version_it_is_none(fitted, monkeypatch):
         {"taught": []},
         {"taught": 3},
         {"taught": [[]]},
-        {"drifts": True},
         {"rivals": 3},
         {"rivals": ["x"]},
         {"rivals": [{}]},
