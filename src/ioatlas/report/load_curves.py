@@ -8,55 +8,33 @@ from dataclasses import asdict
 from typing import Any
 
 from ioatlas.analysis.sizing import advice, rates_text
-from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
-from ioatlas.report.page_format.charts import LoadCurveData, LoadPointData, SpreadData, StreamRow
+from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
+from ioatlas.report.page_format.charts import LoadCurveData, LoadPointData
 from ioatlas.report.page_format.parts import Pair
 
 
 def curve_data(curve: LoadCurve, clean: Callable[[str], str]) -> LoadCurveData:
     """A curve for the page. clean: takes what names a site out of a text."""
-    return LoadCurveData(
-        target=curve.target,
+    return LoadCurveData.from_record(
+        curve,
         points=[_point(curve, point) for point in curve.points],
-        limit_ns=curve.limit_ns,
-        quantity=curve.quantity,
         sizing=f"{rates_text(curve.sizing)}. {advice(curve.sizing)}" if curve.sizing else "",
         highest=[Pair(name=name, value=f"{iops:g}") for name, iops in curve.highest_iops],
         power=clean(curve.power),
         idle_watts=curve.target_watts(curve.idle_watts),
-        idle_bytes_per_watt=curve.idle_bytes_per_watt,
         latency_note=LATENCY_NOTE if any(point.loop == "open" for point in curve.points) else "",
     )
 
 
 def _point(curve: LoadCurve, point: LoadPoint) -> LoadPointData:
     efficiency = curve.efficiency(point)
-    return LoadPointData(
-        name=point.name,
-        phase=point.phase,
-        percent=point.percent,
+    return LoadPointData.from_record(
+        point,
         loop="open" if point.loop == "open" else "closed",
-        offered_iops=point.offered_iops,
-        iops=_spread(point.iops),
-        bw_bytes_per_s=_spread(point.bw_bytes_per_s),
-        lat_mean_ns=_spread(point.lat_mean_ns),
-        lat_p95_ns=_spread(point.lat_p95_ns),
-        lat_p99_ns=_spread(point.lat_p99_ns),
-        overloaded=point.overloaded,
-        state=point.state,
-        behind_ios=point.behind_ios,
-        chance_ios=point.chance_ios,
-        verdict=point.verdict,
-        n_visits=point.n_visits,
         watts=curve.target_watts(point.watts),
         iops_per_watt=efficiency[0] if efficiency else None,
         bytes_per_s_per_watt=efficiency[1] if efficiency else None,
-        streams=[StreamRow(**asdict(stream)) for stream in point.streams],
     )
-
-
-def _spread(spread: Spread | None) -> SpreadData | None:
-    return None if spread is None else SpreadData(value=spread.value, low=spread.low, high=spread.high)
 
 
 def curve_documents(curves: Sequence[LoadCurve]) -> list[dict[str, Any]]:

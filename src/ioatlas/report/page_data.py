@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from operator import attrgetter
 
@@ -14,7 +13,7 @@ from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.analysis.marks import mark_of
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
-from ioatlas.model.cost import ProductCost, UnitPrice
+from ioatlas.model.cost import ProductCost
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult, Change
@@ -81,17 +80,13 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
     return ReportData(
         format=FORMAT,
         version=VERSION,
-        campaign=Campaign(
+        campaign=Campaign.from_record(
+            result,
             id=result.campaign_id,
             name=clean(result.name),
             created=datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds")
             if result.created_at
             else "",
-            tool_version=result.tool_version,
-            seconds=result.seconds,
-            complete=result.complete,
-            n_visits=result.n_visits,
-            n_discarded=result.n_discarded,
         ),
         summary=summary_data(result, _rows_by_key(estimates), estimates, clean),
         targets=[_target_data(target) for target in result.targets],
@@ -108,14 +103,11 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
         ),
         fresh=[_fresh(estimate, rows_of, estimates, grid) for estimate in result.fresh],
         findings=[
-            FindingData(
-                code=finding.code,
+            FindingData.from_record(
+                finding,
                 title=clean(finding.title),
                 sentence=clean(finding.sentence),
                 rows=_evidence(finding, rows_of, estimates),
-                place=finding.place,
-                target=finding.target,
-                direction=finding.direction,
             )
             for finding in headlines(result.findings)
         ],
@@ -133,8 +125,8 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
         ],
         job=_job_recipe(result, grid),
         rounds=[rounds_data(test, clean) for test in result.rounds],
-        charts=[ChartData.model_validate({**asdict(chart), "title": clean(chart.title)}) for chart in result.charts],
-        tables=[TableData.model_validate(asdict(table)) for table in result.tables],
+        charts=[ChartData.from_record(chart, title=clean(chart.title)) for chart in result.charts],
+        tables=[TableData.from_record(table) for table in result.tables],
         costs=[cost_data(cost, places, clean) for cost in result.costs],
         load_curves=[curve_data(curve, clean) for curve in result.load_curves],
         comparison=comparison,
@@ -299,20 +291,7 @@ def _fresh(
 ) -> FreshEstimate:
     rows = [row for row in rows_of.get(estimate.cell.key, []) if estimates[row].direction == estimate.direction]
     row = min(rows, key=lambda row: estimates[row].kind != "measured", default=None)
-    return FreshEstimate(
-        row=row,
-        label=grid.label(estimate.cell),
-        direction=estimate.direction,
-        n_visits=estimate.n_visits,
-        bw_bytes_per_s=estimate.bw_bytes_per_s,
-        bw_low=estimate.bw_low,
-        bw_high=estimate.bw_high,
-        iops=estimate.iops,
-        lat_mean_ns=estimate.lat_mean_ns,
-        lat_p99_ns=estimate.lat_p99_ns,
-        verdict=estimate.verdict_text,
-        method=estimate.method,
-    )
+    return FreshEstimate.from_record(estimate, row=row, label=grid.label(estimate.cell), verdict=estimate.verdict_text)
 
 
 def _session(session: Mapping[str, str], clean: Callable[[str], str]) -> Session:
@@ -372,14 +351,5 @@ def _job_recipe(result: CampaignResult, grid: Grid) -> JobRecipe:
 
 def cost_data(cost: ProductCost, places: Mapping[tuple[str, str], int], clean: Callable[[str], str]) -> ProductCostData:
     """places: rows of the page's table by cell key and direction. clean: takes what names a site out of a text."""
-    told = {name: value for name, value in asdict(cost).items() if name not in ("units", "remarks")}
-    return ProductCostData(
-        **told,
-        units=[_unit(one, places) for one in cost.units],
-        remarks=[clean(text) for text in cost.remarks],
-    )
-
-
-def _unit(one: UnitPrice, places: Mapping[tuple[str, str], int]) -> UnitPriceData:
-    told = {name: value for name, value in asdict(one).items() if name not in ("cell", "direction")}
-    return UnitPriceData(**told, row=places.get((one.cell, one.direction)))
+    units = [UnitPriceData.from_record(one, row=places.get((one.cell, one.direction))) for one in cost.units]
+    return ProductCostData.from_record(cost, units=units, remarks=[clean(text) for text in cost.remarks])

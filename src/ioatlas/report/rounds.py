@@ -4,42 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 
 from ioatlas.analysis.rounds import format_value
 from ioatlas.model.rounds import RoundsCell, RoundsResult
 from ioatlas.model.units import format_size
-from ioatlas.report.page_format.charts import RoundsCellData, RoundsData
+from ioatlas.report.page_format.charts import RoundsData
 
 
 def rounds_data(test: RoundsResult, clean: Callable[[str], str]) -> RoundsData:
     """clean: takes what names the site out of a text."""
-    return RoundsData(
-        target=test.target,
-        title=test.title,
-        part=test.part,
-        quantity=test.quantity,
-        tracked=test.tracked,
-        values=list(test.values),
-        first=test.first,
-        met=test.met,
+    return RoundsData.from_record(
+        test,
         claims=test.test != "saturation",
-        ended=test.ended,
-        reason=test.reason,
-        window=list(test.window) if test.window else None,
-        average=test.average,
-        range_share=test.range_share,
-        slope_share=test.slope_share,
-        line=list(test.line) if test.line else None,
-        cells=[
-            RoundsCellData(**{name: value for name, value in asdict(cell).items() if name != "key"})
-            for cell in test.cells
-        ],
         written_bytes=test.written_bytes[-1] if test.written_bytes else 0,
-        footprint_bytes=test.footprint_bytes,
         purge=clean(test.purge),
         deviations=[clean(text) for text in test.deviations],
-        method=test.method,
     )
 
 

@@ -5,7 +5,7 @@ it is compared with.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,6 +23,12 @@ def _strict_schema(schema: dict[str, Any]) -> None:
 
 class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_strict_schema)
+
+    @classmethod
+    def from_record(cls, record: object, **own: Any) -> Self:
+        """As a record of ours tells it: each field is its attribute of that name, but for those given."""
+        taken = {name: getattr(record, name) for name in cls.model_fields if name not in own}
+        return cls.model_validate({**taken, **own}, from_attributes=True)
 
 
 class Pair(Model):
