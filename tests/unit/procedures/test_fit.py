@@ -186,6 +186,18 @@ def test_a_slow_target_does_not_fit_and_says_which_requirement(tmp_path):
     assert each[0] is Answer.FAIL
 
 
+def test_a_target_that_is_written_slowly_gets_smaller_files(tmp_path):
+    large = tmp_path / "large.toml"
+    large.write_text('title = "x"\n[[load]]\nrw = "randread"\ndirect = 0\nsize = "64m"\n[[require]]\niops = 100\n')
+    world = World(tmp_path, Law(write=Way(1e-3, 5000, 1e6), random_read=Way(1e-4, 9000, 1e9), noise=0.01))
+    world.run(f"fit = '{large}'\nbudget = '2m'\n[target]\npath = 'TARGET'\n")
+    (cell,) = (cell for cell, _ in world.journal().cells())
+    assert 4 << 20 <= cell.size_bytes <= 32 << 20
+    assert _told(world)[0] is Answer.PASS
+    assert any("instead of" in text for _, text in world.journal().remarks())
+    world.check()
+
+
 def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
     listed = json.loads(call("fit", "--list", "--json").stdout)
     assert {"etcd", "postgres", "vm-host", "training"} <= {one["use"] for one in listed}

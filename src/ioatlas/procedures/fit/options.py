@@ -14,7 +14,9 @@ USUAL_BUDGET_SECONDS = 180.0
 
 @dataclass(frozen=True)
 class FitOptions(Table):
-    """The uses; none: it is no such campaign."""
+    """The uses; none: it is no such campaign. fit_share: of the sizes that they say, where writing the whole would take
+    too much of the budget.
+    """
 
     fit: Annotated[
         str,
@@ -25,6 +27,7 @@ class FitOptions(Table):
         bool,
         Option(FLAG, "Find how many of what the use counts the target carries, such as virtual machines."),
     ] = False
+    fit_share: float = 1.0
 
     @property
     def brings_load(self) -> bool:

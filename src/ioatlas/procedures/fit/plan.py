@@ -21,6 +21,8 @@ from ioatlas.run.plan import Plan, files_of
 ALIGN = 1 << 20
 SHARE_OF_FREE = 4
 """A use takes at most this part of what is free in a directory."""
+FEWEST_BLOCKS = 2
+"""Of each job of a load, in what it works on."""
 PHASE = "phase"
 LONGEST_LABEL = 60
 
@@ -71,6 +73,26 @@ def cells_of(use: Use, target: Target) -> Iterator[tuple[Cell, tuple[Load, ...]]
         yield Cell(target.name, ((PHASE, label.strip("-.")),), streams=streams), loads
 
 
+def scaled(use: Use, share: float) -> Use:
+    """The use on a share of the sizes that it says, each load at least on a few of its blocks."""
+    return replace(
+        use,
+        phases=tuple(
+            tuple(
+                replace(load, size_bytes=min(load.size_bytes, max(_least(load), int(load.size_bytes * share))))
+                for load in loads
+            )
+            for loads in use.phases
+        ),
+    )
+
+
+def _least(load: Load) -> int:
+    """What a load works on at least."""
+    blocks = FEWEST_BLOCKS * max(Cell.of("", load.options).block_sizes) * int(load.options.get("numjobs", 1))
+    return -(-blocks // ALIGN) * ALIGN
+
+
 def asked(use: Use, target: Target) -> Asked:
     """A use on a target, with the places of its loads."""
     places = {
@@ -93,8 +115,7 @@ def _size(load: Load, target: Target, loads: tuple[Load, ...]) -> int:
     size = load.size_bytes
     if room is not None and wanted + len(loads) * ALIGN > room:
         size = int(size * max(0.0, room - len(loads) * ALIGN) / wanted) // ALIGN * ALIGN
-    largest = max(Cell.of("", load.options).block_sizes)
-    if size < largest * int(load.options.get("numjobs", 1)):
+    if size < min(_least(load), load.size_bytes):
         raise UsageError(
             f"there is no room for the load {load.name!r}",
             where=target.location,

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.target import Target
+from ioatlas.model.units import format_rate, format_size_rounded
 from ioatlas.procedures.fit.options import FitOptions
-from ioatlas.procedures.fit.plan import asked, build_fit_plan
+from ioatlas.procedures.fit.plan import asked, build_fit_plan, scaled
 from ioatlas.procedures.fit.read import read_ladder, read_uses
 from ioatlas.procedures.fit.use import Use, Uses
 from ioatlas.procedures.fit.verdict import WINDOW_SECONDS
@@ -27,7 +29,8 @@ USUAL_WINDOWS = 30
 
 def _uses(spec: CampaignSpec) -> tuple[Use, ...]:
     asked = spec.of(FitOptions)
-    return (read_ladder if asked.fit_max else read_uses)(asked.fit, "fit")
+    uses = (read_ladder if asked.fit_max else read_uses)(asked.fit, "fit")
+    return uses if asked.fit_share == 1 else tuple(scaled(use, asked.fit_share) for use in uses)
 
 
 class FitUses(Procedure):
@@ -72,6 +75,23 @@ class FitUses(Procedure):
             extra=tuple(lines),
             budget="what is not decided then is told as undecided",
         )
+
+    def may_shrink(self, plan: Plan) -> bool:
+        return bool(plan.layout_bytes)
+
+    def with_less_to_write(self, plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:
+        asked = plan.spec.of(FitOptions)
+        share = asked.fit_share * able_bytes / max(1, plan.prepared_bytes)
+        spec = plan.spec.having(replace(asked, fit_share=share))
+        made = build_fit_plan(spec, _uses(spec), plan.targets, read_only=False)
+        if made.prepared_bytes >= plan.prepared_bytes:
+            return plan
+        sizes = f"{format_size_rounded(made.layout_bytes)} instead of {format_size_rounded(plan.layout_bytes)}"
+        remark = (
+            f"The uses work on {sizes}: at {format_rate(bytes_per_s)} writing more takes too much of the budget. "
+            "A cache of the target may hold that; a longer --budget has more."
+        )
+        return replace(made, remarks=(*plan.remarks, remark))
 
     def begin(self, journal: Journal, plan: Plan) -> None:
         uses = _uses(plan.spec)
