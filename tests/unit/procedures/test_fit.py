@@ -193,6 +193,7 @@ def test_a_target_that_is_written_slowly_gets_smaller_files(tmp_path):
     world.run(f"fit = '{large}'\nbudget = '2m'\n[target]\npath = 'TARGET'\n")
     (cell,) = (cell for cell, _ in world.journal().cells())
     assert 4 << 20 <= cell.size_bytes <= 32 << 20
+    assert cell.size_bytes % (1 << 20) == 0
     assert _told(world)[0] is Answer.PASS
     assert any("instead of" in text for _, text in world.journal().remarks())
     world.check()

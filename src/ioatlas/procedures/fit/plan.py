@@ -112,7 +112,7 @@ def _room(target: Target) -> int | None:
 def _size(load: Load, target: Target, loads: tuple[Load, ...]) -> int:
     """What a load works on: less than it says where there is less room, in whole blocks of it."""
     wanted, room = sum(one.size_bytes for one in loads), _room(target)
-    size = load.size_bytes
+    size = -(-load.size_bytes // ALIGN) * ALIGN
     if room is not None and wanted + len(loads) * ALIGN > room:
         size = int(size * max(0.0, room - len(loads) * ALIGN) / wanted) // ALIGN * ALIGN
     if size < min(_least(load), load.size_bytes):
