@@ -14,6 +14,7 @@ from ioatlas.cli._complete import Name
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._json import say_json
 from ioatlas.errors import PartialResultError, UsageError
+from ioatlas.report.answer import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.reproductions.claims import Checked
@@ -168,7 +169,6 @@ def _answer(study: Study, directory: Path, again: str, *, quick: bool) -> list[C
 
     from ioatlas.analysis.wording import plural
     from ioatlas.campaign import load_result
-    from ioatlas.cli._session import REPORT
     from ioatlas.report.page import write_report
     from ioatlas.reproductions.claims import check_claims
     from ioatlas.reproductions.figures import draw

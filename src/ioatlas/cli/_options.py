@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._complete import Name, PathOrWord
+from ioatlas.cli._metrics import metrics_option
 from ioatlas.config.options import FLAG, Declared
 from ioatlas.config.profiles import profiles
 from ioatlas.config.spec import CampaignSpec
@@ -263,3 +264,13 @@ class Asked:
         if spec.axes or spec.constants or spec.patterns or CAMPAIGN.brings_load(spec) or "trace" in self.given:
             return spec
         return CAMPAIGN.read_file(self.campaign_file, CAMPAIGN.profile("quick"))
+
+
+def measuring_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What commands that measure one target with loads of their own have in common, in the order of their help."""
+    writes = (facts_option, read_only_option, destroy_option, overwrite_option)
+    said = (open_option, verbose_option, quiet_option, dry_run_option, yes_option)
+    as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+    for option in reversed((*writes, *said, as_json, metrics_option)):
+        command = option(command)
+    return command

@@ -22,13 +22,13 @@ from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.units import format_duration
+from ioatlas.report.answer import REPORT
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.run.consent import Consent
     from ioatlas.run.summary import Summary
 
-REPORT = "report.html"
 MORE_TIME = "give it more time with --budget, or a smaller sweep"
 NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP, ReasonCode.OVER_RUN, ReasonCode.LATE})
 """Why a visit was discarded that a longer one would not be."""

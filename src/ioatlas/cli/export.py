@@ -16,6 +16,7 @@ from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import where_option
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.report.answer import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
@@ -191,7 +192,7 @@ def _beside(
 def _report(result: CampaignResult, directory: Path, output: Path | None) -> Path:
     from ioatlas.report.page import write_report
 
-    path = output or own_place(directory, "report.html")
+    path = output or own_place(directory, REPORT)
     if output is None:
         beneath.is_ordinary(path, linked=False)  # a link in somebody else's directory leads elsewhere
     write_report(result, path)

@@ -17,23 +17,10 @@ from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._fold import room
 from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._json import say_json
-from ioatlas.cli._metrics import metrics_option
-from ioatlas.cli._options import (
-    campaign_option,
-    check_read_only,
-    destroy_option,
-    directory_option,
-    dry_run_option,
-    facts_option,
-    open_option,
-    overwrite_option,
-    quiet_option,
-    read_only_option,
-    verbose_option,
-    yes_option,
-)
+from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
 from ioatlas.errors import UsageError
 from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.report.answer import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.procedures.fit.fits import Fit
@@ -68,17 +55,7 @@ Exit status: 0 it fits, 1 failed, 2 refused or wrong usage, 3 it does not fit, 4
 @gate_files
 @campaign_option(BUDGET, "Time the whole may take; 3 min when left out.")
 @directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
-@facts_option
-@read_only_option
-@destroy_option
-@overwrite_option
-@open_option
-@verbose_option
-@quiet_option
-@dry_run_option
-@yes_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@metrics_option
+@measuring_options
 def command(
     target: str | None,
     uses: str | None,
@@ -146,7 +123,7 @@ def finish(
 
     gate: files for JUnit and Markdown.
     """
-    from ioatlas.cli._session import REPORT, run_to_report
+    from ioatlas.cli._session import run_to_report
     from ioatlas.procedures.fit.fits import carried, load_fits
     from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.procedures.fit.verdict import Answer

@@ -12,7 +12,8 @@ import click
 from ioatlas.cli._fold import columns
 from ioatlas.cli._json import say_json
 from ioatlas.config.user import library_folders
-from ioatlas.results.library import Entry, bundles, directories, entry
+from ioatlas.report.answer import answer_of
+from ioatlas.results.library import Entry, bundles, directories, entry, stamp
 
 
 @click.command(
@@ -51,19 +52,26 @@ def command(folder: Path | None, target: str | None, as_json: bool) -> None:
 
 def _told(each: Entry) -> dict[str, Any]:
     created = None if each.created is None else datetime.fromtimestamp(each.created, UTC).isoformat(timespec="seconds")
+    answer = answer_of(each.directory, stamp(each.directory) or 0.0)
     return {
         "directory": str(each.directory),
         "name": each.name,
         "created": created,
         "state": each.state,
+        "best_read": answer.get("read"),
+        "best_write": answer.get("write"),
+        "trust": answer.get("trust"),
         "targets": [{"name": target.name, "location": target.location} for target in each.targets],
     }
 
 
 def _rows(campaigns: list[dict[str, Any]]) -> list[str]:
-    cells = [("CREATED (UTC)", "STATE", "NAME", "DIRECTORY")]
+    cells = [("CREATED (UTC)", "STATE", "BEST READ", "BEST WRITE", "TRUST", "NAME", "DIRECTORY")]
     cells += [
-        ((each["created"] or "-")[:16].replace("T", " "), each["state"], each["name"], each["directory"])
+        (
+            *((each["created"] or "-")[:16].replace("T", " "), each["state"]),
+            *(each[name] or "-" for name in ("best_read", "best_write", "trust", "name", "directory")),
+        )
         for each in campaigns
     ]
-    return columns(cells)
+    return columns(cells, right={2, 3})

@@ -27,6 +27,7 @@ from ioatlas.cli._options import (
     verbose_option,
     yes_option,
 )
+from ioatlas.report.answer import REPORT
 
 
 @click.command(
@@ -83,7 +84,7 @@ def command(
     """
     from ioatlas.campaign import default_directory, open_plan, start
     from ioatlas.cli._answers import consent_of
-    from ioatlas.cli._session import REPORT, run_session
+    from ioatlas.cli._session import run_session
     from ioatlas.cli.plan import describe, summary_of
     from ioatlas.procedures.registry import procedure_of
 

@@ -92,7 +92,7 @@ def command(
             click.echo(line, err=True)
     run_session(journal, as_json=as_json, verbose=verbose, quiet=quiet, consent=consent, clients=clients)
     if open_report:
-        from ioatlas.cli._session import REPORT
         from ioatlas.cli.open import open_report as show
+        from ioatlas.report.answer import REPORT
 
         show(directory / REPORT)

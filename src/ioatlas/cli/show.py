@@ -17,6 +17,7 @@ from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._heatmap import LEGEND, MISSING
 from ioatlas.cli._quantity import where_option
 from ioatlas.model.tree import is_tree
+from ioatlas.report.answer import REPORT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -94,7 +95,7 @@ def command(
     plain = not (all_cells or x or y)
     asked = bool(quantity_name) or not plain
     if not asked:
-        page = directory / "report.html"
+        page = directory / REPORT
         show(result, console_of(), place=shown(directory), report=str(page) if page.is_file() else "")
         if not verbose:
             return

@@ -17,21 +17,7 @@ from ioatlas import beneath
 from ioatlas.cli._complete import PathOrWord
 from ioatlas.cli._fold import room
 from ioatlas.cli._json import say_json
-from ioatlas.cli._metrics import metrics_option
-from ioatlas.cli._options import (
-    campaign_option,
-    check_read_only,
-    destroy_option,
-    directory_option,
-    dry_run_option,
-    facts_option,
-    open_option,
-    overwrite_option,
-    quiet_option,
-    read_only_option,
-    verbose_option,
-    yes_option,
-)
+from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
@@ -97,17 +83,7 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the 
 @click.option("--clients", metavar="HOSTS", default="", help="Load it from several clients at once, as `map` does.")
 @campaign_option(BUDGET, "Time the whole may take, such as 2m, 10 s or more.")
 @directory_option(help="Directory of the search. Default: a new one here.")
-@facts_option
-@read_only_option
-@destroy_option
-@overwrite_option
-@open_option
-@verbose_option
-@quiet_option
-@dry_run_option
-@yes_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@metrics_option
+@measuring_options
 def command(
     target: str | None,
     rw: str | None,

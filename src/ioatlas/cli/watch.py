@@ -28,6 +28,7 @@ from ioatlas.cli._options import (
 from ioatlas.cli._quantity import quantity_option
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.units import format_duration, parse_duration_seconds, parse_percent
+from ioatlas.report.answer import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.cli._live import Stop
@@ -172,7 +173,6 @@ def command(
 
 def _open(newest: Path) -> None:
     from ioatlas.campaign import load_result
-    from ioatlas.cli._session import REPORT
     from ioatlas.cli.open import open_report
     from ioatlas.report.page import write_report
 

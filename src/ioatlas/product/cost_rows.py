@@ -67,12 +67,32 @@ def csv_rows(found: CostComparison) -> list[list[Any]]:
     """One row for each product and unit, in the order of `CSV_COLUMNS`; None is empty."""
     rows = []
     for one in found.products:
-        spend = {name: getattr(one.spend, name) for name in ("total", "purchase", "service", "energy")}
-        of = {"product": one.label, "currency": found.terms.currency, "years": found.terms.years, **spend}
         for unit in one.units:
             told = _unit(unit)
-            told |= {**of, "cost_per_unit": told["cost"], "workload": told["where"]}
-            rows.append([told[name] for name in CSV_COLUMNS])
+            spend = one.spend
+            rows.append(
+                [
+                    one.label,
+                    told["unit"],
+                    told["amount"],
+                    told["amount_low"],
+                    told["amount_high"],
+                    told["cost"],
+                    told["cost_low"],
+                    told["cost_high"],
+                    found.terms.currency,
+                    spend.total,
+                    spend.purchase,
+                    spend.service,
+                    spend.energy,
+                    found.terms.years,
+                    told["per_watt"],
+                    told["watts_from"],
+                    unit.front.value,
+                    told["where"],
+                    told["n_visits"],
+                ]
+            )
     return rows
 
 

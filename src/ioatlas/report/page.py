@@ -15,10 +15,9 @@ from pathlib import Path
 
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.result import CampaignResult
+from ioatlas.report.answer import DATA_ELEMENT_ID
 from ioatlas.report.page_data import report_data
 from ioatlas.report.page_format.parts import ComparisonData
-
-DATA_ELEMENT_ID = "ioatlas-data"
 
 
 def write_report(result: CampaignResult, path: Path, comparison: ComparisonData | None = None) -> None:

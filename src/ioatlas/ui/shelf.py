@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ioatlas.campaign import load_result
+from ioatlas.report.answer import answer_of
 from ioatlas.report.page import report_html
 from ioatlas.report.page_data import report_data
 from ioatlas.results.library import Entry, directories, entry, stamp
@@ -31,6 +32,11 @@ class Volume:
         """UTC, to the minute; '' where unknown."""
         when = self.entry.created
         return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M")
+
+    @property
+    def answer(self) -> dict[str, str]:
+        """What its report says."""
+        return answer_of(self.entry.directory, stamp(self.entry.directory) or 0.0)
 
     @property
     def state(self) -> str:

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer that a list takes from a report: the numbers of its first screen, and nothing from what is no report."""
+
+import json
+import os
+
+import pytest
+
+from ioatlas.campaign import load_result
+from ioatlas.cli import ioatlas
+from ioatlas.report.answer import DATA_ELEMENT_ID, REPORT, answer_of
+from ioatlas.report.page import write_report
+from tests.unit.simulated import World
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("measured"))
+    sweep = '[target]\npath = "TARGET"\n[sweep]\nrw = ["read", "write"]\nbs = ["64k"]\n'
+    world.run(f'visits = 2\nwindow = "300ms"\n{sweep}')
+    write_report(load_result(world.directory), world.directory / REPORT)
+    return world.directory
+
+
+def test_it_is_that_of_the_first_screen(measured, capsys):
+    answer = answer_of(measured, 0.0)
+    assert answer.keys() == {"write", "trust"}, "a simulated file has holes: no read of it has a value"
+    ioatlas.main(["show", str(measured)], standalone_mode=False)
+    shown = capsys.readouterr().out
+    assert f"TRUST: {answer['trust'].upper()}" in shown
+    assert f"Best write {answer['write']}" in " ".join(shown.split())
+
+
+def test_one_that_is_older_than_its_campaign_says_nothing(measured):
+    assert answer_of(measured, (measured / REPORT).stat().st_mtime + 1) == {}
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["", "{", "[]", '{"summary": 1}', "[" * 100_000]
+    + [
+        json.dumps({"summary": {"trust": trust, "headlines": [{"label": "Best read", "value": value, **flags}]}})
+        for trust, value, flags in [
+            ("fine\x1b[2J", 1.0, {"estimated": False, "lower_bound": False}),
+            ("low", 1e300, {"estimated": False, "lower_bound": False}),
+            ("low", "\x1b[2J", {"estimated": False, "lower_bound": False}),
+            ("low", 1.0, {}),
+        ]
+    ],
+)
+def test_what_a_stranger_wrote_says_nothing(tmp_path, data):
+    (tmp_path / REPORT).write_text(f'<script id="{DATA_ELEMENT_ID}">{data}</script>')
+    assert answer_of(tmp_path, 0.0) == {}
+
+
+def test_a_report_that_cannot_be_read_says_nothing(tmp_path):
+    assert answer_of(tmp_path, 0.0) == {}
+    os.mkfifo(tmp_path / REPORT)
+    assert answer_of(tmp_path, 0.0) == {}
