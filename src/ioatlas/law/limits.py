@@ -11,7 +11,7 @@ import numpy as np
 from ioatlas.law.course import Floats
 from ioatlas.law.fit import Fit
 from ioatlas.law.model import Limiter, Loads, Shape, seconds_alone, seconds_of_bytes, seconds_of_ios
-from ioatlas.law.told import TOLD_SECONDS, loads_of, sustained_logs
+from ioatlas.law.told import TOLD_SECONDS, loads_of, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.limit import Limit
@@ -29,22 +29,25 @@ LINKS = frozenset({"link", "network path"})
 
 def limit_of(fit: Fit, cell: Cell, direction: str, bounds: Sequence[tuple[str, float]] = ()) -> Limit:
     """bounds: (resource, bytes a second) that are known of the path."""
-    value = math.exp(float(sustained_logs(fit.shape, fit.theta[None, :], cell, direction)[0])) * cell.bs_bytes
+    told = tell(fit, cell, direction)
+    value = told.value * cell.bs_bytes
     for resource, most in bounds:
         if resource in LINKS and abs(value / most - 1) <= AT_LINK:
             text = f"the {resource} carries {format_rate(most)}"
             return Limit(resource, min(1.0, value / most), evidence=(text,), probability=0.95)
     parts = sorted(_parts(fit, cell, direction), key=lambda one: -one[1])
-    (name, most, spread), rest = parts[0], parts[1:]
-    rival, other, _ = rest[0] if rest else ("", 0.0, 0.0)
+    (name, most, spread), (rival, other, _) = parts[:2]
     if most < NEXT * other:
         words = f"{_told(name)} and {_told(rival)} both hold it back, about as much"
         return Limit(evidence=(words,))
     if spread > UNKNOWN:
         return Limit(evidence=(f"{_told(name)}, most likely, but no load showed how far it goes",))
-    ahead = math.log(max(most / max(other, 1e-12), 1.0)) / max(spread, 0.1)
+    text = _evidence(fit, name, cell, direction, value)
+    if not told.by_law and told.off and round(told.off, 2):
+        text += f", by the law of the target, from which its loads differ by {math.expm1(told.off):+.0%}"
+    ahead = math.log(most / max(other, 1e-12)) / max(spread, 0.1)
     sure = MOST_SURE * 0.5 * (1 + math.erf(ahead / math.sqrt(2)))
-    return Limit(name, None, rival, other / most if other else None, (_evidence(fit, name, cell, direction),), sure)
+    return Limit(name, None, rival, other / most, (text,), sure)
 
 
 def _parts(fit: Fit, cell: Cell, direction: str) -> Iterator[tuple[str, float, float]]:
@@ -74,15 +77,18 @@ def _told(name: str) -> str:
     return {"latency": "latency", "target IOPS": "its IOPS", "target bandwidth": "its bandwidth"}.get(name, f"a {name}")
 
 
-def _evidence(fit: Fit, name: str, cell: Cell, direction: str) -> str:
+def _evidence(fit: Fit, name: str, cell: Cell, direction: str, value: float) -> str:
+    """value: bytes a second that are told of the cell; no most is less."""
     shape, theta = fit.shape, fit.theta
     if name == "latency":
         alone = float(seconds_alone(shape, theta[None, :], loads_of(shape, cell, direction))[0, 0])
         return f"an I/O alone takes {alone * 1000:.3g} ms; more in flight gives more"
     if name == "target IOPS":
-        return f"the target makes {format_count(math.exp(theta[shape.index[f'{direction}.iops']]))} IOPS at most"
+        most = max(math.exp(theta[shape.index[f"{direction}.iops"]]), value / cell.bs_bytes)
+        return f"the target makes {format_count(most)} IOPS at most"
     if name == "target bandwidth":
-        return f"the target moves {format_rate(math.exp(theta[shape.index[f'{direction}.bytes']]))} at most"
+        most = max(math.exp(theta[shape.index[f"{direction}.bytes"]]), value)
+        return f"the target moves {format_rate(most)} at most"
     return "loads fell to this rate once their credit was used up"
 
 

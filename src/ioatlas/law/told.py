@@ -110,7 +110,8 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
         if one.counted and one.direction == direction and one.cell.key == cell.key
     ]
     if not places:
-        return _told(value + lost, error**2 + fit.noise.between**2 + doubt**2)
+        refuted = _refuted(fit, cell.rw, direction)
+        return _told(value + lost, error**2 + fit.noise.between**2 + doubt**2 + refuted**2)
     mine = [fit.courses[place] for place in places]
     tails = [_tail(place, fit, value, error) for place in places]
     between, freedom = _between(fit)
@@ -135,6 +136,16 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     # Both say it: each with its weight; what they differ by is how far either may be off.
     share = own / (own + error**2) if error > 0 else 1.0
     return _told(level - share * off, own * (1 - share) + (share * off) ** 2, wide=wide, **more)
+
+
+@lru_cache(maxsize=64)
+def _refuted(fit: Fit, rw: str, direction: str) -> float:
+    """By how much loads of cells of a pattern differ from the law where they are told in its place, as a logarithm: by
+    as much it may be off beside them.
+    """
+    cells = {one.cell.key: one.cell for one in fit.courses if one.counted and one.direction == direction}
+    found = [_tell(fit, cell, direction) for cell in cells.values() if cell.rw == rw]
+    return max((abs(told.off or 0.0) for told in found if not told.by_law), default=0.0)
 
 
 @lru_cache(maxsize=16)

@@ -15,6 +15,7 @@ from ioatlas.law.limits import burst_findings, limit_of
 from ioatlas.law.told import grade, tell
 from ioatlas.model.limit import UNDETERMINED
 from ioatlas.model.summary import Trust
+from ioatlas.model.units import format_rate
 from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, cell, drawn, mapped, pausing, visited
 
 BOTH = ("read", "write")
@@ -93,6 +94,37 @@ def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():
         assert e.iops == pytest.approx(target.lasting(e.cell), rel=MOST_FORETOLD)
     far = replace(missing[0], options=tuple(dict(missing[0].options, bs=64 * MIB).items()))
     assert foretold([far], {"t": fit}) == ()
+
+
+@pytest.mark.parametrize("times", [0.7, 1.4])
+def test_a_law_that_loads_refute_says_so_of_their_limit_and_foretells_nothing_like_them(times):
+    courses, _ = mapped(steady(), total=40.0)
+    last = max(courses, key=lambda one: (one.cell.rw == "randread", one.outstanding))
+    beside = [replace(last, start=50.0 + n, done=last.done * times, fits=False) for n in range(6)]
+    fit = fit_law([replace(one, visit_id=n) for n, one in enumerate([*courses, *beside])])
+    told, limit = tell(fit, last.cell, "read"), limit_of(fit, last.cell, "read")
+    assert not told.by_law
+    assert not limit.determined or f"{np.expm1(told.off):+.0%}" in limit.evidence[0]
+    missing = [one for one in QUICK if one.key not in {course.cell.key for course in courses}]
+    alike = [one for one in missing if one.rw == "randread"]
+    assert alike
+    assert foretold(alike, {"t": fit}) == ()
+    assert foretold([one for one in missing if one.rw != "randread"], {"t": fit})
+
+
+def test_no_most_that_explains_a_cell_is_less_than_what_is_told_of_it():
+    looked = 0
+    for seed in range(6):
+        courses, _ = mapped(drawn(seed))
+        fit = fit_law(courses)
+        for one in {course.cell.key: course.cell for course in courses}.values():
+            (way,) = one.directions
+            value, limit = tell(fit, one, way).value * one.bs_bytes, limit_of(fit, one, way)
+            if limit.resource == "target bandwidth":
+                looked += 1
+                most = float(fit.shape.value(fit.theta, f"{way}.bytes"))
+                assert format_rate(max(most, value)) in limit.evidence[0]
+    assert looked
 
 
 def test_one_load_is_never_good_and_repeats_can_be():
