@@ -156,9 +156,8 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
     """
     wave = _wave(wanted.cell, courses, wanted.direction)
     room = left - START_SECONDS - wave
-    seconds = min(LONGEST_SECONDS, max(SHORTEST_SECONDS, wanted.seconds, WAVES * wave))
-    if wanted.why == "first":
-        seconds = min(seconds, max(LEAST_SECONDS, wanted.seconds))
+    least = LEAST_SECONDS if wanted.why == "first" else max(SHORTEST_SECONDS, WAVES * wave)
+    seconds = min(LONGEST_SECONDS, max(least, wanted.seconds))
     if seconds > room:
         if wanted.why not in ("first", "on") or room < max(LEAST_SECONDS, wave):
             return None

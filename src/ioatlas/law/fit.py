@@ -279,11 +279,10 @@ def _fit_shape(
     if not tried:
         return None
     tried.sort(key=lambda one: one[0])
-    finished = [_finish(problem, theta) for _, theta, problem in tried[:FINISHED]]
-    for one in tried[FINISHED : FINISHED + MORE]:
-        if any(_all_seen(fit) for fit in finished):
-            break
-        finished.append(_finish(one[2], one[1]))
+    finished: list[Fit] = []
+    for _, theta, problem in tried[: FINISHED + MORE]:
+        if len(finished) < FINISHED or not any(map(_all_seen, finished)):
+            finished.append(_finish(problem, theta))
     return max(finished, key=lambda fit: (_all_seen(fit), fit.evidence))
 
 
@@ -429,14 +428,9 @@ def _all_seen(fit: Fit) -> bool:
     return all(has_witness(fit, number) for number in range(len(fit.shape.limiters)))
 
 
-def _starts_of(fit: Fit) -> list[list[_Start]]:
-    known = _limiters_at(fit.shape, fit.theta)
-    return [known] if known else []
-
-
 def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:
     tried = [
-        _fit_shape(replace(fit.shape, seek=kind), courses, _starts_of(fit), fit)
+        _fit_shape(replace(fit.shape, seek=kind), courses, [_limiters_at(fit.shape, fit.theta)], fit)
         for kind in ("none", "latency", "both")
         if kind != fit.shape.seek
     ]

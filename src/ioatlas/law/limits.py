@@ -38,8 +38,7 @@ def limit_of(fit: Fit, cell: Cell, direction: str, bounds: Sequence[tuple[str, f
     parts = sorted(_parts(fit, cell, direction), key=lambda one: -one[1])
     (name, most, spread), (rival, other, _) = parts[:2]
     if most < NEXT * other:
-        words = f"{_told(name)} and {_told(rival)} both hold it back, about as much"
-        return Limit(evidence=(words,))
+        return Limit(evidence=(f"{_told(name)} and {_told(rival)} both hold it back, about as much",))
     if spread > UNKNOWN:
         return Limit(evidence=(f"{_told(name)}, most likely, but no load showed how far it goes",))
     text = _evidence(fit, name, cell, direction, value)

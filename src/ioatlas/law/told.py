@@ -104,11 +104,8 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
 def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     value, error = _by_law(fit, cell, direction)
     lost, doubt = _lost(fit, direction)
-    places = [
-        place
-        for place, one in enumerate(fit.courses)
-        if one.counted and one.direction == direction and one.cell.key == cell.key
-    ]
+    wanted = (True, direction, cell.key)
+    places = [n for n, one in enumerate(fit.courses) if (one.counted, one.direction, one.cell.key) == wanted]
     if not places:
         refuted = _refuted(fit, cell.rw, direction)
         return _told(value + lost, error**2 + fit.noise.between**2 + doubt**2 + refuted**2)
@@ -128,8 +125,7 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
         level += lost - math.log1p(-float(np.average(shares, weights=seconds)))
         own += doubt**2
     off, seen = level - value, _seen_seconds(fit.courses, mine, math.exp(level))
-    falls = still_falls(mine[-1])
-    more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": falls}
+    more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": still_falls(mine[-1])}
     wide = t_quantile(SURE, freedom + 2)
     if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
         return _told(level, own, wide=wide, by_law=False, **more)
@@ -155,8 +151,6 @@ def _lost(fit: Fit, direction: str) -> tuple[float, float]:
     may have given it.
     """
     counted = [one for one, course in enumerate(fit.courses) if course.counted and course.direction == direction]
-    if not counted:
-        return 0.0, 0.0
     seconds, shares, chances = np.array([_tail(place, fit, 0.0)[3:] for place in counted]).T
     times = seconds * shares / seconds.sum()
     if times.sum() <= OFF * float(np.linalg.norm(seconds * chances)) / seconds.sum():
