@@ -126,7 +126,7 @@ def _chosen(candidates: Sequence[Entry]) -> Estimate | None:
 
 def _rate(e: Estimate | None, *, in_calls: bool) -> float:
     """What is drawn: bytes per second, or calls where most move no data."""
-    if e is None:
+    if e is None or mark_of(e) is Mark.DISAGREE:  # that has no value, by which others could be ranked
         return 0.0
     return (e.iops or 0.0) if in_calls else speed(e)
 

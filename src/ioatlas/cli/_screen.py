@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -236,13 +238,22 @@ def _doubts(summary: Summary, width: int) -> list[Text]:
 
 
 def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
-    step = summary.next_step.replace("DIR", place)
+    lines = labelled("Next", _to_paste(summary.next_step, place).replace("DIR", place), width, 8)
     more = f"ioatlas show {place} -v"
-    if not report:
-        return [*labelled("Next", step, width, 8), *labelled("More", more, width, 8)]
-    if len(report) + len(more) + 16 <= width:
-        return [*labelled("Next", step, width, 8), *labelled("Report", f"{report}   More: {more}", width, 8)]
-    return [*labelled("Next", step, width, 8), *labelled("Report", report, width, 8), *labelled("More", more, width, 8)]
+    if report and len(report) + len(more) + 16 <= width:
+        return [*lines, *labelled("Report", f"{report}   More: {more}", width, 8)]
+    return [*lines, *(labelled("Report", report, width, 8) if report else []), *labelled("More", more, width, 8)]
+
+
+def _to_paste(step: str, place: str) -> str:
+    """A campaign that is to be run again as the whole line that does so, into the next directory beside it."""
+    file = Path(place) / "campaign.toml"
+    if not step.startswith("re-run") or not file.is_file():
+        return step
+    free = next((f"{place}-{number}" for number in range(2, 100) if not Path(f"{place}-{number}").exists()), place)
+    words = ["ioatlas", "map", "--campaign", str(file), *re.findall(r"(--[a-z-]+) (\S+)", step), "-o", free]
+    line = shlex.join(word for one in words for word in ([one] if isinstance(one, str) else one))
+    return f"{'when idle: ' if 'idle' in step else ''}{line}"
 
 
 def _middle(result: CampaignResult, console: Console, width: int, room: int, more: str) -> list[Text]:

@@ -123,7 +123,7 @@ def test_a_noisy_target_is_told_loudly(tmp_path):
     _, told = measured(tmp_path, replace(LAW, noise=0.6), visits=2)
     assert "TRUST: LOW" in told
     assert "Why low" in told
-    assert "re-run with" in told
+    assert "ioatlas map --campaign" in told
 
 
 def test_a_quiet_target_is_trusted(tmp_path):
