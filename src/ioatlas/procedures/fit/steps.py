@@ -11,7 +11,7 @@ from ioatlas.model.visit import Visit
 from ioatlas.procedures.fit.fits import carried, fits_of
 from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.use import Uses
-from ioatlas.procedures.fit.verdict import GAP_MS, PACED_WINDOW_SECONDS, WINDOW_SECONDS
+from ioatlas.procedures.fit.verdict import GAP_MS, PACED_WINDOW_SECONDS, RATE_WINDOW_SECONDS, WINDOW_SECONDS
 from ioatlas.procedures.load_points.judge import judged_together
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import judged
@@ -76,9 +76,15 @@ class FitSteps(Steps):
         return self.runner.section(visit, self._window_ms(visit.cell_key), GAP_MS)
 
     def _window_ms(self, key: str) -> int:
-        usual = PACED_WINDOW_SECONDS if self.cells[key].loop == "open" else WINDOW_SECONDS
-        uses = (one.use for one in self._asked if any(cell == key for cell, _ in one.cells.values()))
-        return round(1000 * max(use.window_seconds or usual for use in uses))
+        here = [
+            (one.use, requirement.quantity)
+            for one in self._asked
+            for requirement in one.use.requires
+            if one.cells[requirement.load][0] == key
+        ]
+        usual = RATE_WINDOW_SECONDS if any(not quantity.is_latency for _, quantity in here) else WINDOW_SECONDS
+        usual = PACED_WINDOW_SECONDS if self.cells[key].loop == "open" else usual
+        return round(1000 * max((use.window_seconds or usual for use, _ in here), default=usual))
 
     def drains_long(self, section: Section) -> bool:  # noqa: ARG002
         return False

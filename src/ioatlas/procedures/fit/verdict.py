@@ -20,7 +20,7 @@ COUNTS_ALL_THE_SAME = frozenset({_R.OVER_RUN, _R.OVERLAP, _R.STALLED, _R.NO_IO, 
 """What keeps a visit out of a map and is part of the answer here: what a target holds back, and what a use's small
 flushed writes or its caches make of its bytes, is how the target serves it.
 """
-GAP_MS, LEAD_MS = 100, 300
+GAP_MS, LEAD_MS = 100, 500
 """Between two windows, and what a rate leaves out at the start of one: a target with a bucket spends there what it
 gained in the gap.
 """
@@ -28,8 +28,10 @@ KEPT_LEAD = 0.5
 """Share of a window that a load with a rate leaves out: it spends such credit only as fast as it asks for more than the
 target has.
 """
-WINDOW_SECONDS, PACED_WINDOW_SECONDS = 1.0, 5.0
-"""Of a load that runs freely, and of one with a rate, where a use says nothing."""
+WINDOW_SECONDS, RATE_WINDOW_SECONDS, PACED_WINDOW_SECONDS = 1.0, 2.0, 5.0
+"""Of a load that runs freely, of one whose rate is to be so high at least, and of one that is told its rate, where a
+use says nothing.
+"""
 HOPELESS = 100
 """A requirement that would take so many times what was measured lies at its limit, as far as anybody can tell."""
 
