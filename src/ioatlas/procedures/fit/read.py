@@ -93,7 +93,8 @@ def _read(text: str, where: str) -> Use:
     head, colon, words = text.partition(":")
     data = _data(head, where)
     try:
-        return _made(text if colon else head, data, _values(data, words.split(), text))
+        name = Path(head).stem if head.endswith(ENDING) else head  # a path is no name, and nobody else's business
+        return _made(f"{name}{colon}{words}", data, _values(data, words.split(), text))
     except UsageError as error:
         error.where = error.where if error.where.startswith(head) else f"{head}: {error.where}"
         raise
