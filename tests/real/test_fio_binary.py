@@ -14,6 +14,18 @@ from tests.command_line import call
 from tests.real.target_lab import wait_for
 
 pytestmark = pytest.mark.unmeasured
+# In a thread, as all loads of campaigns: a process of its own for each job would outlive the killed one.
+FOR_A_MINUTE = [
+    "fio",
+    "--name=x",
+    "--ioengine=null",
+    "--size=1g",
+    "--rw=read",
+    "--time_based",
+    "--runtime=60",
+    "--thinktime=1000",
+    "--thread",
+]
 
 
 @pytest.mark.parametrize(
@@ -41,9 +53,8 @@ def test_without_a_usable_fio_nothing_is_touched(disk_dir, tmp_path, answer, wor
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path):
-    job = ["--name=x", "--ioengine=null", "--size=1g", "--rw=read", "--time_based", "--runtime=60", "--thinktime=1000"]
     outcome = run_process(
-        ["fio", *job],
+        FOR_A_MINUTE,
         directory=tmp_path,
         sink="fio.err",
         limit_seconds=1.25,
@@ -68,7 +79,7 @@ def test_an_orphan_is_stopped_only_if_it_is_that_very_process():
 def test_fio_dies_with_the_process_that_started_it(tmp_path):
     script = (
         "import sys; from pathlib import Path; from ioatlas.fio.process import *;"
-        "run_process(['fio','--name=x','--ioengine=null','--size=1g','--rw=read','--time_based','--runtime=60','--thinktime=1000'],"
+        f"run_process({FOR_A_MINUTE},"
         "directory=Path(sys.argv[1]), sink='fio.err', limit_seconds=90, stop_asked=lambda: False,"
         "started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'))"
     )
