@@ -71,19 +71,6 @@ def test_a_server_of_20_ms_does_not_fit_a_limit_of_10_and_fits_one_of_200(uri, t
         assert sum(case.find("failure") is not None for case in cases) == (status == 3)
 
 
-@pytest.mark.long("procedures")
-def test_how_many_it_carries(uri, tmp_path):
-    """Every reader waits 20 ms, so that each has at most 50 reads a second, however many there are; 16 are served at
-    once, so that a mean of 35 ms ends between 16 and 32.
-    """
-    asked = ["--for", use(tmp_path, "35ms"), "--max", "--budget", "5m"]
-    done = ioatlas("fit", uri, *asked, "--read-only", "--json", "-o", tmp_path / "c")
-    told = json.loads(done.stdout)
-    assert done.returncode == 0, told
-    low, high = (int(one["title"].split()[0]) for one in told["fits"])
-    assert 12 <= low < high <= 48
-
-
 def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
     directory = tmp_path / "c"
     process = start("fit", disk_dir, "--for", use(tmp_path, "10s"), "-o", directory, "-q")
