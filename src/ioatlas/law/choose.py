@@ -165,13 +165,14 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
     return replace(wanted, seconds=seconds)
 
 
+def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float) -> float:
+    """Seconds for each unit of a share, where all of these are to be made in what time is left."""
+    waiting = sum(START_SECONDS + _wave(main.cell, courses, main.direction) for main in mains)
+    return max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in mains))
+
+
 def _wanted(
-    mains: Sequence[Main],
-    courses: Sequence[Course],
-    cells: Sequence[Cell],
-    total: float,
-    left: float,
-    seed: int,
+    mains: Sequence[Main], courses: Sequence[Course], cells: Sequence[Cell], total: float, left: float, seed: int
 ) -> Iterable[Next]:
     made = _made(courses)
     last = courses[-1] if courses else None
@@ -180,8 +181,7 @@ def _wanted(
         if last is not None and mine and mine[-1] is last and len(mine) <= MOST_RUN_ON and unsettled(last):
             yield Next(main.cell, main.direction, max(last.seconds, 0.7 * SHARES[main.role] * total), "on")
     missing = [main for main in mains if (main.cell.key, main.direction) not in made and main.role != "heavy"]
-    waiting = sum(START_SECONDS + _wave(main.cell, courses, main.direction) for main in missing)
-    fair = max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in missing))
+    fair = _fair(missing, courses, left)
     slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
     for main in missing:
         waves = WAVES * _wave(main.cell, courses, main.direction)
@@ -193,11 +193,13 @@ def _wanted(
     others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
     random.Random(seed).shuffle(others)  # noqa: S311 - an order, not a secret
     for count in range(2, MOST_LOADS):
+        again = [one for one in mains if len(made.get((one.cell.key, one.direction), [])) < count]
+        fair = _fair([one for one in again if one.role != "heavy"], courses, left)  # so that each has its turn
         for main in mains:
             if main.role == "heavy" and count == 3 and not made.get((main.cell.key, main.direction)):
                 yield Next(main.cell, main.direction, SHARES["heavy"] * total, "heavy")
-            if main.role != "heavy" and len(made.get((main.cell.key, main.direction), [])) < count:
-                yield Next(main.cell, main.direction, AGAIN * total, "again")
+            if main.role != "heavy" and main in again:
+                yield Next(main.cell, main.direction, min(AGAIN * total, SHARES[main.role] * fair), "again")
         for cell, way in others:
             if len(made.get((cell.key, way), [])) < count - 1:
                 yield Next(cell, way, OTHER * total, "other")

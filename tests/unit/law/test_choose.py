@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The next load: main cells first, for as long as they fall, within the time there is."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,6 +44,15 @@ def test_in_a_short_budget_every_main_cell_has_its_turn():
     courses, _ = mapped(target, 10.0)
     made = {(one.cell.rw, one.cell.bs_bytes) for one in courses}
     assert made >= {("read", MIB), ("write", MIB), ("randread", 4096), ("randwrite", 4096)}
+
+
+@pytest.mark.parametrize("total", [45.0, 60.0])
+def test_every_main_cell_is_repeated_before_the_time_is_over(total):
+    target = Target(dict.fromkeys(BOTH, 1e-3), dict.fromkeys(BOTH, 1e4), dict.fromkeys(BOTH, 60e6))
+    courses, _ = mapped(target, total)
+    made = Counter((one.cell.key, one.direction) for one in courses)
+    mains = [one for one in main_cells(QUICK, courses, total) if one.role != "heavy"]
+    assert all(made[one.cell.key, one.direction] > 1 for one in mains)
 
 
 def test_nothing_is_asked_for_where_no_time_is_left():
