@@ -79,6 +79,18 @@ def test_the_tool_itself_is_found_where_path_has_none(monkeypatch, capfd):
     assert capfd.readouterr().out.startswith("ioatlas")
 
 
+@pytest.mark.parametrize("name", ["memory", "page-cache", "array", "drive"])
+def test_what_was_made_for_one_command_needs_no_confirmation(name, tmp_path):
+    needs(name)
+    sweep = ("--rw", "randwrite", "--bs", "4k", "--numjobs", "1", "--visits", "1", "--size", "1m")
+    done = ioatlas("lab", "run", name, "--", "ioatlas", "map", "{}", *sweep, "-q", "--yes", "-o", tmp_path / "c")
+    assert done.returncode == 0, done.stderr
+    refused = ioatlas(
+        "lab", "run", name, "--", "ioatlas", "map", "{}", *sweep, "--overwrite", "no", "-o", tmp_path / "d"
+    )
+    assert (refused.returncode == 0) == (name == "array"), "what was typed is not replaced"
+
+
 @pytest.mark.long("lab")
 @pytest.mark.parametrize("name", ["corrupting", "failing", "sector-4k"])
 def test_holds_its_truth(name):

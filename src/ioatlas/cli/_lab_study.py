@@ -14,7 +14,7 @@ from ioatlas.cli._complete import Name
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._json import say_json
 from ioatlas.errors import PartialResultError, UsageError
-from ioatlas.report.answer import REPORT
+from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.reproductions.claims import Checked

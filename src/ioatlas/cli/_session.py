@@ -22,7 +22,7 @@ from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.units import format_duration
-from ioatlas.report.answer import REPORT
+from ioatlas.results.library import REPORT
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._json import say_json
 from ioatlas.cli._quantity import where_option
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.report.answer import REPORT
+from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult

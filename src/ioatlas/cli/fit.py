@@ -20,7 +20,7 @@ from ioatlas.cli._json import say_json
 from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
 from ioatlas.errors import UsageError
 from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.report.answer import REPORT
+from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.procedures.fit.fits import Fit

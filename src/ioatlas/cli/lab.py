@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,10 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
         for line in _truth_lines(target):
             click.echo(line, err=True)
         with target.programs():
-            command = [_program(words[0]), *(word.replace("{}", target.location) for word in words[1:])]
+            given = [word.replace("{}", target.location) for word in words[1:]]
+            if words[0] == "ioatlas":
+                given += _confirmation(given, target.location)
+            command = [_program(words[0]), *given]
             try:
                 done = subprocess.run(command, check=False)
             except OSError as error:
@@ -217,6 +221,20 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
                     f"cannot be run: {error.strerror}", where=words[0], remedy="name a program after `--`"
                 ) from error
     sys.exit(done.returncode if done.returncode >= 0 else 1)
+
+
+def _confirmation(words: Sequence[str], location: str) -> list[str]:
+    """What writes to the target that was made for this command alone is confirmed by whoever made it."""
+    from ioatlas.target import identify, open_target
+
+    told = {"--read-only", "--overwrite", "--destroy"} & {word.partition("=")[0] for word in words}
+    if told or location not in words or words[0] not in ("map", "tune", "fit"):
+        return []
+    target = open_target(location)
+    if target.kind == "directory":
+        return []
+    size = dict(identify(target).facts)["size_bytes"]
+    return ["--destroy", size] if target.kind == "block" else ["--overwrite", f"{location} {size}"]
 
 
 def _program(name: str) -> str:

@@ -27,7 +27,7 @@ from ioatlas.cli._options import (
     verbose_option,
     yes_option,
 )
-from ioatlas.report.answer import REPORT
+from ioatlas.results.library import REPORT
 
 
 @click.command(

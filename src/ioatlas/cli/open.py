@@ -11,7 +11,7 @@ import click
 from ioatlas import beneath
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.report.answer import REPORT
+from ioatlas.results.library import REPORT
 
 
 @click.command(

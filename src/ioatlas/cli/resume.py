@@ -93,6 +93,6 @@ def command(
     run_session(journal, as_json=as_json, verbose=verbose, quiet=quiet, consent=consent, clients=clients)
     if open_report:
         from ioatlas.cli.open import open_report as show
-        from ioatlas.report.answer import REPORT
+        from ioatlas.results.library import REPORT
 
         show(directory / REPORT)

@@ -17,7 +17,7 @@ from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._heatmap import LEGEND, MISSING
 from ioatlas.cli._quantity import where_option
 from ioatlas.model.tree import is_tree
-from ioatlas.report.answer import REPORT
+from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -28,7 +28,7 @@ from ioatlas.cli._options import (
 from ioatlas.cli._quantity import quantity_option
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.units import format_duration, parse_duration_seconds, parse_percent
-from ioatlas.report.answer import REPORT
+from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.cli._live import Stop

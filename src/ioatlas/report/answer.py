@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate
+from ioatlas.results.library import REPORT
 
 DATA_ELEMENT_ID = "ioatlas-data"
 """Of the element of a page that holds its data."""
-REPORT = "report.html"
 _MOST_BYTES = 4 << 20
 """Of a report that is read for this: one of many thousand cells is opened for itself."""
 _LABELS = {"Best read": "read", "Best write": "write"}

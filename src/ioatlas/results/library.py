@@ -13,7 +13,7 @@ from ioatlas import container
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 
-JOURNAL, IMPORTED = "journal.sqlite", "imported.sqlite"
+JOURNAL, IMPORTED, REPORT = "journal.sqlite", "imported.sqlite", "report.html"
 DEPTH = 2
 """A campaign stands in a folder of the library or in a folder of that one."""
 IMPORTED_ONLY = "imported readings"

@@ -50,7 +50,8 @@ def test_it_is_made_to_its_end(undisturbed, name):
     assert summary.visits == len(
         world.rows("select 1 from visit where status = 'done' and purpose not in ('probe', 'search')")
     )
-    assert world.events[0].name == "campaign"
+    # Files may be laid out before, to see how many of them there is time for.
+    assert next(event.name for event in world.events if event.name != "layout") == "campaign"
     assert {event.name for event in world.events} >= {"campaign", "progress", "visit"}
     assert summary.seconds == pytest.approx(world.clock.monotonic(), abs=0.01)
 

@@ -8,8 +8,9 @@ import pytest
 
 from ioatlas.campaign import load_result
 from ioatlas.cli import ioatlas
-from ioatlas.report.answer import DATA_ELEMENT_ID, REPORT, answer_of
+from ioatlas.report.answer import DATA_ELEMENT_ID, answer_of
 from ioatlas.report.page import write_report
+from ioatlas.results.library import REPORT
 from tests.unit.simulated import World
 
 
