@@ -397,7 +397,7 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
         return "test more jobs and block sizes to find what limits it"
     if result.rounds or result.load_curves or result.works or any(e.kind == "imported" for e in result.estimates):
         return "`ioatlas compare` it with another campaign"
-    return "`ioatlas tune TARGET --p99 5ms` finds the best load within a latency limit"
+    return "`ioatlas fit TARGET --for USE` says whether it is good enough; `fit --list` shows the uses"
 
 
 def _without_repeats(advice: Sequence[str]) -> list[str]:

@@ -54,7 +54,7 @@ def codes(summary):
 def test_a_quiet_campaign_is_good_and_says_what_comes_next():
     summary = summarise(result(row()))
     assert (summary.trust, summary.doubts) == (Trust.GOOD, ())
-    assert "ioatlas tune" in summary.next_step
+    assert "ioatlas fit" in summary.next_step
     assert summary.typical_uncertainty == pytest.approx(0.04)
     [best] = summary.headlines
     assert (best.label, best.where, best.value) == ("Best read", "1 MiB, 20 jobs", 120 * MIB)
