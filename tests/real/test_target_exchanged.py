@@ -65,7 +65,7 @@ class Share:
             assert (done.returncode in (2, 4), "exchanged" in done.stderr) == (True, True), done.stderr
         else:
             left = [one.name for one in self.path.iterdir() if one.name != "bait"]
-            assert all(f"Left on share: {name}: " in done.stdout for name in left), done.stdout
+            assert all(f"Left on share: {name}: " in done.stderr for name in left), done.stderr
 
     def attacked(self, how, pid, measure):
         """What `measure` returns while the owner exchanges, and how often he did."""

@@ -30,7 +30,7 @@ from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
 from ioatlas.target.tree import TREE, Tick, is_gone, make_tree, remove_tree, tree_fault
 from ioatlas.target.trouble import spoken
 
-REMOVAL_WAITS_SECONDS = (0.0, 0.01, 0.05, 0.25)
+REMOVAL_WAITS_SECONDS = (0.0, *(0.02,) * 10, 0.25, 0.5)
 """Before each attempt to remove the emptied directory."""
 _CAMPAIGN_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 _FILE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
