@@ -64,8 +64,7 @@ class Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        helps = set(ctx.help_option_names)
-        if self.default and not (args and (args[0] in self.said or args[0] in helps)):
+        if self.default and not (args and args[0] in {*self.said, *ctx.help_option_names}):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 

@@ -251,8 +251,8 @@ def _to_paste(step: str, place: str) -> str:
     if not step.startswith("re-run") or not file.is_file():
         return step
     free = next((f"{place}-{number}" for number in range(2, 100) if not Path(f"{place}-{number}").exists()), place)
-    words = ["ioatlas", "map", "--campaign", str(file), *re.findall(r"(--[a-z-]+) (\S+)", step), "-o", free]
-    line = shlex.join(word for one in words for word in ([one] if isinstance(one, str) else one))
+    options = " ".join(re.findall(r"--[a-z-]+ \S+", step)).split()
+    line = shlex.join(["ioatlas", "map", "--campaign", str(file), *options, "-o", free])
     return f"{'when idle: ' if 'idle' in step else ''}{line}"
 
 

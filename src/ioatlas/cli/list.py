@@ -66,12 +66,9 @@ def _told(each: Entry) -> dict[str, Any]:
 
 
 def _rows(campaigns: list[dict[str, Any]]) -> list[str]:
-    cells = [("CREATED (UTC)", "STATE", "BEST READ", "BEST WRITE", "TRUST", "NAME", "DIRECTORY")]
+    cells: list[tuple[str, ...]] = [("CREATED (UTC)", "STATE", "BEST READ", "BEST WRITE", "TRUST", "NAME", "DIRECTORY")]
+    names = ("state", "best_read", "best_write", "trust", "name", "directory")
     cells += [
-        (
-            *((each["created"] or "-")[:16].replace("T", " "), each["state"]),
-            *(each[name] or "-" for name in ("best_read", "best_write", "trust", "name", "directory")),
-        )
-        for each in campaigns
+        ((each["created"] or "-")[:16].replace("T", " "), *(each[name] or "-" for name in names)) for each in campaigns
     ]
     return columns(cells, right={2, 3})

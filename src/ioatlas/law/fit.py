@@ -73,9 +73,7 @@ class _Problem:
 
     def __init__(self, shape: Shape, courses: Sequence[Course], stack: Stack, mean: Floats, spread: Floats) -> None:
         self.shape, self.courses, self.stack = shape, courses, stack
-        self.counted = [course for course in courses if course.taught]
         self.mean, self.spread = mean, spread
-        self.seen = seen_logs(self.counted, stack)
 
     def whiteners(self, noise: Noise) -> tuple[Floats, float]:
         """Of each course the inverse Cholesky factor of its covariance, shape (loads, bins, bins) with zeros beyond its
@@ -92,7 +90,7 @@ class _Problem:
 
     def residuals(self, theta: Floats, whiteners: Floats) -> Floats:
         """Whitened residuals and those of the prior, shape (points, bins of all loads + parameters)."""
-        off = self.seen - expected(self.shape, theta, self.stack)
+        off = self.stack.seen - expected(self.shape, theta, self.stack)
         white = np.matmul(whiteners, off.transpose(1, 2, 0)).transpose(2, 0, 1)
         return np.concatenate([white.reshape(theta.shape[0], -1), (theta - self.mean) / self.spread], axis=1)
 
@@ -128,7 +126,7 @@ class _Problem:
         points = np.concatenate([theta[None, :], theta + STEP * np.eye(theta.size)])
         told = expected(self.shape, points, self.stack)
         slopes = (told[1:] - told[0]).transpose(1, 2, 0) / STEP
-        off = np.clip(self.seen - told[0], -1.0, 1.0)
+        off = np.clip(self.stack.seen - told[0], -1.0, 1.0)
         between = BETWEEN[None, :, None] ** 2
         real = self.stack.real
         spread = np.where(real, WITHIN[:, None, None] ** 2 * self.stack.share + self.stack.fixed, 1.0)
@@ -163,14 +161,6 @@ class _Problem:
         factor = cho_factor(precision, lower=True)
         spread = 2 * float(np.log(np.diag(factor[0])).sum()) + 2 * float(np.log(self.spread).sum())
         return -0.5 * (lost + determinant + spread), np.ascontiguousarray(cho_solve(factor, np.eye(theta.size)))
-
-
-def seen_logs(counted: Sequence[Course], stack: Stack) -> Floats:
-    """Logarithm of the rates that were seen, shape (loads, most bins), 0 beyond a course's last bin."""
-    found = np.zeros(stack.ends.shape)
-    for row, course in enumerate(counted):
-        found[row, : course.edges.size - 1] = np.log(course.rates)
-    return found
 
 
 # -- priors and starts ---------------------------------------------------------------------------------------
@@ -309,7 +299,7 @@ def _devices(problem: _Problem, before: Fit | None, *, anew: bool) -> Iterator[F
     if before is None:
         idle = mean.copy()
         for way in shape.ways:
-            mine = [course for course in problem.counted if course.direction == way]
+            mine = [course for course in problem.courses if course.taught and course.direction == way]
             largest = max(course.bs for course in mine)
             each = min(course.outstanding / (course.tail * course.bs) for course in mine if course.bs == largest)
             idle[shape.index[f"{way}.per_byte"]] = math.log(each)

@@ -91,7 +91,8 @@ class Stack:
     """All courses of a target as arrays. The first axis is that of the courses that count, in the order of time.
 
     ends, lengths: of bins, s, shape (loads, most bins); beyond a course's last bin the ends repeat and `real` is False.
-    share, fixed: parts of the variance of their logarithms (`variance_parts`), likewise.
+    seen: logarithms of their rates, 0 there.
+    share, fixed: parts of the variance of these (`variance_parts`), likewise.
     pauses, took: seconds before every course, counted or not, and of it, shape (courses,). step_ways, step_bs, moved:
     its way (-1 for one that the law does not have), bytes an I/O and I/Os. counted: places of those that count.
     """
@@ -101,6 +102,7 @@ class Stack:
     ends: Floats
     lengths: Floats
     real: NDArray[np.bool_]
+    seen: Floats
     share: Floats
     fixed: Floats
     pauses: Floats
@@ -116,6 +118,7 @@ class Stack:
         most = max(course.edges.size - 1 for course in counted)
         ends = np.array([np.pad(one.edges[1:], (0, most + 1 - one.edges.size), mode="edge") for one in counted])
         real = np.array([np.arange(most) < one.edges.size - 1 for one in counted])
+        seen = np.array([np.pad(np.log(one.rates), (0, most + 1 - one.edges.size)) for one in counted])
         parts = np.array([np.pad(variance_parts(one), ((0, 0), (0, most + 1 - one.edges.size))) for one in counted])
         lengths = np.where(real, np.diff(ends, axis=1, prepend=0.0), 1.0)
         # Loads may lie over each other: what one takes of the clock is what no earlier one took.
@@ -134,6 +137,7 @@ class Stack:
             ends,
             lengths,
             real,
+            seen,
             parts[:, 0],
             parts[:, 1],
             np.maximum(0.0, begun - until),

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -151,7 +152,7 @@ def _lost(fit: Fit, direction: str) -> tuple[float, float]:
     may have given it.
     """
     counted = [one for one, course in enumerate(fit.courses) if course.counted and course.direction == direction]
-    seconds, shares, chances = np.array([_tail(place, fit, 0.0)[3:] for place in counted]).T
+    *_, seconds, shares, chances = np.array([_tail(place, fit, 0.0) for place in counted]).T
     times = seconds * shares / seconds.sum()
     if times.sum() <= OFF * float(np.linalg.norm(seconds * chances)) / seconds.sum():
         return 0.0, 0.0
@@ -179,7 +180,7 @@ def _between(fit: Fit) -> tuple[float, float]:
     repeated: dict[tuple[str, str], list[float]] = {}
     for place, course in enumerate(fit.courses):
         if course.taught:
-            repeated.setdefault((course.cell.key, course.direction), []).append(_tail(place, fit, 0.0)[0])
+            repeated.setdefault((course.cell.key, course.direction), []).append(_tail(place, fit, 0.0).log)
     for logs in repeated.values():
         squares += float(((np.asarray(logs) - np.mean(logs)) ** 2).sum())
         freedom += len(logs) - 1
@@ -198,9 +199,22 @@ def _by_law(fit: Fit, cell: Cell, direction: str) -> tuple[float, float]:
     return float(logs[0]), math.sqrt(max(0.0, spread))
 
 
-def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> tuple[float, ...]:
-    """Logarithm of the rate that lasts by one load, its variance from what is seen inside the load, its unevenness; how
-    long it ran so, s, what share of its usual speed it lost by pauses in that time, and what chance gives of that.
+class _Tail(NamedTuple):
+    """What one load says of the rate that lasts. log: its logarithm. spread: the variance of that, from what is seen
+    inside the load. rough: its unevenness. seconds: how long it ran so. lost: what share of its usual speed pauses took
+    in that time. chance: what chance takes.
+    """
+
+    log: float
+    spread: float
+    rough: float
+    seconds: float
+    lost: float
+    chance: float
+
+
+def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
+    """The rate that lasts by one load.
 
     It is the last rate of the load; where credit had not run out, less what the law gives for that, which is as sure as
     the law, where the law is sure enough. lasting: logarithm of what lasts by the law, with its standard error.
@@ -237,7 +251,7 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> tuple[flo
         less = math.log(float(np.average(np.exp(usual), weights=lengths))) - lasting
         doubt = error**2 + fit.noise.between**2
         level, spread = level - less * (doubt <= CREDIBLE**2), spread + min(less**2, doubt)
-    return level, spread, max(0.0, rough), length, lost, chance
+    return _Tail(level, spread, max(0.0, rough), float(length), lost, chance)
 
 
 def _told(log: float, spread: float, *, wide: float = WIDE, **more: object) -> Told:
