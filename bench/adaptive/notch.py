@@ -27,7 +27,7 @@ from recording import read_recording
 from replay import Sweep, replay, sweep_of
 
 from ioatlas.design.adaptive import Settings
-from ioatlas.model.purpose import DesignPurpose
+from ioatlas.model.visit import DesignPurpose
 
 SIZES = (48, 96, 192)
 

@@ -15,9 +15,9 @@ from recording import Recording
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
 from ioatlas.design.predicted import predicted_map
 from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
+from ioatlas.surrogate.gp import one_thread
 from ioatlas.surrogate.space import Floats, Space
 from ioatlas.surrogate.surrogate import Surrogate
-from ioatlas.surrogate.threads import one_thread
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,9 @@ from tests.unit.simulated import SMALL_TRACE  # noqa: E402
 
 from ioatlas import container  # noqa: E402
 from ioatlas.bundle import keys, opening, statement  # noqa: E402
-from ioatlas.bundle.layout import DERIVED  # noqa: E402
 from ioatlas.bundle.pack import pack  # noqa: E402
-from ioatlas.bundle.redact_plan import RedactPlan  # noqa: E402
+from ioatlas.bundle.redaction import RedactPlan  # noqa: E402
+from ioatlas.bundle.statement import DERIVED  # noqa: E402
 from ioatlas.bundle.verify import UNFIT, verify  # noqa: E402
 from ioatlas.errors import IoAtlasError  # noqa: E402
 

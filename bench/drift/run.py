@@ -15,15 +15,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ioatlas.analysis.drift import baseline_charts, in_doubt, replicate_states, to_repeat
+from ioatlas.analysis.drift import baseline_charts, in_doubt, replicate_states, to_repeat, wanders
 from ioatlas.analysis.estimates import estimate_cells
-from ioatlas.analysis.wander import wanders
-from ioatlas.design.baseline import spacing
+from ioatlas.design.exhaustive import spacing
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import read_reasons
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Part, Purpose, Series, Visit
 
 SEED = 20211
 

@@ -26,7 +26,7 @@ from ioatlas.fleet.executor import FleetExecutor
 from ioatlas.fleet.hosts import read_clients
 from ioatlas.fleet.merge import read_batch_of
 from ioatlas.model.cell import Cell
-from ioatlas.model.purpose import Purpose
+from ioatlas.model.visit import Purpose
 from ioatlas.run.loads import fio_process
 
 SECONDS, ROUNDS, FLEETS, RATE = 3, 5, (1, 2, 4, 10), 10**9

@@ -29,8 +29,8 @@ from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.configuration import factor_names
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.outcomes import LaidOuts
-from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.target import Target
+from ioatlas.model.visit import RemarkKind, VisitStatus
 from ioatlas.model.words import words
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.procedures.registry import PROCEDURES, procedure_of
@@ -63,7 +63,7 @@ from ioatlas.testbed.facts_file import FACTS_FILE, asks_of, commands_of, facts_s
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
     from ioatlas.run.environment import Environment
-    from ioatlas.run.summary import Summary
+    from ioatlas.run.live import Summary
 
 
 OURS = frozenset(
@@ -428,8 +428,7 @@ def run(
     that are set up in the session, and who is asked. clients: hosts for this session in the place of the campaign's.
     """
     from ioatlas.run.environment import system_environment  # what only plans starts fast
-    from ioatlas.run.live import LiveFile
-    from ioatlas.run.summary import Summary
+    from ioatlas.run.live import LiveFile, Summary
 
     if journal.campaign().complete:
         for earlier in journal.sessions():
@@ -571,6 +570,6 @@ def _replace_plan(journal: Journal, procedure: Procedure, plan: Plan, remarks: I
 
 def load_result(directory: Path) -> CampaignResult:
     """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none."""
-    from ioatlas.procedures.result import load_result as load
+    from ioatlas.procedures.registry import load_result as load
 
     return load(directory)

@@ -20,14 +20,22 @@ import numpy as np
 
 from ioatlas.analysis.latencies import FEWEST_BEYOND
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.cost import ProductCost, UnitPrice
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.latency import PERCENTS, LatencyCurve, TimeCourse
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Sizing, Spread, StreamPoint
 from ioatlas.model.reason import read_unmeasured
-from ioatlas.model.result import CampaignResult, Change, Unmeasured
-from ioatlas.model.rounds import RoundsCell, RoundsResult
+from ioatlas.model.result import (
+    PERCENTS,
+    CampaignResult,
+    Change,
+    LatencyCurve,
+    ProductCost,
+    RoundsCell,
+    RoundsResult,
+    TimeCourse,
+    UnitPrice,
+    Unmeasured,
+)
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
 from ioatlas.model.verdict import VerdictCode

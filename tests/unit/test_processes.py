@@ -29,7 +29,7 @@ STARTERS = {
     "ui/commands.py": "the command line, for a page of `ioatlas ui`",
     "testbed/power.py": "a meter of the user's own: the command in the file of facts that was named",
     "testbed/sheet.py": "tools that only tell of the testbed",
-    "watch/alarm.py": "the user's own command on an alarm, from this call's command line",
+    "watch/session.py": "the user's own command on an alarm, from this call's command line",
 }
 OF_OS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess"}

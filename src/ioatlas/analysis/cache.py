@@ -22,10 +22,9 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.units import format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 
 METHOD = "cache-evidence/1"
 CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]

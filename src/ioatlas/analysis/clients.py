@@ -9,9 +9,8 @@ from ioatlas.analysis.shares import GAIN, enough_of, fairness, highest_lines, sh
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import CLIENTS, Cell
 from ioatlas.model.chart import Table
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Estimate, Shares
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.shares import Shares
 from ioatlas.model.units import format_rate
 from ioatlas.model.visit import Visit
 

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from ioatlas.analysis.wording import plural
-from ioatlas.model.checks import OtherTraffic
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord
+from ioatlas.model.result import OtherTraffic
 from ioatlas.model.units import format_size_rounded
 from ioatlas.stats.gates import COUNTER_TOLERANCE
 

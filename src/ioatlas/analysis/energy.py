@@ -11,9 +11,8 @@ from statistics import fmean
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.purpose import COUNTED
 from ioatlas.model.units import format_count, format_rate
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import COUNTED, Visit
 
 
 @dataclass(frozen=True)

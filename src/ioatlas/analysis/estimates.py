@@ -10,22 +10,20 @@ from math import exp
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, edge_share
 from ioatlas.analysis.clients import client_shares_of, fewer_note
-from ioatlas.analysis.grade import Grade
+from ioatlas.analysis.precision import Grade
 from ioatlas.analysis.together import target_shares_of
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.fixed_work import tool_of
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import sentences
 from ioatlas.model.units import format_latency
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Flush, Part, Visit
+from ioatlas.model.visit import Flush, Part, Purpose, Visit
 from ioatlas.stats.drift import Removal, removable_effects
 from ioatlas.stats.gates import offered_iops
-from ioatlas.stats.intervals import Interval
-from ioatlas.stats.seen import bounded
+from ioatlas.stats.intervals import Interval, bounded
 from ioatlas.stats.variance import PooledVariance, pool_variance
 
 WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and no steady state"

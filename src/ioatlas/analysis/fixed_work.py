@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a fixed-work sequence says: lines of mean and standard deviation for each operation, and two tools beside each
-other.
+other. How long work takes is foretold from other records of the same operation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean, median, stdev
@@ -16,10 +16,9 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.units import format_size
-from ioatlas.model.visit import Visit
-from ioatlas.stats.seen import few_visits_interval
+from ioatlas.model.visit import Purpose, Visit
+from ioatlas.stats.intervals import few_visits_interval
 
 MEGA = 1e6
 TOOL_NAMES = {IOZONE: "IOzone"}
@@ -334,3 +333,41 @@ def _keys(found: Sequence[Reading], target: str, tool: str) -> tuple[str, ...]:
             reading.cell.key for reading in found if reading.cell.target == target and tool_of(reading.cell) == tool
         )
     )[:20]
+
+
+class Speeds:
+    """Time of one I/O by kind of load and size of the record."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Hashable, dict[int, list[float]]] = {}
+        self._spent: list[float] = []
+
+    def add(self, kind: Hashable, record_bytes: int, seconds_per_io: float) -> None:
+        self._seen.setdefault(kind, {}).setdefault(record_bytes, []).append(seconds_per_io)
+
+    def add_overhead(self, starts: int, seconds: float) -> None:
+        """A round's wall time with so many starts of a load generator."""
+        self._spent.append(seconds / max(1, starts))
+
+    def overhead(self, default: float) -> float:
+        """Least wall time that one start took, or the default: what a start costs besides its work."""
+        return min([default, *self._spent])
+
+    def per_io(self, kind: Hashable, record_bytes: int) -> float | None:
+        """Seconds of one I/O: linear in the record between those seen, proportional above the largest, constant
+        below the smallest.
+
+        None when the kind was never seen.
+        """
+        points = sorted((record, median(times)) for record, times in self._seen.get(kind, {}).items())
+        if not points:
+            return None
+        below = [point for point in points if point[0] <= record_bytes]
+        above = [point for point in points if point[0] >= record_bytes]
+        if not below:
+            return above[0][1]
+        if not above:
+            record, seconds = below[-1]
+            return seconds * record_bytes / record
+        (low, slow), (high, fast) = below[-1], above[0]
+        return slow if high == low else slow + (fast - slow) * (record_bytes - low) / (high - low)

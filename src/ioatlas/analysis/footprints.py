@@ -19,10 +19,9 @@ from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.units import format_size_rounded
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.intervals import t_quantile
 
 BEFORE, AFTER = 0.1, 1.0

@@ -14,11 +14,10 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.rounds import Quantity, RoundsCell, RoundsResult
+from ioatlas.model.result import Quantity, RoundsCell, RoundsResult
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Part, Visit
+from ioatlas.model.visit import Part, Purpose, Visit
 from ioatlas.stats.intervals import t_half_width
 from ioatlas.stats.steadystate import MOST_ROUNDS, RANGE_LIMIT, SLOPE_LIMIT, WINDOW, SteadyState, steady_state
 

@@ -17,8 +17,7 @@ import numpy as np
 from ioatlas.analysis.windows import window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.visit import Visit, set_up_of
+from ioatlas.model.visit import Purpose, Visit, set_up_of
 from ioatlas.stats.intervals import t_quantile
 
 METHOD = "set-ups/1"

@@ -13,9 +13,8 @@ from typing import NamedTuple
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Table
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Estimate, Share, Shares
 from ioatlas.model.finding import Finding, FindingCode, common
-from ioatlas.model.shares import Share, Shares
 from ioatlas.model.units import format_latency, format_rate
 from ioatlas.model.visit import Visit, VisitShare
 

@@ -13,12 +13,11 @@ from statistics import median
 import numpy as np
 
 from ioatlas.analysis.estimates import undecided
-from ioatlas.analysis.grade import Grade
+from ioatlas.analysis.precision import Grade
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.spending import Levels, allocate, split_levels, visit_variance, window_seconds
 from ioatlas.model.cell import Cell
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.intervals import t_quantile
 
 UNITS = 5

@@ -30,17 +30,15 @@ from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, plural, size_text
-from ioatlas.model.application import is_work
+from ioatlas.model.application import WorkFigure, is_work
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.limit import UNDETERMINED, Limit
 from ioatlas.model.load_curve import LoadCurve
-from ioatlas.model.result import CampaignResult
-from ioatlas.model.rounds import RoundsResult
+from ioatlas.model.result import CampaignResult, RoundsResult
 from ioatlas.model.summary import Count, Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell
 from ioatlas.model.tree import Operation, is_tree, tree_operation
 from ioatlas.model.units import format_latency, format_rate, parse_duration_seconds
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.works import WorkFigure
 
 SMALL_BYTES = 4096
 """Block size whose latency is told; the nearest one where the sweep has other sizes, up to MOST_SMALL_BYTES."""

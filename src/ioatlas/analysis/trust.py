@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from ioatlas.analysis.best import client_limited, disagrees, half_interval, usable
-from ioatlas.analysis.drift import level_words
+from ioatlas.analysis.drift import level_words, wander_words
 from ioatlas.analysis.imported_repeats import MIDDLE
-from ioatlas.analysis.wander import wander_words
 from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.model.application import is_work, work_of
 from ioatlas.model.cell import Cell

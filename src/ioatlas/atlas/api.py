@@ -36,7 +36,7 @@ from ioatlas.atlas.records import (
 )
 from ioatlas.atlas.traffic import Metrics
 from ioatlas.atlas.uploads import Desk, Wish
-from ioatlas.bundle.layout import ENDING
+from ioatlas.bundle.statement import ENDING
 
 MEDIA_TYPE = "application/zip"
 LONGEST_LENGTH = 18

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ioatlas.bundle import layout
+from ioatlas.bundle import statement
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.paper.data import Value, descriptor
 
@@ -57,7 +57,7 @@ def ro_crate(result: CampaignResult, files: Mapping[str, bytes], index: Mapping[
         root["license"] = {"@id": f"https://spdx.org/licenses/{licence}"}
     graph: list[dict[str, Any]] = [
         {
-            "@id": layout.CRATE,
+            "@id": statement.CRATE,
             "@type": "CreativeWork",
             "conformsTo": {"@id": CRATE_VERSION},
             "about": {"@id": "./"},
@@ -109,14 +109,14 @@ def data_package(
         index["campaign"]["name"],
         names,
         rows,
-        {layout.CELLS: files[layout.CELLS]},
+        {statement.CELLS: files[statement.CELLS]},
         created=_day(result.created_at),
         licence=index["licence"],
         authors=(),
     )
     package["resources"] += [
         {
-            "name": f"journal-{layout.TABLES[name].replace('_', '-')}",
+            "name": f"journal-{statement.TABLES[name].replace('_', '-')}",
             "path": name,
             "format": "jsonl",
             "mediatype": media_type(name),
@@ -125,6 +125,6 @@ def data_package(
             "hash": f"sha256:{hashlib.sha256(data).hexdigest()}",
         }
         for name, data in files.items()
-        if name in layout.TABLES
+        if name in statement.TABLES
     ]
     return package

@@ -15,8 +15,8 @@ import tomlkit
 from ioatlas import beneath
 from ioatlas.campaign import OURS
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.archive import ARCHIVE
-from ioatlas.model.status import BatchStatus
+from ioatlas.fio.series import ARCHIVE
+from ioatlas.model.visit import BatchStatus
 from ioatlas.run.telemetry import RAW
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME, Journal

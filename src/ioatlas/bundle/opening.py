@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ioatlas import container
-from ioatlas.bundle import layout, statement
+from ioatlas.bundle import statement
 from ioatlas.bundle.texts import parse, parse_lines
 from ioatlas.container import Container
 from ioatlas.errors import IoAtlasError, UsageError
@@ -62,7 +62,7 @@ def looks_like_bundle(path: Path) -> bool:
     except OSError:
         return False
     marks = (head.startswith(_HEAD), statement.FILE_NAME.encode() in head, tail[-22:-18] == b"PK\5\6")
-    return sum(marks) > 1 and (layout.INDEX.encode() in tail or marks[1])
+    return sum(marks) > 1 and (statement.INDEX.encode() in tail or marks[1])
 
 
 def open_bundle(path: Path) -> Bundle:
@@ -89,14 +89,14 @@ def checked(opened: Container) -> Bundle:
     where = f"{opened.where}: {statement.FILE_NAME}"
     attested = statement.read(opened.read(statement.FILE_NAME, statement.MOST_BYTES), where)
     version = attested.predicate.get("format")
-    if type(version) is not int or not 1 <= version <= layout.FORMAT:
+    if type(version) is not int or not 1 <= version <= statement.FORMAT:
         raise IoAtlasError(
-            f"it has format {str(version)[:20]}, this ioatlas reads up to {layout.FORMAT}",
+            f"it has format {str(version)[:20]}, this ioatlas reads up to {statement.FORMAT}",
             where=opened.where,
             remedy="use a newer ioatlas",
         )
     _check_hashes(opened, attested)
-    index = parse(opened.read(layout.INDEX, layout.MOST_TEXT), f"{opened.where}: {layout.INDEX}")
+    index = parse(opened.read(statement.INDEX, statement.MOST_TEXT), f"{opened.where}: {statement.INDEX}")
     _check_index(index, version, opened.where)
     return Bundle(opened, attested, index)
 
@@ -109,7 +109,7 @@ def _check_hashes(opened: Container, attested: statement.Attestation) -> None:
     for name in opened.members:
         if name == statement.FILE_NAME:
             continue
-        if not layout.belongs(name):
+        if not statement.belongs(name):
             raise IoAtlasError("no bundle holds such a file", where=f"{opened.where}: {name[:80]!r}", remedy=REMEDY)
         if hashlib.sha256(opened.read(name)).hexdigest() != attested.subjects[name]:
             raise IoAtlasError("its hash is not that of the statement", where=f"{opened.where}: {name}", remedy=REMEDY)
@@ -129,7 +129,7 @@ def _check_index(index: Any, version: int, where: str) -> None:
         or type(campaign.get("created_at")) not in (int, float)
         or type(campaign.get("complete")) is not bool
     ):
-        raise IoAtlasError("it does not say what it holds", where=f"{where}: {layout.INDEX}", remedy=REMEDY)
+        raise IoAtlasError("it does not say what it holds", where=f"{where}: {statement.INDEX}", remedy=REMEDY)
 
 
 def unpack(bundle: Bundle, directory: Path) -> None:
@@ -141,14 +141,14 @@ def unpack(bundle: Bundle, directory: Path) -> None:
 def lay_out(
     directory: Path, names: Iterable[str], read: Callable[[str], bytes], journal_format: int, where: str
 ) -> None:
-    """A campaign's directory from the members of a bundle. names: each passes `layout.belongs`."""
+    """A campaign's directory from the members of a bundle. names: each passes `statement.belongs`."""
     rows = {}
     for name in names:
-        if name in layout.TABLES:
-            table = layout.TABLES[name]
+        if name in statement.TABLES:
+            table = statement.TABLES[name]
             rows[table] = parse_lines(read(name), f"{where}: {name}", MOST_ROWS[table])
-        elif name.startswith(layout.CAMPAIGN):
-            path = directory / name.removeprefix(layout.CAMPAIGN)
+        elif name.startswith(statement.CAMPAIGN):
+            path = directory / name.removeprefix(statement.CAMPAIGN)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(read(name))
     rebuild(directory, journal_format, rows, where)
@@ -164,7 +164,7 @@ def opened_directory(path: Path) -> Path:
     bundle = open_bundle(path)
     place = tempfile.mkdtemp(prefix="ioatlas-bundle-")
     atexit.register(shutil.rmtree, place, ignore_errors=True)
-    directory = Path(place) / (path.name.removesuffix(layout.ENDING) or "bundle")
+    directory = Path(place) / (path.name.removesuffix(statement.ENDING) or "bundle")
     directory.mkdir()
     with bundle:
         unpack(bundle, directory)

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import __version__, container
-from ioatlas.bundle import descriptors, layout, statement
+from ioatlas.bundle import descriptors, statement
 from ioatlas.bundle.keys import SigningKey
 from ioatlas.bundle.material import Material, gather
 from ioatlas.bundle.opening import lay_out
-from ioatlas.bundle.redact_plan import RedactPlan
-from ioatlas.bundle.redaction import Redactor, redact, redactor_of
+from ioatlas.bundle.redaction import Redactor, RedactPlan, redact, redactor_of
 from ioatlas.bundle.texts import pretty
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError, UsageError
@@ -71,21 +70,21 @@ def pack(directory: Path, *, plan: RedactPlan, key: SigningKey | None = None, li
     _check_same(document(load_result(directory)), document(result), directory)
     index = _index(clean, result, redactor, procedure, licence)
     names, rows = table([result])
-    files[layout.INDEX] = pretty(index)
-    files[layout.CELLS] = csv_text(names, rows).encode()
-    files[layout.RESULT] = pretty(document(result))
+    files[statement.INDEX] = pretty(index)
+    files[statement.CELLS] = csv_text(names, rows).encode()
+    files[statement.RESULT] = pretty(document(result))
     described = dict(sorted(files.items()))
-    files[layout.CRATE] = pretty(descriptors.ro_crate(result, described, index))
-    files[layout.PACKAGE] = pretty(descriptors.data_package(result, described, index, names, rows))
+    files[statement.CRATE] = pretty(descriptors.ro_crate(result, described, index))
+    files[statement.PACKAGE] = pretty(descriptors.data_package(result, described, index, names, rows))
     _check_gone(redactor, files, clean)
     predicate = {
-        "format": layout.FORMAT,
+        "format": statement.FORMAT,
         "campaign": index["campaign"],
         "redaction": index["redaction"],
         "signer": key.public.line if key else None,
         "container_sha256": _digest(files, directory),
     }
-    payload = statement.statement(files, predicate, layout.FORMAT)
+    payload = statement.statement(files, predicate, statement.FORMAT)
     return Packed({**files, statement.FILE_NAME: statement.envelope(payload, key)}, index, redactor)
 
 
@@ -97,17 +96,17 @@ def _digest(files: Mapping[str, bytes], directory: Path) -> str:
 
 def _files(material: Material) -> dict[str, bytes]:
     """Members by their names: the campaign's own files, its logs, and the journal as text."""
-    files = {f"{layout.CAMPAIGN}{name}": data for name, data in material.files.items()}
+    files = {f"{statement.CAMPAIGN}{name}": data for name, data in material.files.items()}
     for name, logs in material.logs.items():
-        files[f"{layout.CAMPAIGN}{name}"] = container.as_bytes(logs)
-    for name, table_name in ((name, one) for name, one in layout.TABLES.items() if one in material.tables):
+        files[f"{statement.CAMPAIGN}{name}"] = container.as_bytes(logs)
+    for name, table_name in ((name, one) for name, one in statement.TABLES.items() if one in material.tables):
         rows = material.tables[table_name]
         files[name] = "".join(f"{line_of(row)}\n" for row in rows).encode()
     for name in files:
-        if not layout.belongs(name):
+        if not statement.belongs(name):
             raise IoAtlasError(
                 "no campaign has such a file, so it is not shared",
-                where=str(material.directory / name.removeprefix(layout.CAMPAIGN)),
+                where=str(material.directory / name.removeprefix(statement.CAMPAIGN)),
                 remedy="move it away",
             )
     return files
@@ -126,7 +125,7 @@ def _index(
 ) -> dict[str, Any]:
     statuses = Counter(visit["status"] for visit in material.tables["visit"])
     return {
-        "format": layout.FORMAT,
+        "format": statement.FORMAT,
         "journal_format": material.journal_format,
         "packed_with": f"ioatlas {__version__}",
         "campaign": {
@@ -184,7 +183,7 @@ def _check_same(before: dict[str, Any], after: dict[str, Any], directory: Path) 
         )
 
 
-_OUTCOMES = frozenset(name for name, table_name in layout.TABLES.items() if table_name == "outcome")
+_OUTCOMES = frozenset(name for name, table_name in statement.TABLES.items() if table_name == "outcome")
 _RECORD_OF_PART = re.compile(rb'("name": ?"\w+)@')
 """A record of one configuration has its name behind an @, which is no user at a host."""
 

@@ -17,17 +17,15 @@ from typing import Any
 from ioatlas import container
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.errors import IoAtlasError
-from ioatlas.fio.archive import ARCHIVE
 from ioatlas.fio.batch import TIMED_FLUSHES, Batch, Section, job_text
 from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import JOB_FILE
 from ioatlas.fio.executor import SystemExecutor
+from ioatlas.fio.series import ARCHIVE
 from ioatlas.model.outcomes import Voided
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ReasonCode
-from ioatlas.model.status import BatchStatus, VisitStatus
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, Part, Visit
+from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, BatchStatus, Part, Purpose, Visit, VisitStatus
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.registry import procedure_of
 from ioatlas.run.environment import Environment

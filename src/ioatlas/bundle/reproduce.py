@@ -15,8 +15,8 @@ from ioatlas.errors import RefusedError, UsageError
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.registry import procedure_of
 from ioatlas.procedures.trace.options import TRACE_FILE, TraceOptions
-from ioatlas.procedures.tune.kept import TuneGoal
 from ioatlas.procedures.tune.procedure import Tune
+from ioatlas.procedures.tune.result import TuneGoal
 from ioatlas.results.comparison import SidesComparison, compare_sides
 from ioatlas.results.library import shown
 from ioatlas.run.procedure import Procedure

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is signed: an in-toto statement over every file of a bundle, in a DSSE envelope.
+"""What is signed: an in-toto statement over every file of a bundle, in a DSSE envelope; and where everything stands in
+a bundle. Format history (`format` in bundle.json and in the statement): 1 first version.
 
 https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md, https://github.com/secure-systems-lab/dsse
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +18,8 @@ from ioatlas.bundle.keys import PublicKey, SigningKey, read_public
 from ioatlas.bundle.texts import canonical, parse
 from ioatlas.container import SEALED
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.results.library import BUNDLE_ENDING, BUNDLE_INDEX
+from ioatlas.store.tables import ORDER
 
 FILE_NAME = SEALED
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
@@ -134,3 +138,25 @@ def _parts(told: Any, where: str) -> tuple[dict[str, Any], dict[str, str]]:
     if not all(isinstance(name, str) and isinstance(digest, str) for name, digest in subjects.items()):
         raise _bad("its list of files is none", where)
     return predicate, subjects
+
+
+FORMAT = 1
+ENDING, INDEX = BUNDLE_ENDING, BUNDLE_INDEX
+CRATE = "ro-crate-metadata.json"
+PACKAGE = "datapackage.json"
+CELLS, RESULT = "data/cells.csv", "data/result.json"
+DERIVED = (INDEX, CRATE, PACKAGE, CELLS, RESULT)
+"""What is made from the campaign's own files, and can be made anew."""
+CAMPAIGN = "campaign/"
+"""Before the names of the campaign's own files."""
+TABLES = {f"journal/{name}.jsonl": name for name in ORDER}
+MOST_TEXT = 64 << 20
+_FILES = re.compile(
+    r"campaign/(?:(?:campaign|testbed|product)\.toml|tune\.json|trace\.iolog|"
+    r"(?:batches|layout|verify|trace|products|configurations)/[^/]+(?:/[^/]+){0,6})"
+)
+
+
+def belongs(name: str) -> bool:
+    """Whether a bundle may hold a file of that name."""
+    return name in DERIVED or name in TABLES or bool(_FILES.fullmatch(name))

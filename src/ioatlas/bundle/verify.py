@@ -16,7 +16,7 @@ from typing import Any
 
 from ioatlas import __version__
 from ioatlas.analysis.wording import plural
-from ioatlas.bundle import descriptors, layout
+from ioatlas.bundle import descriptors, statement
 from ioatlas.bundle.keys import trusted
 from ioatlas.bundle.opening import Bundle, NotABundleError, open_bundle, unpack
 from ioatlas.bundle.remade import remake
@@ -208,13 +208,13 @@ def _check_index(found: Verification, bundle: Bundle, directory: Path, result: C
 
 def _check_values(found: Verification, bundle: Bundle, result: CampaignResult, *, same_version: bool) -> None:
     opened = bundle.container
-    kept = parse(opened.read(layout.RESULT), layout.RESULT)
+    kept = parse(opened.read(statement.RESULT), statement.RESULT)
     made = json.loads(pretty(document(result)))
-    faults = [f"{layout.RESULT}: {fault}" for fault in _unlike(kept, made, "")]
+    faults = [f"{statement.RESULT}: {fault}" for fault in _unlike(kept, made, "")]
     names, rows = _columns(bundle, result)
     faults += [
-        f"{layout.CELLS}: {fault}"
-        for fault in _unlike_rows(opened.read(layout.CELLS).decode(errors="replace"), csv_text(names, rows))
+        f"{statement.CELLS}: {fault}"
+        for fault in _unlike_rows(opened.read(statement.CELLS).decode(errors="replace"), csv_text(names, rows))
     ]
     count = plural(len(result.estimates), "value")
     if not same_version and faults:
@@ -224,7 +224,7 @@ def _check_values(found: Verification, bundle: Bundle, result: CampaignResult, *
 
 def _columns(bundle: Bundle, result: CampaignResult) -> tuple[list[str], list[Any]]:
     """Names and rows of the table. A column that came later, and holds nothing here, is not asked for."""
-    header = bundle.container.read(layout.CELLS).decode(errors="replace").partition("\n")[0].strip().split(",")
+    header = bundle.container.read(statement.CELLS).decode(errors="replace").partition("\n")[0].strip().split(",")
     names, rows = table([result])
     return [one for one in names if one in header or any(row.get(one) not in EMPTY for row in rows)], list(rows)
 
@@ -288,17 +288,17 @@ def _check_descriptors(found: Verification, bundle: Bundle, result: CampaignResu
     files = {
         name: opened.read(name)
         for name in sorted(bundle.attestation.subjects)
-        if name not in (layout.CRATE, layout.PACKAGE)
+        if name not in (statement.CRATE, statement.PACKAGE)
     }
     names, rows = _columns(bundle, result)
     again = {
-        layout.CRATE: descriptors.ro_crate(result, files, bundle.index),
-        layout.PACKAGE: descriptors.data_package(result, files, bundle.index, names, rows),
+        statement.CRATE: descriptors.ro_crate(result, files, bundle.index),
+        statement.PACKAGE: descriptors.data_package(result, files, bundle.index, names, rows),
     }
     held = {name: parse(opened.read(name), name) for name in again}
     made = {name: json.loads(pretty(described)) for name, described in again.items()}
     if not same_version:  # another version says the same of a column in other words
-        _take_words(held[layout.PACKAGE], made[layout.PACKAGE])
+        _take_words(held[statement.PACKAGE], made[statement.PACKAGE])
     faults = [f"{name} does not describe these files" for name in again if held[name] != made[name]]
     found.add("descriptors", faults, "RO-Crate and Data Package describe these files", note=not same_version)
 

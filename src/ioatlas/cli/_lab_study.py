@@ -171,9 +171,8 @@ def _answer(study: Study, directory: Path, again: str, *, quick: bool) -> list[C
     from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
     from ioatlas.reproductions.claims import check_claims
-    from ioatlas.reproductions.figures import draw
     from ioatlas.reproductions.measured import LEAST_SECONDS, measured_in
-    from ioatlas.reproductions.table import as_table, write_answer
+    from ioatlas.reproductions.table import as_table, draw, write_answer
 
     result = load_result(directory)
     if not result.estimates:

@@ -10,8 +10,8 @@ from ioatlas.cli._heatmap import LOADS, SmallMap, Value, draw, number_of, unit_o
 from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.purpose import SWEPT
 from ioatlas.model.tree import is_tree
+from ioatlas.model.visit import SWEPT
 
 if TYPE_CHECKING:
     from rich.text import Text

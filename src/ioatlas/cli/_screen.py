@@ -14,11 +14,11 @@ import click
 
 from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.model.application import figure_text
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.limit import UNDETERMINED
 from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
-from ioatlas.model.works import figure_text
 from ioatlas.product.quantity import money
 
 if TYPE_CHECKING:

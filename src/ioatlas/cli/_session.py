@@ -20,14 +20,14 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import ReasonCode, sentences
-from ioatlas.model.status import RemarkKind, VisitStatus
 from ioatlas.model.units import format_duration
+from ioatlas.model.visit import RemarkKind, VisitStatus
 from ioatlas.results.library import REPORT
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.run.consent import Consent
-    from ioatlas.run.summary import Summary
+    from ioatlas.run.live import Summary
 
 MORE_TIME = "give it more time with --budget, or a smaller sweep"
 NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP, ReasonCode.OVER_RUN, ReasonCode.LATE})

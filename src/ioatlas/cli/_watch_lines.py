@@ -128,7 +128,7 @@ class Teller:
     def _alarm(self, alarm: Alarm) -> None:
         if self._command is None:
             return
-        from ioatlas.watch.alarm import run_command
+        from ioatlas.watch.session import run_command
 
         why = run_command(self._command, alarm)
         if why:

@@ -59,13 +59,13 @@ def command(
     as_json: bool,
 ) -> None:
     """Pack the campaign in DIR into one file that anybody can check: raw output, journal, values, hashes, signature."""
-    from ioatlas.bundle import layout
+    from ioatlas.bundle import statement
     from ioatlas.bundle.pack import check_free, pack, write
-    from ioatlas.bundle.redact_plan import read_plan
+    from ioatlas.bundle.redaction import read_plan
     from ioatlas.results.library import check_not_opened
 
     check_not_opened(directory)
-    path = output or Path(f"{directory.resolve().name}{layout.ENDING}")
+    path = output or Path(f"{directory.resolve().name}{statement.ENDING}")
     if not dry_run:
         check_free(path)
     signing = None if unsigned else _signing_key(key)

@@ -35,8 +35,8 @@ Exit status: 0 fetched and verified, 1 not reached, 2 wrong usage, 3 fetched, an
 def command(result: str, url: str, output: Path | None, as_json: bool) -> None:
     """Fetch the bundle of RESULT, its address or its id, and verify it here."""
     from ioatlas.atlas.client import Client
-    from ioatlas.bundle.layout import ENDING
     from ioatlas.bundle.pack import check_free
+    from ioatlas.bundle.statement import ENDING
     from ioatlas.bundle.verify import verify
     from ioatlas.cli._token import token_of
 

@@ -20,8 +20,7 @@ from ioatlas.analysis.wording import plural, size_text
 from ioatlas.cli._fold import folded
 from ioatlas.cli._import_own import is_campaign, is_own, source_of
 from ioatlas.errors import UsageError
-from ioatlas.interop.read.formats import TOOLS
-from ioatlas.interop.read.unread import NOT_READ
+from ioatlas.interop.read.formats import NOT_READ, TOOLS
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 

@@ -75,7 +75,7 @@ def command(
     """Show the answer of the campaign in DIR on one screen, or its map as a table."""
     import sys
 
-    from ioatlas.procedures.result import load_result
+    from ioatlas.procedures.registry import load_result
     from ioatlas.results.only import only, parse_filter
 
     result = only(load_result(directory), parse_filter(where))

@@ -260,8 +260,8 @@ def _asked_load(journal: Journal) -> str:
 def _write_job(journal: Journal, tuning: Tuning) -> str:
     """Its path; '' without a best setting."""
     from ioatlas import __version__
-    from ioatlas.procedures.tune.job import best_job
     from ioatlas.procedures.tune.result import best_cell
+    from ioatlas.procedures.tune.wording import best_job
 
     if tuning.best is None:
         return ""

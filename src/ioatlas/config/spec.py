@@ -31,10 +31,10 @@ from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.choices import ClientRange, GradeName, OnLostClient, Preparation, Sharing
 from ioatlas.model.configuration import Configuration, is_blocked
 from ioatlas.model.options import check_option
-from ioatlas.model.together import Group, group_name
+from ioatlas.model.target import Group, group_name
 
 if TYPE_CHECKING:
-    from ioatlas.analysis.grade import Grade
+    from ioatlas.analysis.precision import Grade
 
 MAX_CELLS = 2_000_000
 MAX_TARGETS, MAX_REMARKS = 256, 1000
@@ -265,7 +265,7 @@ class CampaignSpec(Table):
     @property
     def wanted(self) -> Grade:
         """The precision asked for, with its defaults."""
-        from ioatlas.analysis.grade import DEFAULT_CAP, DEFAULT_PRECISION, Grade
+        from ioatlas.analysis.precision import DEFAULT_CAP, DEFAULT_PRECISION, Grade
 
         asked = self.precision is not None or self.grade is GradeName.CERTIFIED
         precision = self.precision if self.precision is not None else DEFAULT_PRECISION[self.grade]

@@ -25,11 +25,11 @@ from ioatlas.design.holdout import Pick, state, width_factor
 from ioatlas.design.regimes import failing_regimes, regime_of, weak_regimes
 from ioatlas.errors import UsageError
 from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
-from ioatlas.model.purpose import DesignPurpose
+from ioatlas.model.visit import DesignPurpose
 from ioatlas.surrogate.change_points import find_change_points, fit_with, footprint, undecided
+from ioatlas.surrogate.gp import one_thread
 from ioatlas.surrogate.space import Floats, Ints, Space
 from ioatlas.surrogate.surrogate import Surrogate, Training
-from ioatlas.surrogate.threads import one_thread
 
 SURPRISE_SDS = 3.0
 SURPRISE_LEAST = 0.2

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, values_by_cell
+from ioatlas.surrogate.gp import one_thread
 from ioatlas.surrogate.space import Floats, Ints
 from ioatlas.surrogate.surrogate import Surrogate, Training, fit
-from ioatlas.surrogate.threads import one_thread
 
 METHOD = "adaptive-law-gp/2"
 

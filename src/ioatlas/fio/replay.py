@@ -15,8 +15,7 @@ from ioatlas.fio.iolog import TimedIo, Trace, due_ms, lane_of, lane_text, read_t
 from ioatlas.fio.jobfile import JobSection, JobValue
 from ioatlas.fio.series import DIRECTIONS, SectionSeries, load_rows
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
-from ioatlas.model.status import SectionState
-from ioatlas.model.visit import Series
+from ioatlas.model.visit import SectionState, Series
 from ioatlas.stats.openloop import OpenLoop, intended_from
 from ioatlas.stats.warmup import Floats
 

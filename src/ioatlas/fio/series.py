@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fio's interval logs of one section, summed over its jobs onto one time grid."""
+"""fio's interval logs of one section, summed over its jobs onto one time grid; and put away once a
+batch is done: two small files a visit become one compressed archive.
+"""
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,3 +171,23 @@ def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: i
         heights = np.append(heights, heights[-1] + moved[-1] * tail / step)
     found: Floats = np.interp(edges, times, heights)
     return found
+
+
+ARCHIVE = "logs.zip"
+
+
+def pack_logs(directory: Path) -> int:
+    """Move the interval logs of a finished batch into `logs.zip` beside them; returns how many. Safe to repeat after a
+    crash.
+    """
+    logs = sorted(directory.glob("*.log"))
+    if not logs:
+        return 0
+    new = directory / f"{ARCHIVE}.new"
+    with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for log in logs:
+            archive.write(log, log.name)
+    new.replace(directory / ARCHIVE)
+    for log in logs:
+        log.unlink()
+    return len(logs)

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.process import die_with_us
-from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
-from ioatlas.fleet.clock import Exchange, offset_of
+from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, Exchange, LostClientError, offset_of
 from ioatlas.fleet.hosts import Host
 
 CONNECT_SECONDS = 5.0

@@ -6,7 +6,7 @@ A client is opened once a session, serves many batches, and is closed. What it s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -117,3 +117,28 @@ class Client(Protocol):
     def close(self) -> None:
         """End all that was started for it and remove what was brought. Never raises; twice is once."""
         ...
+
+
+ROUND_TRIPS = 8
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One question after the time, in seconds since the epoch: sent and received by our clock, `theirs` by the
+    client's. resolution_seconds: of the reading.
+    """
+
+    sent: float
+    theirs: float
+    received: float
+    resolution_seconds: float = 0.0
+
+
+def offset_of(exchanges: Iterable[Exchange]) -> ClockOffset | None:
+    """The offset by the shortest round trip; None without any."""
+    best = min(exchanges, key=lambda one: one.received - one.sent + one.resolution_seconds, default=None)
+    if best is None:
+        return None
+    offset = best.theirs - (best.sent + best.received) / 2
+    error = (best.received - best.sent) / 2 + best.resolution_seconds
+    return ClockOffset(offset * 1000, error * 1000)

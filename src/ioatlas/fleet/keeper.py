@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.fleet.client import ClockOffset, LostClientError
-from ioatlas.fleet.clock import ROUND_TRIPS, Exchange, offset_of
+from ioatlas.fleet.client import ROUND_TRIPS, ClockOffset, Exchange, LostClientError, offset_of
 from ioatlas.fleet.shell import Shell
 
 LEASE_SECONDS = 20

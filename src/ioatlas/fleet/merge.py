@@ -24,10 +24,8 @@ from ioatlas.fleet.record import BatchRecord, client_directory, read_record
 from ioatlas.fleet.sharing import RATES, rate_of
 from ioatlas.model.cell import Options
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
-from ioatlas.model.status import SectionState
-from ioatlas.model.visit import Flush, Part, Series, Visit, VisitShare
+from ioatlas.model.visit import Flush, Part, Purpose, SectionState, Series, Visit, VisitShare
 
 SKEWS_IN_WINDOW = 20
 """How many times the start skew the common time is at least."""

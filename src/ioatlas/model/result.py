@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign's result: everything a report, an export or a comparison needs, computed from the journal."""
+"""A campaign's result: everything a report, an export or a comparison needs, computed from the journal.
+
+Its records of one kind each stand below it: checks, latencies, prices, rounds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+from ioatlas.model.application import WorkFigure
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.chart import Chart, Table
-from ioatlas.model.checks import BlindCheck, OtherTraffic
 from ioatlas.model.configuration import Configuration
-from ioatlas.model.cost import ProductCost
 from ioatlas.model.drift import BaselineChart, ReplicateRow, Wander
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
-from ioatlas.model.latency import LatencyCurve, TimeCourse
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.reason import UnmeasuredReason
-from ioatlas.model.rounds import RoundsResult
 from ioatlas.model.target import Target
-from ioatlas.model.works import WorkFigure
 
 
 @dataclass(frozen=True)
@@ -120,3 +120,164 @@ class CampaignResult:
     def configuration(self, target: str) -> Configuration | None:
         """The configuration that a target belongs to."""
         return next((one for one in self.configurations if one.name == target), None)
+
+
+@dataclass(frozen=True)
+class OtherTraffic:
+    """Bytes that a path moved beyond what the load and its protocol take, in one direction.
+
+    share: of the bytes that the load moved. batches: those with such bytes; judged: all that could be judged.
+    """
+
+    path: str
+    direction: str
+    excess_bytes: float
+    share: float
+    batches: int
+    judged: int
+
+
+@dataclass(frozen=True)
+class BlindCheck:
+    """Random cells of a target that were predicted before they were measured.
+
+    n: how many. median: their middle error, a share, with its 95% interval; None where they are too few.
+    """
+
+    target: str
+    n: int
+    median: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+PERCENTS = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99)
+
+
+@dataclass(frozen=True)
+class LatencyCurve:
+    """Latency percentiles of one cell and direction, over all I/Os of the visits that its estimate is made from.
+
+    latencies_ns: one for each of `PERCENTS`; None where fewer than `analysis.latencies.FEWEST_BEYOND` I/Os lie beyond.
+    """
+
+    cell_key: str
+    direction: str
+    n_ios: int
+    latencies_ns: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class TimeCourse:
+    """One visit and direction over time.
+
+    started_seconds: since the first visit of the campaign. cut_ms: where the warm-up was cut; 0 when nothing was.
+    end_ms: end of each interval since the load began. bw_bytes_per_s, lat_mean_ns: over that interval.
+    discarded: why the visit does not count; '' when it does. purpose: what the visit was made for.
+    """
+
+    cell_key: str
+    direction: str
+    visit_id: int
+    purpose: str
+    started_seconds: float
+    cut_ms: int
+    verdict: str
+    discarded: str
+    end_ms: tuple[int, ...]
+    bw_bytes_per_s: tuple[float, ...]
+    lat_mean_ns: tuple[float, ...]
+
+
+SHEET, SHEETS = "product.toml", "products"
+"""In a campaign's directory: its product's sheet, and those of configurations that have one of their own."""
+
+
+@dataclass(frozen=True)
+class UnitPrice:
+    """Cost of one unit, such as 'MB/s read', with the interval of what was measured; None where there is none.
+
+    amount: how many units the product gives. cell: key of the cell behind it; '' of capacity. where: it in words.
+    lower_bound: the client was the limit, so it costs at most that.
+    """
+
+    unit: str
+    cost: float | None
+    low: float | None
+    high: float | None
+    amount: float
+    per_watt: float | None
+    where: str
+    cell: str
+    direction: str
+    lower_bound: bool
+
+
+@dataclass(frozen=True)
+class ProductCost:
+    """A product at one target. target: '' for all. total: of the purchase; None unknown. dates: of its prices."""
+
+    target: str
+    product: str
+    currency: str
+    total: float | None
+    dates: str
+    usable_bytes: int | None
+    units: tuple[UnitPrice, ...]
+    remarks: tuple[str, ...] = ()
+
+
+Quantity = Literal["iops", "bw_bytes_per_s", "lat_mean_ns"]
+
+
+@dataclass(frozen=True)
+class RoundsCell:
+    """One cell of a round. read_percent: share of its I/Os that are reads. value: average over the measurement window,
+    None where a round lacks it.
+    """
+
+    key: str
+    rw: str
+    bs_bytes: int
+    read_percent: int
+    value: float | None
+    tracked: bool = False
+
+
+@dataclass(frozen=True)
+class RoundsResult:
+    """One test on one target.
+
+    part:        what is apart in a purge, fill and rounds of its own ('bs 128 KiB'), or ''.
+    quantity:    what is tracked and reported, in its unit; tracked: the cell that is tracked, in words.
+    values:      the tracked value of every round, in order. first: number (from 1) of the first round after the last
+                 preparation; those before it belong to a session that was interrupted, and no window spans both.
+    met:         steady state was reached. ended: why no further round is run ('' while the test goes on).
+    window:      numbers of the first and last round of the measurement window; None with fewer than five rounds.
+    average, range_share, slope_share, line: over the window; line: best-fit values at its first and last round.
+    written_bytes: by the rounds, up to the end of each.
+    deviations:  what is not as the specification says.
+    """
+
+    target: str
+    test: str
+    title: str
+    part: str
+    quantity: Quantity
+    tracked: str
+    values: tuple[float, ...]
+    first: int
+    met: bool
+    ended: str
+    reason: str
+    window: tuple[int, int] | None
+    average: float | None
+    range_share: float | None
+    slope_share: float | None
+    line: tuple[float, float] | None
+    cells: tuple[RoundsCell, ...]
+    written_bytes: tuple[int, ...] = ()
+    footprint_bytes: int = 0
+    purge: str = ""
+    deviations: tuple[str, ...] = ()
+    method: str = ""

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ioatlas import beneath
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.model.cost import SHEETS, ProductCost, UnitPrice
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import SHEETS, CampaignResult, ProductCost, UnitPrice
 from ioatlas.product.comparison import Offer, compare_costs
 from ioatlas.product.cost import Costed, Terms, UnitCost
 from ioatlas.product.figures import figures

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from ioatlas.config.faults import fault_of
 from ioatlas.errors import UsageError
-from ioatlas.model.cost import SHEET
+from ioatlas.model.result import SHEET
 from ioatlas.model.units import format_size
 from ioatlas.product.sheet import FORMAT, Sheet
 

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from ioatlas.analysis.latencies import FEWEST_BEYOND
-from ioatlas.model.latency import PERCENTS, LatencyCurve, TimeCourse
+from ioatlas.model.result import PERCENTS, LatencyCurve, TimeCourse
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_log16, pack_texts
 from ioatlas.report.page_format.cells import LatencyCurves, TimeCourses
 

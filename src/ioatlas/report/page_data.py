@@ -13,10 +13,9 @@ from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.analysis.marks import mark_of
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
-from ioatlas.model.cost import ProductCost
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
-from ioatlas.model.result import CampaignResult, Change
+from ioatlas.model.result import CampaignResult, Change, ProductCost
 from ioatlas.model.target import Target
 from ioatlas.model.words import words
 from ioatlas.report.axes import Grid, Integers, unit_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ioatlas.analysis.rounds import format_value
-from ioatlas.model.rounds import RoundsCell, RoundsResult
+from ioatlas.model.result import RoundsCell, RoundsResult
 from ioatlas.model.units import format_size
 from ioatlas.report.page_format.charts import RoundsData
 

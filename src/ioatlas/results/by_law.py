@@ -15,7 +15,7 @@ from ioatlas.model.outcomes import KeptLaw, LaidOuts
 from ioatlas.model.visit import Visit
 from ioatlas.results.library import is_opened
 from ioatlas.store.journal import Journal
-from ioatlas.surrogate.threads import one_thread
+from ioatlas.surrogate.gp import one_thread
 
 if TYPE_CHECKING:
     from ioatlas.law.fit import Fit

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ioatlas.analysis.counters import BatchCount, CountedPath, CountedPaths, counter_findings, other_traffic
-from ioatlas.model.checks import OtherTraffic
 from ioatlas.model.finding import Finding, common
+from ioatlas.model.result import OtherTraffic
 from ioatlas.model.visit import Visit
 from ioatlas.store.journal import Journal
 

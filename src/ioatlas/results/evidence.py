@@ -15,16 +15,15 @@ from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
 from ioatlas.analysis.limits import ceilings_of
 from ioatlas.analysis.offsets import offset_findings
-from ioatlas.analysis.together_limits import with_group_limits
+from ioatlas.analysis.together import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.limit import Bound, Limit
 from ioatlas.model.outcomes import IdleWatts, Meters
-from ioatlas.model.purpose import COUNTED
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.usage import CpuShares, Usage
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import COUNTED, Visit
 from ioatlas.results.counts import Counts, counted_in_windows
 from ioatlas.store.journal import Journal
 from ioatlas.testbed.visit_usage import cpu_shares_of, usage_of

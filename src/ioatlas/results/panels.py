@@ -11,14 +11,12 @@ from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.wording import Namer, size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, Cell, OptionValue
-from ioatlas.model.latency import PERCENTS
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.panel import Dot, Drawing, Line, Panel, Series
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import PERCENTS, CampaignResult
 from ioatlas.results.only import Filter, passes, same
 from ioatlas.results.sides import Aligned
-from ioatlas.stats.intervals import Interval, moderated_log_interval, pooled_log_interval
-from ioatlas.stats.seen import bounded, few_visits_interval
+from ioatlas.stats.intervals import Interval, bounded, few_visits_interval, moderated_log_interval, pooled_log_interval
 from ioatlas.stats.variance import PooledVariance, pool_variance
 
 MOST_BARS, MOST_PANELS, MOST_LINES = 60, 24, 12

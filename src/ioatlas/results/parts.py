@@ -12,10 +12,9 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.store.journal import Journal
 
 Axes = dict[str, tuple[OptionValue, ...]]

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.checks import BlindCheck
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.map_model import ChangePoint, Maps, WeakRegime
+from ioatlas.model.result import BlindCheck
 from ioatlas.model.units import format_count, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.store.journal import Prediction

@@ -13,10 +13,9 @@ from dataclasses import replace
 from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB, factor_charts, factor_findings, factor_tables
 from ioatlas.analysis.headlines import headlines
 from ioatlas.model.configuration import Configuration, Factor
-from ioatlas.model.cost import ProductCost
 from ioatlas.model.factors import FactorEffects, Load
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import CampaignResult, ProductCost
 from ioatlas.results.factors import campaign_effects
 
 TIB = 1 << 40

@@ -13,7 +13,14 @@ from typing import Any
 from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.clients import client_findings, client_tables
 from ioatlas.analysis.contradictions import clock_findings, law_findings
-from ioatlas.analysis.drift import baseline_charts, drift_findings, drift_pictures, replicate_rows, replicate_states
+from ioatlas.analysis.drift import (
+    baseline_charts,
+    drift_findings,
+    drift_pictures,
+    replicate_rows,
+    replicate_states,
+    wanders,
+)
 from ioatlas.analysis.estimates import estimate_cells, removed_effects
 from ioatlas.analysis.footprints import Written, before_after_findings, with_history, written_before
 from ioatlas.analysis.headlines import headlines
@@ -22,7 +29,7 @@ from ioatlas.analysis.precision import precision_findings
 from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.analysis.set_ups import with_set_ups
 from ioatlas.analysis.together import together_findings, together_tables
-from ioatlas.analysis.wander import wanders
+from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
@@ -39,12 +46,12 @@ from ioatlas.model.outcomes import (
     Needed,
     Voided,
 )
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.target import Target
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration, format_size, format_size_rounded
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.results.by_law import laws_of
 from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths, foreign_traffic
 from ioatlas.results.evidence import is_served_here, judge, meter_facts
@@ -52,7 +59,6 @@ from ioatlas.results.factors import with_factors
 from ioatlas.results.imported import is_imported, load_imported, with_imported
 from ioatlas.results.parts import ResultParts, Row
 from ioatlas.results.predicted import blind_checks, map_findings, predicted_estimates
-from ioatlas.results.together import loaded_targets
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.target.placing import Places
 from ioatlas.target.preparation import STEPS, WORDS
@@ -374,4 +380,28 @@ def integrity_findings(checks: Sequence[IntegrityCheck]) -> tuple[Finding, ...]:
                     target=check.target,
                 )
             )
+    return tuple(found)
+
+
+def loaded_targets(targets: Sequence[Target], spec: CampaignSpec) -> tuple[Target, ...]:
+    """The targets that cells go by: those that are loaded alone, and a target for each group. The latter is where all
+    of its members are, a line each.
+    """
+    by_name = {target.name: target for target in targets}
+    groups = spec.groups([*by_name])
+    grouped = {name for group in groups for name in group.members if name in by_name}
+    found = [target for target in targets if target.name not in grouped]
+    for group in groups:
+        members = [by_name[name] for name in group.members if name in by_name]
+        sizes = [one.size_bytes for one in members if one.size_bytes is not None]
+        found.append(
+            Target(
+                group.name,
+                "together",
+                "\n".join(one.location for one in members),
+                size_bytes=min(sizes, default=None),
+                logical_block_bytes=max((one.logical_block_bytes for one in members), default=512),
+                ioengine=members[0].ioengine if members else None,
+            )
+        )
     return tuple(found)

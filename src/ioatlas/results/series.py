@@ -12,10 +12,9 @@ from ioatlas.analysis.headlines import headlines
 from ioatlas.config.series_file import Series, SeriesMember
 from ioatlas.errors import UsageError
 from ioatlas.model.configuration import Configuration, Factor
-from ioatlas.model.cost import ProductCost
 from ioatlas.model.factors import Load
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import CampaignResult, ProductCost
 from ioatlas.results.conditions import Apart, conditions_apart
 from ioatlas.results.factors import with_factors
 from ioatlas.results.joined import joined_members

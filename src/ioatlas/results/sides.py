@@ -23,16 +23,14 @@ from ioatlas.fio.uri import URI_ENGINES
 from ioatlas.model.application import DIGEST
 from ioatlas.model.cell import Cell
 from ioatlas.model.configuration import Factor
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size
-from ioatlas.model.visit import set_up_of
+from ioatlas.model.visit import Purpose, set_up_of
 from ioatlas.results.exported import is_exported, read_exported
 from ioatlas.results.imported import is_imported, read_imported
 from ioatlas.results.library import shown
 from ioatlas.results.predicted import predicted_estimates
-from ioatlas.results.result import session_facts
-from ioatlas.results.together import loaded_targets
+from ioatlas.results.result import loaded_targets, session_facts
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME as JOURNAL
 from ioatlas.store.journal import Journal

@@ -20,14 +20,14 @@ from ioatlas.model.configuration import Configuration
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.outcomes import Blocks
 from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
-from ioatlas.model.status import RemarkKind
+from ioatlas.model.visit import RemarkKind
 from ioatlas.run.budget import Budget
 from ioatlas.run.environment import Environment
+from ioatlas.run.live import Summary
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.runner import Runner
 from ioatlas.run.set_up import StopAskedError, ask_for, opened, run_command, stopped
-from ioatlas.run.summary import Summary
 from ioatlas.store.journal import Journal
 from ioatlas.target.claim import claimed
 from ioatlas.target.sites import Sites

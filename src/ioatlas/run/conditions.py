@@ -15,10 +15,10 @@ from ioatlas.fio.batch import Section
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.model.outcomes import HoleCheck, IdleWatts, KeptMeter, Meters
-from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import Usage
+from ioatlas.model.visit import RemarkKind
 from ioatlas.store.journal import Journal
 from ioatlas.testbed import testbed
 from ioatlas.testbed.facts_file import FACTS_FILE

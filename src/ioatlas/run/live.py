@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session does right now, for those who look from outside: a small file in memory, renewed once a second.
+"""What a session does right now, for those who look from outside: a small file in memory, renewed once a second;
+and what it tells its user: events while it runs, a closing line.
 
 It lies in the user's runtime directory, never on the disk of the campaign, which may be the target's. The journal stays
-the only truth: nothing is read from here but how far the session is, and which process to ask to stop.
+the only truth: nothing is read from that file but how far the session is, and which process to ask to stop.
 """
 
 from __future__ import annotations
@@ -14,13 +15,21 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ioatlas.analysis.windows import window_values
+from ioatlas.fio.batch import Batch
 from ioatlas.fio.process import start_time_ticks
+from ioatlas.model.application import WORK, is_work, work_of
+from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
+from ioatlas.model.tree import is_tree, tree_operation
+from ioatlas.model.visit import Purpose, Visit
+from ioatlas.run.budget import Budget
+from ioatlas.store.journal import Journal
 
 RENEW_SECONDS = 1.0
 MOST_BYTES = 64 << 10
@@ -117,3 +126,73 @@ def live(directory: Path) -> Live | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found if start_time_ticks(found.pid) == found.ticks else None
+
+
+def progress_event(told: Mapping[str, float | None], batch: Batch, seconds: float) -> Event:
+    """How far the session is, and which cell is measured now, so many seconds after the batch began."""
+    at, end = 1000 * seconds, 0.0
+    section = batch.sections[-1]
+    for section in batch.sections:
+        end += section.runtime_ms + section.gap_ms
+        if at < end:
+            break
+    return Event("progress", {**told, "cell": section.cell.key, **axes_of(section.cell)})
+
+
+def visit_events(visit: Visit, cell: Cell) -> Iterator[Event]:
+    """A visit that counts: an event for each part."""
+    for part in visit.parts:
+        values = window_values(part, visit.window_start_ms)
+        fields = {
+            "cell": cell.key,
+            **axes_of(cell),
+            "direction": part.direction,
+            "block": visit.replicate,
+            "bw_bytes_per_s": round(values.bw_bytes_per_s, 1),
+            "iops": round(values.iops, 2),
+            "lat_mean_ns": values.lat_mean_ns,
+            "lat_p99_ns": values.lat_p99_ns,
+            "lat_kind": part.lat_kind,
+            "verdict": visit.verdict.text,
+            "purpose": visit.purpose,
+        }
+        yield Event("visit", fields)
+
+
+def axes_of(cell: Cell) -> dict[str, object]:
+    return {
+        "target": cell.target,
+        "rw": cell.rw,
+        "bs_bytes": cell.bs_bytes,
+        "size_bytes": cell.size_bytes,
+        "numjobs": cell.numjobs,
+        "iodepth": cell.iodepth,
+        **({WORK: work_of(cell)} if is_work(cell) else {}),
+        **({"operation": str(tree_operation(cell))} if is_tree(cell) else {}),
+    }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a session ended."""
+
+    directory: Path
+    cells: int
+    visits: int
+    seconds: float
+    complete: bool
+    budget_seconds: float | None = None
+
+    @classmethod
+    def of(
+        cls, journal: Journal, budget: Budget | None, *, complete: bool, counted: frozenset[Purpose] | None = None
+    ) -> Summary:
+        """What the journal holds now. budget: of the session, None where there was none to be made."""
+        kept = [
+            visit
+            for visit in journal.visits()
+            if not visit.discarded and (visit.purpose != Purpose.PROBE if counted is None else visit.purpose in counted)
+        ]
+        cells = len({visit.cell_key for visit in kept})
+        seconds, total = (budget.elapsed, budget.total) if budget is not None else (0.0, None)
+        return cls(journal.directory, cells, len(kept), seconds, complete, total)

@@ -16,8 +16,7 @@ from ioatlas.fio.batch import TURN_MS
 from ioatlas.fio.replay import LEAD_MS
 from ioatlas.model.cell import TRACE_SECONDS, Cell, OptionValue
 from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
-from ioatlas.model.target import Target
-from ioatlas.model.together import Group, on_members
+from ioatlas.model.target import Group, Target, on_members
 from ioatlas.run.budget import USUAL_START_SECONDS
 from ioatlas.target.placing import Places, extents
 from ioatlas.target.preparation import BY_WRITING, OddSizes, TargetUse, passes_of

@@ -18,33 +18,29 @@ from ioatlas.analysis.counters import CountedPaths
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.pace import Pace
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError
-from ioatlas.fio.archive import pack_logs
 from ioatlas.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, take_sections
 from ioatlas.fio.clock import BatchClock
 from ioatlas.fio.executor import LoadProcess
 from ioatlas.fio.process import ProcessOutcome
+from ioatlas.fio.series import pack_logs
 from ioatlas.fleet.record import directories_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.outcomes import ClocksParted
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ReasonCode, sentences
-from ioatlas.model.status import BatchStatus, RemarkKind
-from ioatlas.model.together import on_members
+from ioatlas.model.target import on_members
 from ioatlas.model.units import format_duration
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, Visit
 from ioatlas.run.budget import Budget
 from ioatlas.run.conditions import HoleChecks, note_power, tell_background
 from ioatlas.run.environment import Environment
-from ioatlas.run.events import axes_of, progress_event, visit_events
 from ioatlas.run.fleet import FLEET_LEAST_MS, after_batch, sections_of_clients
 from ioatlas.run.gates import Gates
-from ioatlas.run.intake import Intake, close_batch, reinstated
+from ioatlas.run.intake import Intake, close_batch, reinstated, stood_still, was_stalled
+from ioatlas.run.live import Summary, axes_of, progress_event, visit_events
 from ioatlas.run.loads import expected_seconds, fio_process, load_seconds
 from ioatlas.run.plan import CELLS_PER_BATCH, Plan, default_pace
 from ioatlas.run.procedure import Procedure
-from ioatlas.run.stall import stood_still, was_stalled
-from ioatlas.run.summary import Summary
 from ioatlas.run.telemetry import Seen, together
 from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
 from ioatlas.target.layout import last_line, remedy_for

@@ -16,9 +16,8 @@ from ioatlas.analysis.estimates import undecided
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import BUDGET_ENDED
-from ioatlas.model.status import BatchStatus, RemarkKind
+from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind
 from ioatlas.run.steps import REPORT_SECONDS, Steps
 from ioatlas.store.journal import NewVisit, PlannedVisit
 

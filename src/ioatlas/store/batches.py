@@ -13,8 +13,7 @@ import sqlalchemy as sa
 
 from ioatlas import beneath
 from ioatlas.model.reason import sentences
-from ioatlas.model.status import BatchStatus, VisitStatus
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import BatchStatus, Visit, VisitStatus
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
 from ioatlas.store.parts import flush_row, part_row, share_row

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The campaign a journal is of: its plan, its targets, its sessions, what was found out and remarked."""
+"""The campaign a journal is of: its plan, its targets, its sessions, what was found out and remarked, which files
+it made on targets.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,10 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from ioatlas.model.outcomes import KeptRecord
-from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
+from ioatlas.model.visit import RemarkKind
 from ioatlas.store import schema as t
+from ioatlas.store.database import Database
 from ioatlas.store.seal import Seals
 from ioatlas.store.stored import CAMPAIGN_ID, read_target, short
 
@@ -213,3 +216,47 @@ def _put_targets(link: sa.Connection, targets: Iterable[Target]) -> None:
                 ioengine=target.ioengine,
             )
         )
+
+
+class Files(Database):
+    """What was put on targets."""
+
+    def register_file(self, path: str, target: str, size_bytes: int) -> None:
+        """Write down a file before it is created, so that a crash cannot leave one that nobody knows."""
+        with self._engine.begin() as link:
+            link.execute(t.file_made.delete().where(t.file_made.c.path == path))
+            link.execute(
+                t.file_made.insert().values(
+                    path=path, target=target, created_at=self._now(), size_bytes=size_bytes, ready=0
+                )
+            )
+
+    def file_ready(self, path: str) -> None:
+        with self._engine.begin() as link:
+            link.execute(t.file_made.update().where(t.file_made.c.path == path).values(ready=1))
+
+    def files(self, target: str) -> dict[str, tuple[int, bool]]:
+        """{path: (size_bytes, laid out in full)} of files on a target that are not removed yet."""
+        query = sa.select(t.file_made).where(t.file_made.c.target == target, t.file_made.c.removed_at.is_(None))
+        with self._engine.connect() as link:
+            return {row.path: (row.size_bytes, bool(row.ready)) for row in link.execute(query)}
+
+    def file_removed(self, path: str) -> None:
+        with self._engine.begin() as link:
+            link.execute(t.file_made.update().where(t.file_made.c.path == path).values(removed_at=self._now()))
+
+    def add_ledger(self, target: str, what: str, count_bytes: int) -> None:
+        with self._engine.begin() as link:
+            link.execute(t.ledger.insert().values(at=self._now(), target=target, what=what, bytes=count_bytes))
+
+    def ledger_in_time(self) -> list[tuple[float, str, str, int]]:
+        """(seconds since the epoch, target, what, bytes) in the order written."""
+        with self._engine.connect() as link:
+            rows = link.execute(sa.select(t.ledger).order_by(t.ledger.c.entry)).all()
+        return [(row.at, row.target, row.what, row.bytes) for row in rows]
+
+    def ledger(self) -> list[tuple[str, str, int]]:
+        """(target, what, bytes) in the order written."""
+        with self._engine.connect() as link:
+            rows = link.execute(sa.select(t.ledger).order_by(t.ledger.c.entry)).all()
+        return [(row.target, row.what, row.bytes) for row in rows]

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cells of a sweep, in its order."""
+"""The cells of a sweep, in its order, and what the map's model says of those that were not measured."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.status import VisitStatus
+from ioatlas.model.visit import Purpose, VisitStatus
 from ioatlas.store import schema as t
+from ioatlas.store.database import Database
 from ioatlas.store.seal import Seals
 from ioatlas.store.stored import read_cell
 
@@ -84,3 +85,37 @@ class Cells(Seals):
     def _is_measured(link: sa.Connection, key: str) -> bool:
         done = (t.visit.c.cell_key == key, t.visit.c.status == VisitStatus.DONE, t.visit.c.purpose == Purpose.SWEEP)
         return link.execute(sa.select(t.visit.c.visit_id).where(*done).limit(1)).first() is not None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the map's model says of a cell that was not measured; the interval is that of one reading, 90%."""
+
+    cell_key: str
+    iops: float
+    iops_low: float
+    iops_high: float
+    lat_p99_ns: float | None
+    lat_p99_low_ns: float | None
+    lat_p99_high_ns: float | None
+    method: str
+
+
+class Predictions(Database):
+    """The last predictions of the map."""
+
+    def set_predictions(self, rows: Iterable[Prediction]) -> None:
+        """Replace the model's predictions."""
+        with self._engine.begin() as link:
+            link.execute(t.prediction.delete().where(*self._my_cells()))
+            values = [asdict(row) for row in rows]
+            if values:
+                link.execute(t.prediction.insert(), values)
+
+    def predictions(self) -> list[Prediction]:
+        with self._engine.connect() as link:
+            return [Prediction(*row) for row in link.execute(sa.select(t.prediction).where(*self._my_cells()))]
+
+    def _my_cells(self) -> tuple[sa.ColumnElement[bool], ...]:
+        mine = sa.select(t.cell.c.cell_key).where(t.cell.c.target == self.only)
+        return (t.prediction.c.cell_key.in_(mine),) if self.only else ()

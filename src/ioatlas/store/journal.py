@@ -14,11 +14,9 @@ from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.store import schema as t
 from ioatlas.store.batches import Batches, BatchRow
-from ioatlas.store.campaigns import Campaigns
-from ioatlas.store.cells import Cells
+from ioatlas.store.campaigns import Campaigns, Files
+from ioatlas.store.cells import Cells, Prediction, Predictions
 from ioatlas.store.database import FILE_NAME, connect, missing
-from ioatlas.store.files import Files
-from ioatlas.store.predictions import Prediction, Predictions
 from ioatlas.store.rules import OBJECTS, check_file, check_objects, check_rows
 from ioatlas.store.visits import NewVisit, PlannedVisit, Visits
 

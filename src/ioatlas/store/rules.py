@@ -18,9 +18,8 @@ import sqlalchemy as sa
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.cell import TARGETS
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE
-from ioatlas.model.status import BatchStatus, RemarkKind, VisitStatus
+from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, VisitStatus
 from ioatlas.model.words import words
 from ioatlas.store.stored import LARGEST, REMEDY, STATES, Row, short
 

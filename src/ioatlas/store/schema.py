@@ -18,8 +18,7 @@ from typing import Any
 
 from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
 
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.status import BatchStatus, RemarkKind, VisitStatus
+from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, VisitStatus
 
 VERSION = 6
 FIRST_VERSION = 1

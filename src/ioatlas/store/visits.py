@@ -10,11 +10,9 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE, Reason, ReasonCode, read_reasons
-from ioatlas.model.status import VisitStatus
 from ioatlas.model.verdict import Verdict, read_verdict
-from ioatlas.model.visit import Flush, Part, Visit, VisitShare
+from ioatlas.model.visit import Flush, Part, Purpose, Visit, VisitShare, VisitStatus
 from ioatlas.store import schema as t
 from ioatlas.store.database import Database
 from ioatlas.store.parts import read_flush, read_part, read_share

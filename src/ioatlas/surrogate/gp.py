@@ -10,7 +10,10 @@ covariances of thousands of cells are look-ups. Hyperparameters are the most pro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -231,3 +234,20 @@ class Posterior:
         inverse = cho_solve((self.lower, True), np.eye(len(self.alpha)), check_finite=False)
         variance = 1.0 / np.diag(inverse)
         return self.alpha * variance, variance
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def one_thread(function: Callable[P, R]) -> Callable[P, R]:
+    """Runs the function with BLAS held to one thread."""
+
+    @wraps(function)
+    def limited(*arguments: P.args, **named: P.kwargs) -> R:
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1, user_api="blas"):
+            return function(*arguments, **named)
+
+    return limited

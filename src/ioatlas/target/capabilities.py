@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a target can do, as far as it says so itself; a virtual device may say anything."""
+"""What a target can do, as far as it says so itself; a virtual device may say anything. What a server says
+of a target that a URI names, whatever the protocol.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 
+from ioatlas.fio.uri import scheme_of
 from ioatlas.model.target import Target
+from ioatlas.target import gluster, nbd, rbd
 from ioatlas.target.devices import device_of, devices_under_filesystem
-from ioatlas.target.exports import read_export
 from ioatlas.target.mounts import mount_of
+from ioatlas.target.nbd import Export
 from ioatlas.target.trouble import answer_within
 
 
@@ -90,3 +94,13 @@ def _of_filesystem(path: str) -> Capabilities:
         is_network=mount.is_network,
         devices=tuple(device.node for device in devices),
     )
+
+
+def read_export(uri: str) -> Export:
+    """Asks the server and lets go of it again. Raises IoAtlasError when it is dead, silent or refuses."""
+    scheme = scheme_of(uri)
+    if scheme == "rbd":
+        return answer_within(lambda: rbd.read_image(uri), uri, rbd.PATIENCE_SECONDS)
+    if scheme == "gfapi":
+        return answer_within(lambda: gluster.read_file(uri), uri, gluster.PATIENCE_SECONDS)
+    return nbd.read_export(uri)

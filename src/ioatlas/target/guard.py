@@ -11,18 +11,19 @@ import contextlib
 import errno
 import os
 import shlex
+import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
+from ioatlas.target.capabilities import read_export
 from ioatlas.target.devices import BlockDevice, above, below, btrfs_siblings, device_of, loops_of_file, same_storage
-from ioatlas.target.exports import read_export
 from ioatlas.target.identity import check_identity, identify
-from ioatlas.target.mounts import Mount, every_visible_mount, mount_of
+from ioatlas.target.mounts import Mount, every_visible_mount, mount_of, unescape
 from ioatlas.target.signatures import read_signatures
 from ioatlas.target.trouble import answer_within, spoken
-from ioatlas.target.users import swap_areas, writers_of_devices, writers_of_file
 
 SPIN_UP_SECONDS = 60.0
 """How long reading a few blocks may take: a disk in standby has to spin up first."""
@@ -290,3 +291,60 @@ def confirm_overwrite(target: Target, typed: str | None) -> None:
         where=target.location,
         remedy=f"type its full name and size: --overwrite {shlex.quote(f'{target.location} {size}')}",
     )
+
+
+def swap_areas() -> list[str]:
+    """Paths of every active swap partition and swap file."""
+    try:
+        lines = Path("/proc/swaps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
+    except OSError:
+        return []
+    return [unescape(line.split()[0]) for line in lines if line.split()]
+
+
+def writers_of_devices(rdevs: set[int]) -> list[str]:
+    """`name (pid N)` of every other process that holds a block device with one of these st_rdev open for writing."""
+    return _writers("/dev/", lambda status: stat.S_ISBLK(status.st_mode) and status.st_rdev in rdevs)
+
+
+def writers_of_file(path: str) -> list[str]:
+    """`name (pid N)` of every other process that holds the file at `path` open for writing."""
+    wanted = os.stat(path)
+    return _writers(
+        os.path.basename(path), lambda status: (status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino)
+    )
+
+
+def _writers(part: str, matches: Callable[[os.stat_result], bool]) -> list[str]:
+    """Processes with a writable descriptor whose name holds `part` and whose file `matches`.
+
+    The name is compared first: asking for the status of every open file could block on another, dead file system.
+    Processes of other users are seen by root only.
+    """
+    found = []
+    own = str(os.getpid())
+    for pid in os.listdir("/proc"):
+        if not pid.isdigit() or pid == own:
+            continue
+        try:
+            descriptors = os.listdir(f"/proc/{pid}/fd")
+        except OSError:  # ended, or not ours to look into
+            continue
+        for descriptor in descriptors:
+            link = f"/proc/{pid}/fd/{descriptor}"
+            try:
+                if part in os.readlink(link) and matches(os.stat(link)) and _writable(pid, descriptor):
+                    found.append(
+                        f"{Path(f'/proc/{pid}/comm').read_text(encoding='utf-8', errors='replace').strip()} (pid {pid})"
+                    )
+                    break
+            except OSError:  # closed meanwhile
+                continue
+    return found
+
+
+def _writable(pid: str, descriptor: str) -> bool:
+    for line in Path(f"/proc/{pid}/fdinfo/{descriptor}").read_text(encoding="ascii").splitlines():
+        if line.startswith("flags:"):
+            return int(line.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY
+    return False

@@ -10,8 +10,8 @@ from functools import cache
 
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Identity, Target, TargetKind
+from ioatlas.target.capabilities import read_export
 from ioatlas.target.devices import BlockDevice, device_number, device_of
-from ioatlas.target.exports import read_export
 from ioatlas.target.mounts import Mount, mount_of
 from ioatlas.target.signatures import filesystem_uuid
 from ioatlas.target.trouble import answer_within

@@ -22,22 +22,19 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.choices import Purge
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.outcomes import LaidOuts, PreparedTarget, PreparedTargets
-from ioatlas.model.status import RemarkKind
-from ioatlas.model.target import Target
-from ioatlas.model.together import Group, on_members
+from ioatlas.model.target import Group, Target, on_members
 from ioatlas.model.units import format_size_rounded
+from ioatlas.model.visit import RemarkKind
 from ioatlas.store.journal import Journal
 from ioatlas.target.direct import DirectIo, direct_io_alignment
 from ioatlas.target.guard import check_before_start, check_extent
-from ioatlas.target.hold import open_file
 from ioatlas.target.holes import discard, hole_bytes, punch_file
 from ioatlas.target.layout import write_steps
 from ioatlas.target.place import check_space
 from ioatlas.target.placing import Extent, Places, extents, joined
-from ioatlas.target.preparation import STEPS, WITHOUT_HOLES, TargetUse
-from ioatlas.target.purge import purge
+from ioatlas.target.preparation import STEPS, WITHOUT_HOLES, TargetUse, purge
 from ioatlas.target.trouble import answer_within
-from ioatlas.target.workspace import Workspace, clean, directory_name, leftovers
+from ioatlas.target.workspace import Workspace, clean, directory_name, leftovers, open_file
 
 
 def place_of(target: Target) -> tuple[tuple[str, JobValue], ...]:
@@ -222,7 +219,7 @@ class Sites:
         return self._journal.kept(PreparedTargets).targets
 
     def purge(self, name: str, how: Purge) -> str:
-        """As `ioatlas.target.purge.purge`."""
+        """As `ioatlas.target.preparation.purge`."""
         self._hold(self._targets[name])
         return purge(self._targets[name], how, self._emit, self.through)
 

@@ -21,8 +21,8 @@ from typing import Self
 from ioatlas.beneath import DIRECTORY, names_in
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
+from ioatlas.target.devices import device_number
 from ioatlas.target.direct import DirectIo, probe_directory
-from ioatlas.target.hold import open_directory
 from ioatlas.target.holes import make_sparse
 from ioatlas.target.identity import check_identity
 from ioatlas.target.marker import MARKER_NEW, Marker, adopt, check_marker, read_marker
@@ -438,3 +438,41 @@ def _remove(parent: int, name: str, device: int, level: int) -> None:
     finally:
         os.close(at)
     os.rmdir(name, dir_fd=parent)
+
+
+def open_directory(path: str) -> int:
+    """A descriptor of the directory at `path`. Raises RefusedError for a link on the way, else what the system says."""
+    return _opened(path, DIRECTORY)
+
+
+def open_file(target: Target) -> int:
+    """A descriptor of a target that is a file, by which it can be opened again: it reads and locks nothing (O_PATH).
+
+    Raises RefusedError when it is not the file that the target's identity knows.
+    """
+    descriptor = _opened(target.location, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    status = os.fstat(descriptor)
+    now = {"inode": str(status.st_ino), "device_number": device_number(status.st_dev)}
+    if not stat.S_ISREG(status.st_mode) or any(now.get(name, value) != value for name, value in target.identity.facts):
+        os.close(descriptor)
+        raise _exchanged(target.location)
+    return descriptor
+
+
+def _opened(path: str, flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        raise spoken(error, path) from error
+    if os.readlink(f"/proc/self/fd/{descriptor}") != path:
+        os.close(descriptor)
+        raise _exchanged(path)
+    return descriptor
+
+
+def _exchanged(path: str) -> RefusedError:
+    return RefusedError(
+        "something else lies there now: it, or a directory above it, was exchanged",
+        where=path,
+        remedy="find out who did, and start again",
+    )

@@ -12,14 +12,13 @@ from ioatlas.analysis.drift import (
     replicate_rows,
     replicate_states,
     to_repeat,
+    wanders,
 )
-from ioatlas.analysis.wander import wanders
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.outcomes import VoidedReplicate
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import read_reasons
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Part, Purpose, Series, Visit
 
 CELLS = {cell.key: cell for cell in (Cell.of("t", {"rw": "randread", "bs": 4096 * (i + 1)}) for i in range(30))}
 

@@ -9,10 +9,9 @@ from ioatlas.analysis.estimates import cell_verdict, estimate_cells, judged_visi
 from ioatlas.analysis.windows import window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import read_reasons
 from ioatlas.model.verdict import VerdictCode, read_verdict
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Part, Purpose, Series, Visit
 from ioatlas.stats.intervals import Interval
 
 

@@ -5,8 +5,7 @@ from statistics import fmean, stdev
 import pytest
 
 from ioatlas.analysis.estimates import estimate_cells
-from ioatlas.analysis.fixed_work import agreement_table, agreements, charts, readings, sequence_findings
-from ioatlas.analysis.work_time import Speeds
+from ioatlas.analysis.fixed_work import Speeds, agreement_table, agreements, charts, readings, sequence_findings
 from ioatlas.model.chart import ChartBound
 from ioatlas.model.fixed_work import sequence_cell
 from ioatlas.model.histogram import Histogram

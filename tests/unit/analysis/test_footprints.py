@@ -8,10 +8,9 @@ from ioatlas.analysis.footprints import before_after_findings, with_history, wri
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import read_reasons
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Part, Purpose, Series, Visit
 
 MIB = 1 << 20
 

@@ -8,12 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from ioatlas.analysis.grade import Grade
+from ioatlas.analysis.precision import Grade
 from ioatlas.analysis.spend import plan_spending
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Part, Purpose, Series, Visit
 
 CELLS = {cell.key: cell for cell in (Cell.of("t", {"rw": "randread", "bs": 4096 * (i + 1)}) for i in range(6))}
 GRADE = Grade("map", 0.05, 40)

@@ -13,13 +13,12 @@ from ioatlas.analysis.summary import summarise
 from ioatlas.analysis.trust import badge
 from ioatlas.model.application import work_cell
 from ioatlas.model.cell import Cell
-from ioatlas.model.checks import BlindCheck, OtherTraffic
 from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.limit import Limit
 from ioatlas.model.reason import read_unmeasured
-from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.result import BlindCheck, CampaignResult, OtherTraffic, Unmeasured
 from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import VerdictCode

@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.analysis.balance import balance_findings, groups_of_targets
-from ioatlas.analysis.together_limits import OWN, SHARED, VARY, with_group_limits
+from ioatlas.analysis.together import OWN, SHARED, VARY, with_group_limits
 from ioatlas.model.cell import TARGETS, Cell
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Estimate, Share, Shares
 from ioatlas.model.limit import Limit
-from ioatlas.model.shares import Share, Shares
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 

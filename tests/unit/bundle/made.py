@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from ioatlas import container
-from ioatlas.bundle import descriptors, keys, layout, statement
+from ioatlas.bundle import descriptors, keys, statement
 from ioatlas.bundle.opening import lay_out
 from ioatlas.bundle.pack import pack
-from ioatlas.bundle.redact_plan import RedactPlan
+from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.texts import pretty
 from ioatlas.campaign import load_result
 from ioatlas.report.export.to_json import document
@@ -79,9 +79,9 @@ def rederived(members, signer, keep=()):
     """Everything that pack derives from the journal and raw output made anew over members as they are now, but for
     `keep`, and signed: what a forger does who has our program and a key of their own.
     """
-    made = (*layout.DERIVED, statement.FILE_NAME)
+    made = (*statement.DERIVED, statement.FILE_NAME)
     files = {name: data for name, data in members.items() if name not in made}
-    index = json.loads(members[layout.INDEX])
+    index = json.loads(members[statement.INDEX])
     with tempfile.TemporaryDirectory(prefix="ioatlas-forged-") as place:
         directory = Path(place) / "campaign"
         directory.mkdir()
@@ -103,12 +103,12 @@ def rederived(members, signer, keep=()):
         "discard_reasons": result.discard_reasons,
     }
     names, rows = table([result])
-    files[layout.INDEX] = pretty(index)
-    files[layout.CELLS] = csv_text(names, rows).encode()
-    files[layout.RESULT] = pretty(document(result))
+    files[statement.INDEX] = pretty(index)
+    files[statement.CELLS] = csv_text(names, rows).encode()
+    files[statement.RESULT] = pretty(document(result))
     files |= {name: members[name] for name in keep if name in files}
-    index = json.loads(files[layout.INDEX])
-    described = {name: data for name, data in sorted(files.items()) if name not in (layout.CRATE, layout.PACKAGE)}
-    files[layout.CRATE] = pretty(descriptors.ro_crate(result, described, index))
-    files[layout.PACKAGE] = pretty(descriptors.data_package(result, described, index, names, rows))
+    index = json.loads(files[statement.INDEX])
+    described = {name: data for name, data in sorted(files.items()) if name not in (statement.CRATE, statement.PACKAGE)}
+    files[statement.CRATE] = pretty(descriptors.ro_crate(result, described, index))
+    files[statement.PACKAGE] = pretty(descriptors.data_package(result, described, index, names, rows))
     return resigned({**files, **{name: members[name] for name in keep}}, signer)

@@ -5,13 +5,13 @@ import json
 import shutil
 import zipfile
 
-from ioatlas.bundle import layout
+from ioatlas.bundle import statement
 from ioatlas.bundle.pack import pack
-from ioatlas.bundle.redact_plan import RedactPlan
+from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.verify import verify
 from ioatlas.model.outcomes import Voided, VoidedReplicate
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.visit import Purpose
 from ioatlas.store.journal import Journal
 from tests.unit.bundle.made import bundle_file, campaign
 from tests.unit.procedures.test_configurations import Switching
@@ -23,7 +23,7 @@ def test_records_of_one_configuration_are_no_users_at_a_host(tmp_path):
     world.run()
     found = Shell()("bundle", world.directory, "-o", tmp_path / "b.zip")
     assert found.returncode == 0, found.stderr
-    name = next(name for name, table in layout.TABLES.items() if table == "outcome")
+    name = next(name for name, table in statement.TABLES.items() if table == "outcome")
     with zipfile.ZipFile(tmp_path / "b.zip") as bundle:
         kept = {json.loads(line)["name"] for line in bundle.read(name).splitlines()}
     known = {row[0] for row in world.rows("select name from outcome where name like '%@d%'")}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.bundle import layout, opening
+from ioatlas.bundle import opening, statement
 from ioatlas.bundle.verify import verify
 from ioatlas.campaign import load_result
 from ioatlas.report.export.to_json import document
@@ -18,11 +18,11 @@ NOTED = {"values", "descriptors", "rules"}
 
 def test_there_is_one_of_every_format():
     assert sorted(path.name for path in FOLDER.iterdir()) == [
-        f"{number}.ioatlas.zip" for number in range(1, layout.FORMAT + 1)
+        f"{number}.ioatlas.zip" for number in range(1, statement.FORMAT + 1)
     ]
 
 
-@pytest.mark.parametrize("number", range(1, layout.FORMAT + 1))
+@pytest.mark.parametrize("number", range(1, statement.FORMAT + 1))
 def test_it_is_read_and_verified(number):
     path = FOLDER / f"{number}.ioatlas.zip"
     found = verify(path)
@@ -32,6 +32,6 @@ def test_it_is_read_and_verified(number):
     assert found.verified == (not noted)
     directory = opening.opened_directory(path)
     with opening.open_bundle(path).container as opened:
-        kept = json.loads(opened.read(layout.RESULT))
+        kept = json.loads(opened.read(statement.RESULT))
     made = json.loads(json.dumps(document(load_result(directory))))
     assert [row["iops"] for row in made["rows"]] == pytest.approx([row["iops"] for row in kept["rows"]], rel=0.05)

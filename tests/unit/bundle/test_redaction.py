@@ -12,8 +12,7 @@ import pytest
 from ioatlas import container
 from ioatlas.bundle.material import gather
 from ioatlas.bundle.pack import pack
-from ioatlas.bundle.redact_plan import RedactPlan, read_plan
-from ioatlas.bundle.redaction import Redactor, redactor_of
+from ioatlas.bundle.redaction import Redactor, RedactPlan, read_plan, redactor_of
 from ioatlas.bundle.verify import verify
 from ioatlas.errors import UsageError
 from ioatlas.results.evidence import is_remote

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.bundle.pack import pack
-from ioatlas.bundle.redact_plan import RedactPlan
+from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.store.journal import Journal
 from tests.simulate.law import Way

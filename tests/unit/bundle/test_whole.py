@@ -11,7 +11,7 @@ import pytest
 from ioatlas import container
 from ioatlas.bundle import keys, opening, statement
 from ioatlas.bundle.pack import pack
-from ioatlas.bundle.redact_plan import RedactPlan
+from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.verify import Signature, verify
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError, UsageError

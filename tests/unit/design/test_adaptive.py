@@ -13,7 +13,7 @@ from ioatlas.design.adaptive import AdaptiveDesign, Settings
 from ioatlas.design.holdout import Pick, quantile, state, width_factor
 from ioatlas.design.predicted import predicted_map
 from ioatlas.errors import UsageError
-from ioatlas.model.purpose import DesignPurpose
+from ioatlas.model.visit import DesignPurpose
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench/adaptive"))
 import histories

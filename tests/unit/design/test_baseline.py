@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.design.baseline import SHARE, choose_baseline_cell, places_for, spacing
+from ioatlas.design.exhaustive import SHARE, choose_baseline_cell, places_for, spacing
 from ioatlas.model.cell import Cell
 
 

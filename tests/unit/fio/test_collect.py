@@ -8,8 +8,7 @@ import pytest
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import read_batch
 from ioatlas.model.cell import Cell
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.status import SectionState
+from ioatlas.model.visit import Purpose, SectionState
 
 CELL = Cell.of("t", {"rw": "randread", "bs": 4096, "size": 1 << 20, "iodepth": 1, "ioengine": "psync"})
 WORK = Cell.of("t", {"rw": "write", "bs": 4096, "size": 1 << 20, "io_size": 1 << 20, "ioengine": "psync"})

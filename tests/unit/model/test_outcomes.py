@@ -31,7 +31,7 @@ from ioatlas.model.outcomes import (
     VoidedReplicate,
 )
 from ioatlas.model.target import Target
-from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
+from ioatlas.procedures.tune.result import Refuted, TuneEnd, TuneGoal, Unrunnable
 from tests.unit.simulated import new_journal
 
 KNOWN = [

@@ -3,8 +3,7 @@
 
 import pytest
 
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.status import BatchStatus, RemarkKind, SectionState, VisitStatus
+from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, SectionState, VisitStatus
 from ioatlas.store import schema
 
 JOURNAL = {

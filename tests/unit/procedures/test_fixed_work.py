@@ -9,8 +9,8 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Batch, Section, job_text
 from ioatlas.model.fixed_work import WorkSequence, operation_of, sequences_of, tool_of
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.target import Target
+from ioatlas.model.visit import Purpose
 from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import FILE, build_sequence_plan, fewer, with_size

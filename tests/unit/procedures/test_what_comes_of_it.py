@@ -7,7 +7,7 @@ from ioatlas import campaign
 from ioatlas.errors import UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import Voided
-from ioatlas.model.status import RemarkKind
+from ioatlas.model.visit import RemarkKind
 from ioatlas.procedures.options import CAMPAIGN, read_campaign
 from ioatlas.procedures.registry import procedure_of, procedure_of_journal
 from ioatlas.run.record import recorded_plan

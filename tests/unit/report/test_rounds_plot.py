@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.model.rounds import RoundsResult
+from ioatlas.model.result import RoundsResult
 from ioatlas.report.export.own import own_drawing
 from ioatlas.report.export.to_panels import write_drawing
 

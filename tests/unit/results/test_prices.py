@@ -9,8 +9,8 @@ import pytest
 from ioatlas import campaign
 from ioatlas.config.series_file import Series, SeriesMember
 from ioatlas.model.configuration import Configuration, Factor
-from ioatlas.model.cost import ProductCost
 from ioatlas.model.finding import FindingCode
+from ioatlas.model.result import ProductCost
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.page_data import report_data

@@ -4,7 +4,7 @@
 import pytest
 
 from ioatlas.bundle.pack import pack
-from ioatlas.bundle.redact_plan import RedactPlan
+from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.verify import verify
 from ioatlas.campaign import load_result
 from ioatlas.fio.clock import BatchClock, SessionTime, read_clock

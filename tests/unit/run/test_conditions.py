@@ -13,10 +13,9 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import Section
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import read_verdict
-from ioatlas.model.visit import Part, Visit
+from ioatlas.model.visit import Part, Purpose, Visit
 from ioatlas.run import conditions
 from ioatlas.run.conditions import MEMORY_SIZES_BYTES
 from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.fio.batch import Batch
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.run.events import progress_event, visit_events
+from ioatlas.model.visit import Purpose
+from ioatlas.run.live import progress_event, visit_events
 from ioatlas.run.loads import expected_seconds, fio_process, load_seconds
 from ioatlas.run.telemetry import together
 from ioatlas.testbed.telemetry import Watched

@@ -6,11 +6,9 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.fleet.merge import outweighing_ms
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode, sentences
-from ioatlas.model.status import SectionState
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import VisitShare
+from ioatlas.model.visit import Purpose, SectionState, VisitShare
 from ioatlas.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import take_in

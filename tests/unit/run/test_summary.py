@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.visit import Purpose
 from ioatlas.run.budget import Budget
-from ioatlas.run.summary import Summary
+from ioatlas.run.live import Summary
 
 LATE = (Reason(ReasonCode.LATE, "late"),)
 MADE = [("a", Purpose.PROBE, ()), ("a", Purpose.SWEEP, ()), ("a", Purpose.FRESH, ()), ("b", Purpose.SWEEP, LATE)]

@@ -8,10 +8,10 @@ import pytest
 from ioatlas.analysis import many
 from ioatlas.analysis.drift import CHART_WIDTH
 from ioatlas.design import stopping
-from ioatlas.design.baseline import SHARE
+from ioatlas.design.exhaustive import SHARE
 from ioatlas.fio.io_log import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.stats import drift, gates, intervals, level, openloop, seen, steadystate, variance, verdict, warmup
+from ioatlas.stats import drift, gates, intervals, level, openloop, steadystate, variance, verdict, warmup
 
 TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_text()
 
@@ -31,7 +31,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
             openloop.METHOD,
             "backlog-poisson/1",
         ),
-        seen.METHOD,
+        intervals.METHOD,
         *("kalibera-jones/1", "neyman-cost/1"),
     ],
 )

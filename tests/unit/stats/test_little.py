@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ioatlas.analysis.contradictions import law_findings
 from ioatlas.analysis.windows import window_values
+from ioatlas.fio.collect import with_flush
 from ioatlas.fio.figures import buckets
-from ioatlas.fio.flush import with_flush
 from ioatlas.fio.records import LatencyStats
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from ioatlas.stats.intervals import log_t_interval
-from ioatlas.stats.seen import FAR, METHOD, TOO_FAR, bounded, few_visits_interval
+from ioatlas.stats.intervals import FAR, METHOD, TOO_FAR, bounded, few_visits_interval, log_t_interval
 
 CELLS, IOS = 1500, 200
 

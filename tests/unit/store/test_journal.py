@@ -10,12 +10,10 @@ import sqlalchemy as sa
 from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import BUDGET_ENDED, ReasonCode, read_reasons, sentences
-from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Part, Purpose, RemarkKind, Series, Visit
 from ioatlas.store import schema, visits
 from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.store.parts import read_part

@@ -11,10 +11,10 @@ from ioatlas.errors import UsageError
 from ioatlas.model.map_model import ChangePoint
 from ioatlas.surrogate.change_points import find_change_points as find_on_all_threads
 from ioatlas.surrogate.change_points import regimes, undecided
+from ioatlas.surrogate.gp import one_thread
 from ioatlas.surrogate.law import Variant
 from ioatlas.surrogate.space import Space
 from ioatlas.surrogate.surrogate import Training, fit, measure_noise
-from ioatlas.surrogate.threads import one_thread
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "bench/adaptive"))
 import surfaces

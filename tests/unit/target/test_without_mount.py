@@ -5,7 +5,15 @@ import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
-from ioatlas.target import check_identity, check_writable, confirm_overwrite, exports, identify, open_target, opening
+from ioatlas.target import (
+    check_identity,
+    check_writable,
+    confirm_overwrite,
+    identify,
+    open_target,
+    opening,
+    rbd,
+)
 from ioatlas.target.nbd import Export
 
 
@@ -18,7 +26,7 @@ def image(**more):
 def ceph(monkeypatch):
     """A cluster's answer, to be changed by the test."""
     answer = {"now": image()}
-    monkeypatch.setattr(exports.rbd, "read_image", lambda uri: answer["now"])
+    monkeypatch.setattr(rbd, "read_image", lambda uri: answer["now"])
     monkeypatch.setattr(opening, "lacks_engine", lambda name: False)
     return answer
 

@@ -3,10 +3,9 @@ import os
 
 import pytest
 
-from ioatlas.model.status import RemarkKind
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import Beside, CpuShares, Usage
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import RemarkKind, Visit
 from ioatlas.results.evidence import _seen, is_served_here
 from ioatlas.run.conditions import tell_background
 from ioatlas.testbed import programs

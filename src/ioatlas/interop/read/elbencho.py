@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.interop.read.json_results import objects, word_of
-from ioatlas.interop.read.kit import reading, rw_of
+from ioatlas.interop.read.kit import objects, reading, rw_of, word_of
 from ioatlas.interop.read.numbers import MIB, agreed, nanoseconds, num, per_second, printed, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading

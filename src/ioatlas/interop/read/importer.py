@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from ioatlas.interop.read import fio_json
-from ioatlas.interop.read.formats import FORMATS, LOGS, Format
+from ioatlas.interop.read.formats import FORMATS, LOGS, Format, told_of
 from ioatlas.interop.read.numbers import noted
 from ioatlas.interop.read.source import Source
-from ioatlas.interop.read.unread import told_of
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.words import words
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ioatlas.interop.read.exported_table import TableError, read_table
-from ioatlas.interop.read.json_results import objects
+from ioatlas.interop.read.kit import objects
 from ioatlas.interop.read.numbers import num, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading

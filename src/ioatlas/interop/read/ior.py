@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.json_results import Found, objects, part, word_of
-from ioatlas.interop.read.kit import reading
+from ioatlas.interop.read.kit import Found, objects, part, reading, word_of
 from ioatlas.interop.read.numbers import KIB, MIB, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading

@@ -13,8 +13,7 @@ from dataclasses import replace
 
 from ioatlas.fio.output import parse_fio_json
 from ioatlas.interop.read.fio_json import job_readings
-from ioatlas.interop.read.json_results import objects, part, word_of
-from ioatlas.interop.read.kit import Said, compiled, reading, said
+from ioatlas.interop.read.kit import Said, compiled, objects, part, reading, said, word_of
 from ioatlas.interop.read.numbers import KIB, size_bytes
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading

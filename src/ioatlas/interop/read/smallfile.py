@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ioatlas.interop.read.json_results import figure_of, objects, part, word_of
-from ioatlas.interop.read.kit import Said, compiled, reading, runs
+from ioatlas.interop.read.kit import Said, compiled, figure_of, objects, part, reading, runs, word_of
 from ioatlas.interop.read.numbers import KIB, MIB, times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading

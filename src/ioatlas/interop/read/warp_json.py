@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ioatlas.interop.read.json_results import Found, figure_of, objects, part, word_of
-from ioatlas.interop.read.kit import reading
+from ioatlas.interop.read.kit import Found, figure_of, objects, part, reading, word_of
 from ioatlas.interop.read.numbers import times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import whole_number
+from ioatlas.interop.command import Action, both, fixed, lost, put, same, whole, whole_number
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
-from ioatlas.interop.options import Action, both, fixed, lost, put, same, whole
 from ioatlas.model.cell import OptionValue
 
 _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import whole_number
+from ioatlas.interop.command import Action, append, both, fixed, lost, nearly, put, same, whole, whole_number
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
-from ioatlas.interop.options import Action, append, both, fixed, lost, nearly, put, same, whole
 from ioatlas.model.cell import OptionValue
 
 RECORD_MAX_BYTES = 16 << 20

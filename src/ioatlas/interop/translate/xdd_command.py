@@ -7,9 +7,8 @@ import re
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import whole_number
+from ioatlas.interop.command import Action, Read, fixed, lost, put, same, whole, whole_number
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
-from ioatlas.interop.options import Action, Read, fixed, lost, put, same, whole
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.words import pairs, words
 

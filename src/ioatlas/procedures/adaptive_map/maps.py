@@ -18,8 +18,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.map_model import MapOutcome, Maps
 from ioatlas.model.outcomes import AdaptiveLimit
-from ioatlas.model.purpose import DesignPurpose, Purpose
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import DesignPurpose, Purpose, Visit
 from ioatlas.procedures.adaptive_map.sweep import FEWEST_MEASURED
 from ioatlas.store.journal import Journal, NewVisit, Prediction
 from ioatlas.surrogate.space import Floats, Space

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import AdaptiveLimit, ComputeSeconds
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.status import RemarkKind
 from ioatlas.model.units import format_duration
+from ioatlas.model.visit import Purpose, RemarkKind
 from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.run.runner import Runner
 

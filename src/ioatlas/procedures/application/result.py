@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from ioatlas.analysis.wording import plural
-from ioatlas.model.application import WORK, work_of
+from ioatlas.model.application import WORK, WorkFigure, work_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
@@ -19,7 +19,6 @@ from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_duration, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
-from ioatlas.model.works import WorkFigure
 from ioatlas.procedures.application.plan import works_of
 from ioatlas.procedures.application.work import Better, Work
 from ioatlas.results.parts import Axes, ResultParts

@@ -24,10 +24,8 @@ from ioatlas.model.application import digest_of, is_work, work_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.status import RemarkKind, SectionState, VisitStatus
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Part, Purpose, RemarkKind, SectionState, Series, Visit, VisitStatus
 from ioatlas.procedures.application.plan import FOLDER, works_of
 from ioatlas.procedures.application.work import Better, Work
 from ioatlas.run.gates import Gates

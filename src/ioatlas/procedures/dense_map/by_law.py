@@ -12,9 +12,8 @@ from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import KeptLaw, LaidOuts
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import BUDGET_ENDED
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.steps import MapSteps
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.gates import Gates

@@ -13,8 +13,7 @@ from ioatlas.config.spec import MAX_CELLS, CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import TARGETS, Cell, OptionValue, directions_of
 from ioatlas.model.options import GROWING, SYNCHRONOUS_ENGINES
-from ioatlas.model.target import Target
-from ioatlas.model.together import Group, on_members
+from ioatlas.model.target import Group, Target, on_members
 from ioatlas.model.units import format_size
 from ioatlas.procedures.dense_map.together import check_together
 from ioatlas.run.plan import Plan, files_of

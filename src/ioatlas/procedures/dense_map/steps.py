@@ -17,13 +17,11 @@ from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import Fitted, Integrity, Needed, Voided
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.units import format_duration, format_size, round_budget
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
-from ioatlas.procedures.dense_map.initial_reads import initial_reads
-from ioatlas.procedures.dense_map.watch import Watch, plan_repair
+from ioatlas.procedures.dense_map.watch import Watch, initial_reads, plan_repair
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.intake import made_alone, unconfirmed
 from ioatlas.run.integrity import check_targets

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import TARGETS, OptionValue
-from ioatlas.model.target import Target
-from ioatlas.model.together import Group
+from ioatlas.model.target import Group, Target
 
 OF_ONE_TARGET = ("rate", "rate_iops", "io_size", "number_ios", "loops")
 """Options that pace a load or bound its work: with them targets are not loaded all the time."""

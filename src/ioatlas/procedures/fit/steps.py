@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ioatlas.fio.batch import Batch, Section
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.fit.fits import carried, fits_of
 from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.use import Uses
 from ioatlas.procedures.fit.verdict import GAP_MS, PACED_WINDOW_SECONDS, RATE_WINDOW_SECONDS, WINDOW_SECONDS
-from ioatlas.procedures.load_points.judge import judged_together
+from ioatlas.procedures.load_points.steps import judged_together
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import judged
 from ioatlas.run.runner import Runner

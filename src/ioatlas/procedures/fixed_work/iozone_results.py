@@ -11,8 +11,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.fixed_work import operation_of
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.status import SectionState
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Part, SectionState, Series, Visit
 from ioatlas.store.journal import PlannedVisit
 
 _FIO_WORDS = {"read": "read", "write": "write", "randread": "random read", "randwrite": "random write"}

@@ -5,15 +5,17 @@ bounded by time. Of several tools, those of one file and record run side by side
 
 from __future__ import annotations
 
+import os
 import random
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ioatlas.analysis.work_time import Speeds
+from ioatlas.analysis.fixed_work import Speeds
 from ioatlas.design.coarsen import coarsen
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import Batch, Section
@@ -29,16 +31,13 @@ from ioatlas.model.events import Event
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.outcomes import KnownMemory
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import UnmeasuredCode
-from ioatlas.model.status import SectionState, VisitStatus
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, SectionState, Visit, VisitStatus
 from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
-from ioatlas.procedures.fixed_work.plan import fewer, known_memory, sequence_cells, with_size
-from ioatlas.procedures.fixed_work.work_file import WorkFile
+from ioatlas.procedures.fixed_work.plan import FILE, fewer, known_memory, sequence_cells, with_size
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake
 from ioatlas.run.plan import FIO_SECONDS, Plan
@@ -48,6 +47,8 @@ from ioatlas.run.sequences import SequencedSteps
 from ioatlas.run.steps import REPORT_SECONDS
 from ioatlas.run.telemetry import Seen
 from ioatlas.store.journal import PlannedVisit
+from ioatlas.target.preparation import TargetUse
+from ioatlas.target.sites import Sites
 from ioatlas.testbed.facts_file import typed_facts
 
 CAP_SECONDS = 7 * 86400
@@ -342,3 +343,57 @@ def read_iozone(directory: Path) -> list[ImportedReading]:
     except OSError:
         return []
     return list(read_source(Source.of(path, IOZONE_OUTPUT))) if complete else []
+
+
+FIRST = "write"
+"""The operation that makes the file; all others need it."""
+
+
+class WorkFile:
+    """Where the operations of a sequence work: the first one makes the file, nothing is laid out before."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+
+    def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
+        """The options that bind an operation to the file."""
+        place = ("filename", self.path(cell))
+        return (place, ("allow_file_create", 1)) if cell.option["operation"] == FIRST else (place,)
+
+    def path(self, cell: Cell) -> str:
+        return self._sites.file_path(cell.target, FILE)
+
+    def open(self, targets: Iterable[str], files: Mapping[str, Mapping[str, int]], use: TargetUse) -> None:
+        """Clean what an earlier session left, check space and direct I/O, open each directory.
+
+        Raises as `Sites.open`.
+        """
+        for name in targets:
+            self._sites.open(name, {FILE: int(files.get(name, {}).get(FILE, 0))}, use)
+
+    def make_new(self, cell: Cell) -> None:
+        """Remove the file of an earlier sequence: the next operation makes a new one.
+
+        Raises RefusedError when it is not ours.
+        """
+        self._sites.remove(cell.target, FILE)
+
+    def calls_around(self, cell: Cell) -> tuple[float, float]:
+        """Seconds of one opening of the file, and of what the study's clock holds after the last I/O and fio's lacks.
+
+        That is the close, of a read the flush too. fio's clock holds the opening, of a write the flush (end_fsync), and
+        never the close (measured: bench/iozone). All are done once more here, right after fio, on the same file, which
+        is clean by then as it was for fio.
+        """
+        path = self._sites.through(self.path(cell))
+        flags = (os.O_RDWR if cell.writes else os.O_RDONLY) | (os.O_DIRECT if cell.integer("direct", 1) else 0)
+        begin = time.perf_counter()
+        try:
+            file = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            raise IoAtlasError(f"the file of the sequence cannot be opened: {error.strerror}", where=path) from error
+        opened = time.perf_counter()
+        if not cell.writes:
+            os.fsync(file)
+        os.close(file)
+        return opened - begin, time.perf_counter() - opened

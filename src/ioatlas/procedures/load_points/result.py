@@ -15,12 +15,11 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import ASIDE
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
 from ioatlas.results.parts import Axes, ResultParts, Row
 from ioatlas.store.journal import Journal

@@ -15,13 +15,11 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import HighestLoad, HighestLoads, IdleWatts
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import BUDGET_ENDED, UnmeasuredCode
-from ioatlas.model.status import RemarkKind
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_duration
-from ioatlas.model.visit import Visit
-from ioatlas.procedures.load_points.judge import judged_together
+from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.procedures.load_points.options import StreamsSpec, streams_of
 from ioatlas.procedures.load_points.plan import (
     OFFERED,
@@ -40,7 +38,8 @@ from ioatlas.run.gates import Gates
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import Steps
 from ioatlas.stats.gates import CPU_LIMIT_PERCENT
-from ioatlas.stats.stream_gates import offered_iops, stream_backlog
+from ioatlas.stats.stream_gates import judge_streams, offered_iops, stream_backlog
+from ioatlas.stats.verdict import judge
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
 SHORTEST_WINDOW_SECONDS = 0.5
@@ -319,3 +318,26 @@ class LoadPointSteps(Steps):
             + self.reserve_seconds()
         )
         return min(need, (spec.budget_seconds or need) / 2)
+
+
+def judged_together(section: Section, visit: Visit) -> Visit:
+    """The visit with its verdict, where its warm-up ends, and why it is discarded."""
+    cell = section.cell
+    report = judge_streams(visit, cell, asked_ms=section.runtime_ms, waiting=visit.waiting)
+    rates = [part.series.bw_bytes_per_s for part in together(visit.parts) if part.series.bw_bytes_per_s]
+    label, cut_ms = Verdict(VerdictCode.TOO_SHORT), 0
+    if rates:
+        series = [sum(values) for values in zip(*rates, strict=False)]
+        verdict = judge(
+            series,
+            interval_ms=section.interval_ms,
+            quantum=cell.bs_bytes * 1000 / section.interval_ms,
+            outstanding=cell.outstanding,
+        )
+        # An offered load has no warm-up to be cut from its rate; where its response time settles late, the load point
+        # says so by its spread.
+        cut_ms = verdict.cut_ms if verdict.steady and cell.loop == "closed" else 0
+        label = verdict.verdict
+    if report.labels:
+        label = report.labels[0]
+    return replace(visit, verdict=label, window_start_ms=cut_ms, discarded=report.discards)

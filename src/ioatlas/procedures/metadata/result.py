@@ -9,10 +9,9 @@ from dataclasses import replace
 from ioatlas.analysis.small_files import TreeReading, charts, rates_table, tree_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.results.parts import Axes, ResultParts
 
 

@@ -11,13 +11,11 @@ from ioatlas.fio.batch import Batch, Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.executor import LoadProcess, limit_seconds
 from ioatlas.fio.jobfile import JobValue
-from ioatlas.fio.names import names_process
+from ioatlas.fio.work import names_process
 from ioatlas.model.cell import Cell
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.status import SectionState, VisitStatus
 from ioatlas.model.tree import BY_NAMES, LIST_PASSES, MOVES_DATA, Operation, Tree, tree_operation, trees_of
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, SectionState, Visit, VisitStatus
 from ioatlas.procedures.metadata.plan import expected_seconds, inodes_at_once
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake

@@ -5,18 +5,19 @@ says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.design.snia import PROCEDURES, SniaPlan, deviations, plan_snia
+from ioatlas.design.snia import PROCEDURES, Procedure, SniaPlan, Test, deviations, passes, plan_snia
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import OptionValue
+from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.procedures.snia.options import SniaOptions
 from ioatlas.run.plan import FIO_SECONDS, PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_BYTES_PER_S, Plan
+from ioatlas.store.journal import Journal
 
 Axes = Mapping[str, tuple[OptionValue, ...]]
 
@@ -113,3 +114,25 @@ def _check(spec: CampaignSpec, targets: tuple[Target, ...]) -> None:
         raise UsageError(
             "a SNIA test works on one range from its fill to its end", where="prepare", remedy="leave out `prepare`"
         )
+
+
+def pass_name(procedure: Procedure, target: str, cells: Sequence[Cell]) -> str:
+    """What a pass is called in the journal: the target, and what has a purge and fill of its own."""
+    return f"{target}/{part_of(procedure, cells)}"
+
+
+def part_of(procedure: Procedure, cells: Sequence[Cell]) -> str:
+    if not procedure.apart:
+        return ""
+    value = cells[0].option[procedure.apart]
+    return f"{procedure.apart} {format_size(value) if isinstance(value, int) else value}"
+
+
+def passes_of(journal: Journal, test: Test) -> list[tuple[Cell, ...]]:
+    """Every pass of the campaign in the order in which they run: target by target."""
+    cells = [cell for cell, reason in journal.cells() if not reason]
+    return [
+        group
+        for target in journal.targets()
+        for group in passes(test, [cell for cell in cells if cell.target == target.name])
+    ]

@@ -13,12 +13,11 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.outcomes import SniaPass, SniaPasses
-from ioatlas.model.result import CampaignResult
-from ioatlas.model.rounds import RoundsResult
+from ioatlas.model.result import CampaignResult, RoundsResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.snia.options import SniaOptions
-from ioatlas.procedures.snia.passes import part_of, pass_name, passes_of
+from ioatlas.procedures.snia.plan import part_of, pass_name, passes_of
 from ioatlas.results.parts import ResultParts
 from ioatlas.store.journal import Journal
 

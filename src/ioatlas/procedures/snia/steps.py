@@ -16,11 +16,9 @@ from ioatlas.fio.batch import Batch
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import SniaPass, SniaPasses
-from ioatlas.model.purpose import Purpose
-from ioatlas.model.status import RemarkKind, VisitStatus
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, RemarkKind, Visit, VisitStatus
 from ioatlas.procedures.snia.options import SniaOptions
-from ioatlas.procedures.snia.passes import pass_name, passes_of
+from ioatlas.procedures.snia.plan import pass_name, passes_of
 from ioatlas.run.plan import FIO_SECONDS
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import REPORT_SECONDS, Steps

@@ -10,10 +10,9 @@ from functools import cache
 from ioatlas.analysis.sizing import advice, rates_text
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.tune.result import CURVE, Best, CurvePoint, Tuning, load_tuning
 from ioatlas.procedures.tune.wording import asked, best_sentence, none_sentence, setting
 from ioatlas.results.parts import ResultParts

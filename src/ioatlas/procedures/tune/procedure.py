@@ -13,7 +13,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.target import Target
 from ioatlas.procedures.dense_map.plan import build_plan
-from ioatlas.procedures.tune.kept import TuneGoal
+from ioatlas.procedures.tune.result import TuneGoal
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import Procedure
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search for the best setting found, computed from its journal: nothing here runs a load."""
+"""What a search for the best setting found, computed from its journal: nothing here runs a load. What
+the search keeps there besides its trials.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median_high
-from typing import Any
+from typing import Any, Self
 
 from ioatlas.analysis.estimates import cell_verdict
 from ioatlas.analysis.sizing import Rate, RateState, mean_interval, percentile_interval, size_up
@@ -16,12 +18,10 @@ from ioatlas.design.latency_search import Goal, Load, Outcome, Point, Trial, con
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.load_curve import Sizing
-from ioatlas.model.purpose import Purpose
+from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Visit
-from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
-from ioatlas.stats.intervals import Interval, log_t_interval
-from ioatlas.stats.seen import bounded
+from ioatlas.model.visit import Purpose, Visit
+from ioatlas.stats.intervals import Interval, bounded, log_t_interval
 from ioatlas.store.journal import Journal
 
 SEARCH, FRESH, CURVE = Purpose.SWEEP, Purpose.FRESH, Purpose.CURVE
@@ -393,3 +393,46 @@ def load_tuning(journal: Journal) -> Tuning:
         gone,
         tuple(text for _, text in journal.remarks()),
     )
+
+
+@dataclass(frozen=True)
+class TuneGoal(KeptRecord):
+    """What is searched for."""
+
+    NAME, CONTENT = "tune", "goal"
+    goal: Goal = field(default_factory=Goal)
+
+
+@dataclass(frozen=True)
+class TuneEnd(KeptRecord):
+    """Whether the budget ended the search before it knew enough."""
+
+    NAME, CONTENT = "tune_ended", "by"
+    by_budget: bool = False
+
+    def content(self) -> Any:
+        return "budget" if self.by_budget else ""
+
+    @classmethod
+    def of_content(cls, content: Any) -> Self:
+        return cls(content == "budget")
+
+
+@dataclass(frozen=True)
+class _Points(KeptRecord):
+    CONTENT = "points"
+    points: tuple[Point, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refuted(_Points):
+    """Settings whose fresh visits did not hold what their trials promised."""
+
+    NAME = "tune_refuted"
+
+
+@dataclass(frozen=True)
+class Unrunnable(_Points):
+    """Settings under which the load generator could not even start."""
+
+    NAME = "tune_failed"

@@ -12,12 +12,9 @@ from ioatlas.design.latency_search import Point, conclude, next_trials
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.events import Event
-from ioatlas.model.purpose import Purpose
 from ioatlas.model.reason import UnmeasuredCode
-from ioatlas.model.status import RemarkKind, VisitStatus
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, RemarkKind, Visit, VisitStatus
 from ioatlas.procedures.dense_map.plan import build_plan
-from ioatlas.procedures.tune.kept import Refuted, TuneEnd, TuneGoal, Unrunnable
 from ioatlas.procedures.tune.result import (
     CURVE,
     FEWEST_FRESH,
@@ -25,6 +22,10 @@ from ioatlas.procedures.tune.result import (
     PERCENTS,
     REPEATED,
     SEARCH,
+    Refuted,
+    TuneEnd,
+    TuneGoal,
+    Unrunnable,
     between,
     curve_levels,
     fresh_trials,

@@ -105,7 +105,7 @@ class RoundsCellData(Model):
 
 
 class RoundsData(Model):
-    """A test that ran in rounds until its tracked value was steady (`ioatlas.model.rounds`).
+    """A test that ran in rounds until its tracked value was steady (`ioatlas.model.result`).
 
     first: number, from 1, of the first round after the last preparation. window: numbers of the measurement
     window's first and last round.
