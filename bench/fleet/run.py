@@ -27,7 +27,7 @@ from ioatlas.fleet.hosts import read_clients
 from ioatlas.fleet.merge import read_batch_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Purpose
-from ioatlas.run.loads import fio_process
+from ioatlas.run.sequences import fio_process
 
 SECONDS, ROUNDS, FLEETS, RATE = 3, 5, (1, 2, 4, 10), 10**9
 LOAD = {"rw": "randread", "bs": 65536, "iodepth": 4, "size": 32 << 20}

@@ -26,8 +26,8 @@ from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.clock import SessionTime
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
-from ioatlas.model.configuration import factor_names
 from ioatlas.model.events import Emit, Event
+from ioatlas.model.factors import factor_names
 from ioatlas.model.outcomes import LaidOuts
 from ioatlas.model.target import Target
 from ioatlas.model.visit import RemarkKind, VisitStatus

@@ -19,7 +19,7 @@ from ioatlas.fleet.hosts import read_clients
 from ioatlas.fleet.merge import read_batch_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Purpose, SectionState
-from ioatlas.run.loads import fio_process
+from ioatlas.run.sequences import fio_process
 from tests.real.fleet_net import fleet_net
 from tests.real.pauses import Pauses
 from tests.real.target_lab import wait_for

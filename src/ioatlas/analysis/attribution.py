@@ -13,9 +13,8 @@ from statistics import median
 from ioatlas.analysis.best import CLIENT, SAID, best_of, groups, speed, with_fresh
 from ioatlas.analysis.cache import CacheReport, CacheVerdict
 from ioatlas.analysis.wording import Namer, plural
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.limit import UNDETERMINED, Limit
 from ioatlas.model.units import format_rate
 from ioatlas.model.usage import CpuShares, Usage
 from ioatlas.model.verdict import LOWER_BOUND, VerdictCode

@@ -15,8 +15,7 @@ from math import inf, isfinite, sqrt
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
-from ioatlas.model.estimate import Estimate
-from ioatlas.model.limit import VERY_LIKELY, Limit
+from ioatlas.model.estimate import VERY_LIKELY, Estimate, Limit
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate_like
 from ioatlas.model.verdict import LOWER_BOUND, WITHHELD, VerdictClass, VerdictCode, verdict_class

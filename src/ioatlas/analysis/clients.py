@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from ioatlas.analysis.shares import GAIN, enough_of, fairness, highest_lines, shares_of, table
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import CLIENTS, Cell
-from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate, Shares
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.panel import Table
 from ioatlas.model.units import format_rate
 from ioatlas.model.visit import Visit
 

@@ -15,10 +15,10 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
-from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.drift import BaselineChart, BaselinePoint, ReplicateRow, Wander, counted, ordinal
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.outcomes import VoidedReplicate
+from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.reason import ReasonCode
 from ioatlas.model.visit import SWEPT, Purpose, Visit
 from ioatlas.stats.drift import (

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from ioatlas.analysis.factors import pairs
 from ioatlas.analysis.wording import per_cent
-from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
-from ioatlas.model.configuration import speaks_for_itself
-from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Measured, Ratio
+from ioatlas.model.estimate import UNDETERMINED, Bound
+from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Measured, Ratio, speaks_for_itself
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.limit import UNDETERMINED, Bound
+from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.units import format_rate
 from ioatlas.model.words import words
 

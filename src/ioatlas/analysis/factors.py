@@ -17,8 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.model.configuration import Factor
-from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Load, Measured, Member, Ratio
+from ioatlas.model.factors import Factor, FactorEffects, FactorLine, FactorPoint, Load, Measured, Member, Ratio
 from ioatlas.stats.intervals import t_half_width, t_quantile
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ from statistics import fmean, median, stdev
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
-from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
+from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.units import format_size
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.intervals import few_visits_interval

@@ -28,9 +28,8 @@ from ioatlas.analysis.best import (
 )
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Bound, Estimate
 from ioatlas.model.finding import Finding, FindingCode, common
-from ioatlas.model.limit import Bound
 from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_rate, format_rate_like

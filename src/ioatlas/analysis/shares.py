@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from ioatlas.analysis.wording import Namer, per_cent, plural
 from ioatlas.model.cell import Cell
-from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate, Share, Shares
 from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.panel import Table
 from ioatlas.model.units import format_latency, format_rate
 from ioatlas.model.visit import Visit, VisitShare
 

@@ -10,9 +10,9 @@ from statistics import fmean, stdev
 from ioatlas.analysis.best import eligible
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
-from ioatlas.model.chart import Chart, ChartLine, ChartPoint, Table
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.panel import Chart, ChartLine, ChartPoint, Table
 from ioatlas.model.tree import FROM_CACHE, MOVES_DATA, Operation, Tree, tree_operation
 from ioatlas.model.units import format_size
 

@@ -31,8 +31,7 @@ from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, plural, size_text
 from ioatlas.model.application import WorkFigure, is_work
-from ioatlas.model.estimate import Estimate
-from ioatlas.model.limit import UNDETERMINED, Limit
+from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.result import CampaignResult, RoundsResult
 from ioatlas.model.summary import Count, Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell

@@ -11,10 +11,9 @@ from statistics import NormalDist
 from ioatlas.analysis.shares import GAIN, enough_of, fairness, highest_lines, lines_over, shares_of, table
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.cell import TARGETS, Cell
-from ioatlas.model.chart import Table
-from ioatlas.model.estimate import Estimate, Shares
+from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit, Shares
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.limit import UNDETERMINED, Limit
+from ioatlas.model.panel import Table
 from ioatlas.model.units import format_rate
 from ioatlas.model.visit import Visit
 

@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> Any:
     try:
         return ioatlas.main(args=arguments, prog_name="ioatlas", standalone_mode=True)
     except IoAtlasError as error:
-        from ioatlas.cli._fold import say
+        from ioatlas.cli._output import say
 
         say(f"ioatlas: {error}", err=True)
         sys.exit(error.exit_code)

@@ -14,7 +14,7 @@ from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:
     from ioatlas.config.spec import CampaignSpec
-    from ioatlas.model.configuration import Configuration
+    from ioatlas.model.factors import Configuration
     from ioatlas.run.consent import Answer, Consent
 
 

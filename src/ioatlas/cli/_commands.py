@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ioatlas.cli._fold import say
+from ioatlas.cli._output import say
 from ioatlas.errors import UsageError
 
 ATLAS = ("serve", "publish", "search", "fetch", "change", "reply", "key")

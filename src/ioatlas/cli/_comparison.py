@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._conditions import conditions
-from ioatlas.cli._fold import columns
+from ioatlas.cli._arguments import WORDS
 from ioatlas.cli._gate import write_gate
-from ioatlas.cli._json import say_json
-from ioatlas.cli._quantity import WORDS
+from ioatlas.cli._output import columns, say_json
 from ioatlas.errors import GateError, UsageError
 
 if TYPE_CHECKING:
     from ioatlas.analysis.compare import CellComparison
     from ioatlas.analysis.many import Pair
     from ioatlas.results.comparison import PredictedRatio, SidesComparison
+    from ioatlas.results.conditions import Apart, Group
 
 MOST_SHOWN = 12
 ENOUGH_POWER = 0.8
@@ -70,7 +69,7 @@ def tell(found: SidesComparison, asked: Asked) -> None:
     if output is not None:
         click.echo(f"{'table' if output.suffix.lower() == '.csv' else 'page'}: {output}", err=asked.as_json)
     if asked.junit or asked.markdown:
-        from ioatlas.cli._compare_gate import gate_of
+        from ioatlas.cli._gate import gate_of
 
         write_gate(gate_of(found, WORDS[found.quantity]), asked.junit, asked.markdown)
     if asked.gate:
@@ -463,3 +462,30 @@ def _pair_document(found: SidesComparison, pair: Pair) -> dict[str, Any]:
         **{f"share_{name}": count / tested for name, count in counts.items()},
         "cells": [cell(row) for row in (*pair.cells, *pair.untested)],
     }
+
+
+SHOWN = 3
+_TITLES: dict[Group, str] = {
+    "method": "Not comparable here, because these differ",
+    "unknown": "Not known to be the same",
+    "version": "Other versions",
+    "testbed": "Other testbed",
+}
+
+
+def conditions(apart: Sequence[Apart], names: Sequence[str], *, every: bool = False) -> list[str]:
+    """One line for each kind of difference, the weightiest first; nothing where nothing differs."""
+    lines = []
+    for group, title in _TITLES.items():
+        found = [one for one in apart if one.group == group]
+        if not found:
+            continue
+        shown = found if every else found[:SHOWN]
+        more = f"; and {len(found) - len(shown)} more: -v" if len(found) > len(shown) else ""
+        told = ", ".join(one.name for one in shown) if group == "unknown" else _sentences(shown, names)
+        lines.append(f"{title}: {told}{more}")
+    return lines
+
+
+def _sentences(apart: Sequence[Apart], names: Sequence[str]) -> str:
+    return "; ".join(one.sentence(names) for one in apart)

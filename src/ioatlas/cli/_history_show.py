@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._arguments import WORDS
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._fold import columns
-from ioatlas.cli._json import say_json
-from ioatlas.cli._quantity import WORDS
+from ioatlas.cli._output import columns, say_json
 from ioatlas.cli._timeline import History, document, history_options, read_history, shortener, targets_known
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def command(
 
 def lines(history: History) -> list[str]:
     """The answer first, then the campaigns, the oldest first."""
-    from ioatlas.analysis.timeline_words import left_out, story
+    from ioatlas.analysis.timeline import left_out, story
     from ioatlas.analysis.wording import plural
 
     count = plural(len(history.timelines[0].points), "campaign")
@@ -70,7 +69,7 @@ def lines(history: History) -> list[str]:
 
 def _table(timelines: Sequence[Timeline]) -> list[str]:
     """A row for each campaign, with a level for reads and one for writes where there are both."""
-    from ioatlas.analysis.timeline_words import moment
+    from ioatlas.analysis.timeline import moment
 
     whole = timelines[0]
     shown, short = timelines[1:] or timelines, shortener()
@@ -93,7 +92,7 @@ def _level(timeline: Timeline, name: str) -> str:
 
 
 def _targets(folder: Path | None, *, as_json: bool) -> None:
-    from ioatlas.analysis.timeline_words import moment
+    from ioatlas.analysis.timeline import moment
 
     known = targets_known(folder)
     if as_json:

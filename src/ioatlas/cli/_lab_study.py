@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._complete import Name
+from ioatlas.cli._arguments import Name
 from ioatlas.cli._groups import GroupedCommand
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import say_json
 from ioatlas.errors import PartialResultError, UsageError
 from ioatlas.results.library import REPORT
 

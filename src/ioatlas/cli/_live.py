@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import say_json
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.units import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._arguments import PathOrWord
 from ioatlas.model.events import Emit
 
 _KEY = "ioatlas.metrics"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.cli._complete import Name, PathOrWord
+from ioatlas.cli._arguments import Name, PathOrWord
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.config.options import FLAG, Declared
 from ioatlas.config.profiles import profiles

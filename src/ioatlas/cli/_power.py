@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._arguments import WORDS
 from ioatlas.cli._comparison import MOST_DETECTABLE
-from ioatlas.cli._json import say_json
-from ioatlas.cli._quantity import WORDS
+from ioatlas.cli._output import say_json
 from ioatlas.model.units import format_count
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def tell_power(
     """For each side what the comparison of so many could find, with its own noise."""
     from dataclasses import asdict
 
-    from ioatlas.results.power import power_of
+    from ioatlas.results.comparison import power_of
     from ioatlas.results.sides import read_sides
 
     sides = read_sides(places, quantity, by_target=by_target)

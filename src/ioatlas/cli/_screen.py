@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,18 +14,20 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.analysis.best import NUMBER_WIDTH
-from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.analysis.wording import Namer, per_cent, plural
+from ioatlas.cli._output import columns
 from ioatlas.model.application import figure_text
+from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.limit import UNDETERMINED
 from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
 from ioatlas.product.quantity import money
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.text import Text
 
+    from ioatlas.model.estimate import Estimate
     from ioatlas.model.result import CampaignResult
 
 LINES = 25
@@ -264,12 +267,9 @@ def _middle(result: CampaignResult, console: Console, width: int, room: int, mor
         tables = [points_table(curve, wide=width >= WIDEST) for curve in result.load_curves]
         return _cut(rendered([*tables, *narrow_note(width)], width), room, more)
     if result.rounds:
-        from ioatlas.cli._rounds import rounds_tables
-
         return _cut(rendered(rounds_tables(result), width), room, more)
     if result.works:  # all of them stand above
         return []
-    from ioatlas.cli._load_list import load_list, makes_no_map
 
     if makes_no_map(result):
         return load_list(result, width=width, lines=room, more=more)
@@ -362,3 +362,66 @@ def style_of(console: Console) -> Callable[[float | None], str]:
         return f"{_RAMP[step][0]} on {_RAMP[step][1]}" if rich_enough else _FEW_COLOURS[step]
 
     return style
+
+
+def rounds_tables(result: CampaignResult) -> list[RenderableType]:
+    """A table for each test in rounds: block sizes down, read shares across, averages of the measurement window."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ioatlas.report.rounds import table_of
+
+    parts: list[RenderableType] = []
+    for test in result.rounds:
+        title, heads, lines = table_of(test)
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for head in heads:
+            table.add_column(head, justify="right", no_wrap=True)
+        for line in lines:
+            table.add_row(*(Text(text) for text in line))
+        parts += [Text(title, style="bold"), table, Text("")]
+    return parts
+
+
+_FEWEST = 3
+"""Up to so many loads that move data, the best values above the list tell all."""
+
+
+def makes_no_map(result: CampaignResult) -> bool:
+    """Whether these are imported loads of which hardly two are of one kind."""
+    if any(e.kind != "imported" for e in result.estimates):
+        return False
+    cells = result.estimates
+    kinds = Counter(_kind(e) for e in cells)
+    told_above = len(cells) <= _FEWEST and all(e.bw_bytes_per_s for e in cells)
+    return not told_above and len(kinds) * 2 > len(cells)
+
+
+def _kind(e: Estimate) -> tuple[str, str, str]:
+    return e.cell.target, e.direction, str(e.cell.option.get("operation", e.cell.rw))
+
+
+def load_list(result: CampaignResult, *, width: int, lines: int, more: str) -> list[Text]:
+    """At most `lines` lines of `width`; how many are left out is told. more: where all of it is."""
+    from rich.text import Text
+
+    namer = Namer([e.cell for e in result.estimates], [one.name for one in result.targets])
+    rows = [
+        (_rate(e), _kind(e)[2], namer.short(e.cell, without=("operation",)), e.cell.target) for e in result.estimates
+    ]
+    shown = rows if len(rows) <= lines else rows[: max(lines - 1, 0)]
+    if not shown:
+        return []
+    several = len(result.targets) > 1
+    told = columns([row if several else row[:3] for row in shown], right={0})
+    drawn = [Text(line if len(line) <= width else f"{line[: width - 1]}…") for line in told]
+    if len(shown) < len(rows):
+        drawn.append(Text(f"... and {len(rows) - len(shown)} more ({more})"))
+    return drawn
+
+
+def _rate(e: Estimate) -> str:
+    """Throughput, or operations where no data are moved."""
+    if e.bw_bytes_per_s:
+        return format_rate(e.bw_bytes_per_s)
+    return f"{format_count(e.iops)} ops/s" if e.iops else "no rate"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import say_json
 from ioatlas.cli._serve_place import blobs_of, opened, place_of, place_options
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.cli._complete import PathOrWord
-from ioatlas.cli._quantity import WORDS, quantity_option
+from ioatlas.cli._arguments import WORDS, PathOrWord, quantity_option
 from ioatlas.config.user import library_folders
 from ioatlas.errors import UsageError
 from ioatlas.results.library import Entry, directories, entry, stamp

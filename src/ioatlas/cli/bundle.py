@@ -11,8 +11,7 @@ import click
 
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._fold import say
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import say, say_json
 
 if TYPE_CHECKING:
     from ioatlas.bundle.keys import SigningKey

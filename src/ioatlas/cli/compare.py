@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._arguments import quantity_option
 from ioatlas.cli._campaigns import SideArgument
 from ioatlas.cli._comparison import Asked, tell
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files
-from ioatlas.cli._quantity import quantity_option
 
 MOST_TOLERANCE = 0.5
 

@@ -11,8 +11,7 @@ import click
 
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._fold import columns
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import columns, say_json
 from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from ioatlas import beneath
+from ioatlas.analysis.wording import plural
+from ioatlas.cli._arguments import where_option
 from ioatlas.cli._campaigns import SideArgument, newest, own_place
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._json import say_json
-from ioatlas.cli._quantity import where_option
+from ioatlas.cli._output import say_json
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.results.library import REPORT
 
@@ -112,10 +113,8 @@ def command(
     if kind == "paper":
         if output is None:
             raise UsageError("it needs a folder", where="--format paper", remedy="name a new one: -o FOLDER")
-        from ioatlas.cli import _paper
-
         about = (choice["title"] or "", authors, licence)
-        _paper.write(sides, output, about, draw=not no_figures, as_json=as_json)
+        _write_paper(sides, output, about, draw=not no_figures, as_json=as_json)
         return
     if authors or licence or no_figures:
         raise UsageError("--author, --license and --no-figures are for a paper", remedy="add --format paper")
@@ -226,8 +225,8 @@ def _option(name: str) -> str:
 
 
 def _table(result: CampaignResult, kind: str, output: Path | None) -> list[Path]:
-    from ioatlas.report.export.to_csv import write_csv
     from ioatlas.report.export.to_json import write_json
+    from ioatlas.report.table import write_csv
 
     write: Callable[[CampaignResult, TextIO], None] = write_csv if kind == "csv" else write_json
     if output is None or str(output) == "-":
@@ -300,3 +299,31 @@ def _with_bars(shown: Quantity, drawn: dict[str, str], result: CampaignResult) -
             remedy="`ioatlas import FILES --repeats -o DIR` makes some; leave --bars out for intervals",
         )
     return replace(shown, bars_of_sd=True)
+
+
+def _write_paper(
+    directories: Sequence[Path], output: Path, about: tuple[str, tuple[str, ...], str], *, draw: bool, as_json: bool
+) -> None:
+    """Writes what a paper takes from the campaigns into a new folder, or one that this command wrote. Nothing in it
+    names the site: paths, hosts, users and addresses are left out. about: title, authors, licence.
+    """
+    from ioatlas.campaign import load_result
+    from ioatlas.report.paper.package import About, check_folder, write_paper
+    from ioatlas.report.redact import redactor
+
+    check_folder(output)
+    results = [load_result(directory) for directory in directories]
+    names = ", ".join(dict.fromkeys(redactor(result.targets)(result.name) for result in results))
+    title, authors, licence = about
+    said = About(title or f"Storage performance: {names}", authors, licence)
+    paper = write_paper(results, output, said, draw=draw)
+    if as_json:
+        say_json({"folder": str(paper.folder), "files": list(paper.files), "parquet": paper.parquet})
+        return
+    click.echo(
+        f"{paper.folder}: {plural(len(paper.files), 'file')}, {plural(paper.figures, 'figure')}, "
+        f"{plural(paper.rows, 'row')} of data"
+    )
+    if not paper.parquet:
+        click.echo('  No Parquet: pyarrow is not installed. To have it: pip install "ioatlas[paper]"')
+    click.echo(f"Next: read {paper.folder / 'methods.md'}; set everything: cd {paper.folder} && pdflatex paper.tex")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import say_json
 from ioatlas.errors import GateError, UsageError
 
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.cli._complete import PathOrWord
-from ioatlas.cli._fold import room
+from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._gate import gate_files, write_gate
-from ioatlas.cli._json import say_json
 from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
+from ioatlas.cli._output import room, say_json
 from ioatlas.errors import UsageError
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.results.library import REPORT

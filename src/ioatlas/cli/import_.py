@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -12,17 +13,19 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ioatlas.analysis.wording import plural, size_text
-from ioatlas.cli._fold import folded
-from ioatlas.cli._import_own import is_campaign, is_own, source_of
+from ioatlas.cli._output import folded
 from ioatlas.errors import UsageError
 from ioatlas.interop.read.formats import NOT_READ, TOOLS
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
+
+if TYPE_CHECKING:
+    from ioatlas.interop.read.source import Source
 
 _TABLE_LIMIT = 500
 _SCREEN_LIMIT = 20
@@ -370,3 +373,36 @@ def command(
         sys.exit(1)
     if tally.lost:
         sys.exit(4)
+
+
+def is_campaign(name: str) -> bool:
+    """Whether a path is a campaign's directory: its raw output is read by the campaign, visit by visit."""
+    from ioatlas.store.journal import FILE_NAME
+
+    return (Path(name) / FILE_NAME).is_file()
+
+
+def is_own(name: str) -> bool:
+    """Whether a path is a campaign's directory or a bundle."""
+    from ioatlas.bundle.opening import looks_like_bundle
+
+    return is_campaign(name) or (name.endswith(".zip") and looks_like_bundle(Path(name)))
+
+
+def source_of(name: str) -> Source:
+    """Its values as a source. What is wrong with it is a problem of the source."""
+    from ioatlas.bundle.opening import opened_directory
+    from ioatlas.campaign import load_result
+    from ioatlas.errors import IoAtlasError
+    from ioatlas.interop.read.source import Source
+    from ioatlas.report.export.to_json import write_json
+
+    try:
+        directory = Path(name) if is_campaign(name) else opened_directory(Path(name))
+        text = io.StringIO()
+        write_json(load_result(directory), text)
+        return Source.made(name, text.getvalue().encode())
+    except IoAtlasError as error:
+        source = Source.made(name, b"")
+        source.problem(0, error.what)
+        return source

@@ -12,7 +12,7 @@ import click
 
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import say_json
 
 if TYPE_CHECKING:
     from ioatlas.analysis.standing import Bound, Figure, Peer, Standing

@@ -14,10 +14,9 @@ from typing import Any
 
 import click
 
-from ioatlas.cli._complete import Name
-from ioatlas.cli._fold import folded
-from ioatlas.cli._json import say_json
+from ioatlas.cli._arguments import Name
 from ioatlas.cli._lab_study import command as study_command
+from ioatlas.cli._output import folded, say_json
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance, scenarios
 from ioatlas.lab.running import LabTarget, down, missing, start, up

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from ioatlas.cli._fold import columns
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import columns, say_json
 from ioatlas.config.user import library_folders
 from ioatlas.report.answer import answer_of
 from ioatlas.results.library import Entry, bundles, directories, entry, stamp

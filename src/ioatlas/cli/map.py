@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._groups import GroupedCommand
-from ioatlas.cli._json import say_json
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
     Asked,
@@ -27,6 +26,7 @@ from ioatlas.cli._options import (
     verbose_option,
     yes_option,
 )
+from ioatlas.cli._output import say_json
 from ioatlas.results.library import REPORT
 
 

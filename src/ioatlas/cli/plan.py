@@ -14,10 +14,9 @@ import click
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._answers import commands_of
 from ioatlas.cli._campaigns import SideArgument
-from ioatlas.cli._fold import folded
 from ioatlas.cli._groups import GroupedCommand
-from ioatlas.cli._json import say_json
 from ioatlas.cli._options import Asked, check_read_only, facts_option, sweep_options, taken_for_map
+from ioatlas.cli._output import folded, say_json
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.plan import Plan
@@ -92,7 +91,7 @@ def command(
 def _power(plan: Plan, summary: Mapping[str, Any], like: Path) -> PowerForetold:
     """What two campaigns with this plan could find."""
     from ioatlas.analysis.compare import TOLERANCE
-    from ioatlas.results.power import power_of
+    from ioatlas.results.comparison import power_of
     from ioatlas.results.sides import read_sides
 
     cells = sum(len(cell.directions) for cell in plan.to_measure)

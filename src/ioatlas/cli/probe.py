@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._complete import PathOrWord
-from ioatlas.cli._fold import room
-from ioatlas.cli._json import say_json
+from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._output import room, say_json
 
 if TYPE_CHECKING:
     from ioatlas.model.testbed import Fact, Testbed

@@ -11,8 +11,7 @@ import click
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._commands import Commands
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._fold import folded, say
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import folded, say, say_json
 from ioatlas.errors import GateError, UsageError
 
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))

@@ -7,9 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from ioatlas.cli._complete import Name
-from ioatlas.cli._fold import columns, folded
-from ioatlas.cli._json import say_json
+from ioatlas.cli._arguments import Name
+from ioatlas.cli._output import columns, folded, say_json
 from ioatlas.config.profiles import check, described, profiles, text_of
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import say_json
 from ioatlas.cli._token import agree, plain, token_of
 from ioatlas.errors import RefusedError
 

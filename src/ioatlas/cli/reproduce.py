@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._arguments import PathOrWord, quantity_option
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._fold import say
-from ioatlas.cli._json import say_json
 from ioatlas.cli._options import (
     check_read_only,
     destroy_options,
@@ -24,7 +22,7 @@ from ioatlas.cli._options import (
     verbose_option,
     yes_option,
 )
-from ioatlas.cli._quantity import quantity_option
+from ioatlas.cli._output import say, say_json
 from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:

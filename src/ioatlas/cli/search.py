@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import say_json
 
 
 @click.command(

@@ -166,8 +166,8 @@ def _write(found: SeriesResult, output: Path, kind: str) -> None:
 
         write_report(result, output)
     elif kind in ("csv", "json"):
-        from ioatlas.report.export.to_csv import write_csv
         from ioatlas.report.export.to_json import write_json
+        from ioatlas.report.table import write_csv
 
         with output.open("w", encoding="utf-8", newline="") as file:
             (write_csv if kind == "csv" else write_json)(result, file)

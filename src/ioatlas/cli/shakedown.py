@@ -29,10 +29,9 @@ from ioatlas.analysis.shakedown import (
     path_checks,
 )
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._complete import PathOrWord
-from ioatlas.cli._fold import room
-from ioatlas.cli._json import say_json
+from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._options import quiet_option
+from ioatlas.cli._output import room, say_json
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.finding import Finding

@@ -11,11 +11,11 @@ import click
 
 from ioatlas.analysis.marks import SIGNS, mark_of
 from ioatlas.analysis.wording import plural
+from ioatlas.cli._arguments import where_option
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._curves import curve_tables
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._heatmap import LEGEND, MISSING
-from ioatlas.cli._quantity import where_option
 from ioatlas.model.tree import is_tree
 from ioatlas.results.library import REPORT
 
@@ -86,8 +86,7 @@ def command(
         return
     from rich.text import Text
 
-    from ioatlas.cli._rounds import rounds_tables
-    from ioatlas.cli._screen import console_of, print_lines, show
+    from ioatlas.cli._screen import console_of, print_lines, rounds_tables, show
     from ioatlas.report.export.own import in_order
     from ioatlas.report.export.quantities import quantity
     from ioatlas.results.library import shown

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ioatlas.cli._complete import PathOrWord
-from ioatlas.cli._json import say_json
+from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._output import say_json
 from ioatlas.errors import IoAtlasError, UsageError
 
 _TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.analysis.timeline import RECENT
+from ioatlas.cli._arguments import WORDS
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files, write_gate
-from ioatlas.cli._json import say_json
-from ioatlas.cli._quantity import WORDS
+from ioatlas.cli._output import say_json
 from ioatlas.cli._timeline import History, document, history_options, read_history, shortener
 from ioatlas.errors import GateError, UsageError
 
@@ -96,7 +96,7 @@ def command(
 
 def lines(history: History) -> list[str]:
     """The verdict, what changed, and how far to trust it."""
-    from ioatlas.analysis.timeline_words import chance, left_out, story
+    from ioatlas.analysis.timeline import chance, left_out, story
 
     verdicts = {timeline.verdict for timeline in history.timelines}
     news = [_NEWS[verdict] for verdict in _NEWS if verdict in verdicts]
@@ -112,7 +112,7 @@ def lines(history: History) -> list[str]:
 
 def gate_of(history: History) -> Gate:
     """A check for each part, and the levels as a table."""
-    from ioatlas.analysis.timeline_words import SUBJECTS, chance, moment, told
+    from ioatlas.analysis.timeline import SUBJECTS, chance, moment, told
     from ioatlas.report.export.to_gate import Check, Gate
 
     checks = []

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas import beneath
-from ioatlas.cli._complete import PathOrWord
-from ioatlas.cli._fold import room
-from ioatlas.cli._json import say_json
+from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
+from ioatlas.cli._output import room, say_json
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError

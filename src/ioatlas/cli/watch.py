@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,10 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.analysis.watching import Rules
-from ioatlas.cli._complete import PathOrWord
+from ioatlas.cli._arguments import PathOrWord, quantity_option
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._fold import say
-from ioatlas.cli._json import say_json
 from ioatlas.cli._metrics import asked_place, metrics_option
 from ioatlas.cli._options import (
     check_read_only,
@@ -25,7 +24,7 @@ from ioatlas.cli._options import (
     overwrite_options,
     read_only_option,
 )
-from ioatlas.cli._quantity import quantity_option
+from ioatlas.cli._output import say, say_json
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.units import format_duration, parse_duration_seconds, parse_percent
 from ioatlas.results.library import REPORT
@@ -335,7 +334,6 @@ def _days(seconds: float) -> str:
 
 
 def _write_units(folder: Path, settings: Settings, rules: Rules, seconds: float, directory: Path) -> None:
-    from ioatlas.cli._words_again import program, words_again
     from ioatlas.watch.units import unit_texts, write_units
 
     target = settings.target
@@ -347,3 +345,38 @@ def _write_units(folder: Path, settings: Settings, rules: Rules, seconds: float,
     timer = written[-1].name
     click.echo(f"For a user:   systemctl --user daemon-reload && systemctl --user enable --now {timer}")
     click.echo(f"For a system: copy both to /etc/systemd/system, then systemctl enable --now {timer}")
+
+
+def program() -> list[str]:
+    """How this program was started, with its full path."""
+    started = Path(sys.argv[0])
+    if started.name == "ioatlas" and started.is_file():
+        return [str(started.absolute())]
+    return [sys.executable, "-m", "ioatlas"]
+
+
+def words_again(context: click.Context, instead: Mapping[str, object], *, without: Collection[str]) -> list[str]:
+    """The command with what it was given; paths in full. instead: other values. without: options left out."""
+    given = {**context.params, **instead}
+    words = [context.info_name or ""]
+    last: list[str] = []
+    for one in context.command.params:
+        value = given.get(one.name or "")
+        if one.name in without or value is None or value is False or value == ():
+            continue
+        if isinstance(one, click.Argument):
+            last.append(_text(value))
+            continue
+        flag = one.opts[-1]
+        if value is True:
+            words.append(flag)
+            continue
+        if value == one.get_default(context):
+            continue
+        for each in value if isinstance(value, tuple) else (value,):
+            words.append(f"{flag}={_text(each)}" if flag.startswith("--") else f"{flag}{_text(each)}")
+    return [*words, *(["--", *last] if last else [])]
+
+
+def _text(value: object) -> str:
+    return str(value.absolute() if isinstance(value, Path) else value)

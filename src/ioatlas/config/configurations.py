@@ -9,7 +9,7 @@ from typing import Any
 
 from ioatlas.config.options import Where, plain
 from ioatlas.errors import UsageError
-from ioatlas.model.configuration import FACTOR_NAME, Configuration, Factor, FactorValue, factor_names
+from ioatlas.model.factors import FACTOR_NAME, Configuration, Factor, FactorValue, factor_names
 
 LONGEST_VALUE, LONGEST_COMMAND, MOST_FACTORS = 200, 4096, 40
 CONFIRMATIONS = ("destroy", "overwrite")

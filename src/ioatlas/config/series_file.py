@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.configurations import read_factors, write_factors
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.model.configuration import Factor
+from ioatlas.model.factors import Factor
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -29,7 +29,7 @@ from ioatlas.errors import UsageError
 from ioatlas.model.application import DIGEST, WORK
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.choices import ClientRange, GradeName, OnLostClient, Preparation, Sharing
-from ioatlas.model.configuration import Configuration, is_blocked
+from ioatlas.model.factors import Configuration, is_blocked
 from ioatlas.model.options import check_option
 from ioatlas.model.target import Group, group_name
 

@@ -13,8 +13,8 @@ from ioatlas.law.fit import Fit
 from ioatlas.law.model import Limiter, Loads, Shape, seconds_alone, seconds_of_bytes, seconds_of_ios
 from ioatlas.law.told import TOLD_SECONDS, loads_of, tell
 from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Limit
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.limit import Limit
 from ioatlas.model.units import format_count, format_duration, format_rate, format_size_rounded
 
 NEXT = 1.5

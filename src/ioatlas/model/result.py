@@ -12,12 +12,12 @@ from typing import Literal
 
 from ioatlas.model.application import WorkFigure
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.chart import Chart, Table
-from ioatlas.model.configuration import Configuration
 from ioatlas.model.drift import BaselineChart, ReplicateRow, Wander
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.factors import Configuration
 from ioatlas.model.finding import Finding
 from ioatlas.model.load_curve import LoadCurve
+from ioatlas.model.panel import Chart, Table
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.target import Target
 

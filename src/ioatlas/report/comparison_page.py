@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ioatlas.campaign import load_result
 from ioatlas.errors import UsageError
-from ioatlas.model.chart import Table
+from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.page import write_report
 from ioatlas.report.page_format.parts import ComparisonData

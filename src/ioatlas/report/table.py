@@ -5,14 +5,16 @@ CSV and JSON.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TextIO
 
 from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.configuration import Factor, factor_names
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.export_columns import FACTOR, FIXED, REST
+from ioatlas.model.factors import Factor, factor_names
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.words import words
 from ioatlas.report.redact import redactor
@@ -272,3 +274,19 @@ def block_bytes(cell: Cell, direction: str) -> int | None:
     place = {"read": 0, "write": 1, "trim": 2}[direction]
     text = parts[min(place, len(parts) - 1)].strip()
     return int(text) if text else 4096
+
+
+def write_csv(result: CampaignResult, out: TextIO) -> None:
+    """Lists (seeds, notes, evidence) are joined by blanks and semicolons."""
+    names = columns(result)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows(result):
+        row["seeds"] = " ".join(str(seed) for seed in _items(row["seeds"]))
+        for name in ("notes", "limit_evidence", "client_bw_bytes_per_s", "target_bw_bytes_per_s"):
+            row[name] = "; ".join(str(sentence) for sentence in _items(row[name]))
+        writer.writerow([row[name] for name in names])
+
+
+def _items(value: object) -> tuple[object, ...]:
+    return value if isinstance(value, tuple) else ()

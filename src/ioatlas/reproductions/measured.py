@@ -9,7 +9,7 @@ from pathlib import Path
 from ioatlas.lab.running import filled, find
 from ioatlas.lab.scenario import Limit, Recipe
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.limit import UNDETERMINED
+from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.result import CampaignResult
 from ioatlas.reproductions.claims import Measured
 from ioatlas.reproductions.study import Study, Value, targets_of

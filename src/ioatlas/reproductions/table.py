@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.errors import UsageError
-from ioatlas.model.chart import Table
+from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_latency
 from ioatlas.reproductions.claims import Checked, Ratio

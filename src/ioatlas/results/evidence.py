@@ -17,9 +17,8 @@ from ioatlas.analysis.limits import ceilings_of
 from ioatlas.analysis.offsets import offset_findings
 from ioatlas.analysis.together import with_group_limits
 from ioatlas.model.cell import Cell
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Bound, Estimate, Limit
 from ioatlas.model.finding import Finding
-from ioatlas.model.limit import Bound, Limit
 from ioatlas.model.outcomes import IdleWatts, Meters
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.usage import CpuShares, Usage

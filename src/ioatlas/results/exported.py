@@ -16,8 +16,7 @@ from typing import Any
 
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError
-from ioatlas.interop.read.exported_table import TableError, read_table
-from ioatlas.interop.read.ioatlas_export import FORMAT
+from ioatlas.interop.read.ioatlas_export import FORMAT, TableError, read_table
 from ioatlas.interop.read.source import decode, encoding_of
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.words import words

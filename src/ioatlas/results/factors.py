@@ -10,9 +10,8 @@ from ioatlas.analysis.factor_findings import factor_charts, factor_findings, fac
 from ioatlas.analysis.factors import combined, factor_effects
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.cell import Cell
-from ioatlas.model.configuration import is_blocked
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.factors import FactorEffects, Load, Measured, Member
+from ioatlas.model.factors import FactorEffects, Load, Measured, Member, is_blocked
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
 

@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB, factor_charts, factor_findings, factor_tables
 from ioatlas.analysis.headlines import headlines
-from ioatlas.model.configuration import Configuration, Factor
-from ioatlas.model.factors import FactorEffects, Load
+from ioatlas.model.factors import Configuration, Factor, FactorEffects, Load
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult, ProductCost
 from ioatlas.results.factors import campaign_effects

@@ -31,7 +31,6 @@ from ioatlas.analysis.set_ups import with_set_ups
 from ioatlas.analysis.together import together_findings, together_tables
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
-from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.map_model import Maps
@@ -46,6 +45,7 @@ from ioatlas.model.outcomes import (
     Needed,
     Voided,
 )
+from ioatlas.model.panel import Table
 from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target

@@ -11,8 +11,7 @@ from pathlib import Path
 from ioatlas.analysis.headlines import headlines
 from ioatlas.config.series_file import Series, SeriesMember
 from ioatlas.errors import UsageError
-from ioatlas.model.configuration import Configuration, Factor
-from ioatlas.model.factors import Load
+from ioatlas.model.factors import Configuration, Factor, Load
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult, ProductCost
 from ioatlas.results.conditions import Apart, conditions_apart

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Literal
 
 from ioatlas.analysis.compare import Reading
-from ioatlas.analysis.counterparts import Load, counterparts, load_of, told_by_one
+from ioatlas.analysis.imported import Load, counterparts, load_of, told_by_one
 from ioatlas.analysis.small_files import TELLING_SECONDS
 from ioatlas.analysis.windows import window_values
 from ioatlas.config.spec import CampaignSpec
@@ -22,7 +22,7 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.uri import URI_ENGINES
 from ioatlas.model.application import DIGEST
 from ioatlas.model.cell import Cell
-from ioatlas.model.configuration import Factor
+from ioatlas.model.factors import Factor
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size
 from ioatlas.model.visit import Purpose, set_up_of

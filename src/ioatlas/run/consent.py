@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from ioatlas.errors import RefusedError, UsageError
-from ioatlas.model.configuration import Configuration
+from ioatlas.model.factors import Configuration
 from ioatlas.model.target import Target
 from ioatlas.run.plan import Plan
 from ioatlas.target.guard import check_before_start, confirm_destroy, confirm_overwrite

@@ -38,9 +38,9 @@ from ioatlas.run.fleet import FLEET_LEAST_MS, after_batch, sections_of_clients
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, close_batch, reinstated, stood_still, was_stalled
 from ioatlas.run.live import Summary, axes_of, progress_event, visit_events
-from ioatlas.run.loads import expected_seconds, fio_process, load_seconds
 from ioatlas.run.plan import CELLS_PER_BATCH, Plan, default_pace
 from ioatlas.run.procedure import Procedure
+from ioatlas.run.sequences import expected_seconds, fio_process, load_seconds
 from ioatlas.run.telemetry import Seen, together
 from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
 from ioatlas.target.layout import last_line, remedy_for

@@ -12,7 +12,7 @@ from pathlib import Path
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.fio.process import run_process
-from ioatlas.model.configuration import Configuration
+from ioatlas.model.factors import Configuration
 from ioatlas.model.target import Target
 from ioatlas.run.consent import Answer, Consent, confirm_writing
 from ioatlas.run.plan import Plan

@@ -8,9 +8,8 @@ import pytest
 
 from ioatlas.analysis.factor_findings import factor_charts, factor_findings, factor_tables
 from ioatlas.analysis.factors import factor_effects, pairs, ratio_of
-from ioatlas.model.configuration import Factor
-from ioatlas.model.factors import Measured, Member
-from ioatlas.model.limit import Bound
+from ioatlas.model.estimate import Bound
+from ioatlas.model.factors import Factor, Measured, Member
 
 LINK = Bound("link", 117.7e6)
 

@@ -6,9 +6,9 @@ import pytest
 
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.fixed_work import Speeds, agreement_table, agreements, charts, readings, sequence_findings
-from ioatlas.model.chart import ChartBound
 from ioatlas.model.fixed_work import sequence_cell
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.panel import ChartBound
 from ioatlas.model.reason import read_reasons
 from ioatlas.model.verdict import VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from ioatlas.analysis.best import best_of, groups, in_flight_bytes
 from ioatlas.analysis.overview import findings
 from ioatlas.model.cell import Cell
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Bound, Estimate
 from ioatlas.model.finding import Finding
-from ioatlas.model.limit import Bound
 from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target

@@ -14,9 +14,8 @@ from ioatlas.analysis.trust import badge
 from ioatlas.model.application import work_cell
 from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ReplicateRow
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.limit import Limit
 from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import BlindCheck, CampaignResult, OtherTraffic, Unmeasured
 from ioatlas.model.summary import DoubtCode, Trust

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from ioatlas.analysis.compare import Reading
-from ioatlas.analysis.timeline import Moment, follow
-from ioatlas.analysis.timeline_words import story
+from ioatlas.analysis.timeline import Moment, follow, story
 
 CELLS = ("4k", "64k", "1m")
 DAY = 86_400.0

@@ -8,8 +8,7 @@ import pytest
 from ioatlas.analysis.balance import balance_findings, groups_of_targets
 from ioatlas.analysis.together import OWN, SHARED, VARY, with_group_limits
 from ioatlas.model.cell import TARGETS, Cell
-from ioatlas.model.estimate import Estimate, Share, Shares
-from ioatlas.model.limit import Limit
+from ioatlas.model.estimate import Estimate, Limit, Share, Shares
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 

@@ -10,7 +10,7 @@ import pytest
 
 from ioatlas.config.series_file import parse_factors, read_series
 from ioatlas.errors import UsageError
-from ioatlas.model.configuration import Factor
+from ioatlas.model.factors import Factor
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 

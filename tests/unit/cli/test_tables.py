@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How commands lay out rows and JSON."""
 
-from ioatlas.cli._fold import columns
-from ioatlas.cli._json import say_json
+from ioatlas.cli._output import columns, say_json
 
 
 def test_columns_are_as_wide_as_their_widest_text():

@@ -7,8 +7,8 @@ import sys
 import pytest
 from rich.console import Console
 
-from ioatlas.cli._fold import folded, room, say
 from ioatlas.cli._heatmap import SmallMap, Value, _value, draw, unit_of
+from ioatlas.cli._output import folded, room, say
 from ioatlas.cli._readings import COLUMNS, LEFT_OUT_FIRST, readings_table
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate

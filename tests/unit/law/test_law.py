@@ -13,7 +13,7 @@ from ioatlas.law.course import Course
 from ioatlas.law.fit import fit_law
 from ioatlas.law.limits import burst_findings, limit_of
 from ioatlas.law.told import grade, tell
-from ioatlas.model.limit import UNDETERMINED
+from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate
 from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, cell, drawn, mapped, pausing, visited

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from ioatlas.model.limit import Limit
+from ioatlas.model.estimate import Limit
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.procedures.options import campaign_toml, read_campaign
 from ioatlas.report.export.grid import lay_out
-from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.page_data import report_data
+from ioatlas.report.table import write_csv
 from ioatlas.run.consent import Answer, Consent
 from tests.simulate.device import Device
 from tests.simulate.executor import SimulatedExecutor

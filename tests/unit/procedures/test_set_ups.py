@@ -13,8 +13,7 @@ from ioatlas.errors import PartialResultError, UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.visit import set_up_of
 from ioatlas.procedures.options import read_campaign
-from ioatlas.results.comparison import ONE_SET_UP, compare_sides
-from ioatlas.results.power import power_of
+from ioatlas.results.comparison import ONE_SET_UP, compare_sides, power_of
 from ioatlas.results.sides import read_sides
 from ioatlas.run.blocks import passes
 from tests.simulate.device import Device

@@ -10,8 +10,8 @@ from ioatlas.fio.replay import LEAD_MS, cap_ms
 from ioatlas.model.cell import Cell
 from ioatlas.procedures.trace.options import TraceOptions
 from ioatlas.procedures.trace.plan import summed_up
-from ioatlas.run.loads import expected_seconds
 from ioatlas.run.plan import default_pace
+from ioatlas.run.sequences import expected_seconds
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.estimate import Estimate
-from ioatlas.model.limit import Limit
+from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.product.claims import Kept, check_claim

@@ -14,15 +14,15 @@ import pytest
 from ioatlas.campaign import load_result
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
-from ioatlas.model.limit import Limit
+from ioatlas.model.estimate import Limit
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export import to_figure
 from ioatlas.report.export.drawing import Drawing
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.export.quantities import quantity
-from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.export.to_gnuplot import write_gnuplot
 from ioatlas.report.export.to_json import write_json
+from ioatlas.report.table import write_csv
 from tests.unit.report.exported import SHAPES, campaign
 from tests.unit.simulated import Shell
 

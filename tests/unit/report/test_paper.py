@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from ioatlas.campaign import load_result
 from ioatlas.cli import ioatlas
-from ioatlas.model.chart import Table
+from ioatlas.model.panel import Table
 from ioatlas.report.paper.methods import methods
 from ioatlas.report.paper.tables import PADDING, latex, loads_table, to_latex
 from tests.unit.simulated import World

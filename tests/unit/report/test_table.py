@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.chart import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.drift import BaselineChart, BaselinePoint, ReplicateRow
 from ioatlas.model.export_columns import FIXED
+from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
-from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.export.to_json import write_json
-from ioatlas.report.table import block_bytes, columns, rows
+from ioatlas.report.table import block_bytes, columns, rows, write_csv
 
 from .exported import MIXED, SECRET_PLACE, SHAPES, SQUARE, campaign, measured, value_of
 

@@ -5,8 +5,7 @@ import pytest
 
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.model.cell import Cell
-from ioatlas.model.estimate import Estimate
-from ioatlas.model.limit import Limit
+from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.results.evidence import _with_limit, is_remote
 

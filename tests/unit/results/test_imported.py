@@ -22,8 +22,8 @@ from ioatlas.cli.import_ import command
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.report.export.quantities import quantity
-from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.page_data import report_data
+from ioatlas.report.table import write_csv
 from ioatlas.results.comparison import compare_sides
 from ioatlas.store.imported import Imported
 

@@ -14,9 +14,8 @@ from ioatlas.analysis.overview import findings
 from ioatlas.analysis.summary import summarise
 from ioatlas.campaign import load_result
 from ioatlas.model.cell import Cell
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.limit import Limit
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target

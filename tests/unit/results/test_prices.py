@@ -8,13 +8,12 @@ import pytest
 
 from ioatlas import campaign
 from ioatlas.config.series_file import Series, SeriesMember
-from ioatlas.model.configuration import Configuration, Factor
+from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.result import ProductCost
 from ioatlas.report.export.grid import lay_out
-from ioatlas.report.export.to_csv import write_csv
 from ioatlas.report.page_data import report_data
-from ioatlas.report.table import PRICES
+from ioatlas.report.table import PRICES, write_csv
 from ioatlas.results.prices import _held, price_factors
 from ioatlas.results.series import load_series
 from tests.unit.procedures.test_configurations import RATES, Switching

@@ -9,7 +9,7 @@ from ioatlas.fio.batch import Batch
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Purpose
 from ioatlas.run.live import progress_event, visit_events
-from ioatlas.run.loads import expected_seconds, fio_process, load_seconds
+from ioatlas.run.sequences import expected_seconds, fio_process, load_seconds
 from ioatlas.run.telemetry import together
 from ioatlas.testbed.telemetry import Watched
 from tests.unit.run.made import cell, part, result, section

@@ -61,12 +61,12 @@ class AdaptiveMap(Procedure):
             )
 
     def may_shrink(self, plan: Plan) -> bool:
-        from ioatlas.procedures.dense_map.small_files import may_shrink
+        from ioatlas.procedures.dense_map.plan import may_shrink
 
         return may_shrink(plan)
 
     def with_less_to_write(self, plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:
-        from ioatlas.procedures.dense_map.small_files import with_less_to_write
+        from ioatlas.procedures.dense_map.plan import with_less_to_write
 
         return with_less_to_write(plan, able_bytes, bytes_per_s)
 

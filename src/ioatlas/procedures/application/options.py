@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field
-
-from ioatlas.config.models import STRICT
-from ioatlas.config.options import NAME_PATTERN, TEXT, Axes, Constants, Given, Key, Option, Table, Where
+from ioatlas.config.options import TEXT, Axes, Constants, Given, Key, Option, Table, Where
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.application import WORK
@@ -29,6 +26,7 @@ INSTALLED = "installed"
 
 
 def _work_tables() -> Any:
+    from ioatlas.procedures.application.file_model import WorkTable
 
     return list[WorkTable]
 
@@ -122,30 +120,3 @@ def _check(works: Sequence[Work], where: Where) -> None:
         raise UsageError(
             f"two works are called {names[twice]!r}", where=where("work", twice, "name"), remedy="name them apart"
         )
-
-
-class MetricTable(BaseModel):
-    """A figure that the command prints, in the place of its time."""
-
-    model_config = STRICT
-    regex: str = Field(description="Where the figure stands: the first group, where it matches last.")
-    unit: str = Field(description="Its unit, such as 'tps'.")
-    better: Literal["more", "less"] = Field("more", description="Which way it is good.")
-
-
-class WorkTable(BaseModel):
-    """One of several `[[work]]`: a shell command that is timed. `{target}` in it is the folder that it works in."""
-
-    model_config = STRICT
-    name: Annotated[str, Field(pattern=NAME_PATTERN)] = Field(description="Name in tables and figures.")
-    command: str = Field(description="What is timed: a shell command.")
-    setup: str | None = Field(None, description="Run before it, not timed.")
-    verify: str | None = Field(None, description="Run after it: what it ends with says whether the work was done.")
-    cleanup: str | None = Field(None, description="Run at the end, whatever happened.")
-    metric: MetricTable | None = Field(None, description="A figure that the command prints, in the place of its time.")
-    limit: str | int | float | None = Field(None, description="How long each command may take. 10m when left out.")
-    cold: bool | None = Field(
-        None, description="What setup wrote leaves the page cache first. Names of files may still be cached."
-    )
-    space: str | int | None = Field(None, description="What it needs on the target, such as 2g.")
-    takes: str | int | float | None = Field(None, description="What one run takes, for the plan. 30s when left out.")

@@ -11,9 +11,9 @@ from typing import Any
 from ioatlas.analysis.wording import plural
 from ioatlas.model.application import WORK, WorkFigure, work_of
 from ioatlas.model.cell import Cell
-from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_duration, format_size_rounded

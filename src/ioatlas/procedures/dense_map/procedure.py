@@ -51,12 +51,12 @@ class DenseMap(Procedure):
             plan_replicates(journal, plan)
 
     def may_shrink(self, plan: Plan) -> bool:
-        from ioatlas.procedures.dense_map.small_files import may_shrink
+        from ioatlas.procedures.dense_map.plan import may_shrink
 
         return may_shrink(plan)
 
     def with_less_to_write(self, plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:
-        from ioatlas.procedures.dense_map.small_files import with_less_to_write
+        from ioatlas.procedures.dense_map.plan import with_less_to_write
 
         return with_less_to_write(plan, able_bytes, bytes_per_s)
 

@@ -12,9 +12,9 @@ from ioatlas.analysis.fixed_work import agreement_table, agreements, charts, rea
 from ioatlas.analysis.limits import ceilings_of
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
-from ioatlas.model.chart import ChartBound
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import KnownMemory
+from ioatlas.model.panel import ChartBound
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit

@@ -13,8 +13,8 @@ from ioatlas.analysis.marks import Mark, mark_of
 from ioatlas.analysis.wording import UNKNOWN_STATE, size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
-from ioatlas.model.configuration import Factor, speaks_for_itself
 from ioatlas.model.export_columns import FACTOR
+from ioatlas.model.factors import Factor, speaks_for_itself
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult

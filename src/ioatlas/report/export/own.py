@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from ioatlas.errors import UsageError
-from ioatlas.model.chart import Chart, ChartPoint
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.load_curve import LoadCurve, Spread
-from ioatlas.model.panel import Dot, Drawing, Line, Panel, Series
+from ioatlas.model.panel import Chart, ChartPoint, Dot, Drawing, Line, Panel, Series
 from ioatlas.model.result import CampaignResult, Quantity, RoundsResult
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size, format_size_rounded

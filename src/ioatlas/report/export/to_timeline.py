@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ioatlas.analysis.timeline import Timeline
-from ioatlas.analysis.timeline_words import SUBJECTS
+from ioatlas.analysis.timeline import SUBJECTS, Timeline
 from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library
 
 if TYPE_CHECKING:

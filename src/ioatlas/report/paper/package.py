@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ioatlas import __version__
 from ioatlas.errors import IoAtlasError, RefusedError
-from ioatlas.model.chart import Table
+from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.paper import data, figures, tables
 from ioatlas.report.paper.methods import REFERENCES, methods

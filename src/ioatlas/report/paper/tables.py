@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from ioatlas.analysis.summary import summarise
 from ioatlas.analysis.wording import Namer, per_cent
-from ioatlas.model.chart import Table
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline
 from ioatlas.model.units import format_count, format_latency, format_rate

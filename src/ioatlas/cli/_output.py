@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines as wide as the terminal. Elsewhere they stay whole, for tools that read lines."""
+"""What commands print: lines as wide as the terminal (elsewhere whole, for tools that read them), and JSON."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import click
 
@@ -49,3 +51,8 @@ def say(text: str, *, err: bool = False, indent: int | None = None) -> None:
     for line in text.splitlines():
         deeper = len(line) - len(line.lstrip()) + 2 if indent is None else indent
         click.echo(_folded(line, deeper, terminal=stream.isatty()), err=err)
+
+
+def say_json(value: Any, *, line: bool = False) -> None:
+    """Print a value as JSON. line: on one line, where each line is an object of its own."""
+    click.echo(json.dumps(value, separators=(",", ":")) if line else json.dumps(value, indent=2))

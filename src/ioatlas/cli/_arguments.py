@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What shells complete: names of files where a word may be one."""
+"""Arguments of several commands: words that may be files, which shells complete; a quantity; a part of loads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -27,3 +28,19 @@ class Name(StringParamType):
         names = self._names()
         told = names if isinstance(names, Mapping) else dict.fromkeys(names, "")
         return [CompletionItem(name, help=text or None) for name, text in told.items() if name.startswith(incomplete)]
+
+
+WORDS = {"bw": "throughput", "iops": "IOPS", "lat_mean": "mean latency", "lat_p99": "99th percentile of latency"}
+
+
+def quantity_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--quantity`, with what it is the quantity of."""
+    return click.option("--quantity", type=click.Choice(tuple(WORDS)), default="bw", show_default=True, help=meaning)
+
+
+where_option = click.option(
+    "--where",
+    metavar="OPTION=VALUE[,VALUE]",
+    multiple=True,
+    help="Only loads with these values; give it once an option.",
+)
