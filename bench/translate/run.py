@@ -62,11 +62,6 @@ def main():
             ("orion", "orion -run advanced -matrix point -num_small 4 -num_large 0 -write 20 -num_disks 1", 80),
             ("vdbench", SD + "wd=w,sd=s,rdpct=67\nrd=r,wd=w,iorate=max,elapsed=30,warmup=5", 67),
             (
-                "elbencho",
-                "elbencho -w --rwmixpct 25 --rand -b 4k -s 8m --randamount 32m --timelimit 9 --infloop /x/f.dat",
-                25,
-            ),
-            (
                 "fio",
                 "fio --name=j --rw=randrw --rwmixread=35 --bs=4k --size=8m --norandommap --time_based --runtime=9",
                 35,
@@ -133,9 +128,7 @@ def main():
 
 
 def loads_by_work(folder):
-    """IOzone's and elbencho's loads end by their work: how much of it, in which order; and a fio job with sizes and
-    zones.
-    """
+    """IOzone's loads end by their work: how much of it, in which order; and a fio job with sizes and zones."""
     rows = []
     for test, operation in ((0, "write"), (2, "random-read"), (3, "backward-read")):
         command = f"iozone -s 8m -r 64k -i 0 {'' if test == 0 else f'-i {test}'} -+n"
@@ -158,10 +151,6 @@ def loads_by_work(folder):
                     len(back),
                 )
             )
-    _, log = run(translate("elbencho", "elbencho -w --rand -b 4k -s 8m /x/f.dat"), folder)
-    rows.append(
-        ("elbencho --rand write: different blocks written", 2048, len({offset for _, offset, _ in log}), len(log))
-    )
     job = (
         "[j]\nrw=randread\nbssplit=4k/60:16k/40\nrandom_distribution=zoned:70/25:30/75\nnorandommap\nsize=8m\n"
         "time_based\nruntime=9\n"

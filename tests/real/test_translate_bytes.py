@@ -50,10 +50,6 @@ COMMANDS = [
         "rd=r,fwd=(a,b),fwdrate=max,elapsed=9",
     ),
     ("vdbench", "sd=s,lun=x,size=8m,threads=4\nwd=a,sd=s,rdpct=50\nrd=r,wd=a,iorate=max,elapsed=9"),
-    ("elbencho", "elbencho -w -r -t 4 -b 64k -s 256k /x/file[1-256]"),
-    ("elbencho", "elbencho -w -r -t 4 -n 2 -N 3 -b 64k -s 128k /x/"),
-    ("elbencho", "elbencho -r --rand -t 4 -b 4k -s 256k /x/file[1-8]"),
-    ("elbencho", "elbencho -w --rwmixthr 1 -t 4 -b 64k -s 256k /x/file[1-8]"),
     ("iozone", "iozone -t 4 -i 0 -i 1 -i 2 -s 1m -r 64k"),
     ("diskspd", "diskspd -c8M -b64K -t4 -o2 -si -w50 -d60 x y"),
     ("diskspd", "diskspd -c8M -b4K -t4 -o2 -r -w50 -d60 x"),
@@ -80,52 +76,12 @@ def test_file_trees_are_the_same_files_for_all_jobs(tmp_path):
     assert {path.stat().st_size for path in tmp_path.glob("ioatlas-*")} == {64 * KIB}
 
 
-PARTS = [
-    # threads, files: every byte of every file once, an even part for each thread
-    (4, 128, [8 * MIB] * 4),
-    (1, 8, [2 * MIB]),
-    (8, 2, [64 * KIB] * 8),
-    (4, 1, [64 * KIB] * 4),
-    # uneven: whole files, or an even part of one
-    (3, 8, [512 * KIB, 768 * KIB, 768 * KIB]),
-    (3, 2, [256 * KIB, 128 * KIB, 128 * KIB]),
-]
-
-
-@pytest.mark.parametrize(("threads", "count", "moved"), PARTS)
-def test_threads_of_elbencho_write_each_byte_of_the_files_once(threads, count, moved, tmp_path):
-    translation = translate("elbencho", f"elbencho -w -t {threads} -b 64k -s 256k /x/file[1-{count}]")
-    found = bytes_of_jobs(translation, tmp_path)
-    assert [bytes_ for _, bytes_ in found] == moved
-    assert sum(moved) == count * 256 * KIB
-    assert sorted(files(tmp_path).values()) == [256 * KIB] * count
-    even = len(set(moved)) == 1
-    partition = {entry.level for entry in translation.fidelity if entry.attribute == "partition"}
-    assert partition <= ({"exact"} if even else {"approximate"})
-
-
-def test_strided_threads_of_elbencho_write_each_block_of_a_file_once(tmp_path):
-    translation = translate("elbencho", "elbencho -w --strided -t 4 -b 64k -s 1m /x/file1")
-    assert [moved for _, moved in bytes_of_jobs(translation, tmp_path)] == [256 * KIB] * 4
-    assert list(files(tmp_path).values()) == [MIB]
-
-
 def test_file_names_of_repeated_lines_are_all_used(tmp_path):
     path = tmp_path / "a.fio"
     path.write_text("[a]\nrw=write\nbs=64k\nsize=1m\nfilename=b\nfilename=c:d\nfilename=e\n")
     found = bytes_of_jobs(translate("fio", str(path)), tmp_path)
     assert found == [("a", MIB)]
     assert sorted(files(tmp_path).values()) == [256 * KIB] * 4
-
-
-def test_reading_threads_of_elbencho_leave_their_parts_to_be_written_by_nobody(tmp_path):
-    (tmp_path / "ioatlas-target-1").write_bytes(bytes(MIB))
-    translation = translate("elbencho", "elbencho -w --rwmixthr 1 -t 4 -b 64k -s 1m /x/file1")
-    assert [moved for _, moved in bytes_of_jobs(translation, tmp_path)] == [256 * KIB] * 4
-    data = (tmp_path / "ioatlas-target-1").read_bytes()
-    assert len(data) == MIB
-    assert not any(data[: 256 * KIB])
-    assert all(any(chunk) for chunk in chunks(data[256 * KIB :]))
 
 
 def test_a_pattern_without_a_job_number_is_said_to_serve_one_job(tmp_path):

@@ -76,7 +76,6 @@ MIXES = [
     ("diskspd", "diskspd -c1G -b4K -t1 -o4 -r -w33 -d60 x"),
     ("xdd", "xdd -op read -target x -rwratio 25 -reqsize 4 -numreqs 4000 -seek random -seek range 8192"),
     ("orion", "orion -run advanced -matrix point -num_small 4 -num_large 0 -write 20 -num_disks 1"),
-    ("elbencho", "elbencho -w --rwmixpct 40 -b 4k --rand --randalgo fast -s 8m /x/file1"),
     ("vdbench", "sd=s,lun=x,size=8m\nwd=w,sd=s,rdpct=67,xfersize=4k\nrd=r,wd=w,iorate=max,elapsed=30,warmup=5"),
     ("fio", "fio --name=a --rw=randrw --rwmixread=90 --bs=4k --size=8m --time_based --runtime=30 --norandommap"),
 ]
@@ -243,14 +242,6 @@ def test_interlocked_threads_cover_the_file_once(tmp_path):
         _, (log,) = run(replace(translation, jobs=(Job(JobSection("a", one)),)), tmp_path)
         offsets += [off // 65536 for _, off, _ in log]
     assert sorted(offsets) == list(range(128))
-
-
-@pytest.mark.unmeasured
-def test_elbencho_threads_have_their_own_parts(tmp_path):
-    translation = translate("elbencho", "elbencho -w -r -b 64k -t 4 -s 8m /x/file1")
-    found, _ = run(replace(translation), tmp_path, log=False)
-    assert [job["write"]["io_bytes"] + job["read"]["io_bytes"] for job in found] == [8 * MIB, 8 * MIB]
-    assert (tmp_path / "ioatlas-target-1").stat().st_size == 8 * MIB
 
 
 @pytest.mark.unmeasured

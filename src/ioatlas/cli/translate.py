@@ -11,7 +11,7 @@ from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._output import say_json
 from ioatlas.errors import IoAtlasError, UsageError
 
-_TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "elbencho", "fio")
+_TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "fio")
 _STARTED_BY = {
     "crystaldiskmark": "diskspd 'diskspd -b1M -t1 -o8 -w0 -W0 -d5 -S -c1G x'",
     "kdiskmark": "fio 'fio --name=x --rw=read --bs=1m --iodepth=8 --direct=1 --runtime=5 --size=1g --ioengine=libaio'",

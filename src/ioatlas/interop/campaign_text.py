@@ -6,10 +6,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ioatlas.fio.jobfile import JobSection
 from ioatlas.interop.streams_text import campaign_document, groups, normalised, render_streams, seconds_of
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import exact_duration
@@ -41,21 +39,6 @@ def _has_own_files(job: Job) -> bool:
     if _OWN_FILES in options:
         return "$jobnum" in str(options[_OWN_FILES])
     return "filename" not in options and str(options.get("numjobs", 1)) != "1"
-
-
-def _parts_together(jobs: Sequence[Job]) -> list[Job]:
-    """Parts of one load as one job with as many jobs; where each had files of its own, by a pattern of names."""
-    found: list[Job] = []
-    for job in jobs:
-        if not job.joined:
-            found.append(job)
-            continue
-        options = dict(found[-1].section.options)
-        if str(options.get("numjobs", 1)) == "1" and "offset_increment" not in options:
-            options = {name: value for name, value in options.items() if name not in ("filename", _OWN_FILES)}
-        options["numjobs"] = int(str(options.get("numjobs", 1))) + int(str(job.section.options.get("numjobs", 1)))
-        found[-1] = replace(found[-1], section=JobSection(found[-1].section.name, options))
-    return found
 
 
 def _rectangles(cells: Sequence[Cell]) -> list[tuple[dict[str, OptionValue], dict[str, list[OptionValue]]]]:
@@ -92,7 +75,7 @@ def render_campaigns(translation: Translation) -> list[str]:
     most_files = 1
     streams = render_streams(translation)
     used = streams.jobs if streams else frozenset()
-    for job in _parts_together([job for number, job in enumerate(translation.jobs) if number not in used]):
+    for job in (job for number, job in enumerate(translation.jobs) if number not in used):
         cell, omitted = _cell(job)
         left |= set(omitted)
         options = job.section.options
@@ -101,8 +84,7 @@ def render_campaigns(translation: Translation) -> list[str]:
         window = seconds_of(options["runtime"]) if "runtime" in options else None
         families.setdefault((sharing, window), []).append(cell)
     for members in groups(translation.jobs):
-        loads = [number for number in members if not translation.jobs[number].joined]
-        together = together or (len(loads) > 1 and not used.issuperset(members))
+        together = together or (len(members) > 1 and not used.issuperset(members))
     documents: list[tuple[int, str]] = []
     for (sharing, window), cells in families.items():
         for constants, axes in _rectangles(cells):

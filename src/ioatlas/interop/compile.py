@@ -322,15 +322,15 @@ def _files(stream: Stream, options: dict[str, JobValue]) -> None:
     """The names of the files. Jobs that share several have a list of them: of a pattern without a number of the job,
     only the first job gets the files, and the others move nothing (seen with fio 3.33).
     """
-    target, first = f"ioatlas-target-{stream.target}", stream.first_file or 0
+    target = f"ioatlas-target-{stream.target}"
     if stream.private:
         options["filename_format"], options["nrfiles"] = f"{target}.$jobnum.$filenum", stream.files
     elif stream.files == 1:
-        options["filename"] = target if stream.first_file is None else f"{target}.{first}"
-    elif stream.jobs == 1 and not first:
+        options["filename"] = target
+    elif stream.jobs == 1:
         options["filename_format"], options["nrfiles"] = f"{target}.$filenum", stream.files
     else:
-        options["filename"] = tuple(f"{target}.{number}" for number in range(first, first + stream.files))
+        options["filename"] = tuple(f"{target}.{number}" for number in range(stream.files))
 
 
 def _fewer_files(stream: Stream) -> tuple[Stream, list[Fidelity]]:

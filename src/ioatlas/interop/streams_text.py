@@ -65,7 +65,7 @@ def render_streams(translation: Translation) -> StreamsText | None:
     used: set[int] = set()
     left: set[str] = set()
     for members in groups(translation.jobs):
-        if len(members) < 2 or any(translation.jobs[number].joined for number in members):
+        if len(members) < 2:
             continue
         entries = [_entry(translation.jobs[number], left) for number in members]
         windows = [seconds_of(translation.jobs[number].section.options.get("runtime")) for number in members]

@@ -38,8 +38,6 @@ class Job:
     origin: str = ""
     waits: bool = False
     operation: str = ""
-    joined: bool = False
-    """Whether it is a further part of the section before it: reported with it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Translation:
         for index, job in enumerate(self.jobs):
             # With group_reporting, streams that run at once would be summed into one result without a group of their
             # own.
-            grouped = self.own_groups or job.joined or not index
+            grouped = self.own_groups or not index
             mark: dict[str, JobValue] = {"stonewall": None} if job.waits else {} if grouped else {"new_group": None}
             sections.append(JobSection(job.section.name, {**job.section.options, **mark}))
         return render_job(sections, {} if self.own_groups else {"group_reporting": 1, "thread": 1})
@@ -190,9 +188,7 @@ def from_workloads(
             named = section if count == 1 else JobSection(f"{section.name}.{count}", section.options)
             for entry in entries:
                 found.setdefault(entry, []).append(stream.operation or named.name)
-            before = workload.streams[position - 1].part_of if position else ""
-            joined = bool(before) and stream.part_of == before
-            jobs.append(Job(named, stream.origin, index > 0 and position == 0, stream.operation, joined))
+            jobs.append(Job(named, stream.origin, index > 0 and position == 0, stream.operation))
         if len(jobs) > SECTIONS_MAX:
             raise UsageError(
                 f"it expands into more than {SECTIONS_MAX:,} fio sections",

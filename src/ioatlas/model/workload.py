@@ -72,8 +72,6 @@ class Stream:
     size_bytes:     of the file or region each job covers from `offset_bytes`; None for the whole target.
     region_percent: (start, end) of the region where the target's size is not known.
     files, private: how many files the stream works on, and whether each job has its own.
-    first_file:     the number of the first of them, where the stream has a part of the target's files.
-    part_of:        the load of which the stream is one thread's part, where the source has them as one; '' for none.
     origin:         the target as the source names it: shown, never opened.
     sync:           '' or 'sync' or 'dsync': writes reach stable storage before they complete.
     work_bytes:     bytes each job moves when work bounds it; None for its size once.
@@ -97,8 +95,6 @@ class Stream:
     target: int = 1
     files: int = 1
     private: bool = False
-    first_file: int | None = None
-    part_of: str = ""
     origin: str = ""
     direct: bool = False
     sync: str = ""

@@ -98,39 +98,6 @@ FIRST_JOB = [
         {"numjobs": 2, "rate_iops": 50, "startdelay_seconds": 1.5, "offset_increment_bytes": MIB},
     ),
     (
-        "elbencho",
-        "elbencho -r -b 4k -t 16 --iodepth 16 --direct --rand --timelimit 20 -s 20g /mnt/fs/file1",
-        {
-            "rw": "randread",
-            "bs_bytes": 4096,
-            "numjobs": 16,
-            "iodepth": 16,
-            "runtime_seconds": 20,
-            "size_bytes": 20 * GIB,
-            "io_size_bytes": 20 * GIB // 16,
-        },
-    ),
-    (
-        "elbencho",
-        "elbencho -w -t 4 -s 1g -b 1m /mnt/fs/file1",
-        {"rw": "write", "size_bytes": 256 * MIB, "offset_increment_bytes": 256 * MIB},
-    ),
-    (
-        "elbencho",
-        "elbencho --write --threads=2 -n 3 -N 4 -s 16k -b 4k /mnt/dir",
-        {"nrfiles": 12, "filesize_bytes": 16384, "size_bytes": 12 * 16384, "numjobs": 2},
-    ),
-    (
-        "elbencho",
-        "elbencho -w --rwmixpct 30 --rand -s 1g --infloop --timelimit 60 f.dat",
-        {"rw": "randrw", "rwmixread": 30, "runtime_seconds": 60, "time_based": 1, "bs_bytes": MIB},
-    ),
-    (
-        "elbencho",
-        "elbencho -r --backward --limitread 10m -t2 -s 64m -b64k f.dat",
-        {"rw": f"read:-{128 * KIB}", "rate_bytes_per_s": 10 * MIB},
-    ),
-    (
         "orion",
         "./orion_linux -run oltp -testname t -num_disks 2",
         {"rw": "randread", "bs_bytes": 8192, "iodepth": 2, "runtime_seconds": 60, "direct": 1},
@@ -192,8 +159,6 @@ BAD = [
     ("orion", "orion -testname x"),
     ("orion", "orion -run fast"),
     ("orion", ("orion -run advanced -matrix point -num_small 3")),
-    ("elbencho", "elbencho --nosuch -w x"),
-    ("elbencho", "elbencho -s 1g x"),
     ("fio", "fio --rw=read"),
     ("fio", "fio --name=a --rw=sideways"),
     ("fio", "fio --name=a --bs=4x"),
@@ -298,12 +263,6 @@ def test_options_without_counterpart_are_named():
     text = "sd=s,lun=x,size=1g,resetlun=60\nwd=w,sd=s,threads=4\nrd=r,wd=w,iorate=max,elapsed=5,warmup=1"
     named = {entry.attribute for entry in translate("vdbench", text).fidelity if entry.level == "not expressible"}
     assert named == {"sd: resetlun=", "wd: threads="}
-    named = {
-        e.attribute
-        for e in translate("elbencho", "elbencho -r -s 1m --netdevs eth0 --respsize 4k f.x").fidelity
-        if e.level == "not expressible"
-    }
-    assert named == {"--netdevs", "--respsize"}
 
 
 def test_fio_values_of_bare_options():
@@ -376,8 +335,8 @@ def test_a_circle_of_includes_ends(tmp_path):
         ("diskspd", "run.ps1", "$b = 4\nC:\\run\\diskspd.exe -b$($b)k a.dat\n", "C:\\run\\diskspd.exe -b$($b)k a.dat"),
         ("xdd", "run.sh", "# all\nsize=4\nxdd -op 'read' -bytes $size\n", 'xdd -op "read" -bytes $size'),
         ("fio", "run.sh", "for i in 1 2; do\nfio --name=a$i --rw=read\ndone\n", "fio --name=a$i --rw=read"),
-        ("elbencho", "list", "elbencho -w -s 1g x\nelbencho -r -s 1g x\n", "elbencho -w -s 1g x"),
-        ("elbencho", "list.sch", "# two\n\n-w -s 1g x\n-r -s 1g x\n", "-w -s 1g x"),
+        ("xdd", "list", "xdd -op read -bytes 8\nxdd -op write -bytes 8\n", "xdd -op read -bytes 8"),
+        ("xdd", "list.sch", "# two\n\n-op read -bytes 8\n-op write -bytes 8\n", "-op read -bytes 8"),
     ],
 )
 def test_a_script_is_refused_with_what_to_paste(tmp_path, tool, name, text, pasted):
@@ -402,11 +361,7 @@ def test_a_variable_without_a_value_is_refused(variable):
         translate("xdd", f"xdd -op read -target a -bytes {variable}")
 
 
-def test_paths_that_stand_for_several():
-    found = jobs("elbencho", "elbencho -w -t 16 -s 128m -b 1m --direct /mnt/f{1..16}")
-    assert [(job["numjobs"], job["size_bytes"]) for job in found] == [(1, 128 * MIB)] * 16
-    (job,) = jobs("elbencho", "elbencho -w -t 1 -s 128m -b 1m --direct /mnt/f{1..16}")
-    assert (job["nrfiles"], job["size_bytes"]) == (16, 16 * 128 * MIB)
+def test_iozone_takes_values_without_a_blank():
     assert jobs("iozone", "iozone -t1 -i0 -r1k -s1g /tmp")[0]["bs_bytes"] == 1024
 
 
@@ -443,19 +398,11 @@ def test_equal_commands_give_equal_text():
         ("diskspd", "diskspd -c1G -b4K x"),
         ("vdbench", "sd=sd1,lun=x,size=1g\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max"),
         ("xdd", "xdd -op read -target x -reqsize 4 -numreqs 8"),
-        ("elbencho", "elbencho -w -r -s 1g -b 64k /x/f.dat"),
     ],
 )
 def test_buffered_loads_keep_the_cached_pages_of_their_file(tool, command):
     """Fio drops a file's cached pages before a job; these tools do not, and a read after a write finds them."""
     assert {job["invalidate"] for job in jobs(tool, command)} == {0}
-
-
-def test_elbencho_drops_caches_where_it_is_told_to():
-    assert {job["invalidate"] for job in jobs("elbencho", "elbencho -w -r --dropcache -s 1g /x/f.dat")} == {1}
-    assert all(
-        "invalidate" not in job for job in jobs("elbencho", "elbencho -w -r --direct --dropcache -s 1g /x/f.dat")
-    )
 
 
 def test_an_include_by_another_machines_path_is_looked_for_beside_the_file(tmp_path):
@@ -508,19 +455,6 @@ def test_xdd_runtime_beside_an_amount_of_work_is_a_cap(options, timed, runtime, 
 def test_xdd_short_names_of_options_without_counterpart():
     translation = translate("xdd", "xdd -op read -target t -numreqs 8 -xni tcp -ver -war")
     assert {e.attribute for e in translation.fidelity if e.level == "not expressible"} == {"-xni", "-writeafterread"}
-
-
-def test_elbencho_limits_are_for_one_thread_of_their_direction():
-    mixed = jobs("elbencho", "elbencho -w -t 4 --rwmixthr 1 -b 4k -s 1g --limitread 100M --limitwrite 50M /dev/f")
-    assert [(job["rw"], job["numjobs"], job["rate_bytes_per_s"]) for job in mixed] == [
-        ("write", 3, 50 * MIB),
-        ("read", 1, 100 * MIB),
-    ]
-
-
-def test_elbencho_bucket_is_a_directory():
-    (job,) = jobs("elbencho", "elbencho --s3endpoints http://host -w -t 8 -s 1m bucket")
-    assert (job["numjobs"], job["filesize_bytes"], job["bs_bytes"]) == (8, MIB, MIB)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from ioatlas.errors import UsageError
 from ioatlas.interop.translate import (
     diskspd_command,
-    elbencho_command,
     fio_options,
     iozone_command,
     orion,
@@ -22,13 +21,6 @@ from tests.unit.interop.translated import jobs, levels
 VALUES = ("7", "3", "2", "128k", "70/30", "1,2", "on", "random", "write", "p", "/mnt", "0.5", "20:10", "native", "seq")
 """Of which each option takes some."""
 
-ELBENCHO = (
-    "elbencho -w -r -b 4k -t 2 -s 1g OPTION /dev/x",
-    "elbencho -w -t 2 OPTION /dev/x",
-    "elbencho -r --rand -b 4k -t 2 OPTION /dev/x",
-    "elbencho -w --rand -b 4k -t 2 -s 1g --direct OPTION /dev/x",
-    "elbencho -w -r -t 2 -n 2 -N 3 -s 1m -b 64k OPTION /mnt/d/",
-)
 RAW = (
     "sd=sd1,lun=/dev/x,size=10g{sd}\nwd=wd1,sd=sd1{wd}\nrd=rd1,wd=wd1,elapsed=10,iorate=max{rd}\n",
     "sd=sd1,lun=/dev/x,size=10g{sd}\nwd=wd1,sd=sd1,seekpct=0,xfersize=64k{wd}\nrd=rd1,wd=wd1,elapsed=9,iorate=9{rd}\n",
@@ -73,13 +65,6 @@ FIO = (
     "fio --name=a --filename=/dev/x --rw=randrw --bs=4k --size=1g --ioengine=io_uring --iodepth=4 --direct=1",
 )
 OPTIONS = [
-    *_dashed("elbencho", ELBENCHO, [f"--{name}" for name in sorted(elbencho_command._TAKES - {"path"})], glue="="),
-    *_dashed(
-        "elbencho",
-        ELBENCHO,
-        [f"--{name}" for name in sorted(elbencho_command._FLAGS - {"read", "write"})],
-        values=False,
-    ),
     *(one for kind in ("sd", "wd", "rd") for one in _vdbench(kind, RAW)),
     *(one for kind in ("fsd", "fwd", "rd") for one in _vdbench(kind, FILES)),
     *_dashed(
@@ -136,11 +121,6 @@ def test_an_option_of_fio_is_kept_or_left_out_never_both():
         for text in (text for _, texts in pairs for text in texts):
             _, fidelity = seen("fio", text) or ("", ())
             assert len({entry.level for entry in fidelity if entry.attribute == key}) <= 1, text
-
-
-def test_the_amount_of_random_io_is_shared_by_the_threads_with_and_without_a_size():
-    (job,) = jobs("elbencho", "elbencho -r --rand -b 4k -t 2 --randamount 1g /dev/x")
-    assert job["io_size_bytes"] == 1 << 29
 
 
 @pytest.mark.parametrize(("align", "level"), [("4k", {"exact"}), ("1m", {"not expressible"})])

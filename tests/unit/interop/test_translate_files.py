@@ -69,16 +69,6 @@ def test_more_files_than_fio_holds_are_told():
     assert "approximate" in levels(translation, "files")
 
 
-def test_parts_of_one_load_are_one_cell_of_a_campaign():
-    translation = translate("elbencho", "elbencho -w -t 4 -s 1m -b 64k /x/file[1-8]")
-    (text,) = render_campaigns(translation)
-    spec = read_campaign(text)
-    assert spec.sharing == "private"
-    assert (spec.constants["numjobs"], spec.constants["size"]) == (4, 2 * MIB)
-    assert "nrfiles" not in spec.constants
-    assert "new_group" not in translation.job_file
-
-
 def test_jobs_that_fio_gives_files_of_their_own_have_them_in_the_campaign():
     (text,) = render_campaigns(translate("fio", "fio --name=a --rw=read --size=1m --numjobs=4"))
     assert read_campaign(text).sharing == "private"

@@ -19,7 +19,6 @@ SEEDS = {
     "xdd": "xdd -op read -targets 2 a b -reqsize 8 -numreqs 10 -seek random -seek range 100 -throttle bw 3 "
     "-rwratio 30 -datapattern hex ab -qd 2",
     "orion": "orion -run advanced -matrix row -num_disks 2 -num_large 1 -type seq -write 10 -size_small 4",
-    "elbencho": "elbencho -w -r -t 4 -b 4k -s 1m --rand --rwmixpct 20 --limitread 1m --iodepth 2 -n 2 -N 3 x[1-3]",
     "fio": "[global]\nbs=4k\n[a]\nrw=randrw:8\nbssplit=4k/40:8k-16k/60\nsize=(1024*1024)\nrunning=${X}\n"
     "zonemode=strided\nrandom_distribution=zoned:60/10:40/90\n",
 }
@@ -97,7 +96,6 @@ INJECTIONS = [
         ),
     ),
     ("fio", "[a]\nrw=write\nsize=1m\nbuffer_pattern='/etc/shadow'\nwrite_bw_log=/etc/cron.d/x"),
-    ("elbencho", "elbencho -w -s 1m '/x\nexec_prerun=id'"),
 ]
 
 

@@ -10,15 +10,7 @@ from ioatlas.errors import UsageError
 from ioatlas.interop.command import open_argument
 from ioatlas.interop.translation import Translation
 
-TOOLS = {
-    "diskspd": "diskspd",
-    "iozone": "iozone",
-    "vdbench": "vdbench",
-    "xdd": "xdd",
-    "orion": "orion",
-    "elbencho": "elbencho",
-    "fio": "fio",
-}
+TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "fio")
 
 
 def translate(tool: str, argument: str) -> Translation:
@@ -26,5 +18,5 @@ def translate(tool: str, argument: str) -> Translation:
     name = tool.lower()
     if name not in TOOLS:
         raise UsageError(f"{tool!r} is not a tool whose language is known", remedy="name one of " + ", ".join(TOOLS))
-    module = importlib.import_module(f"{__name__}.{TOOLS[name]}")
+    module = importlib.import_module(f"{__name__}.{name}")
     return cast(Translation, module.translate(open_argument(argument), name))
