@@ -254,28 +254,6 @@ def whole_number(text: str, what: str, where: str, *, low: int = 0, high: int = 
     return number
 
 
-_SUFFIX = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50, "e": 1 << 60}
-
-
-def binary_size(text: str, what: str, where: str) -> int:
-    """Bytes of a number with an optional binary suffix, as most load generators read it: 4k, 4K, 4KB and 4KiB are
-    4096.
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgtpe]?)(?:ib|b)?", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise UsageError(
-            f"{what} takes a size, not {text!r}", where=where, remedy=f"write {what} with a size such as 64k or 1g"
-        )
-    number, letter = match.groups()
-    factor = _SUFFIX[letter.lower()]
-    size = float(number) * factor if "." in number else int(number) * factor
-    if size != int(size) or size > 1 << 62:
-        raise UsageError(
-            f"{what} {text!r} is not a whole number of bytes a file can have", where=where, remedy="write another size"
-        )
-    return int(size)
-
-
 Read = Callable[[str, str, str], Any]
 """A value out of (text, option, where). Raises UsageError."""
 Action = Callable[[Any, str, str, str], None]

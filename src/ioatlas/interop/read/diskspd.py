@@ -7,11 +7,11 @@ MB and MiB are both 1048576 bytes (older versions print MB for it); latencies ar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import reading, rw_of
+from ioatlas.interop.read.kit import reading, rw_of, settings, settle
 from ioatlas.interop.read.numbers import MIB, figure, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -123,11 +123,9 @@ class _Text:
 
     def _figures(self, result: _Result, number: int, line: str, text: str) -> None:
         """A line inside the results of a time span."""
-        if text.startswith("actual test time:"):
-            result.seconds = figure(text.split(":", 1)[1].strip().rstrip("s"))
-        elif text.startswith("thread count:"):
-            result.threads = whole(text.split(":", 1)[1])
-        elif text in ("Total IO", "Read IO", "Write IO"):
+        if settle(result, text, _MEASURED):
+            return
+        if text in ("Total IO", "Read IO", "Write IO"):
             self.section, self.percentiles = text.split(maxsplit=1)[0].lower(), False
         elif text.startswith("thread |"):
             self.columns = [cell.strip() for cell in text.split("|")]
@@ -157,33 +155,30 @@ def _parameter(span: _Span, line: str, text: str) -> None:
     elif text == "measuring latency":
         span.measures_latency = True
     elif span.targets:
-        for pattern, read_value in _PARAMETERS:
-            if match := pattern.match(text):
-                name, value = read_value(match)
-                setattr(span.targets[-1], name, value)
-                return
+        settle(span.targets[-1], text, _PARAMETERS)
 
 
-def _read_share(match: re.Match[str]) -> tuple[str, float]:
+def _read_share(match: re.Match[str]) -> dict[str, float]:
     """2.0.12 and older print "write/read ratio: 30/100", later ones "30/70", then "read/write ratio: 70/30"."""
     first = num(match[2]) or 0.0
-    return "read_percent", first if match[1] == "read/write" else 100 - first
+    return {"read_percent": first if match[1] == "read/write" else 100 - first}
 
 
-_PARAMETERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], tuple[str, Any]]], ...] = (
-    (re.compile(r"block size:\s*(\S+)"), lambda match: ("bs_bytes", size_bytes(match[1]))),
-    (re.compile(r"using (mixed random/sequential.*)"), lambda match: ("note", match[1][:80])),
-    (re.compile(r"using random I/O"), lambda _: ("rw", "random")),
-    (re.compile(r"using (?:interlocked )?sequential I/O"), lambda _: ("rw", "sequential")),
-    (re.compile(r"performing read test"), lambda _: ("read_percent", 100)),
-    (re.compile(r"performing write test"), lambda _: ("read_percent", 0)),
-    (re.compile(r"performing mix test \((read/write|write/read) ratio: (\d+)/(\d+)\)"), _read_share),
-    (
-        re.compile(r"number of outstanding I/O operations(?: per thread)?: (\d+)"),
-        lambda match: ("iodepth", whole(match[1])),
-    ),
+_PARAMETERS = settings(
+    (r"^block size:\s*(\S+)", lambda match: {"bs_bytes": size_bytes(match[1])}),
+    (r"^using (mixed random/sequential.*)", lambda match: {"note": match[1][:80]}),
+    (r"^using random I/O", lambda _: {"rw": "random"}),
+    (r"^using (?:interlocked )?sequential I/O", lambda _: {"rw": "sequential"}),
+    (r"^performing read test", lambda _: {"read_percent": 100}),
+    (r"^performing write test", lambda _: {"read_percent": 0}),
+    (r"^performing mix test \((read/write|write/read) ratio: (\d+)/(\d+)\)", _read_share),
+    (r"^number of outstanding I/O operations(?: per thread)?: (\d+)", lambda match: {"iodepth": whole(match[1])}),
 )
 """What a line of the input parameters sets of its target."""
+_MEASURED = settings(
+    (r"^actual test time:(.*)", lambda match: {"seconds": figure(match[1].strip().rstrip("s"))}),
+    (r"^thread count:(.*)", lambda match: {"threads": whole(match[1])}),
+)
 
 
 def _total(source: Source, result: _Result, section: str, columns: list[str], number: int, line: str) -> None:

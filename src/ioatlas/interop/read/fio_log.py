@@ -83,9 +83,7 @@ def read(source: Source) -> Iterator[ImportedReading]:
         return
     match = _KIND.search(source.name)
     kind = match[1].lower() if match else None
-    if kind == "clat_hist":
-        kind = None
-    yield from _log(source, kind)
+    yield from _log(source, None if kind == "clat_hist" else kind)
 
 
 def _bucket(value: int) -> int:
@@ -226,9 +224,7 @@ def _log_reading(source: Source, kind: str | None, direction: int, found: _Sum) 
     if kind == "bw":
         notes.append(f"mean over {rows} of fio's KiB/s")
         if windowed:
-            fields |= {
-                "bw_bytes_per_s": mean * KIB,
-            }
+            fields["bw_bytes_per_s"] = mean * KIB
             details["bw_window_stddev_bytes_per_s"] = spread * KIB
         elif seconds > 0 and found.bytes:
             fields |= {"bw_bytes_per_s": found.bytes / seconds, "iops": found.count / seconds}
@@ -236,9 +232,7 @@ def _log_reading(source: Source, kind: str | None, direction: int, found: _Sum) 
     elif kind == "iops":
         notes.append(f"mean over {rows}")
         if windowed:
-            fields |= {
-                "iops": mean,
-            }
+            fields["iops"] = mean
             details["iops_window_stddev"] = spread
         elif seconds > 0:
             fields |= {"iops": found.count / seconds, "bw_bytes_per_s": found.bytes / seconds if found.bytes else None}

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ioatlas.interop.read.numbers import KIB, Meaning, agreed, num, per_second, printed, whole
+from ioatlas.interop.read.kit import reading
+from ioatlas.interop.read.numbers import KIB, agreed, num, per_second, printed, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
@@ -64,13 +65,13 @@ def _line(source: Source, number: int, fields: list[str], host: str | None) -> I
                 source.problem(number, f"terse line cut off in the {name} part")
             if len(part) < 4 or name == "trim":
                 break
-        reading = _part(source, number, name, part, common, tuple(notes))
-        if reading is not None:
+        found_one = _part(source, number, name, part, common, tuple(notes))
+        if found_one is not None:
             found = True
-            yield reading
+            yield found_one
     if not found:
         if error:
-            yield ImportedReading(source.name, number, **common, notes=(*notes, "no I/O was measured"))
+            yield reading(source, number, **common, notes=(*notes, "no I/O was measured"))
         else:
             source.problem(number, f"job {label[:60]!r} did no I/O", lost=False)
 
@@ -84,12 +85,16 @@ def _four(part: list[str], at: int) -> tuple[float, float, float, float] | None:
     return low, high, mean, dev
 
 
-def _rate(kib_per_second: str, kib: str, milliseconds: float | None) -> Meaning | None:
-    """Both are cut to whole KiB: of a run of more than a second its bytes tell more."""
-    moved = per_second(printed(kib, KIB, cut=True), (milliseconds or 0) / 1000, 5e-4)
-    rate = printed(kib_per_second, KIB, cut=True)
-    best, alike = agreed(rate, moved)
-    return best if alike else next(iter(rate), None)
+def _moved(kib_per_second: str, kib: str, milliseconds: float | None) -> dict[str, Any]:
+    """Rate, bytes and time of a part. All are cut to whole KiB: of a run of more than a second its bytes tell more."""
+    rate, amount = (printed(text, KIB, cut=True) for text in (kib_per_second, kib))
+    best, alike = agreed(rate, per_second(amount, (milliseconds or 0) / 1000, 5e-4))
+    best = best if alike else next(iter(rate), None)
+    return {
+        "bw_bytes_per_s": best.value if best else None,
+        "runtime_seconds": None if milliseconds is None else milliseconds / 1000,
+        "io_bytes": int(amount[0].value) if amount else None,
+    }
 
 
 def _part(
@@ -105,38 +110,31 @@ def _part(
         at, latency = num(percent), num(value)
         if at and latency is not None:
             listed[f"{at:g}"] = latency * _US
-    details: dict[str, Any] = {}
+    details: dict[str, Any] = {"percentiles_ns": listed or None}
     for kind, stats in (("slat", _four(part, 4)), ("clat", clat), ("lat", lat)):
-        if stats:
-            details |= {
-                f"{kind}_min_ns": stats[0],
-                f"{kind}_max_ns": stats[1],
-                f"{kind}_mean_ns": stats[2],
-                f"{kind}_stddev_ns": stats[3],
-            }
-    if listed:
-        details["percentiles_ns"] = listed
-    rate = _rate(part[1], part[0], runtime)
-    mean = lat or clat
-    p99 = (
-        listed.get("99") if clat or lat else None
-    ) or None  # 0 is less than the microsecond that is printed, not a figure
-    return ImportedReading(
-        source.name,
+        details |= dict(
+            zip((f"{kind}_{what}_ns" for what in ("min", "max", "mean", "stddev")), stats or (), strict=False)
+        )
+    # 0 is less than the microsecond that is printed, not a figure
+    p99 = (listed.get("99") if clat or lat else None) or None
+    return reading(
+        source,
         number,
         **common,
         direction=name,
         iops=iops,
-        bw_bytes_per_s=rate.value if rate else None,
-        lat_mean_ns=mean[2] if mean else None,
-        lat_p99_ns=p99,
-        lat_kind=None if mean is None else "total" if lat else "completion",
-        lat_p99_kind=None if p99 is None else "completion",
-        runtime_seconds=None if runtime is None else runtime / 1000,
-        io_bytes=None if kib is None else int(kib) * KIB,
+        **_moved(part[1], part[0], runtime),
+        **_mean(lat, clat),
+        p99=p99,
+        p99_latency="completion",
         notes=notes,
         details=details,
     )
+
+
+def _mean(lat: Sequence[float] | None, clat: Sequence[float] | None) -> dict[str, Any]:
+    """The mean of the whole latency, else of its completion."""
+    return {"mean": (lat or clat or (None,) * 4)[2], "latency": "total" if lat else "completion"}
 
 
 def _oldest(
@@ -165,16 +163,12 @@ def _oldest(
             source.problem(number, "terse version 2 line of an unknown layout")
             return
         clat, lat = _four(part, 7), _four(part, 11) if width == 20 else None
-        mean = lat or clat
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             number,
             **common,
             direction=name,
-            bw_bytes_per_s=rate.value if (rate := _rate(part[1], part[0], runtime)) else None,
-            lat_mean_ns=mean[2] if mean else None,
-            lat_kind=None if mean is None else "total" if lat else "completion",
-            runtime_seconds=None if runtime is None else runtime / 1000,
-            io_bytes=None if kib is None else int(kib) * KIB,
+            **_moved(part[1], part[0], runtime),
+            **_mean(lat, clat),
             notes=notes,
         )

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from ioatlas.interop.read.fio_options import fio_size
-from ioatlas.interop.read.kit import reading
+from ioatlas.interop.read.kit import latencies, reading
 from ioatlas.interop.read.numbers import Meaning, agreed, num, per_second, printed, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -394,8 +394,7 @@ def _finish(source: Source, job: _Job) -> Iterator[ImportedReading]:
         p99 = next((kind for kind in _KINDS if "99" in part.percentiles.get(kind, {})), None)
         details: dict[str, Any] = {} if job.group is None else {"groupid": job.group}
         for kind, figures in part.lat.items():
-            names = (f"{kind}_{name}_ns" for name in ("min", "max", "mean", "stddev"))
-            details |= dict(zip(names, figures, strict=True))
+            details |= latencies(kind, figures)
         for kind, listed in part.percentiles.items():
             details[f"{kind}_percentiles_ns"] = listed
         if job.setup:
@@ -405,18 +404,18 @@ def _finish(source: Source, job: _Job) -> Iterator[ImportedReading]:
         issued = None
         if job.issued and part.direction in ("read", "write", "trim"):
             issued = details["total_ios"] = job.issued[("read", "write", "trim").index(part.direction)]
-        yield ImportedReading(
-            source.name,
+        yield reading(
+            source,
             part.line,
             **common,
             **part.fields,
             direction=part.direction,
             bs_bytes=job.setup.bs.get(part.direction) if job.setup else None,
             iops=_iops(part, issued),
-            lat_mean_ns=part.lat[lat][2] if lat else None,
-            lat_p99_ns=part.percentiles[p99]["99"] if p99 else None,
-            lat_kind=_KINDS[lat] if lat else None,
-            lat_p99_kind=_KINDS[p99] if p99 else None,
+            mean=part.lat[lat][2] if lat else None,
+            latency=_KINDS.get(lat or "", ""),
+            p99=part.percentiles[p99]["99"] if p99 else None,
+            p99_latency=_KINDS.get(p99 or "", ""),
             notes=(*notes, *part.notes),
             details=details,
         )

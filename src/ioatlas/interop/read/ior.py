@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import Found, objects, part, reading, word_of
+from ioatlas.interop.read.kit import Found, cells_of, objects, part, reading, word_of
 from ioatlas.interop.read.numbers import KIB, MIB, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -72,7 +72,7 @@ def read(source: Source) -> Iterator[ImportedReading]:
 def _line(source: Source, run: _Run, number: int, line: str) -> Iterator[ImportedReading]:
     text = line.strip()
     if text.startswith("access") and "bw(MiB/s)" in text:
-        run.columns, run.summary = _cells(text), []
+        run.columns, run.summary = cells_of(text, ","), []
     elif _SUMMARY.match(text):
         run.columns, run.summary = [], re.sub(r"\s?\(", "(", text).split()
     elif match := re.match(r"^SUMMARY\s*(rate|time)?\s*(?:\(in ([\w/]+)\))?:?\s*\(of (\d+) iterations\)", text):
@@ -87,18 +87,13 @@ def _line(source: Source, run: _Run, number: int, line: str) -> Iterator[Importe
         if source.unended(number) and "," in text:
             source.problem(number, "the file ends inside this row, which was not used")
         else:
-            yield from _row(source, run, number, _cells(text))
+            yield from _row(source, run, number, cells_of(text, ","))
     elif run.summary and re.match(r"^(write|read)\s", text):
         yield from _summary(source, run, number, text.split())
     elif match := _MAX.match(text):
         run.largest.append((number, match[1].lower(), match[2]))
     elif (match := _OPTION.match(line)) and len(run.options) < 100:
         run.options.setdefault(match[1].strip().lower(), match[2][:500])
-
-
-def _cells(text: str) -> list[str]:
-    """A line of the table, or of the same table with summaryFormat=CSV."""
-    return text.split(",") if "," in text else text.split()
 
 
 def _workload(run: _Run, direction: str, block: float | None, transfer: float | None) -> dict[str, Any]:

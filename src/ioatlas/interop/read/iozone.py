@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ioatlas.interop.read.iozone_words import COLUMNS, OPERATIONS, operation_named
+from ioatlas.interop.read.kit import cells_of, settings, settle
 from ioatlas.interop.read.numbers import KIB, num, positive, size_bytes, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -22,7 +23,6 @@ SIGNATURE = re.compile(
     r"|^\W*(?:Re-?)?[Ww]riter [Rr]eport\W*$|^\W*Throughput report Y-axis is type of test",
     re.MULTILINE,
 )
-_VERSION = re.compile(r"Version \$Revision: ([\d.]+)")
 _HEADER = re.compile(r"^\s*[kK]B\s+reclen\s+(.*\S)\s*$")
 _ROW = re.compile(r"^\s*(\d{1,15})\s+(\d{1,10})((?:\s+[\d.,]+)+)\s*$")
 _CHILDREN = re.compile(
@@ -32,10 +32,7 @@ _DETAIL = re.compile(
     r"^(?:>+\s*)*(?:[\w.:-]+:\s+)?\s*(Parent sees throughput|Min throughput per|Max throughput per|Avg throughput per"
     r"|Min xfer)\b.*?=\s*([\d.,]+)"
 )
-_EACH = re.compile(r"Each (?:process|thread) writes a (\d+) (k|K|M|m)?[bB]yte file in (\d+) (k|K|M|m)?[bB]yte records")
-_TEST_OF = re.compile(r"Throughput test with (\d+) (?:process|thread)")
 _REPORT = re.compile(r'^\W*"?\s*([A-Za-z][A-Za-z -]{2,30}?)\s*[Rr]eport"?[\s,;]*$')
-_RECORD_SIZE = re.compile(r'"?Record size = (\d+) (k|K|M|m)?[bB]ytes')
 _TPUT_ROW = re.compile(r'^\W*"?\s*([A-Za-z][A-Za-z -]{2,30}?)\s*"?[\s,;]+([\d.,;\s"]+)$')
 _FIRST_COLUMNS = ("write", "rewrite", "read", "reread", "read", "write", "read", "rewrite", "read")
 """How the header names the first nine of COLUMNS; mapped files (-B) have no more."""
@@ -48,7 +45,30 @@ _MODES = {
     "usec": ("lat_mean_ns", 1000, "-N: microseconds per operation"),
 }
 """What the figures are, their factor to base units, and how the reading says it."""
-_KILO = {"": 1, "k": KIB, "K": KIB, "m": KIB * KIB, "M": KIB * KIB}
+_FLAG = re.compile(
+    r"(?:Include (?:close|fsync) in write timing|O_DIRECT feature enabled|No retest option selected)$"
+    r"|SYNC Mode|Include CPU|Using mmap|POSIX async|Multi_buffer|Setting O_|Purge Mode"
+)
+
+
+def _kilo(digits: str, letter: str | None) -> int:
+    return int(digits[:15]) * (KIB * KIB if letter in ("m", "M") else KIB if letter else 1)
+
+
+_SETTINGS = settings(
+    (r"Version \$Revision: ([\d.]+)", lambda match: {"version": match[1]}),
+    (r"^Command line used:(.*)", lambda match: {"command": match[1].strip()}),
+    (r'OPS Mode|^"*Output is in ops/sec"*$', lambda _: {"mode": "ops"}),
+    (r"^Microseconds/op Mode", lambda _: {"mode": "usec"}),
+    (r"^File size set to(.*)", lambda match: {"file_bytes": size_bytes(match[1])}),
+    (r"^Record Size (\d+) ?([kKMm]?)[bB]$", lambda match: {"record_bytes": _kilo(match[1], match[2])}),
+    (r"Throughput test with (\d+) (?:process|thread)", lambda match: {"processes": whole(match[1])}),
+    (
+        r"Each (?:process|thread) writes a (\d+) (k|K|M|m)?[bB]yte file in (\d+) (k|K|M|m)?[bB]yte records",
+        lambda match: {"file_bytes": _kilo(match[1], match[2]), "record_bytes": _kilo(match[3], match[4])},
+    ),
+    (r'"?Record size = (\d+) (k|K|M|m)?[bB]ytes', lambda match: {"record_bytes": _kilo(match[1], match[2])}),
+)
 
 
 @dataclass
@@ -207,47 +227,21 @@ class _Text:
 
 def _cells(line: str) -> list[str]:
     """A report row: quoted and blank-separated as iozone prints it, or from a spreadsheet with empty cells kept."""
-    separator = next((mark for mark in ";\t," if mark in line), None)
-    if separator is None:
+    if not re.search(r"[;\t,]", line):
         return [cell for cell in re.split(r'[\s"]+', line) if cell]
-    cells = [cell.strip().strip('"').strip() for cell in line.split(separator)]
-    return cells[1:] if cells and not cells[0] else cells
+    cells = cells_of(line, ";\t,")
+    return cells if cells[0] else cells[1:]
 
 
 def _setting(run: Run, line: str) -> bool:
     """A header line: remember what it says. True when the line is used up."""
     text = line.strip()
-    if match := _VERSION.search(text):
-        run.version = match[1]
-    elif text.startswith("Command line used:"):
-        run.command = text.split(":", 1)[1].strip()
-    elif "OPS Mode" in text or text.strip('"') == "Output is in ops/sec":
-        run.mode = "ops"
-    elif text.startswith("Microseconds/op Mode"):
-        run.mode = "usec"
-    elif text.startswith("File size set to"):
-        run.file_bytes = size_bytes(text.removeprefix("File size set to"))
-    elif match := re.match(r"Record Size (\d+) ?([kKMm]?)[bB]$", text):
-        run.record_bytes = int(match[1][:12]) * _KILO[match[2]]
-    elif match := _TEST_OF.search(text):
-        run.processes = whole(match[1])
-    elif match := _EACH.search(text):
-        run.file_bytes = int(match[1][:15]) * _KILO[match[2] or ""]
-        run.record_bytes = int(match[3][:15]) * _KILO[match[4] or ""]
-    elif match := _RECORD_SIZE.search(text):
-        run.record_bytes = int(match[1][:15]) * _KILO[match[2] or ""]
-    elif text in (
-        "Include close in write timing",
-        "Include fsync in write timing",
-        "O_DIRECT feature enabled",
-        "No retest option selected",
-    ) or text.startswith(
-        ("SYNC Mode", "Include CPU", "Using mmap", "POSIX async", "Multi_buffer", "Setting O_", "Purge Mode")
-    ):
+    if settle(run, text, _SETTINGS):
+        return True
+    if _FLAG.match(text):
         run.flags.append(text[:80])
-    else:
-        return "Throughput report Y-axis" in text
-    return True
+        return True
+    return "Throughput report Y-axis" in text
 
 
 def _columns(source: Source, run: Run, line: str, number: int) -> None:

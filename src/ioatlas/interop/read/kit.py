@@ -7,7 +7,7 @@ Of files that are JSON their documents, and figures in them that may be missing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,12 +115,42 @@ def runs(
         yield run
 
 
+Settings = Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Mapping[str, Any]]]]
+"""What lines set of a run: patterns, each with the attributes that its match gives."""
+
+
+def settings(*lines: tuple[str, Callable[[re.Match[str]], Mapping[str, Any]]]) -> Settings:
+    return tuple((re.compile(pattern), says) for pattern, says in lines)
+
+
+def settle(run: object, text: str, lines: Settings) -> bool:
+    """Sets what the first pattern that is found in a line says; whether one is."""
+    for pattern, says in lines:
+        if match := pattern.search(text):
+            for name, value in says(match).items():
+                setattr(run, name, value)
+            return True
+    return False
+
+
+def cells_of(line: str, separators: str) -> list[str]:
+    """Cells of a row with one of these separators, the first that it has, without the quotes around them."""
+    separator = next((mark for mark in separators if mark in line), None)
+    return [cell.strip().strip('"').strip() for cell in line.split(separator)]
+
+
 def rw_of(direction: str | None, *, random: bool | None) -> str | None:
     """Fio's word for an access pattern; None where direction or order are not told."""
     if direction is None or random is None:
         return None
     word = "rw" if direction == "mixed" else direction
     return f"rand{word}" if random else word
+
+
+def latencies(kind: str, figures: Sequence[float] | None) -> dict[str, float]:
+    """Details of one kind of latency that is told by its least, most, mean and deviation, in nanoseconds."""
+    names = (f"{kind}_{what}_ns" for what in ("min", "max", "mean", "stddev"))
+    return dict(zip(names, figures or (), strict=False))
 
 
 def reading(
@@ -131,12 +161,15 @@ def reading(
     mean: float | None = None,
     p99: float | None = None,
     latency: str = "total",
+    p99_latency: str = "",
     notes: Sequence[str] = (),
     details: Mapping[str, Any] | None = None,
     n: int | None = 1,
     **fields: Any,
 ) -> ImportedReading:
-    """A reading of what is known. mean, p99: nanoseconds of `latency`. details: those without a value are left out."""
+    """A reading of what is known. mean, p99: nanoseconds of `latency`, p99 of `p99_latency` where that differs.
+    details: those without a value are left out.
+    """
     return ImportedReading(
         source.name,
         line,
@@ -144,7 +177,7 @@ def reading(
         lat_mean_ns=mean,
         lat_p99_ns=p99,
         lat_kind=None if mean is None else latency,
-        lat_p99_kind=None if p99 is None else latency,
+        lat_p99_kind=None if p99 is None else p99_latency or latency,
         n=n,
         notes=tuple(notes),
         details={name: value for name, value in (details or {}).items() if value is not None},

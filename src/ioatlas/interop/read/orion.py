@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import reading, rw_of
+from ioatlas.interop.read.kit import cells_of, reading, rw_of, settings, settle
 from ioatlas.interop.read.numbers import KIB, MIB, figure, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -37,6 +37,17 @@ _TRACE = re.compile(
     r"|us)\s+bw\s*=\s*([\d.]+)\s*MBps"
     r"\s+dur\s+([\d.]+)\s*s(?:\s+(READ|WRITE))?",
     re.IGNORECASE,
+)
+_RUN = re.compile(r"(?:^|\s)-run\s+(?:simple|normal|oltp|dss|advanced)\b")
+_SETTINGS = settings(
+    (r"^Test(?:$|:)(.*)", lambda match: {"test": match[1].strip()[:200]}),
+    (r"^Small IO size(?:$|:)(.*)", lambda match: {"small": size_bytes(match[1])}),
+    (r"^Large IO size(?:$|:)(.*)", lambda match: {"large": size_bytes(match[1])}),
+    (r"^IO [Tt]ypes(?:$|:)(.*)", lambda match: {"types": match[1].strip()[:200]}),
+    (r"^Write(?:$|:)(.*)", lambda match: {"write": num(match[1])}),
+    (r"rates sustained by large", lambda _: {"matrix": "mbps"}),
+    (r"rates sustained by small", lambda _: {"matrix": "iops"}),
+    (r"latency sustained by small", lambda match: {"matrix": "lat us" if "microsec" in match.string else "lat"}),
 )
 _NS = {"usecs": 1e3, "us": 1e3}
 """Of units; any other is milliseconds."""
@@ -69,7 +80,7 @@ def read(source: Source) -> Iterator[ImportedReading]:
             # On a terminal the command line stands above the version, in a summary below it.
             run = replace(run, version=match[1] or match[2]) if run.commanded else _Run(match[1] or match[2])
         elif re.match(r'^"?Large/Small"?\s*[,;]', text):
-            cells = _cells(text)
+            cells = cells_of(text, ";,")
             run.columns = [int(value) for value in (num(cell) for cell in cells[1:]) if value is not None]
             run.matrix = _kind(source, run)
             if not run.matrix:
@@ -78,7 +89,7 @@ def read(source: Source) -> Iterator[ImportedReading]:
                     "an ORION matrix, but neither the file nor its name says whether it holds MBPS, IOPS or latency",
                 )
         elif run.columns is not None and re.match(r'^"?\d+"?\s*[,;]', text):
-            yield from _matrix_row(source, run, number, _cells(text))
+            yield from _matrix_row(source, run, number, cells_of(text, ";,"))
         elif match := _TRACE.match(line):
             yield from _trace(source, run, number, match)
         elif match := _MAXIMUM.match(text):
@@ -87,37 +98,9 @@ def read(source: Source) -> Iterator[ImportedReading]:
             run.pending = _maximum(source, run, number, match, text)
         elif match := _LATENCY.match(text):
             yield from _latency(source, run, number, match, text)
-        else:
-            _setting(run, text)
+        elif not settle(run, text, _SETTINGS) and _RUN.search(text):
+            _command(run, text)
     yield from _flush(run)
-
-
-def _cells(text: str) -> list[str]:
-    separator = ";" if ";" in text else ","
-    return [cell.strip().strip('"').strip() for cell in text.split(separator)]
-
-
-def _setting(run: _Run, text: str) -> None:
-    name, _, value = text.partition(":")
-    value = value.strip()
-    if name == "Test":
-        run.test = value[:200]
-    elif name == "Small IO size":
-        run.small = size_bytes(value)
-    elif name == "Large IO size":
-        run.large = size_bytes(value)
-    elif name in ("IO Types", "IO types"):
-        run.types = value[:200]
-    elif name == "Write":
-        run.write = num(value)
-    elif re.search(r"(?:^|\s)-run\s+(?:simple|normal|oltp|dss|advanced)\b", text):
-        _command(run, text)
-    elif "rates sustained by large" in text:
-        run.matrix = "mbps"
-    elif "rates sustained by small" in text:
-        run.matrix = "iops"
-    elif "latency sustained by small" in text:
-        run.matrix = "lat us" if "microsec" in text else "lat"
 
 
 def _command(run: _Run, text: str) -> None:

@@ -153,6 +153,16 @@ def _grouped(groups: str, names: list[str]) -> list[str]:
     return columns
 
 
+_RAW = {
+    "rate": ("i/o rate", "rate"),
+    "mb": ("mb/sec 1024**2", "mb/sec"),
+    "bytes": ("bytes i/o", "bytes/io"),
+    "pct": ("read pct", "read%"),
+    "resp": ("resp time", "resp"),
+    "read_resp": ("read resp", "read_resp"),
+    "write_resp": ("write resp", "write_resp"),
+}
+"""Figures of a raw-I/O average: their column in the summary and in the flat file."""
 _NOTE = "vdbench MB is 1048576 bytes"
 _THREADS = "numjobs is vdbench threads: concurrent I/Os of each SD or FWD"
 
@@ -177,21 +187,10 @@ def _average(
     if "reqstdops rate" in values:
         yield from _file_system(source, number, values, common, notes, details)
         return
-    details |= {
-        "resp_max_ms": values.get("resp max"),
-        "resp_stddev_ms": values.get("resp stddev"),
-        "queue_depth": values.get("queue depth"),
-    }
-    renamed = {
-        "rate": values.get("i/o rate"),
-        "mb": values.get("mb/sec 1024**2"),
-        "bytes": values.get("bytes i/o"),
-        "pct": values.get("read pct"),
-        "resp": values.get("resp time"),
-        "read_resp": values.get("read resp"),
-        "write_resp": values.get("write resp"),
-    }
-    yield from _raw_readings(source, number, renamed, common, notes, details)
+    kept = {"resp_max_ms": "resp max", "resp_stddev_ms": "resp stddev", "queue_depth": "queue depth"}
+    details |= {name: values.get(column) for name, column in kept.items()}
+    named = {name: values.get(column) for name, (column, _) in _RAW.items()}
+    yield from _raw_readings(source, number, named, common, notes, details)
 
 
 def _raw_readings(
@@ -270,37 +269,21 @@ def _file_system(
     size = values.get("xfer size")
     if size is not None:
         details["mean_io_bytes"] = size
-    found = False
-    for name in ("read", "write"):
-        if (rate := values.get(f"{name} rate", 0.0)) > 0:
-            found = True
-            yield reading(
-                source,
-                number,
-                "vdbench",
-                **common,
-                direction=name,
-                iops=rate,
-                bw_bytes_per_s=times(values.get(f"mb/sec {name}"), MIB),
-                mean=times(values.get(f"{name} resp"), 1e6),
-                notes=notes,
-                details=details,
-            )
-    for column, rate in values.items():
-        word = column.removesuffix(" rate")
-        if word != column and word not in _DATA_OPS and rate > 0:
-            found = True
-            yield reading(
-                source,
-                number,
-                "vdbench",
-                **{**common, "bs_bytes": None},
-                operation=word,
-                iops=rate,
-                mean=times(values.get(f"{word} resp"), 1e6),
-                notes=("operations per second of file-system calls",),
-            )
-    if not found:
+    rates = {
+        column.removesuffix(" rate"): rate for column, rate in values.items() if column.endswith(" rate") and rate > 0
+    }
+    data = [name for name in ("read", "write") if name in rates]
+    calls = [name for name in rates if name not in _DATA_OPS]
+    for name in data + calls:
+        if name in data:
+            bw = times(values.get(f"mb/sec {name}"), MIB)
+            fields = {**common, "direction": name, "bw_bytes_per_s": bw, "notes": notes, "details": details}
+        else:
+            told = "operations per second of file-system calls"
+            fields = {**common, "bs_bytes": None, "operation": name, "notes": (told,)}
+        resp = times(values.get(f"{name} resp"), 1e6)
+        yield reading(source, number, "vdbench", **fields, iops=rates[name], mean=resp)
+    if not data and not calls:
         source.problem(number, "an average line with no operation above zero", lost=False)
 
 
@@ -348,11 +331,7 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
     details: dict[str, Any] = {"interval": record.get("interval")}
     if "read_rate" in record and "mb_read" in record:
         common["bs_bytes"] = None  # the flat file of file-system runs prints the average, not the requested size
-        values = {
-            "reqstdops rate": get("rate") or 0.0,
-            "mb/sec read": get("mb_read") or 0.0,
-            "mb/sec write": get("mb_write") or 0.0,
-        }
+        values = {f"mb/sec {way}": get(f"mb_{way}") or 0.0 for way in ("read", "write")}
         if size is not None:
             values["xfer size"] = size
         for name in record:
@@ -371,7 +350,5 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
         notes.append("size is of all LUNs together")
     kept = ("reqrate", "resp_max", "resp_std", "queue_depth", "rhpct", "whpct", "compratio", "dedupratio")
     details |= {name: get(name) for name in kept}
-    columns = {"rate": "rate", "mb": "mb/sec", "bytes": "bytes/io", "pct": "read%", "resp": "resp"}
-    columns |= {"read_resp": "read_resp", "write_resp": "write_resp"}
-    figures = {name: get(column) for name, column in columns.items()}
-    yield from _raw_readings(source, number, figures, common, notes, details)
+    named = {name: get(column) for name, (_, column) in _RAW.items()}
+    yield from _raw_readings(source, number, named, common, notes, details)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ioatlas.interop.read.kit import Said, compiled, reading, runs, rw_of
 from ioatlas.interop.read.numbers import figure, num, positive, times
@@ -40,48 +39,23 @@ _SEEKS = {"sequential": False, "queued_interleaved": False, "none": False, "rand
 _Rows = list[tuple[int, dict[str, str]]]
 
 
-@dataclass
-class _Run:
-    version: str | None
-    passes: int | None
-    depth: int | None
-    read_percent: float | None
-    requests: set[int]
-    """Request sizes that its targets were given."""
-    label: str | None
-    host: str | None
-    settings: dict[str, str]
-    """Those that are kept as they are."""
-
-
 def read(source: Source) -> Iterator[ImportedReading]:
-    for said in runs(source, _LINES, result="", begins="version", row="row"):
-        seek, ends = said.get("Pass seek randomization", "disabled"), said.get("copy")
-        settings = {
-            "seek_pattern": said.get("Seek pattern", "")[:40],
-            "direct": said.get("Direct I/O", "")[:20],
-            "pass_seek_randomization": "" if seek == "disabled" else seek[:40],
-            "end_to_end": ("source" if "SOURCE" in ends else "destination") if ends else "",
-        }
-        name = said.get("ID for this run", "").strip("'")[:100]
-        run = _Run(
-            said.get("version"),
-            said.whole("Passes"),
-            said.whole("Queue Depth"),
-            num(said.get("Read/write ratio", "").split(",")[0].replace("READ", "")),
-            {
-                int(size[:18])
-                for text in said.every.get("Request size", ())
-                for size in re.findall(r"(\d+),\s*bytes", text)
-            },
-            (said.every["target"][0][:300] if "target" in said else None) or name or None,
-            said.get("Computer Name", "").split(",")[0][:100] or None,
-            {key: value for key, value in settings.items() if value},
-        )
-        rows = [found for row in said.rows if (found := _cells(source, row)) is not None]
+    for run in runs(source, _LINES, result="", begins="version", row="row"):
+        rows = [found for row in run.rows if (found := _cells(source, row)) is not None]
         yield from _finish(source, run, rows)
-        if not rows and ("columns" in said or "old" in said):
+        if not rows and ("columns" in run or "old" in run):
             source.problem(0, "an xdd run whose result lines are missing")
+
+
+def _settings(run: Said) -> dict[str, str | None]:
+    """Those that are kept as they are."""
+    seek, ends = run.get("Pass seek randomization", "disabled"), run.get("copy")
+    return {
+        "seek_pattern": run.get("Seek pattern", "")[:40] or None,
+        "direct": run.get("Direct I/O", "")[:20] or None,
+        "pass_seek_randomization": None if seek == "disabled" else seek[:40] or None,
+        "end_to_end": ("source" if "SOURCE" in ends else "destination") if ends else None,
+    }
 
 
 def _cells(source: Source, row: Said) -> tuple[int, dict[str, str]] | None:
@@ -99,7 +73,7 @@ def _cells(source: Source, row: Said) -> tuple[int, dict[str, str]] | None:
     return number, dict(zip(columns, cells, strict=True))
 
 
-def _finish(source: Source, run: _Run, rows: _Rows) -> Iterator[ImportedReading]:
+def _finish(source: Source, run: Said, rows: _Rows) -> Iterator[ImportedReading]:
     """COMBINED is the result; averages and passes of single targets come with it only for several targets."""
     combined = [(number, row) for number, row in rows if row["What"] == "COMBINED"]
     averages = [(number, row) for number, row in rows if row["What"] in ("TARGET_AVERAGE", "TARGET_COMBINED")]
@@ -107,13 +81,13 @@ def _finish(source: Source, run: _Run, rows: _Rows) -> Iterator[ImportedReading]
     chosen = combined + (averages if len(averages) > 1 or not combined else [])
     if not chosen:
         chosen = passes
-    elif run.passes and run.passes > 1:
+    elif (run.whole("Passes") or 1) > 1:
         chosen = passes + chosen
     for number, row in sorted(chosen, key=lambda item: item[0]):
         yield from _row(source, run, number, row)
 
 
-def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterator[ImportedReading]:
+def _row(source: Source, run: Said, number: int, row: dict[str, str]) -> Iterator[ImportedReading]:
     names = {
         "bytes": ("Bytes_Xfered", "Bytes"),
         "ops": ("Ops",),
@@ -129,28 +103,26 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
     values = {key: next((figure(row[name]) for name in options if name in row), None) for key, options in names.items()}
     op = next((row[name].lower() for name in ("Op_Type", "OP_Type", "OP") if name in row), "")
     direction = op if op in ("read", "write", "mixed") else None
-    random = _SEEKS.get(run.settings.get("seek_pattern", ""))
+    kept, requests = _settings(run), run.every.get("Request size", ())
+    random = _SEEKS.get(kept["seek_pattern"] or "")
     notes = ["xdd MBytes/s are 10^6 bytes"]
     kind = row["What"]
-    statistic, n = "single", 1
-    if kind == "COMBINED" and run.passes and run.passes > 1:
-        notes.append(f"bytes and seconds of {run.passes} passes together")
-        statistic, n = f"mean of {run.passes}", run.passes
-    elif kind in ("TARGET_AVERAGE", "TARGET_COMBINED") and run.passes and run.passes > 1:
-        statistic, n = f"mean of {run.passes}", run.passes
+    n = (run.whole("Passes") or 1) if kind in ("COMBINED", "TARGET_AVERAGE", "TARGET_COMBINED") else 1
+    if kind == "COMBINED" and n > 1:
+        notes.append(f"bytes and seconds of {n} passes together")
     size = values["size"]
-    if run.requests:
-        told = min(run.requests) if len(run.requests) == 1 else None
+    if sizes := {int(one[:18]) for text in requests for one in re.findall(r"(\d+),\s*bytes", text)}:
+        told = min(sizes) if len(sizes) == 1 else None
         if told is None:
             notes.append("its targets have request sizes of their own")
         elif size and size != told:
             notes.append(f"the last request was {int(size)} bytes; the run was given {told}")
         size = told
-    if "end_to_end" in run.settings:
-        notes.append(f"end-to-end copy, {run.settings['end_to_end']} side")
+    if kept["end_to_end"]:
+        notes.append(f"end-to-end copy, {kept['end_to_end']} side")
     target = kind.startswith("TARGET")
     details = {
-        **run.settings,
+        **kept,
         "row": kind,
         "pass": values["pass"],
         "total_ios": values["ops"],
@@ -160,24 +132,26 @@ def _row(source: Source, run: _Run, number: int, row: dict[str, str]) -> Iterato
     if not bw and not iops:
         source.problem(number, "a result line without a rate", lost=False)
         return
+    label = next(iter(run.every.get("target", ())), "")
+    depth, mix = run.whole("Queue Depth"), num(run.get("Read/write ratio", "").split(",")[0].replace("READ", ""))
     yield reading(
         source,
         number,
         "xdd",
-        tool_version=run.version,
-        label=run.label,
+        tool_version=run.get("version"),
+        label=label[:300] or run.get("ID for this run", "").strip("'")[:100] or None,
         direction=direction,
         rw=rw_of(direction, random=random),
         bs_bytes=None if size is None else int(size),
         numjobs=1 if target else int(values["targets"]) if kind == "COMBINED" and values["targets"] else None,
-        iodepth=run.depth if run.depth is not None else None if values["depth"] is None else int(values["depth"]),
-        rwmixread=run.read_percent if run.read_percent is not None and 0 < run.read_percent < 100 else None,
+        iodepth=depth if depth is not None else None if values["depth"] is None else int(values["depth"]),
+        rwmixread=mix if mix is not None and 0 < mix < 100 else None,
         iops=iops,
         bw_bytes_per_s=times(bw, 1e6),
         mean=times(latency, 1e9 if "ReqSize" in row else 1e6),
-        statistic=statistic,
+        statistic=f"mean of {n}" if n > 1 else "single",
         n=n,
-        host=run.host,
+        host=run.get("Computer Name", "").split(",")[0][:100] or None,
         runtime_seconds=values["seconds"],
         io_bytes=None if values["bytes"] is None else int(values["bytes"]),
         notes=notes,
