@@ -185,7 +185,7 @@ licence = "yes"
   check("not found by what it cannot do", (await page.locator(`main a[href="/r/${id}"]`).count()) === 0);
   await look("search", wanted);
   await page.goto(address);
-  check("badge: verified", (await page.locator("h1 .badge").innerText()) === "verified");
+  check("badge: recomputed", (await page.locator("main .badge").first().innerText()) === "recomputed");
 
   await says(atlas, tokens.contoso, id, "Firmware 7.3 halves this latency. It is out since October.", "reply");
   must({ ...home("contoso"), IOATLAS_TOKEN: tokens.contoso }, "reply", address, "Firmware 7.3 halves this latency. It is out since 4 October 2026.", "--yes");

@@ -55,7 +55,7 @@ test("what a moderator doubts is hidden, and released it is back with the reason
   const headers = { Authorization: `Bearer ${ioatlas("atlas", "serve", "token", "alice", ...place)}`, "Content-Type": "application/zip" };
   const sent = await fetch(`${address}/api/v1/results`, { method: "POST", headers, body: readFileSync(BUNDLE) });
   const { id, badge } = (await sent.json()) as { id: string; badge: string };
-  expect(badge).toBe("verified");
+  expect(badge).toBe("recomputed");
   ioatlas("atlas", "serve", "account", "carol", "--kind", "moderator", ...place);
 
   const context = await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });

@@ -20,6 +20,7 @@ from ioatlas.atlas.blobs import Blobs, Incoming
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import Declaration
 from ioatlas.atlas.queries import Order
+from ioatlas.atlas.ranking import Table
 from ioatlas.atlas.records import (
     Account,
     Cell,
@@ -95,29 +96,6 @@ class Detail:
     reproductions: tuple[Reproduction, ...]
     trace: tuple[Trace, ...]
     corrected_by: str = ""
-
-
-@dataclass(frozen=True)
-class Load:
-    """One load of a comparison: the cell of each side, in the order of the sides."""
-
-    rw: str
-    direction: str
-    bs_bytes: int
-    iodepth: int
-    numjobs: int
-    streams: str
-    loop: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Compared:
-    """left_out: loads that some side lacks, or answers from a cache."""
-
-    results: tuple[Result, ...]
-    loads: tuple[Load, ...]
-    left_out: int
 
 
 @dataclass(frozen=True)
@@ -389,16 +367,18 @@ def one_product(service: Served, viewer: Asking, name: Annotated[str, Path(max_l
     return found
 
 
-@router.get("/compare", summary="Compare results")
-def compare(service: Served, viewer: Asking, ids: Annotated[str, Query(max_length=300)]) -> Compared:
-    """Results side by side, at the loads that all of them measured. ids: separated by commas."""
-    found = queries.compare(service.database, [one.strip() for one in ids.split(",") if one.strip()], viewer)
-    names = ("rw", "direction", "bs_bytes", "iodepth", "numjobs", "streams", "loop")
-    loads = tuple(
-        Load(**dict(zip(names, load, strict=True)), cells=tuple(side.cells[load] for side in found.sides))
-        for load in found.loads
-    )
-    return Compared(tuple(side.result for side in found.sides), loads, found.left_out)
+@router.get(
+    "/compare",
+    summary="Compare results",
+    response_model=Table,
+    response_model_exclude={"sides": {"__all__": {"document"}}},
+)
+def compare(request: Request, viewer: Asking, ids: Annotated[str, Query(max_length=300)]) -> Table:
+    """Results side by side, at the loads that two of them measured. ids: separated by commas."""
+    found: Table | None = request.app.state.pages.table_of([one.strip() for one in ids.split(",")], viewer)
+    if found is None:
+        raise HTTPException(400, "choose two results or more that you may read")
+    return found
 
 
 @router.get("/me", summary="Whose token this is")

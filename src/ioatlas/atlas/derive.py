@@ -8,7 +8,6 @@ Values are computed from the raw output again: nothing of an upload is passed on
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import sys
 from pathlib import Path
@@ -23,15 +22,18 @@ MOST_LETTERS = 64 << 20
 def main(arguments: list[str]) -> int:
     """0 with both files written."""
     confine(json.loads(arguments[1]))
+    from ioatlas.analysis.marks import mark_of
     from ioatlas.bundle.opening import opened_directory
     from ioatlas.campaign import load_result
-    from ioatlas.report.export.to_json import write_json
+    from ioatlas.report.export.to_json import document
     from ioatlas.report.page import report_html
+    from ioatlas.report.table import entries
 
     result = load_result(opened_directory(Path(arguments[0])))
-    text = io.StringIO()
-    write_json(result, text)
-    pages = ((EXPORT, text.getvalue()), (EXPLORER, report_html(result)))
+    told = document(result)
+    for row, entry in zip(told["rows"], entries(result), strict=True):
+        row["mark"] = mark_of(entry.estimate) if entry.estimate else ""
+    pages = ((EXPORT, json.dumps(told, allow_nan=False)), (EXPLORER, report_html(result)))
     if any(len(content) > MOST_LETTERS for _, content in pages):
         return 1
     for name, content in pages:

@@ -20,10 +20,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.model.units import format_size
+
 if TYPE_CHECKING:
     from ioatlas.bundle.verify import Verification
     from ioatlas.model.estimate import Estimate
     from ioatlas.model.result import CampaignResult
+    from ioatlas.product.sheet import Sheet
 
 MOST_TEXT = 480
 DISK_FULL = 28
@@ -153,7 +156,7 @@ def _found(
         "signer": checked.fingerprint,
         "testbed": _testbed(result),
         "campaign_id": _clean(index["campaign"]["id"]),
-        "title": _clean(result.name) or "untitled",
+        "title": title_of(result, sheet),
         "procedure": _clean(index["campaign"]["procedure"]),
         "measured_at": float(result.created_at),
         "method_version": _clean(str((index.get("methods") or {}).get("gates", ""))),
@@ -174,6 +177,13 @@ def _found(
         "summary": _plain(summary),
         "cells": _cells(result),
     }
+
+
+def title_of(result: CampaignResult, sheet: Sheet | None) -> str:
+    """Product, protocol, and the size of file or space: what tells a result from others."""
+    size = max((one.cell.footprint_bytes for one in result.estimates), default=0)
+    parts = (sheet.name if sheet else "Unnamed product", _protocol(result), format_size(size) if size else "")
+    return _clean(", ".join(part for part in parts if part))
 
 
 def _testbed(result: CampaignResult) -> str:

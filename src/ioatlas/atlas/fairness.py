@@ -217,14 +217,21 @@ def _of_method(result: CampaignResult) -> tuple[Condition, ...]:
             "other activity was seen" if result.other_traffic else "none was seen",
             "measure it again on an idle system" if result.other_traffic else "",
         ),
-        Condition(
-            "complete",
-            Told.YES if result.complete else Told.NO,
-            True,
-            "everything planned was measured" if result.complete else "it was stopped early",
-            "" if result.complete else "`ioatlas resume DIR`, then bundle it again",
-        ),
+        _complete(result),
     )
+
+
+def _complete(result: CampaignResult) -> Condition:
+    known = {one.cell.key for one in result.estimates}
+    left = len({one.cell.key for one in result.unmeasured} - known)
+    if not result.complete:
+        return Condition(
+            "complete", Told.NO, True, "it was stopped early", "`ioatlas resume DIR`, then bundle it again"
+        )
+    if left:
+        text = f"{left:,} of {plural(left + len(known), 'cell')} were left out"
+        return Condition("complete", Told.PARTLY, False, text, "measure it with a longer --budget")
+    return Condition("complete", Told.YES, True, "everything planned was measured")
 
 
 def _any(name: str, facts: Mapping[str, str], begins: tuple[str, ...], what: str, todo: str) -> Condition:

@@ -12,21 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ioatlas.analysis.marks import SIGNS, Mark
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 LEVELS = 10
 MOST_LINES = 40
 SMALL_BYTES = 32 << 10
 """Up to this block size a cell tells I/Os a second, above it bytes a second."""
-SUSPECT = frozenset({"cached", "suspect", "hole", "discarded"})
-LOOSE = frozenset({"unstable", "drifting", "bistable", "no steady state", "runs disagree", "uncertain", "too short"})
 _SIZES = ("bs_bytes", "size_bytes", "footprint_bytes", "offset", "io_size")
 
 
 @dataclass(frozen=True)
 class Spot:
     """One cell as it is shown. level: 0 to 9 by its place between the lowest and the highest value; -1 where it is not
-    ranked. mark: '!' not steady, '≥' client-limited, '~' predicted, '×' not of the target (cached).
+    ranked. mark: a sign of `analysis.marks`.
     """
 
     value: str
@@ -115,7 +114,7 @@ def _speed(row: Mapping[str, Any]) -> float:
 
 
 def _ranked(row: Mapping[str, Any]) -> bool:
-    return row.get("verdict") not in SUSPECT
+    return row.get("mark") != Mark.SUSPECT
 
 
 def _spot(row: Mapping[str, Any] | None, speeds: Sequence[float]) -> Spot | None:
@@ -132,7 +131,7 @@ def _spot(row: Mapping[str, Any] | None, speeds: Sequence[float]) -> Spot | None
         f"p99 {format_latency(p99)}" if p99 else "",
         interval,
         _level(_speed(row), speeds) if _ranked(row) else -1,
-        _mark(row),
+        SIGNS[Mark(row["mark"])][0] if row.get("mark") else "",
         str(row.get("verdict") or row.get("kind") or ""),
     )
 
@@ -145,14 +144,3 @@ def _level(value: float, speeds: Sequence[float]) -> int:
     if high - low < 1e-9:
         return LEVELS // 2
     return min(LEVELS - 1, max(0, int((math.log(value) - low) / (high - low) * LEVELS)))
-
-
-def _mark(row: Mapping[str, Any]) -> str:
-    verdict = row.get("verdict")
-    if row.get("kind") == "predicted":
-        return "~"
-    if verdict in SUSPECT:
-        return "×"
-    if verdict == "client-limited":
-        return "≥"
-    return "!" if verdict in LOOSE else ""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ioatlas import __version__
+from ioatlas.analysis.marks import SIGNS
 from ioatlas.atlas import citation, downloads, heat, queries, ranking, replies, views
 from ioatlas.atlas.asked import LOADS, Asked
 from ioatlas.atlas.database import Database
@@ -40,7 +41,7 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 FEED_ENTRIES = 50
-BADGE_FILLS = {"verified": "#1a7f37", "reproduced": "#1a7f37"}
+BADGE_FILLS = {"reproduced": "#1a7f37"}
 
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(HERE / "templates"),
@@ -159,6 +160,7 @@ class Pages:
             trust=views.trust(one.summary),
             grade_words=views.grade_words(one.grade),
             declared=views.declared(one),
+            signs=[one for one in SIGNS.values() if one[0]],
             maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
             findings=views.findings(document),
             costs=views.costs(document),
@@ -218,19 +220,19 @@ class Pages:
 
     def compare(self, request: Request) -> Response:
         """Any set side by side; ranked only where they were measured alike."""
-        ids = [one for one in dict.fromkeys(request.query_params.getlist("id")) if one][: queries.MOST_SIDES]
-        viewer = self.viewer_of(request)
+        table = self.table_of(request.query_params.getlist("id"), self.viewer_of(request))
+        return self.page("compare", table=table, status_code=200 if table else 422)
+
+    def table_of(self, named: Sequence[str], viewer: Viewer) -> ranking.Table | None:
+        """None unless there are two or more, all of them to be read."""
+        ids = [one for one in dict.fromkeys(named) if one][: queries.MOST_SIDES]
         sides = []
         for result_id in ids:
             one = queries.result_of(self.database, result_id, viewer)
             document = self._document(one) if one is not None and queries.may_read_data(one, viewer) else None
             if one is not None and document is not None:
                 sides.append(ranking.Side(one.id, one.title, one.product, document, one.verified))
-        fault = ""
-        if len(sides) < 2 or len(sides) < len(ids):
-            fault = "Choose two results or more that are public: tick them in a search."
-        table = ranking.compared(sides) if not fault else None
-        return self.page("compare", fault=fault, table=table, status_code=422 if fault else 200)
+        return ranking.compared(sides) if 2 <= len(sides) == len(ids) else None
 
     def feed(self, request: Request) -> Response:
         """The newest results as an Atom feed; a search can be followed too."""
@@ -262,6 +264,9 @@ class Pages:
         viewer = self.viewer_of(request)
         one = queries.result_of(self.database, request.path_params["id"], viewer)
         if one is None:
+            gone = views.trail(queries.traces_of(self.database, request.path_params["id"]))
+            if any(" deleted" in f" {event.text}" for event in gone):
+                raise HTTPException(410, " ".join(f"{event.at} {event.text}." for event in gone))
             raise HTTPException(404, "There is no such result, or it is not public.")
         return one, queries.may_read_data(one, viewer)
 

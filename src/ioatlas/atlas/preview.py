@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ioatlas.atlas.extract import title_of
 from ioatlas.atlas.fairness import (
     Condition,
     Declaration,
@@ -118,7 +119,7 @@ def preview(path: Path, declared: Declaration, today: date, *, private: bool = F
         path,
         path.stat().st_size,
         digest,
-        result.name or result.campaign_id,
+        title_of(result, sheet),
         sheet.name if sheet else "",
         licence,
         key.fingerprint if key else "",

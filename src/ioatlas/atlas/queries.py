@@ -7,7 +7,7 @@ import base64
 import binascii
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -18,16 +18,16 @@ from ioatlas.atlas.best import ANY_SIZE, BITS
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import (
+    LIKENESS,
+    NOT_CHECKED,
     OPERATOR,
     Cell,
-    Comparison,
     Hit,
     Page,
     Product,
     Reply,
     Reproduction,
     Result,
-    Side,
     Trace,
     Viewer,
     Wanted,
@@ -302,13 +302,6 @@ def may_read_data(found: Result, viewer: Viewer) -> bool:
     return found.state != State.WITHDRAWN or own or viewer.moderates
 
 
-def cells_of(database: Database, result_id: str) -> tuple[Cell, ...]:
-    """All cells of a result that was seen with `result_of`, in the order of the campaign."""
-    with database.reading() as link:
-        rows = link.execute(sa.select(cell).where(cell.c.result_id == result_id).order_by(cell.c.number)).mappings()
-        return tuple(_cell(row) for row in rows)
-
-
 def cell_page(database: Database, result_id: str, *, cursor: str = "", limit: int = 200) -> Page[Cell]:
     """Some of them."""
     asked = sa.select(cell).where(cell.c.result_id == result_id)
@@ -400,32 +393,6 @@ def _products(viewer: Viewer) -> sa.Select[Any]:
     return sa.select(*columns, counted.label("results")).where(some.is_not(None))
 
 
-# -- comparison ----------------------------------------------------------------------------------------------
-
-
-def compare(database: Database, ids: Sequence[str], viewer: Viewer = NOBODY) -> Comparison:
-    """Results side by side at the loads that all of them have. Raises UsageError for one that is not to be seen."""
-    if not 2 <= len(set(ids)) <= MOST_SIDES:
-        raise UsageError(f"a comparison takes 2 to {MOST_SIDES} results", where="ids", remedy="choose others")
-    sides = []
-    for result_id in dict.fromkeys(ids):
-        found = result_of(database, result_id, viewer)
-        if found is None or not may_read_data(found, viewer):
-            raise UsageError("there is no such result", where=result_id[:40], remedy="search for it again")
-        held: dict[tuple[Any, ...], Cell] = {}
-        for one in cells_of(database, result_id):
-            held.setdefault(load_of(one), one)
-        sides.append(Side(found, held))
-    every = {load for side in sides for load in side.cells}
-    shared = {load for load in every if all(load in side.cells and side.cells[load].usable for side in sides)}
-    return Comparison(tuple(sides), tuple(sorted(shared)), len(every) - len(shared))
-
-
-def load_of(one: Cell) -> tuple[Any, ...]:
-    """What makes two cells of two results the same load: (rw, direction, bs_bytes, iodepth, numjobs, streams, loop)."""
-    return (one.rw, one.direction, one.bs_bytes, one.iodepth, one.numjobs, one.streams, one.loop)
-
-
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
@@ -435,6 +402,8 @@ def _result(row: sa.RowMapping) -> Result:
     values |= {"product": named, "vendor_slug": row["vendor_slug"] or ""}
     values |= {name: tuple(row[name]) for name in ("conditions", "checks")}
     values["badge"] = _badge(row["verified"], row["reproduced"])
+    values["identity"] = "product as told" if row["product_id"] else "no product named"
+    values["likeness"] = _likeness(row["checks"])
     if row["state"] == State.EMBARGOED and row["embargo"] <= today():
         values |= {"state": str(State.PUBLIC), "reason": "anybody may read it"}
     return Result(**values)
@@ -443,7 +412,16 @@ def _result(row: sa.RowMapping) -> Result:
 def _badge(verified: bool, reproduced: int) -> str:
     if not verified:
         return "unchecked"
-    return f"reproduced by {reproduced}" if reproduced else "verified"
+    return f"reproduced by {reproduced}" if reproduced else "recomputed"
+
+
+def _likeness(checks: Sequence[Mapping[str, Any]]) -> str:
+    """What came of holding it against its peers."""
+    one = next((each for each in checks if each["name"] == LIKENESS), {"state": "note", "text": ""})
+    said = str(one["text"]).partition(":")[0] if one["state"] == "failed" else str(one["text"])
+    if one["state"] == "note":
+        return f"likeness {said if said.startswith(NOT_CHECKED) else NOT_CHECKED}"
+    return said
 
 
 def _cell(row: sa.RowMapping) -> Cell:

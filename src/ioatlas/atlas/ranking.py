@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ioatlas.atlas.heat import LOOSE, SUSPECT
+from ioatlas.analysis.marks import SIGNS, Mark
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 METHOD = ("ioengine", "direct", "preparation", "files", "fio", "check")
 """Conditions that have to be the same before one result may stand above another."""
 MOST_CELLS = 200
+_UNFIT = frozenset({Mark.SUSPECT, Mark.DISAGREE, Mark.UNSTABLE, Mark.MINIMUM})
 _KEY = ("rw", "direction", "bs_bytes", "size_bytes", "numjobs", "iodepth")
 
 
@@ -77,7 +78,7 @@ class Table:
 
 def compared(sides: Sequence[Side]) -> Table:
     """All cells that two sides or more have."""
-    facts = [{"check": "verified" if side.verified else "unchecked", **conditions(side.document)} for side in sides]
+    facts = [{"check": "recomputed" if side.verified else "unchecked", **conditions(side.document)} for side in sides]
     names = dict.fromkeys(name for told in facts for name in told)
     apart = tuple(
         Difference(name, tuple(told.get(name, "") or "not told" for told in facts), name in METHOD)
@@ -135,12 +136,11 @@ def _line(key: Sequence[Any], rows: Sequence[Mapping[str, Any] | None], *, ranke
 
 
 def _unfit(row: Mapping[str, Any]) -> str:
-    verdict = str(row.get("verdict") or "")
-    if verdict in SUSPECT:
-        return f"{verdict}: not ranked"
-    if verdict in LOOSE or row.get("bw_low") is None or row.get("bw_high") is None:
-        return "no interval to rank by" if verdict not in LOOSE else f"{verdict}: not ranked"
-    return "client-limited: at least that, not ranked" if verdict == "client-limited" else ""
+    mark = Mark(row.get("mark") or Mark.STEADY)
+    if mark in _UNFIT:
+        why = str(row.get("verdict")) if mark is Mark.SUSPECT else SIGNS[mark][1]
+        return f"{why}: not ranked"
+    return "no interval to rank by" if row.get("bw_low") is None or row.get("bw_high") is None else ""
 
 
 def _places(rows: Mapping[int, Mapping[str, Any]]) -> dict[int, int]:

@@ -9,6 +9,9 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 Entry = TypeVar("Entry")
+LIKENESS = "like systems"
+"""The check that holds a result against its peers."""
+NOT_CHECKED = "not checked"
 
 
 class AccountKind(StrEnum):
@@ -91,8 +94,9 @@ class Result:
     sponsor, conflict: None where the publisher did not say; '' for none. signer: fingerprint of a key, '' unsigned.
     price_per_tib: of usable capacity in `currency`. conditions: as `fairness.from_json` reads them.
     summary: of the campaign, as in the JSON export. reproduced: by how many others.
-    badge: 'unchecked', 'verified' or 'reproduced by n'. published_at: when all could see it first. replaces: the result
-    that it corrects. decision: of a moderator on its flag: kept, released or ''.
+    badge: 'unchecked', 'recomputed' or 'reproduced by n'. identity, likeness: what is known of product and peers.
+    published_at: when all could see it first. replaces: the result that it corrects. decision: of a moderator on its
+    flag: kept, released or ''.
     """
 
     id: str
@@ -132,6 +136,8 @@ class Result:
     licence: str
     reproduced: int
     badge: str
+    identity: str
+    likeness: str
     published_at: float | None = None
     replaces: str | None = None
     decision: str = ""
@@ -214,23 +220,6 @@ class Hit:
 
     result: Result
     cell: Cell | None = None
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of a comparison: a result and its cells by the load they stand for."""
-
-    result: Result
-    cells: Mapping[tuple[Any, ...], Cell]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """loads: those that every side has a usable value of, in order. left_out: loads that some side lacks, or cached."""
-
-    sides: tuple[Side, ...]
-    loads: tuple[tuple[Any, ...], ...]
-    left_out: int
 
 
 @dataclass(frozen=True)

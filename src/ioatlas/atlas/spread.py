@@ -9,12 +9,13 @@ from statistics import median
 
 import sqlalchemy as sa
 
+from ioatlas.analysis.wording import plural
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.extracted import CheckFound, Found
 from ioatlas.atlas.queries import public
+from ioatlas.atlas.records import LIKENESS, NOT_CHECKED
 from ioatlas.atlas.tables import cell, product, result
 
-NAME = "like systems"
 ENOUGH = 5
 """Results of others that have the same load; below, nothing is said."""
 OF_ONE_ACCOUNT, MOST_PEERS, MOST_LOADS = 3, 60, 100
@@ -29,13 +30,14 @@ _LOAD = (cell.c.rw, cell.c.direction, cell.c.bs_bytes, cell.c.iodepth, cell.c.nu
 
 def judged(rates: Mapping[Load, float], peers: Mapping[Load, Sequence[float]], who: str) -> CheckFound:
     """Pure. who: what makes the peers alike, in words. State 'failed': it is doubted; 'note': too few."""
+    known = plural(max((len(rated) for rated in peers.values()), default=0), "peer")
     scores = {load: _score(rates[load], peers[load]) for load in rates if len(peers.get(load, ())) >= ENOUGH}
     if not scores:
-        return CheckFound(name=NAME, state="note", text=f"too few results of {who} to hold it against")
+        return CheckFound(name=LIKENESS, state="note", text=f"{NOT_CHECKED}: {known}")
     beyond = [load for load, score in scores.items() if abs(score) > BEYOND]
     if len(beyond) <= DOUBTED_SHARE * len(scores):
-        text = f"{len(scores) - len(beyond)} of {len(scores)} loads lie among others' results of {who}"
-        return CheckFound(name=NAME, state="passed", text=text)
+        text = f"{len(scores) - len(beyond)} of {len(scores)} loads lie among those of {known}, {who}"
+        return CheckFound(name=LIKENESS, state="passed", text=text)
     worst = max(beyond, key=lambda load: abs(scores[load]))
     middle = median(peers[worst])
     times = rates[worst] / middle
@@ -44,7 +46,7 @@ def judged(rates: Mapping[Load, float], peers: Mapping[Load, Sequence[float]], w
         f"{len(beyond)} of {len(scores)} loads lie far from others' results of {who}: {worst[0]} of {worst[2]:,} bytes "
         f"at {worst[4]} x {worst[3]} is {said} their median, {middle:,.0f} IOPS: {abs(scores[worst]):.0f} spreads away"
     )
-    return CheckFound(name=NAME, state="failed", text=text)
+    return CheckFound(name=LIKENESS, state="failed", text=text)
 
 
 def _score(rate: float, peers: Sequence[float]) -> float:
@@ -68,7 +70,7 @@ def check(database: Database, found: Found, owner_id: str) -> CheckFound:
     asked = [(f"{found.vendor} {found.model}".strip(), same_product)] if found.has_sheet else []
     if found.drive:
         asked.append((f"the same drives over {found.protocol}", [result.c.drive == found.drive, *same_path]))
-    said = CheckFound(name=NAME, state="note", text="nothing is known that other systems could be alike in")
+    said = CheckFound(name=LIKENESS, state="note", text=f"{NOT_CHECKED}: no product or drives named")
     for who, alike in asked:
         said = judged(rates, _peers(database, alike, owner_id, rates), who)
         if said.state != "note":

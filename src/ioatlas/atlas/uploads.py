@@ -28,7 +28,7 @@ from ioatlas.atlas.database import Database, insert_new
 from ioatlas.atlas.extracted import Found
 from ioatlas.atlas.fairness import Declaration, Publication, State
 from ioatlas.atlas.queries import public
-from ioatlas.atlas.records import Account
+from ioatlas.atlas.records import LIKENESS, Account
 from ioatlas.atlas.tables import cell, once, product, result, trace
 from ioatlas.errors import RefusedError, UsageError
 
@@ -240,7 +240,7 @@ def publication_of(found: Found, wish: Wish, day: date) -> Publication:
 
 def doubt_of(found: Found) -> str:
     """Why it is shown to nobody but its owner and moderators; '' for no doubt."""
-    failed = [one.text for one in found.checks if one.name == spread.NAME and one.state == "failed"]
+    failed = [one.text for one in found.checks if one.name == LIKENESS and one.state == "failed"]
     return failed[0][:480] if failed else ""
 
 

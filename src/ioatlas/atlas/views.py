@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ioatlas.analysis.wording import plural
 from ioatlas.atlas.fairness import GRADE_WORDS
 from ioatlas.atlas.records import Cell, Hit, Reply, Result, Trace
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
@@ -20,10 +21,14 @@ MOST_FACTS = 200
 
 @dataclass(frozen=True)
 class Badge:
-    """kind: a word for the style."""
+    """What is known of a result, each in a few words. kind: a word for the style of the last one."""
 
     kind: str
-    text: str
+    parts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return " · ".join(self.parts)
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,17 @@ def shown(hit: Hit) -> Shown:
 
 
 def badge_of(one: Result) -> Badge:
-    return Badge(one.badge.split(" ", 1)[0], one.badge)
+    return badge_of_told(vars(one))
+
+
+def badge_of_told(one: Mapping[str, Any]) -> Badge:
+    """The same of a result as the API tells it."""
+    count = one.get("reproduced")
+    again = isinstance(count, int) and count > 0
+    checked = "recomputed" if one.get("verified") else "unchecked"
+    told = (checked, str(one.get("identity", "")), str(one.get("likeness", "")))
+    said = f"reproduced by {plural(count or 0, 'other account')}" if again else "reproduced by no other account"
+    return Badge("reproduced" if again else "", (*filter(None, told), said))
 
 
 def cell_words(cell: Cell) -> str:
@@ -204,6 +219,7 @@ def evidence(one: Result, document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("visits", f"{document.get('n_visits', '?')} counted, {document.get('n_discarded', '?')} discarded"),
         ("preparation", settings.get("preparation", "")),
         ("random order", f"seed {settings['order seed']}" if settings.get("order seed") else ""),
+        ("campaign", document.get("name", "")),
         ("procedure", one.procedure),
         ("method", one.method_version),
         ("measured with", f"ioatlas {one.tool_version}"),

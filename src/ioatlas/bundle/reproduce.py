@@ -12,6 +12,7 @@ from ioatlas.analysis.compare import CellComparison
 from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.result import SHEET
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.registry import procedure_of
 from ioatlas.procedures.trace.options import TRACE_FILE, TraceOptions
@@ -45,11 +46,12 @@ class Reproduction:
     conditions: tuple[str, ...] = ()
 
 
-def specification(directory: Path, target: str) -> tuple[CampaignSpec, Procedure | None]:
+def specification(directory: Path, target: str, product: str = "") -> tuple[CampaignSpec, Procedure | None]:
     """What the bundle's campaign asked for, on another target: plan, order seed and windows are as they were. And the
     procedure, where no specification names it.
 
-    directory: of the opened bundle. Nothing that it brings is run: no command, no typed confirmation, no meter.
+    directory: of the opened bundle. product: a sheet; the bundle's own where none is named. Nothing that the bundle
+    brings is run: no command, no typed confirmation, no meter.
     Raises RefusedError for a campaign that needs them, UsageError for one of several targets.
     """
     journal = Journal.open(directory)
@@ -72,7 +74,9 @@ def specification(directory: Path, target: str) -> tuple[CampaignSpec, Procedure
             where=shown(directory),
             remedy="write a campaign file with your targets: `ioatlas map --campaign FILE.toml`",
         )
-    changes: dict[str, Any] = {"targets": (("", target),), "product": "", "confirmations": {}}
+    sheet = directory / SHEET
+    product = product or (str(sheet) if sheet.is_file() else "")
+    changes: dict[str, Any] = {"targets": (("", target),), "product": product, "confirmations": {}}
     spec = replace(spec, **changes)
     trace = directory / TRACE_FILE
     if trace.exists():

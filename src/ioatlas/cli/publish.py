@@ -120,7 +120,7 @@ def _show(seen: Preview, url: str) -> None:
         f"  names       {', '.join(dict.fromkeys(seen.names))} stay; of your site replaced: {seen.replaced}",
         f"  signed by   {seen.signer or 'nobody'}",
         f"  licence     {seen.licence or 'none given'}",
-        f"  verified    {_verified(seen)}",
+        f"  recomputed  {_verified(seen)}",
         f"  grade       {seen.grade}; missing or partly told: {plural(len(seen.missing), 'condition')}",
     ]
     if seen.kept:

@@ -54,6 +54,9 @@ A stopped campaign continues with `ioatlas resume DIR`.""",
 @click.option(
     "--tolerance", metavar="PERCENT", default="10%", show_default=True, help="Differences that do not matter."
 )
+@click.option(
+    "--product", metavar="SHEET", type=click.Path(path_type=Path), help="Sheet of your product; else the bundle's."
+)
 @quantity_option("What is compared.")
 @dry_run_option
 @yes_option
@@ -69,6 +72,7 @@ def command(
     target: str | None,
     output: Path | None,
     tolerance: str,
+    product: Path | None,
     quantity: str,
     dry_run: bool,
     yes: bool,
@@ -100,7 +104,7 @@ def command(
             )
         mine = output
     else:
-        plan, procedure = _plan(opened, target, read_only=read_only)
+        plan, procedure = _plan(opened, target, product, read_only=read_only)
         if dry_run:
             click.echo(json.dumps(summary_of(plan), indent=2) if as_json else describe(plan))
             return
@@ -113,12 +117,12 @@ def command(
         raise click.exceptions.Exit(DIFFERS)
 
 
-def _plan(opened: Path, target: str, *, read_only: bool) -> tuple[Plan, Procedure | None]:
+def _plan(opened: Path, target: str, product: Path | None, *, read_only: bool) -> tuple[Plan, Procedure | None]:
     """The bundle's campaign on the target, and the procedure that no campaign file names."""
     from ioatlas.bundle.reproduce import specification
     from ioatlas.campaign import open_plan
 
-    spec, procedure = specification(opened, target)
+    spec, procedure = specification(opened, target, str(product or ""))
     plan = open_plan(spec, read_only=read_only, procedure=procedure)
     if read_only:
         check_read_only(plan)

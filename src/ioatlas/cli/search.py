@@ -63,23 +63,16 @@ def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **aske
 
 def _line(url: str, hit: dict[str, Any]) -> str:
     """Its address, what it is, and the cell that fits."""
-    from ioatlas.atlas.views import cell_words_of
+    from ioatlas.atlas.views import badge_of_told, cell_words_of
 
     one = hit.get("result") or {}
-    parts = [_plain(one.get("title")), _plain(one.get("product")) or "no product sheet", _badge(one)]
+    parts = [_plain(one.get("title")), _plain(badge_of_told(one).text)]
     price = one.get("price_per_tib")
     if isinstance(price, int | float):
         parts.append(f"{price:,.1f} {_plain(one.get('currency'))} per TiB")
     if isinstance(hit.get("cell"), dict):
         parts.append(cell_words_of(hit["cell"]))
     return f"{url}/r/{_plain(one.get('id'))}  {' · '.join(part for part in parts if part)}"
-
-
-def _badge(one: dict[str, Any]) -> str:
-    if not one.get("verified"):
-        return "unchecked"
-    count = one.get("reproduced")
-    return f"reproduced by {count}" if isinstance(count, int) and count else "verified"
 
 
 def _plain(text: object) -> str:

@@ -51,7 +51,7 @@ def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
 
     found = call("search", "--at", url)
     assert found.stdout.startswith(f"{address}  ")
-    assert "verified" in found.stdout
+    assert "recomputed" in found.stdout
     place = tmp_path / "fetched"
     place.mkdir()
     fetched = call("fetch", address, cwd=place)

@@ -131,14 +131,3 @@ def test_a_licence_that_forbids_keeps_it_private(database, desk, alice):
     put(desk, alice, found("forbidden", licence_says="no"))
     put(desk, alice, found("allowed", licence_says="no", licence_permission="by letter, 2026-01-02"))
     assert titles(queries.search(database, Wanted())) == ["allowed"]
-
-
-def test_results_are_compared_where_both_have_a_usable_value(database, desk, alice):
-    both, cached = cell(iops=1000), cell(bs_bytes=65536, cached=True, usable=False)
-    one = put(desk, alice, found("one", [both, cell(bs_bytes=65536), cell(rw="randwrite")]))
-    two = put(desk, alice, found("two", [cell(iops=2000), cached]))
-    compared = queries.compare(database, [one, two])
-    assert [load[:3] for load in compared.loads] == [("randread", "read", 4096)]
-    assert compared.left_out == 2
-    with pytest.raises(UsageError, match="no such result"):
-        queries.compare(database, [one, "nothere"])

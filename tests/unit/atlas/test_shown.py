@@ -39,21 +39,21 @@ def test_a_map_has_a_row_for_each_block_size_and_a_column_for_each_load():
 
 
 def test_a_cached_cell_is_marked_and_takes_no_part_in_the_colours():
-    rows = [row(1e6), row(2e6, iodepth=2), row(1e12, iodepth=4, verdict="cached")]
+    rows = [row(1e6), row(2e6, iodepth=2), row(1e12, iodepth=4, verdict="cached", mark="suspect")]
     (made,) = maps(rows, {"bs": [4096], "iodepth": [1, 2, 4]})
     slow, fast, cached = made.lines[0].spots
     assert (slow.level, fast.level, cached.level) == (0, 9, -1)
-    assert cached.mark == "×"
+    assert cached.mark == "?"
 
 
 @pytest.mark.parametrize(
     ("more", "mark"),
     [
         ({}, ""),
-        ({"kind": "predicted", "verdict": "predicted"}, "~"),
-        ({"verdict": "client-limited"}, "≥"),
-        ({"verdict": "bistable"}, "!"),
-        ({"verdict": "hole"}, "×"),
+        ({"mark": "predicted"}, "~"),
+        ({"mark": "minimum"}, "≥"),
+        ({"mark": "unstable"}, "!"),
+        ({"mark": "suspect"}, "?"),
     ],
 )
 def test_what_a_value_is_worth_has_a_mark(more, mark):
@@ -103,7 +103,9 @@ def test_one_stands_above_another_only_where_whole_intervals_are_apart():
 
 
 def test_a_cached_cell_is_shown_and_not_ranked():
-    table, found = places(document(row(9e9, 8e9, 10e9, verdict="cached")), document(row()), document(row()))
+    table, found = places(
+        document(row(9e9, 8e9, 10e9, verdict="cached", mark="suspect")), document(row()), document(row())
+    )
     assert found == [[0, 1, 1]]
     assert "cached" in table.lines[0].entries[0].why
 
@@ -112,7 +114,7 @@ def test_what_is_not_verified_is_not_ranked():
     sides = [Side("0", "t", "", document(row())), Side("1", "t", "", document(row(9e9, 8e9, 10e9)), verified=False)]
     table = compared(sides)
     assert not table.ranked
-    assert ("check", ("verified", "unchecked")) in [(one.name, one.values) for one in table.differences]
+    assert ("check", ("recomputed", "unchecked")) in [(one.name, one.values) for one in table.differences]
 
 
 def test_results_measured_in_other_ways_are_not_ranked():

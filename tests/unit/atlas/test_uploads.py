@@ -18,7 +18,7 @@ def test_a_bundle_is_taken_in_found_and_given_back_as_it_was(client, people):
     sent = send(client, people["alice"])
     assert sent.status_code == 201, sent.text
     told = sent.json()
-    assert (told["state"], told["badge"], told["new"]) == ("public", "verified", True)
+    assert (told["state"], told["badge"], told["new"]) == ("public", "recomputed", True)
     assert [hit["result"]["id"] for hit in client.get(UPLOAD).json()["entries"]] == [told["id"]]
     detail = client.get(sent.headers["location"]).json()
     assert detail["result"]["owner"] == "alice"

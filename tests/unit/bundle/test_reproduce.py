@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from ioatlas.bundle.opening import opened_directory
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
+from ioatlas.bundle.reproduce import specification
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.store.journal import Journal
 from tests.simulate.law import Way
@@ -142,3 +144,10 @@ def test_commands_of_a_bundle_are_never_run(tmp_path, target):
         assert not (tmp_path / "ran").exists()
     assert told.returncode == 2
     assert "bring commands" in told.stderr
+
+
+def test_a_reproduction_keeps_the_sheet_of_the_bundle_unless_another_is_named(bundle, target):
+    opened = opened_directory(bundle)
+    (opened / "product.toml").write_text("", encoding="utf-8")
+    assert specification(opened, str(target))[0].product == str(opened / "product.toml")
+    assert specification(opened, str(target), "mine.toml")[0].product == "mine.toml"
