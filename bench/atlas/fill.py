@@ -1,8 +1,8 @@
 """A PostgreSQL of its own with many results, made by itself: `python bench/atlas/fill.py FOLDER --results 100000`.
 
-Every result has 100 cells: four kinds of load, five block sizes, five depths. Products differ as drives do (a factor of
-a thousand in I/Os a second), results of one product by a few per cent. A seventh has no intervals, a twentieth of the
-cells is of a cache. Texts of conditions, checks and summary are those of a real bundle.
+Every result has 100 cells: four kinds of load, five block sizes, five depths (`--depths` for fewer). Products differ as
+drives do (a factor of a thousand in I/Os a second), results of one product by a few per cent. A seventh has no
+intervals, a twentieth of the cells is of a cache. Texts of conditions, checks and summary are those of a real bundle.
 """
 
 import argparse
@@ -19,11 +19,11 @@ from tests.real.postgresql import Cluster  # noqa: E402
 
 from ioatlas.atlas import admission  # noqa: E402
 from ioatlas.atlas.admission import Limits  # noqa: E402
-from ioatlas.atlas.best import summarise  # noqa: E402
+from ioatlas.atlas.best import refresh  # noqa: E402
 from ioatlas.atlas.database import open_database  # noqa: E402
 from ioatlas.atlas.fairness import Declaration  # noqa: E402
 from ioatlas.atlas.migrations import migrate  # noqa: E402
-from ioatlas.atlas.tables import best, cell  # noqa: E402
+from ioatlas.atlas.tables import cell  # noqa: E402
 
 OPTIONS = "-c listen_addresses= -c shared_buffers=1GB -c maintenance_work_mem=1GB"
 OPTIONS += " -c max_wal_size=4GB -c effective_cache_size=8GB"
@@ -33,9 +33,12 @@ ACCOUNT = """
 INSERT INTO account (id, name, kind, vendor, created_at)
 SELECT 'a' || n, 'evaluator-' || n, 'member', '', 1.7e9 FROM generate_series(1, CAST(:accounts AS integer)) n"""
 PRODUCT = """
-INSERT INTO product (id, vendor, model, vendor_slug, words, added_at)
+INSERT INTO product (id, vendor, model, vendor_slug, words, added_at, kind, media, year)
 SELECT 'vendor-' || n % 60 || '-m' || n, 'Vendor ' || n % 60, 'M' || n, 'vendor-' || n % 60,
-  'vendor ' || n % 60 || ' m' || n, 1.7e9 FROM generate_series(1, CAST(:products AS integer)) n"""
+  'vendor ' || n % 60 || ' m' || n, 1.7e9,
+  (ARRAY['NAS', 'array', 'drive', 'cloud volume', 'software', ''])[1 + n % 6],
+  (ARRAY['flash', 'spindles', 'flash and spindles', ''])[1 + n % 4], 2015 + n % 10
+FROM generate_series(1, CAST(:products AS integer)) n"""
 RESULT = """
 INSERT INTO result (id, bundle_sha256, bundle_bytes, owner_id, product_id, title, words, state, reason, wants_private,
   embargo, permission, sponsor, conflict, flag, licence_says, verified, signature, signer, protocol, link, drive,
@@ -79,7 +82,7 @@ CREATE TEMPORARY TABLE grid AS SELECT row_number() OVER () - 1 AS number, rw, bs
   (CASE rw WHEN 'randread' THEN 1.0 WHEN 'randwrite' THEN 0.6 ELSE 2.5 END)
     * sqrt(depth) * power(4096.0 / bs, 0.7) AS factor
 FROM unnest(ARRAY['randread', 'randwrite', 'read', 'write']) rw,
-  unnest(ARRAY[4096, 16384, 65536, 262144, 1048576]) bs, unnest(ARRAY[1, 4, 8, 16, 32]) depth"""
+  unnest(ARRAY[4096, 16384, 65536, 262144, 1048576]) bs, unnest(CAST(:depths AS integer[])) depth"""
 
 
 class Server(Cluster):
@@ -109,7 +112,7 @@ def texts():
     }
 
 
-def fill(url, low, high, *, fresh):
+def fill(url, low, high, depths, *, fresh):
     """Results low to high with their cells."""
     engine = sa.create_engine(url.replace("://", "+psycopg://", 1))
     many = {"accounts": ACCOUNTS, "products": PRODUCTS}
@@ -118,21 +121,24 @@ def fill(url, low, high, *, fresh):
             link.execute(sa.text(ACCOUNT), many)
             link.execute(sa.text(PRODUCT), many)
         link.execute(sa.text("SELECT setseed(0.5)"))
-        link.execute(sa.text(GRID))
+        link.execute(sa.text(GRID), {"depths": [1, 16, 4, 8, 32][:depths]})
         link.execute(sa.text(RESULT), {**many, **texts(), "low": low, "high": high})
         link.execute(sa.text(PUBLISHER))
-        indexes = [*cell.indexes, *best.indexes]
+        indexes = list(cell.indexes)
         for index in indexes:  # made anew in one go, they take a fifth of the time
             index.drop(link)
         for begin in range(low, high + 1, 10_000):
             last = min(high, begin + 9_999)
             place = {"first": f"{begin:06x}zz", "last": f"{last:06x}zz"}
             link.execute(sa.text(CELL), place)
-            summarise(link, **place)
             print(f"{last:,} results", file=sys.stderr, flush=True)
         for index in indexes:
             index.create(link)
             print(f"index {index.name}", file=sys.stderr, flush=True)
+        link.execute(sa.text("ANALYZE"))
+        begin = time.monotonic()
+        refresh(link)
+        print(f"the best of {PRODUCTS:,} products in {time.monotonic() - begin:.0f} s", flush=True)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
         link.execute(sa.text("VACUUM ANALYZE"))
     engine.dispose()
@@ -142,11 +148,12 @@ def main():
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("folder", type=Path)
     asked.add_argument("--results", type=int, default=100_000)
+    asked.add_argument("--depths", type=int, default=5, help="cells of a result: 20 for each")
     options = asked.parse_args()
     options.folder.mkdir(mode=0o755)
     server = Server(options.folder)
     server.start("-c fsync=off")
-    for name, count in (("small", options.results // 10), ("large", options.results)):
+    for name, count in (("large", options.results),):
         engine = sa.create_engine(server.url("postgres").replace("://", "+psycopg://"), isolation_level="AUTOCOMMIT")
         with engine.connect() as link:
             link.execute(sa.text(f"CREATE DATABASE {name}"))
@@ -155,8 +162,11 @@ def main():
         migrate(held)
         held.close()
         begin = time.monotonic()
-        fill(server.url(name), 1, count, fresh=True)
-        print(f"{name}: {count:,} results, {count * 100:,} cells in {time.monotonic() - begin:.0f} s", flush=True)
+        fill(server.url(name), 1, count, options.depths, fresh=True)
+        print(
+            f"{name}: {count:,} results, {count * 20 * options.depths:,} cells in {time.monotonic() - begin:.0f} s",
+            flush=True,
+        )
     server.stop()
     server.start()
     print(server.url("large"))

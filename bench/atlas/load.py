@@ -51,40 +51,33 @@ def asked(generator, count):
     p99 = 10 ** generator.uniform(4.5, 8.0)
     product = generator.randrange(1, 3001)
     name = f"vendor-{product % 60}-m{product}"
-    one, other = (f"{generator.randrange(1, count + 1):06x}zz" for _ in range(2))
+    one = f"{generator.randrange(1, count + 1):06x}zz"
+    wanted = {**load, "bs": load.pop("bs_bytes"), "iops": f"{iops:.0f}"}
+    late, price = {"p99": f"{p99 / 1000:.1f} us"}, {"price": f"{generator.uniform(15, 900):.0f}"}
+    kind = {"kind": generator.choice(["NAS", "array", "software"])}
     kinds = {
-        "search: newest": (f"{API}/results", {}),
-        "search: by words": (f"{API}/results", {"q": f"vendor {product % 60} nfs"}),
-        "search: words of one": (f"{API}/results", {"q": f"map {generator.randrange(1, count)} of m{product}"}),
-        "search: I/Os a second": (f"{API}/results", {**load, "min_iops": iops}),
-        "search: I/Os a second and p99": (f"{API}/results", {**load, "min_iops": iops, "max_p99_ns": p99}),
-        "search: p99 alone": (f"{API}/results", {**load, "max_p99_ns": p99}),
-        "search: the same under a price": (
-            f"{API}/results",
-            {**load, "min_iops": iops, "max_p99_ns": p99, "max_price_per_tib": generator.uniform(15, 900),
-             "currency": "USD", "order": "price"},
-        ),
-        "search: bandwidth, any load": (f"{API}/results", {"min_bw_bytes_per_s": 10 ** generator.uniform(6, 11)}),
-        "search: p99, any load": ("/", {"p99": f"{10 ** generator.uniform(-0.5, 4):.3f} us"}),
-        "search: 1 us, any load": ("/", {"p99": f"{generator.uniform(0.5, 1):.3f} us"}),
-        "search: I/Os and p99, any load": ("/", {"iops": str(int(iops)), "p99": f"{p99 / 1000:.1f} us"}),
-        "search: bandwidth and p99, any load": ("/", {"rate": str(int(iops / 100) + 1), "p99": f"{p99 / 1000:.1f} us"}),
-        "search: a word of two letters": ("/", {"q": generator.choice("qxzj") + generator.choice("qxzj")}),
-        "search: nothing can": (f"{API}/results", {**load, "min_iops": 1e12}),
-        "search: drive": (f"{API}/results", {"drive": f"WD{generator.randrange(200)}", "protocol": "NFS"}),
-        "search: a product's": (f"{API}/results", {"product": name}),
-        "search: a vendor's": (f"{API}/results", {"vendor": f"vendor-{product % 60}"}),
-        "search: page 2 and on": (f"{API}/results", {"cursor": "next"}),
-        "page: search": ("/", {"rw": load["rw"], "bs": str(load["bs_bytes"]), "iops": str(int(iops))}),
-        "page: a result": (f"/r/{one}", {}),
-        "product": (f"{API}/products/{name}", {}),
-        "products": (f"{API}/products", {}),
-        "products by words": (f"{API}/products", {"q": f"m{product}"}),
-        "page: products": ("/products", {}),
+        "products: all": (f"{API}/products", {"page": generator.randrange(1, 150)}),
+        "products: IOPS": (f"{API}/products", wanted),
+        "products: IOPS and p99": (f"{API}/products", {**wanted, **late}),
+        "products: p99 alone": (f"{API}/products", {"rw": load["rw"], **late}),
+        "products: kind, IOPS, p99, price, by value": (
+            f"{API}/products", {**wanted, **late, **price, **kind, "sort": "value"}),
+        "products: bandwidth": (f"{API}/products", {"rate": f"{10 ** generator.uniform(0, 4):.1f}"}),
+        "products: words": (f"{API}/products", {"q": f"vendor {product % 60}"}),
+        "products: nothing can": (f"{API}/products", {**wanted, "iops": "1e12"}),
+        "page: home": ("/", {}),
+        "page: products found": ("/", {**wanted, **price, **kind}),
         "page: a product": (f"/products/{name}", {}),
+        "page: a result": (f"/r/{one}", {}),
+        "page: results": ("/results", {}),
+        "results: newest": (f"{API}/results", {}),
+        "results: by words": (f"{API}/results", {"q": f"vendor {product % 60} nfs"}),
+        "results: words of one": (f"{API}/results", {"q": f"map {generator.randrange(1, count)} of m{product}"}),
+        "results: a product's": (f"{API}/results", {"product": name}),
+        "results: page 2 and on": (f"{API}/results", {"cursor": "next"}),
+        "product": (f"{API}/products/{name}", {}),
         "result": (f"{API}/results/{one}", {}),
         "its cells": (f"{API}/results/{one}/cells", {}),
-        "compare": (f"{API}/compare", {"ids": f"{one},{other}"}),
     }  # fmt: skip
     return {kind: f"{path}?{urlencode(values)}" if values else path for kind, (path, values) in kinds.items()}
 
@@ -124,7 +117,7 @@ def one_by_one(port, count, each):
             took, status = asker.ask(kind)
             times.append(took)
             statuses.add(status)
-        every += times if kind.startswith("search") else []
+        every += times if kind.startswith(("products", "results")) else []
         middle, most, last = shares(times)
         print(f"| {kind} | {middle:.1f} | {most:.1f} | {last:.1f} | {sorted(statuses)} |", flush=True)
     middle, most, last = shares(every)

@@ -68,7 +68,7 @@ def test_killed_while_uploads_come_in_nothing_acknowledged_is_lost_and_nothing_h
     try:
         with httpx.Client(headers=people[0], timeout=300) as anna:
             shown = anna.get(address + RESULTS).json()["entries"]
-            assert [hit["result"]["id"] for hit in shown] == [sent.json()["id"]]
+            assert [hit["id"] for hit in shown] == [sent.json()["id"]]
             place = f"{address}{RESULTS}/{sent.json()['id']}"
             assert anna.get(f"{place}/bundle").content == bundle
             assert len(anna.get(f"{place}/cells").json()["entries"]) == 5

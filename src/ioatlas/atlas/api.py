@@ -15,16 +15,16 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from ioatlas.atlas import accounts, queries, removal
+from ioatlas.atlas import accounts, catalogue, queries, removal
+from ioatlas.atlas.asked import Asked
 from ioatlas.atlas.blobs import Blobs, Incoming
+from ioatlas.atlas.catalogue import Found
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import Declaration
-from ioatlas.atlas.queries import Order
 from ioatlas.atlas.ranking import Table
 from ioatlas.atlas.records import (
     Account,
     Cell,
-    Hit,
     Page,
     Product,
     Reply,
@@ -155,7 +155,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     }.items()
 }
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
-_HITS, _CELLS = TypeAdapter(Page[Hit]), TypeAdapter(Page[Cell])
+_RESULTS, _CELLS = TypeAdapter(Page[Result]), TypeAdapter(Page[Cell])
 """They write what was made here as it is: checked again, value by value, a page takes ten times as long."""
 
 
@@ -177,7 +177,7 @@ def found_result(service: Service, number: str, viewer: Viewer) -> Result:
     return found
 
 
-@router.get("/results", summary="Search", response_model=Page[Hit])
+@router.get("/results", summary="Search", response_model=Page[Result])
 def search(
     service: Served,
     viewer: Asking,
@@ -185,29 +185,13 @@ def search(
     product: Short = "",
     vendor: Short = "",
     owner: Short = "",
-    protocol: Short = "",
-    drive: Short = "",
-    link: Short = "",
-    max_price_per_tib: Least = None,
-    currency: Annotated[str, Query(max_length=3)] = "",
-    rw: Annotated[str, Query(max_length=20, description="As in fio: randread, write ...")] = "",
-    bs_bytes: Annotated[int | None, Query(ge=1, le=1 << 40)] = None,
-    direction: Annotated[str, Query(pattern="^(read|write|trim)?$")] = "",
-    min_iops: Least = None,
-    min_bw_bytes_per_s: Least = None,
-    max_p99_ns: Least = None,
-    max_mean_ns: Least = None,
-    order: Order = Order.NEWEST,
     cursor: Cursor = "",
     limit: Limit = 20,
 ) -> Response:
-    """Results that fit. Bounds of performance hold for the bad side of a value's interval, all for one cell."""
-    wanted = Wanted(
-        q, product, vendor, owner, protocol, drive, link, max_price_per_tib, currency.upper(), rw, bs_bytes, direction,
-        min_iops, min_bw_bytes_per_s, max_p99_ns, max_mean_ns,
-    )  # fmt: skip
-    found = queries.search(service.database, wanted, viewer, order=order, cursor=cursor, limit=limit)
-    return Response(_HITS.dump_json(found), media_type="application/json")
+    """Results, the newest first. What products do is searched at `/products`."""
+    wanted = Wanted(q, product, vendor, owner)
+    found = queries.search(service.database, wanted, viewer, cursor=cursor, limit=limit)
+    return Response(_RESULTS.dump_json(found), media_type="application/json")
 
 
 @router.post(
@@ -352,16 +336,19 @@ def _line(text: str) -> str:
     return text.strip()
 
 
-@router.get("/products", summary="Products")
-def products(service: Served, viewer: Asking, q: Short = "", cursor: Cursor = "", limit: Limit = 20) -> Page[Product]:
-    """Products that have results, by name."""
-    return queries.products(service.database, q, viewer, cursor=cursor, limit=limit)
+@router.get("/products", summary="Search products")
+def products(service: Served, _viewer: Asking, asked: Annotated[Asked, Query()]) -> Found:
+    """Products by kind, protocol, media, year, price, and what they do for a load, with counts by facet.
+
+    Texts as on the page: iops=20k, p99=5ms, bs=4k, price=150. sort: speed, value, p99, price or newest.
+    """
+    return catalogue.search(service.database, asked.sought())
 
 
 @router.get("/products/{name}", summary="A product")
-def one_product(service: Served, viewer: Asking, name: Annotated[str, Path(max_length=120)]) -> Product:
+def one_product(service: Served, _viewer: Asking, name: Annotated[str, Path(max_length=120)]) -> Product:
     """Its results are those of `/results?product=`."""
-    found = queries.product_of(service.database, name, viewer)
+    found = catalogue.product_of(service.database, name)
     if found is None:
         raise HTTPException(404, "there is no such product")
     return found

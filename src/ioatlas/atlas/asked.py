@@ -1,98 +1,88 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person typed into a search, as a search; the page, the API and the command line read it alike."""
+"""What a person typed into a search for products; the page, the API and the command line read it alike."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 
-from ioatlas.atlas.records import Wanted
+from pydantic import BaseModel
+
+from ioatlas.atlas.catalogue import MOST_PAGES, Sort, Sought
 from ioatlas.errors import UsageError
 from ioatlas.model.units import parse_duration_seconds, parse_size_bytes
 
 LOADS = ("randread", "randwrite", "read", "write", "randrw", "rw")
+LARGE_BYTES, SMALL_BYTES = 1 << 20, 4096
+"""Block sizes of sequential and random loads where none is named."""
 MOST_LETTERS = 100
 _FACTORS = {"k": 1e3, "m": 1e6, "g": 1e9}
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(BaseModel):
     """Texts as they were typed. price: per TiB at most; iops, rate (MB/s): at least; p99: at most."""
 
     q: str = ""
-    product: str = ""
-    drive: str = ""
+    kind: str = ""
     protocol: str = ""
-    link: str = ""
+    media: str = ""
+    year: str = ""
     price: str = ""
     currency: str = ""
     rw: str = ""
     bs: str = ""
+    depth: str = ""
     iops: str = ""
     rate: str = ""
     p99: str = ""
+    sort: str = ""
+    page: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Asked:
         """What is not known is left alone."""
-        return cls(**{one.name: given.get(one.name, "").strip()[:MOST_LETTERS] for one in fields(cls)})
+        return cls(**{name: given.get(name, "").strip()[:MOST_LETTERS] for name in cls.model_fields})
 
     @property
     def any(self) -> bool:
         return any(vars(self).values())
 
-    @property
-    def wants(self) -> bool:
-        """Whether performance is asked for."""
-        return bool(self.rw or self.bs or self.iops or self.rate or self.p99)
+    def texts(self, **other: str) -> dict[str, str]:
+        """What was asked, for an address; the first page again where something else is asked."""
+        return {name: text for name, text in {**vars(self), "page": "", **other}.items() if text}
 
-    @property
-    def narrows(self) -> bool:
-        """Whether something but words and performance is asked for."""
-        return bool(self.drive or self.protocol or self.link or self.price or self.currency)
-
-    def texts(self) -> dict[str, str]:
-        """What was asked, for an address."""
-        return {name: text for name, text in vars(self).items() if text}
-
-    def wanted(self) -> Wanted:
+    def sought(self) -> Sought:
         """Raises UsageError that names the field."""
         if self.rw and self.rw not in LOADS:
             raise UsageError(f"{self.rw!r} is no load", where="rw", remedy=f"one of {', '.join(LOADS)}")
-        rate = _number(self.rate, "rate", "200")
-        return Wanted(
+        if self.sort and self.sort not in list(Sort):
+            raise UsageError(f"{self.sort!r} is no order", where="sort", remedy=f"one of {', '.join(Sort)}")
+        bs = parse_size_bytes(self.bs, where="bs") if self.bs else 0
+        rw = self.rw or ("read" if self.rate or bs > LARGE_BYTES // 2 else "randread")
+        bs = bs or (SMALL_BYTES if rw.startswith("rand") else LARGE_BYTES)
+        asks = any((self.rw, self.bs, self.depth, self.iops, self.rate, self.p99))
+        iops, rate = _number(self.iops, "iops", "20k"), _number(self.rate, "rate", "200")
+        return Sought(
             words=self.q,
-            product_id=self.product,
+            kind=self.kind,
             protocol=self.protocol,
-            drive=self.drive,
-            link=self.link,
+            media=self.media,
+            year=self.year,
             max_price_per_tib=_number(self.price, "price", "150"),
-            currency=self.currency.upper() or ("USD" if self.price else ""),
-            rw=self.rw,
-            bs_bytes=parse_size_bytes(self.bs, where="bs") if self.bs else None,
-            min_iops=_number(self.iops, "iops", "20k"),
-            min_bw_bytes_per_s=rate * 1e6 if rate is not None else None,
+            currency=self.currency.upper() or "USD",
+            rw=rw,
+            bs_bytes=bs,
+            in_flight=_whole(self.depth, "depth"),
+            min_iops=iops if rate is None else max(iops or 0.0, rate * 1e6 / bs),
             max_p99_ns=_latency_ns(self.p99),
+            asks=asks,
+            sort=Sort(self.sort or ("speed" if asks else "newest")),
+            page=min(_whole(self.page, "page") or 1, MOST_PAGES),
         )
 
-    def for_api(self) -> dict[str, str]:
-        """The parameters of the API's search. Raises as `wanted`."""
-        wanted = self.wanted()
-        named = {
-            "q": wanted.words,
-            "product": wanted.product_id,
-            "protocol": wanted.protocol,
-            "drive": wanted.drive,
-            "link": wanted.link,
-            "max_price_per_tib": wanted.max_price_per_tib,
-            "currency": wanted.currency,
-            "rw": wanted.rw,
-            "bs_bytes": wanted.bs_bytes,
-            "min_iops": wanted.min_iops,
-            "min_bw_bytes_per_s": wanted.min_bw_bytes_per_s,
-            "max_p99_ns": wanted.max_p99_ns,
-        }
-        return {name: str(value) for name, value in named.items() if value not in ("", None)}
+
+def _whole(text: str, where: str) -> int | None:
+    value = _number(text, where, "16")
+    return None if value is None else int(min(value, 1e9)) or 1
 
 
 def _number(text: str, where: str, example: str) -> float | None:

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ioatlas.atlas import audit, fairness
+from ioatlas.atlas.best import refresh_of
 from ioatlas.atlas.database import Database, insert_new
 from ioatlas.atlas.fairness import Declaration, Publication, State
 from ioatlas.atlas.records import Result, Viewer
@@ -132,6 +133,7 @@ def _settle(link: sa.Connection, number: str, after: Publication) -> None:
     link.execute(sa.update(result).where(one).values(state=str(after.state), reason=after.reason))
     if after.state is State.PUBLIC:
         link.execute(sa.update(result).where(one, result.c.published_at.is_(None)).values(published_at=time.time()))
+    refresh_of(link, number)
     settle_publisher(link, *link.execute(sa.select(result.c.campaign_id, result.c.owner_id).where(one)).one())
 
 

@@ -22,7 +22,6 @@ class Cited:
 
     id: str
     title: str
-    product: str
     by: str
     published: str
     address: str
@@ -31,14 +30,14 @@ class Cited:
 
 def as_text(one: Cited) -> str:
     """One line."""
-    what = f"{one.title}: performance map" + (f" of {one.product}" if one.product else "")
+    what = f"{one.title}: performance map"
     who = f"{one.by or 'Anonymous'} ({one.published[:4]})"
     return f"{who}. {what}. I/O Atlas, result {one.id}. {one.address}. SHA-256 {one.sha256}."
 
 
 def as_bibtex(one: Cited) -> str:
     """An entry that any version of BibTeX takes."""
-    what = f"{one.title}: performance map" + (f" of {one.product}" if one.product else "")
+    what = f"{one.title}: performance map"
     key = re.sub(r"[^A-Za-z0-9]", "", one.id)
     return (
         f"@misc{{ioatlas-{key},\n"

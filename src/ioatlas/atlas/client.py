@@ -59,9 +59,9 @@ class Client:
             path = f"/api/v1/results?{urlencode(said)}"
             return self._json("POST", path, headers, _pieces(file, told), seconds=READING_SECONDS)
 
-    def search(self, asked: Mapping[str, str]) -> dict[str, Any]:
-        """A page of results, and the cursor of the next one."""
-        return self._json("GET", f"/api/v1/results?{urlencode(asked)}", {})
+    def search(self, asked: Mapping[str, str], what: str = "results") -> dict[str, Any]:
+        """A page of results, or of products."""
+        return self._json("GET", f"/api/v1/{what}?{urlencode(asked)}", {})
 
     def result(self, result_id: str) -> dict[str, Any]:
         """One result. Raises IoAtlasError."""

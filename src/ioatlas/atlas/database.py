@@ -29,6 +29,7 @@ class Database:
     def __init__(self, engine: sa.Engine, where: str) -> None:
         self.engine = engine
         self.where = where
+        self.released = ""  # the day whose embargoes were ended, see `best.release`
         self._writing = engine.execution_options(**{_WRITES: True})
 
     @property

@@ -20,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.atlas.kinds import kind_of, media_of
 from ioatlas.model.units import format_size
 
 if TYPE_CHECKING:
@@ -165,6 +166,9 @@ def _found(
         "has_sheet": sheet is not None,
         "vendor": _clean(sheet.vendor if sheet else ""),
         "model": _clean(sheet.model if sheet else ""),
+        "kind": _kind(sheet),
+        "media": media_of(drives_line(sheet)) if sheet else "",
+        "year": int(sheet.product.released.value[:4]) if sheet and sheet.product.released else None,
         "licence_says": str(sheet.publishing.licence) if sheet else "",
         "licence_permission": _clean(sheet.publishing.permission if sheet else ""),
         "protocol": _protocol(result),
@@ -184,6 +188,12 @@ def title_of(result: CampaignResult, sheet: Sheet | None) -> str:
     size = max((one.cell.footprint_bytes for one in result.estimates), default=0)
     parts = (sheet.name if sheet else "Unnamed product", _protocol(result), format_size(size) if size else "")
     return _clean(", ".join(part for part in parts if part))
+
+
+def _kind(sheet: Sheet | None) -> str:
+    if sheet is None:
+        return ""
+    return "cloud volume" if sheet.volume else kind_of(sheet.product.kind.value if sheet.product.kind else "")
 
 
 def _testbed(result: CampaignResult) -> str:

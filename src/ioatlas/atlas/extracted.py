@@ -87,6 +87,9 @@ class Found(_Strict):
     has_sheet: bool
     vendor: Text
     model: Text
+    kind: Text = ""
+    media: Text = ""
+    year: Annotated[int, Field(ge=1, le=9999)] | None = None
     licence_says: Text
     licence_permission: Text
     protocol: Text

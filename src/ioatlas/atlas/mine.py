@@ -20,7 +20,7 @@ from ioatlas.atlas.database import Database
 from ioatlas.atlas.forms import Form, taken
 from ioatlas.atlas.oidc import Provider, Started
 from ioatlas.atlas.pages import Pages
-from ioatlas.atlas.records import Account, Hit, Result, Scope, Viewer
+from ioatlas.atlas.records import Account, Result, Scope, Viewer
 from ioatlas.errors import RefusedError, UsageError
 
 STARTED, STARTED_SECONDS = "ioatlas-sign-in", 600
@@ -119,7 +119,7 @@ class Mine:
             "mine",
             account=account,
             limits=self.limits,
-            results=[(views.shown(Hit(one)), one.state, one.reason) for one in found.entries],
+            results=[(one, one.state, one.reason) for one in found.entries],
             next=f"/mine?cursor={found.next}" if found.next else "",
             token=token,
             moderates=viewer.moderates,

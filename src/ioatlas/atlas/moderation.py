@@ -17,7 +17,7 @@ from ioatlas.atlas.changes import DECIDED, Decision
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.forms import Form, taken
 from ioatlas.atlas.pages import Pages
-from ioatlas.atlas.records import Hit, Result, Viewer
+from ioatlas.atlas.records import Result, Viewer
 from ioatlas.errors import RefusedError, UsageError
 
 MOST_DECISIONS = 50
@@ -45,7 +45,7 @@ class Moderation:
         entries = reversed([*audit.entries(self.database, MOST_DECISIONS, begins=DECIDED)])
         return self.pages.page(
             "moderate",
-            results=[(views.shown(Hit(one)), one.owner, one.flag) for one in found.entries],
+            results=[(one, one.owner, one.flag) for one in found.entries],
             next=f"/moderate?{urlencode({'cursor': found.next})}" if found.next else "",
             decisions=[
                 (views.moment(one.at), one.account or "operator", one.action.removeprefix(DECIDED), one.subject,
@@ -63,7 +63,7 @@ class Moderation:
             result=found,
             doubts=[one for one in found.checks if one["state"] in ("failed", "note")],
             own=found.owner_id == viewer.account_id,
-            trail=views.trail(queries.traces_of(self.database, found.id, viewer)),
+            trail=queries.traces_of(self.database, found.id, viewer),
             fault=fault,
             status_code=422 if fault else 200,
         )

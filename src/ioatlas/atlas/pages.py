@@ -12,19 +12,22 @@ from urllib.parse import urlencode
 import jinja2
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ioatlas import __version__
 from ioatlas.analysis.marks import SIGNS
-from ioatlas.atlas import citation, downloads, heat, queries, ranking, replies, views
-from ioatlas.atlas.asked import LOADS, Asked
+from ioatlas.atlas import catalogue, citation, downloads, heat, queries, ranking, replies, views
+from ioatlas.atlas.asked import LOADS, MOST_LETTERS, Asked
+from ioatlas.atlas.catalogue import Sought
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import GRADE_WORDS, State
-from ioatlas.atlas.offers import charts_of
-from ioatlas.atlas.records import Hit, Result, Viewer, Wanted
+from ioatlas.atlas.pareto import chart
+from ioatlas.atlas.records import Result, Viewer, Wanted
 from ioatlas.errors import IoAtlasError
+from ioatlas.model.units import format_latency
+from ioatlas.product.quantity import amount_text, money
 
 HERE = Path(__file__).parent
 POLICY = (
@@ -49,6 +52,10 @@ _TEMPLATES = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
 )
+_TEMPLATES.globals.update(
+    badge_of=views.badge_of, known_of=views.known_of, load_name=views.load_name, told=views.told, share=views.share,
+    day=views.day, moment=views.moment, latency=format_latency, money=money, amount=amount_text,
+)  # fmt: skip
 
 
 class Kept(Protocol):
@@ -76,6 +83,7 @@ class Pages:
         return [
             Route("/", self.home),
             Route("/products", self.products),
+            Route("/results", self.results),
             Route("/products/{id}", self.product),
             Route("/r/{id}", self.result),
             Route("/r/{id}/explorer", self.explorer),
@@ -91,54 +99,60 @@ class Pages:
     # -- search and products -------------------------------------------------------------------------------------
 
     def home(self, request: Request) -> Response:
-        """Everything, or what was asked for."""
+        """Products: all of them, or what was asked for, and what a price buys for one load."""
         asked = Asked.of(request.query_params)
-        fault, following = "", ""
-        hits: tuple[views.Shown, ...] = ()
         try:
-            found = queries.search(
-                self.database,
-                asked.wanted(),
-                self.viewer_of(request),
-                cursor=request.query_params.get("cursor", ""),
-            )
-            hits = tuple(views.shown(hit) for hit in found.entries)
-            following = f"/?{urlencode({**asked.texts(), 'cursor': found.next})}" if found.next else ""
+            sought = asked.sought()
         except IoAtlasError as error:
             fault = f"{error.where}: {error.what}. {error.remedy}".strip(": ")
+            return self.page("home", asked=asked, loads=LOADS, fault=fault, status_code=422)
+        found = catalogue.search(self.database, sought)
+        pages = -(-found.total // catalogue.A_PAGE)
+        following = asked.texts(page=str(sought.page + 1)) if sought.page < pages else {}
         return self.page(
-            "home", asked=asked, loads=LOADS, results=hits, next=following, fault=fault,
-            status_code=422 if fault else 200,
+            "home", asked=asked, loads=LOADS, fault="", found=found, sought=sought, **self._chart(sought),
+            load=views.load_name(sought.rw, sought.bs_bytes), dearer_price=f"{found.dearer_from or 0:g}",
+            next=f"/?{urlencode(following)}" if following else "", url=urlencode,
         )  # fmt: skip
 
-    def products(self, request: Request) -> Response:
-        """All products, and what they give for their price."""
+    def _chart(self, sought: Sought, own: str = "") -> dict[str, Any]:
+        """Of one load and one depth: that which was asked for, else the one that most products have."""
+        known = catalogue.depths(self.database, sought.rw, sought.bs_bytes)
+        depth = sought.in_flight or max(known, key=lambda one: (known[one], one), default=1)
+        currency, offers = catalogue.offers(self.database, sought.rw, sought.bs_bytes, depth)
+        title = f"{views.load_name(sought.rw, sought.bs_bytes)}, {depth} in flight"
+        return {"chart": chart(title, offers, currency, sought.bs_bytes, own), "depths": known}
+
+    def results(self, request: Request) -> Response:
+        """Results, the newest first."""
+        words, of = (request.query_params.get(name, "")[:MOST_LETTERS] for name in ("q", "product"))
         viewer = self.viewer_of(request)
-        found = queries.products(
-            self.database, request.query_params.get("q", ""), viewer, cursor=request.query_params.get("cursor", "")
-        )
-        charts = charts_of(self.database, viewer)
-        return self.page(
-            "products",
-            products=found.entries,
-            charts=charts,
-            next=f"/products?{urlencode({'cursor': found.next})}" if found.next else "",
-        )
+        try:
+            found = queries.search(
+                self.database, Wanted(words, of), viewer, cursor=request.query_params.get("cursor", "")
+            )
+        except IoAtlasError as error:
+            raise HTTPException(422, f"{error.where}: {error.what}.") from None
+        following = urlencode({"q": words, "product": of, "cursor": found.next}) if found.next else ""
+        return self.page("results", words=words, of=of, results=found.entries, next=following)
+
+    def products(self, _request: Request) -> Response:
+        """Where they were listed before."""
+        return RedirectResponse("/", 308, headers=HEADERS)
 
     def product(self, request: Request) -> Response:
-        """One product with its results, price and place among others."""
-        viewer = self.viewer_of(request)
-        found = queries.product_of(self.database, request.path_params["id"], viewer)
+        """One product: what it does, what it costs, and everything that was said of it."""
+        found = catalogue.product_of(self.database, request.path_params["id"])
         if found is None:
             raise HTTPException(404, "There is no such product, or none of its results is public.")
-        hits = queries.search(self.database, Wanted(product_id=found.id), viewer, limit=queries.MOST_ENTRIES).entries
+        results = queries.search(self.database, Wanted(product_id=found.id), limit=queries.MOST_ENTRIES).entries
+        said, again = queries.said_of(self.database, [one.id for one in results])
+        sought = Asked.of(request.query_params).sought()
         return self.page(
-            "product",
-            product=found,
-            facts=views.facts_of_product([hit.result for hit in hits]),
-            results=[views.shown(hit) for hit in hits],
-            charts=charts_of(self.database, viewer),
-        )
+            "product", product=found,
+            loads=views.loads(catalogue.loads_of(self.database, found.id)), results=results,
+            said=views.replies(said), again=again, **self._chart(sought, f"/products/{found.id}"),
+        )  # fmt: skip
 
     # -- one result ----------------------------------------------------------------------------------------------
 
@@ -150,20 +164,17 @@ class Pages:
         titles = {made.by_result_id: self._title(made.by_result_id, request) for made in reproductions}
         return self.page(
             "result",
-            result=views.shown(Hit(one)),
+            result=one,
             notice=views.notice(one),
             moderates=self.viewer_of(request).moderates,
             replies_as=replies.role_of(one, self.viewer_of(request)),
             withdrawn=not readable,
             corrected_by=queries.corrected_by(self.database, one.id, self.viewer_of(request)),
             headlines=views.headlines(one.summary),
-            trust=views.trust(one.summary),
             grade_words=views.grade_words(one.grade),
-            declared=views.declared(one),
             signs=[one for one in SIGNS.values() if one[0]],
             maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
-            findings=views.findings(document),
-            costs=views.costs(document),
+            document=document,
             replies=views.replies(queries.replies_of(self.database, one.id)),
             reproductions=[
                 {"id": made.by_result_id, "title": titles[made.by_result_id], "outcome": made.outcome, "why": made.text}
@@ -175,7 +186,7 @@ class Pages:
             checks=one.checks,
             testbed=views.testbed(document),
             citation=citation.as_text(self._cited(one)),
-            trail=views.trail(queries.traces_of(self.database, one.id, self.viewer_of(request))),
+            trail=queries.traces_of(self.database, one.id, self.viewer_of(request)),
             status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
         )
 
@@ -235,14 +246,10 @@ class Pages:
         return ranking.compared(sides) if 2 <= len(sides) == len(ids) else None
 
     def feed(self, request: Request) -> Response:
-        """The newest results as an Atom feed; a search can be followed too."""
-        try:
-            wanted = Asked.of(request.query_params).wanted()
-        except IoAtlasError as error:
-            raise HTTPException(422, f"{error.where}: {error.what}.") from None
-        found = queries.search(self.database, wanted, limit=FEED_ENTRIES).entries
-        results = [views.shown(hit) for hit in found]
-        updated = max((one.uploaded_iso for one in results), default="1970-01-01T00:00:00Z")
+        """The newest results as an Atom feed; those of a product, or with some words, can be followed too."""
+        words, of = (request.query_params.get(name, "")[:MOST_LETTERS] for name in ("q", "product"))
+        results = queries.search(self.database, Wanted(words, of), limit=FEED_ENTRIES).entries
+        updated = views.moment(max((one.uploaded_at for one in results), default=0.0))
         text = _TEMPLATES.get_template("feed.xml").render(origin=self.origin, updated=updated, results=results)
         headers = {**HEADERS, "Content-Security-Policy": POLICY}
         return Response(text, media_type="application/atom+xml", headers=headers)
@@ -264,9 +271,9 @@ class Pages:
         viewer = self.viewer_of(request)
         one = queries.result_of(self.database, request.path_params["id"], viewer)
         if one is None:
-            gone = views.trail(queries.traces_of(self.database, request.path_params["id"]))
-            if any(" deleted" in f" {event.text}" for event in gone):
-                raise HTTPException(410, " ".join(f"{event.at} {event.text}." for event in gone))
+            gone = queries.traces_of(self.database, request.path_params["id"])
+            if any(each.what == "deleted" for each in gone):
+                raise HTTPException(410, " ".join(f"{views.day(each.at)} {each.what}: {each.text}." for each in gone))
             raise HTTPException(404, "There is no such result, or it is not public.")
         return one, queries.may_read_data(one, viewer)
 
@@ -288,7 +295,6 @@ class Pages:
         return citation.Cited(
             one.id,
             one.title,
-            one.product,
             one.owner,
             views.day(one.uploaded_at),
             f"{self.origin}/r/{one.id}",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from ioatlas.atlas.extracted import CellFound
+
 Entry = TypeVar("Entry")
 LIKENESS = "like systems"
 """The check that holds a result against its peers."""
@@ -73,13 +75,21 @@ class Page(Generic[Entry]):
 
 @dataclass(frozen=True)
 class Product:
-    """results: how many of it the viewer may see."""
+    """What its sheets say, and what is counted over the results that all may see; see the table `product`."""
 
     id: str
     vendor: str
     model: str
     vendor_slug: str
-    results: int = 0
+    kind: str
+    media: str
+    year: int | None
+    results: int
+    evaluators: int
+    reproduced: int
+    newest: float
+    price_per_tib: float | None
+    currency: str
 
     @property
     def name(self) -> str:
@@ -143,8 +153,7 @@ class Result:
     decision: str = ""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(CellFound):
     """One cell and direction with its measured values; bounds are None where the interval is withheld.
 
     rw: of the whole load. streams: names of the streams of a load of several, else ''. options: swept ones.
@@ -153,73 +162,16 @@ class Cell:
 
     result_id: str
     number: int
-    target: str
-    cell_key: str
-    direction: str
-    rw: str
-    bs_bytes: int
-    iodepth: int
-    numjobs: int
-    footprint_bytes: int
-    streams: str
-    loop: str
-    options: Mapping[str, Any]
-    n_visits: int
-    iops: float | None
-    iops_low: float | None
-    iops_high: float | None
-    bw_bytes_per_s: float | None
-    bw_low: float | None
-    bw_high: float | None
-    lat_mean_ns: float | None
-    lat_mean_low_ns: float | None
-    lat_mean_high_ns: float | None
-    lat_p99_ns: float | None
-    lat_p99_low_ns: float | None
-    lat_p99_high_ns: float | None
-    verdict: str
-    cached: bool
-    usable: bool
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched for; None and '' ask for nothing.
-
-    words: each has to be in title, product, drive, protocol or link. min_iops, min_bw_bytes_per_s: held against the
-    lower bound of the interval; max_p99_ns, max_mean_ns: against the upper one; all of one and the same cell.
-    """
+    """Of which results a list is; '' asks for nothing. words: each is in title, product, drive, protocol or link."""
 
     words: str = ""
     product_id: str = ""
     vendor_slug: str = ""
     owner_id: str = ""
-    protocol: str = ""
-    drive: str = ""
-    link: str = ""
-    max_price_per_tib: float | None = None
-    currency: str = ""
-    rw: str = ""
-    bs_bytes: int | None = None
-    direction: str = ""
-    min_iops: float | None = None
-    min_bw_bytes_per_s: float | None = None
-    max_p99_ns: float | None = None
-    max_mean_ns: float | None = None
-
-    @property
-    def asks_for_performance(self) -> bool:
-        """Whether some cell has to fit."""
-        bounds = (self.min_iops, self.min_bw_bytes_per_s, self.max_p99_ns, self.max_mean_ns, self.bs_bytes)
-        return bool(self.rw or self.direction) or any(one is not None for one in bounds)
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A result that was found. cell: the one that fits what was wanted of performance, None where nothing was."""
-
-    result: Result
-    cell: Cell | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ioatlas.atlas import audit
+from ioatlas.atlas.best import refresh, refresh_of, touched
 from ioatlas.atlas.blobs import Blobs
 from ioatlas.atlas.changes import settle_publisher
 from ioatlas.atlas.database import Database
@@ -26,6 +27,7 @@ def withdraw(database: Database, found: Result, viewer: Viewer, reason: str) -> 
         if found.state == State.PUBLIC and found.published_at is None:  # its embargo had ended
             values["published_at"] = time.time()
         link.execute(sa.update(result).where(result.c.id == found.id).values(**values))
+        refresh_of(link, found.id)
         settle_publisher(link, found.campaign_id, found.owner_id)
         _trace(link, found.id, "withdrawn", reason)
         audit.note(link, viewer.account_id, "withdraw", found.id, reason=reason)
@@ -35,6 +37,7 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
     """Rows and bundle are gone for good; a line says that there was one. Raises RefusedError for another's result."""
     _check_own(found, viewer)
     with database.writing() as link:
+        products = touched(link, found.id)
         # Rows that refer to it, its cells among them, go with it.
         link.execute(sa.delete(result).where(result.c.id == found.id))
         link.execute(sa.delete(once).where(once.c.result_id == found.id))
@@ -42,6 +45,7 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
         _trace(
             link, found.id, "deleted", "its owner had it deleted" if _owns(found, viewer) else "a moderator deleted it"
         )
+        refresh(link, "", *products)
         settle_publisher(link, found.campaign_id, found.owner_id)
         audit.note(link, viewer.account_id, "delete", found.id, sha256=found.bundle_sha256)
     if found.bundle_sha256 is None:

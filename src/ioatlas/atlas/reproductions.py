@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from ioatlas.atlas import audit
 from ioatlas.atlas.admission import Limits, confined
 from ioatlas.atlas.again import OUTCOME
+from ioatlas.atlas.best import refresh_of
 from ioatlas.atlas.blobs import Blobs
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.records import Account, Result
@@ -39,6 +40,7 @@ def claim(database: Database, blobs: Blobs, limits: Limits, found: Result, mine:
         who = sa.func.count(sa.distinct(reproduction.c.account_id))
         count = link.execute(sa.select(who).where(counted)).scalar_one()
         link.execute(sa.update(result).where(result.c.id == found.id).values(reproduced=int(count)))
+        refresh_of(link, found.id)
         said = f"{of.name} measured it again: {outcome}"
         told = {"result_id": found.id, "what": "reproduction", "text": said, "about_id": mine.id}
         link.execute(sa.insert(trace).values(**told, at=time.time()))

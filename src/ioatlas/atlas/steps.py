@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps from one form of the database to the next. Each says its tables itself: a step is never changed."""
+"""The steps from one form of the database to the next. Each says its tables itself, without what a later one drops."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text
+from sqlalchemy import Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.schema import CreateTable
 
-from ioatlas.atlas.best import summarise
+from ioatlas.atlas.best import refresh
+from ioatlas.atlas.kinds import media_of
+from ioatlas.atlas.tables import best
+from ioatlas.model.units import format_size
 
 
 def add_column(link: sa.Connection, table: str, column: sa.Column[object]) -> None:
@@ -30,38 +33,11 @@ def circles_and_visibility(link: sa.Connection) -> None:
     Index("result_replaces", replaces.c.replaces).create(link)
     for name in ("account", "token"):
         Table(name, known, Column("id", Text, primary_key=True))
-    made = [
-        Table("circle", known, _key("id"), _text("name"), _time("made_at")),
-        Table(
-            "membership",
-            known,
-            _to("circle", primary_key=True),
-            _to("account", primary_key=True, index=True),
-            _text("role"),
-            _time("invited_at"),
-            Column("joined_at", Double),
-        ),
-        Table(
-            "shared",
-            known,
-            _to("result", primary_key=True),
-            _to("circle", primary_key=True, index=True),
-            _time("at"),
-        ),
-        Table("identity", known, _key("issuer"), _key("subject"), _to("account", index=True), _time("at")),
-        Table(
-            "browser",
-            known,
-            _key("id"),
-            _to("account"),
-            Column("token_id", Text, ForeignKey("token.id", ondelete="CASCADE")),
-            _text("scopes"),
-            _time("made_at"),
-            Column("expires_at", Double, nullable=False, index=True),
-        ),
-    ]
-    for table in made:
-        table.create(link)
+    expires = Column("expires_at", Double, nullable=False, index=True)
+    token = Column("token_id", Text, ForeignKey("token.id", ondelete="CASCADE"))
+    Table("identity", known, _key("issuer"), _key("subject"), _to("account", index=True), _time("at")).create(link)
+    columns = (_key("id"), _to("account"), token, _text("scopes"), _time("made_at"), expires)
+    Table("browser", known, *columns).create(link)
     # What was withdrawn could be seen by all until today.
     link.execute(sa.text("UPDATE result SET published_at = uploaded_at WHERE state IN ('public', 'withdrawn')"))
 
@@ -70,44 +46,29 @@ def quicker_searches(link: sa.Connection) -> None:
     """To form 3: what searches look up in the order in which they want it."""
     for name in ("result_newest", "result_price", "cell_rate", "cell_bandwidth"):
         link.execute(sa.text(f"DROP INDEX IF EXISTS {name}"))
-    made = {
-        "result_time": "result (uploaded_at, id)",
-        "result_cost": "result (price_per_tib, id)",
-        "cell_fast": "cell (rw, bs_bytes, iops_low, lat_p99_high_ns, result_id)",
-        "cell_soon": "cell (rw, bs_bytes, lat_p99_high_ns, result_id)",
-        "cell_broad": "cell (rw, bs_bytes, bw_low, result_id)",
-        "cell_any": "cell (bw_low, result_id)",
-        "cell_of": "cell (result_id, rw, bs_bytes, iops_low, lat_p99_high_ns)",
-    }
-    for name, what in made.items():
-        link.execute(sa.text(f"CREATE INDEX {name} ON {what}"))
+    link.execute(sa.text("CREATE INDEX result_time ON result (uploaded_at, id)"))
+    link.execute(sa.text("CREATE INDEX result_cost ON result (price_per_tib, id)"))
     index_words(link)
 
 
 def searches_without_rows(link: sa.Connection) -> None:
-    """To form 4: indexes of what may be found alone, which answer without a look at the rows of cells."""
-    made = {
-        "cell_fast": "rw, bs_bytes, iops_low, lat_p99_high_ns, result_id",
-        "cell_soon": "rw, bs_bytes, lat_p99_high_ns, result_id",
-        "cell_broad": "rw, bs_bytes, bw_low, result_id",
-        "cell_any": "bw_low, result_id",
-        "cell_of": "result_id, rw, bs_bytes, iops_low, lat_p99_high_ns",
-    }
+    """To form 4: an index of what a cell is found by, without those that are not."""
     usable = "usable" if link.dialect.name == "postgresql" else "usable = 1"
-    for name, columns in made.items():
-        link.execute(sa.text(f"DROP INDEX {name}"))
-        link.execute(sa.text(f"CREATE INDEX {name} ON cell ({columns}) WHERE {usable}"))
+    columns = "result_id, rw, bs_bytes, iops_low, lat_p99_high_ns"
+    link.execute(sa.text("DROP INDEX IF EXISTS cell_of"))
+    link.execute(sa.text(f"CREATE INDEX cell_of ON cell ({columns}) WHERE {usable}"))
 
 
-def todays_form(link: sa.Connection) -> None:
+def one_publisher(link: sa.Connection) -> None:
     """To form 5: no circles and no credits; tokens that end with another one; one publisher of a
-    campaign; a summary that searches for performance read.
+    campaign.
     """
     for name in ("shared", "membership", "circle", "credit"):
-        link.execute(sa.text(f"DROP TABLE {name}"))
+        link.execute(sa.text(f"DROP TABLE IF EXISTS {name}"))
     add_column(link, "token", Column("made_with", Text))
     _one_publisher_each(link)
-    _summary(link)
+    for name in ("cell_fast", "cell_soon", "cell_broad", "cell_any"):
+        link.execute(sa.text(f"DROP INDEX IF EXISTS {name}"))
     add_column(link, "trace", Column("about_id", Text))
     link.execute(sa.text("UPDATE trace SET about_id = substr(text, 13) WHERE text LIKE 'replaced by %'"))
 
@@ -132,29 +93,29 @@ def _one_publisher_each(link: sa.Connection) -> None:
         link.execute(sa.text(order))
 
 
-def _summary(link: sa.Connection) -> None:
-    """What searches for performance read, instead of indexes over all cells."""
-    for name in ("cell_fast", "cell_soon", "cell_broad", "cell_any"):
-        link.execute(sa.text(f"DROP INDEX {name}"))
-    known = MetaData()
-    Table("result", known, Column("id", Text, primary_key=True))
-    bounds = [Column(name, Double) for name in ("iops", "bw_bytes_per_s", "p99_ns", "mean_ns")]
-    table = Table(
-        "best",
-        known,
-        _to("result", primary_key=True),
-        _key("rw"),
-        Column("bs_bytes", BigInteger, primary_key=True, autoincrement=False),
-        _time("uploaded_at"),
-        Column("price_per_tib", Double),
-        Column("directions", Integer, nullable=False),
-        *bounds,
-    )
-    table.create(link)
-    summarise(link)
-    more = ("result_id", "directions", *(one.name for one in bounds))
-    for name, order in (("best_newest", "uploaded_at"), ("best_cheapest", "price_per_tib")):
-        Index(name, *(table.c[one] for one in ("rw", "bs_bytes", order, *more))).create(link)
+def products_first(link: sa.Connection) -> None:
+    """To form 6: what is known of a product, the best of it by load, and titles that tell results apart.
+
+    The table of the best follows from the others: any form of it may be made anew.
+    """
+    link.execute(sa.text("DROP TABLE IF EXISTS best"))
+    for name in ("kind", "media", "currency"):
+        add_column(link, "product", Column(name, Text, nullable=False, server_default=""))
+    for name in ("results", "evaluators", "reproduced"):
+        add_column(link, "product", Column(name, Integer, nullable=False, server_default="0"))
+    add_column(link, "product", Column("newest", Double, nullable=False, server_default="0"))
+    add_column(link, "product", Column("year", Integer))
+    add_column(link, "product", Column("price_per_tib", Double))
+    asked = """SELECT result.id, vendor, model, protocol, drive, product_id, (SELECT max(footprint_bytes) FROM cell
+      WHERE result_id = result.id) AS size FROM result LEFT JOIN product ON product.id = product_id"""
+    for one in link.execute(sa.text(asked)).mappings().all():
+        named = f"{one['vendor'] or ''} {one['model'] or ''}".strip() or "Unnamed product"
+        title = ", ".join(filter(None, (named, one["protocol"], format_size(one["size"] or 0) if one["size"] else "")))
+        values = {"id": one["id"], "title": title[:480], "media": media_of(one["drive"]), "product": one["product_id"]}
+        link.execute(sa.text("UPDATE result SET title = :title WHERE id = :id"), values)
+        link.execute(sa.text("UPDATE product SET media = :media WHERE id = :product"), values)
+    best.create(link)
+    refresh(link)
 
 
 def index_words(link: sa.Connection) -> None:

@@ -53,6 +53,16 @@ product = Table(
     Column("vendor_slug", Text, nullable=False, index=True),
     Column("words", Text, nullable=False, comment="vendor and model, lower case"),
     Column("added_at", Double, nullable=False),
+    Column("kind", Text, nullable=False, server_default="", comment="by its sheet: NAS, array ...; '' not told"),
+    Column("media", Text, nullable=False, server_default="", comment="flash, spindles, both; '' not told"),
+    Column("year", Integer, comment="of its release"),
+    # What follows is counted over the results that all may see.
+    Column("results", Integer, nullable=False, server_default="0"),
+    Column("evaluators", Integer, nullable=False, server_default="0"),
+    Column("reproduced", Integer, nullable=False, server_default="0", comment="of its result that most reproduced"),
+    Column("newest", Double, nullable=False, server_default="0"),
+    Column("price_per_tib", Double, comment="of the newest result that has one"),
+    Column("currency", Text, nullable=False, server_default=""),
 )
 
 result = Table(
@@ -144,23 +154,27 @@ cell = Table(
     ),
 )  # fmt: skip
 
-_BOUNDS = ("directions", "iops", "bw_bytes_per_s", "p99_ns", "mean_ns")
 best = Table(
     "best",
     metadata,
-    Column("result_id", Text, ForeignKey("result.id", ondelete="CASCADE"), primary_key=True),
-    Column("rw", Text, primary_key=True, comment="'' for any"),
-    Column("bs_bytes", BigInteger, primary_key=True, autoincrement=False, comment="0 for any"),
-    Column("uploaded_at", Double, nullable=False),
-    Column("price_per_tib", Double),
-    Column("directions", Integer, nullable=False, comment="of its usable cells: 1 read, 2 write, 4 trim"),
-    Column("iops", Double, comment="highest lower bound of a usable cell"),
-    Column("bw_bytes_per_s", Double, comment="highest lower bound"),
-    Column("p99_ns", Double, comment="lowest upper bound"),
-    Column("mean_ns", Double, comment="lowest upper bound"),
-    # In the order of a search, with all that it asks: it reads the index alone.
-    Index("best_newest", "rw", "bs_bytes", "uploaded_at", "result_id", *_BOUNDS),
-    Index("best_cheapest", "rw", "bs_bytes", "price_per_tib", "result_id", *_BOUNDS),
+    Column("product_id", Text, ForeignKey("product.id", ondelete="CASCADE"), primary_key=True),
+    Column("protocol", Text, primary_key=True),
+    Column("link", Text, primary_key=True),
+    Column("rw", Text, primary_key=True, comment="'' for any load, without values"),
+    Column("direction", Text, primary_key=True),
+    Column("bs_bytes", BigInteger, primary_key=True, autoincrement=False),
+    Column("in_flight", BigInteger, primary_key=True, autoincrement=False, comment="jobs times depth"),
+    Column("result_id", Text, nullable=False, comment="of the cell whose interval begins highest"),
+    Column("evaluators", Integer, nullable=False),
+    Column("least", Double, comment="I/Os a second of the evaluator who reached least"),
+    Column("most", Double),
+    Column("iops", Double),
+    Column("iops_low", Double),
+    Column("iops_high", Double),
+    Column("lat_p99_ns", Double),
+    Column("lat_p99_low_ns", Double),
+    Column("lat_p99_high_ns", Double),
+    Index("best_load", "rw", "bs_bytes", "iops", "in_flight", "product_id", "protocol", "iops_low", "lat_p99_high_ns"),
 )
 
 reply = Table(

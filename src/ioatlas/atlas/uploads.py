@@ -22,7 +22,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ioatlas.atlas import accounts, admission, audit, changes, spread, tables
 from ioatlas.atlas.admission import BusyError, Limits, NotAdmittedError
-from ioatlas.atlas.best import summarise
+from ioatlas.atlas.best import refresh_of
 from ioatlas.atlas.blobs import Blobs, Incoming
 from ioatlas.atlas.database import Database, insert_new
 from ioatlas.atlas.extracted import Found
@@ -205,7 +205,7 @@ class Desk:
             rows = [{"result_id": number, "number": n, **one.model_dump()} for n, one in enumerate(found.cells)]
             for begin in range(0, len(rows), _BATCH):
                 link.execute(sa.insert(cell), rows[begin : begin + _BATCH])
-            summarise(link, number)
+            refresh_of(link, number)
             if wish.key:
                 request = wish.digest(upload.sha256)
                 values = {"account_id": of.id, "key": wish.key, "request_sha256": request, "result_id": number}
@@ -220,7 +220,8 @@ class Desk:
         return Taken(number, new=True)
 
 
-_NOT_OF_RESULT = {"cells", "checks", "has_sheet", "vendor", "model", "licence_permission"}
+_OF_PRODUCT = ("kind", "media", "year")
+_NOT_OF_RESULT = {"cells", "checks", "has_sheet", "vendor", "model", "licence_permission", *_OF_PRODUCT}
 
 
 def new_id() -> str:
@@ -254,7 +255,11 @@ def _product(link: sa.Connection, found: Found, now: float) -> str:
     named = f"{found.vendor} {found.model}".strip()
     number = accounts.slug(named) or f"product-{hashlib.sha256(named.encode()).hexdigest()[:12]}"
     values = {"id": number, "vendor": found.vendor, "model": found.model, "words": named.lower(), "added_at": now}
-    insert_new(link, product, {**values, "vendor_slug": accounts.slug(found.vendor)})
+    told = {name: getattr(found, name) for name in _OF_PRODUCT}
+    if not insert_new(link, product, {**values, **told, "vendor_slug": accounts.slug(found.vendor)}):
+        for name, value in told.items():  # what the first sheet left out
+            unknown = (product.c.id == number) & (product.c[name].is_(None) | (sa.cast(product.c[name], sa.Text) == ""))
+            link.execute(sa.update(product).where(unknown).values({name: value}))
     return number
 
 

@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ioatlas.analysis.wording import plural
+from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.atlas.fairness import GRADE_WORDS
-from ioatlas.atlas.records import Cell, Hit, Reply, Result, Trace
+from ioatlas.atlas.heat import SMALL_BYTES
+from ioatlas.atlas.records import Product, Reply, Result
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
-from ioatlas.product.quantity import amount_text, money
 from ioatlas.report.redact import names_site
 
 MOST_FINDINGS = 30
-MOST_FACTS = 200
+NOT_REPRODUCED = "reproduced by no other account"
+MOST_FACTS, MOST_VALUES = 200, 12
 
 
 @dataclass(frozen=True)
@@ -32,43 +33,6 @@ class Badge:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A result in a list or at the head of its page."""
-
-    id: str
-    title: str
-    badge: Badge
-    product_id: str
-    product: str
-    protocol: str
-    link: str
-    price: str
-    grade: str
-    measured: str
-    uploaded_iso: str
-    by: str
-    matched: str
-    replaces: str = ""
-
-
-@dataclass(frozen=True)
-class Named:
-    """A line of facts."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a unit costs, with its interval."""
-
-    unit: str
-    cost: str
-    interval: str
-
-
-@dataclass(frozen=True)
 class Said:
     """A reply with its older versions."""
 
@@ -81,14 +45,6 @@ class Said:
     earlier: tuple[Said, ...]
 
 
-@dataclass(frozen=True)
-class Event:
-    """A trace in words."""
-
-    at: str
-    text: str
-
-
 def day(seconds: float) -> str:
     """UTC."""
     return datetime.fromtimestamp(seconds, UTC).date().isoformat()
@@ -97,26 +53,6 @@ def day(seconds: float) -> str:
 def moment(seconds: float) -> str:
     """As feeds want it."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def shown(hit: Hit) -> Shown:
-    one = hit.result
-    return Shown(
-        one.id,
-        one.title,
-        badge_of(one),
-        one.product_id or "",
-        one.product,
-        one.protocol,
-        one.link,
-        f"{money(one.price_per_tib, one.currency)} per TiB" if one.price_per_tib is not None else "",
-        one.grade,
-        day(one.measured_at),
-        moment(one.uploaded_at),
-        one.owner,
-        cell_words(hit.cell) if hit.cell else "",
-        one.replaces or "",
-    )
 
 
 def badge_of(one: Result) -> Badge:
@@ -129,34 +65,23 @@ def badge_of_told(one: Mapping[str, Any]) -> Badge:
     again = isinstance(count, int) and count > 0
     checked = "recomputed" if one.get("verified") else "unchecked"
     told = (checked, str(one.get("identity", "")), str(one.get("likeness", "")))
-    said = f"reproduced by {plural(count or 0, 'other account')}" if again else "reproduced by no other account"
+    said = f"reproduced by {plural(count or 0, 'other account')}" if again else NOT_REPRODUCED
     return Badge("reproduced" if again else "", (*filter(None, told), said))
 
 
-def cell_words(cell: Cell) -> str:
-    """The cell that fits a search, with the sides of its intervals that count."""
-    return cell_words_of(vars(cell))
-
-
-def cell_words_of(cell: Mapping[str, Any]) -> str:
-    """The same of a cell as the API tells it."""
-    named = {name: cell.get(name) for name in ("bs_bytes", "iops_low", "bw_low", "lat_p99_high_ns")}
-    numbers = {name: float(value) for name, value in named.items() if isinstance(value, int | float)}
-    what = "".join(letter for letter in str(cell.get("rw", "")) if letter.isprintable())[:40]
-    parts = [f"{what} {format_size(int(numbers.get('bs_bytes', 0)))}, {cell.get('numjobs')} x {cell.get('iodepth')}"]
-    if "iops_low" in numbers:
-        parts.append(f"at least {format_count(numbers['iops_low'])} IOPS")
-    elif "bw_low" in numbers:
-        parts.append(f"at least {format_rate(numbers['bw_low'])}")
-    if "lat_p99_high_ns" in numbers:
-        parts.append(f"p99 at most {format_latency(numbers['lat_p99_high_ns'])}")
-    return ", ".join(parts)
+def load_words(one: Mapping[str, Any], rw: str, bs_bytes: int) -> str:
+    """What a product does for a load, with the sides of its intervals that count."""
+    numbers = {name: float(value) for name, value in one.items() if isinstance(value, int | float)}
+    parts = [f"{load_name(rw, bs_bytes)}, {numbers.get('in_flight', 0):.0f} in flight"]
+    parts += [f"at least {told(numbers['iops_low'], bs_bytes)}"] if "iops_low" in numbers else []
+    late = numbers.get("lat_p99_high_ns")
+    return ", ".join([*parts, f"p99 at most {format_latency(late)}"] if late is not None else parts)
 
 
 # -- one result ----------------------------------------------------------------------------------------------
 
 
-def headlines(summary: Mapping[str, Any]) -> list[Named]:
+def headlines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The best values, each with its interval and its cell."""
     found = []
     for one in summary.get("headlines", ()):
@@ -168,42 +93,13 @@ def headlines(summary: Mapping[str, Any]) -> list[Named]:
         text = f"{'at least ' if one.get('lower_bound') else ''}{told(value)}"
         if one.get("low") is not None and one.get("high") is not None:
             text += f" ({told(one['low'])} to {told(one['high'])})"
-        found.append(Named(str(one.get("label", "")), f"{text}, {one.get('where', '')}".rstrip(", ")))
+        found.append((str(one.get("label", "")), f"{text}, {one.get('where', '')}".rstrip(", ")))
     return found
 
 
 def grade_words(grade: str) -> str:
     """What a grade says; '' for one that is none."""
     return next((words for one, words in GRADE_WORDS.items() if one == grade), "")
-
-
-def trust(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The trust badge and why it is not better."""
-    doubts = [str(one.get("sentence", "")) for one in summary.get("doubts", ())]
-    return {"level": str(summary.get("trust", "")) or "not told", "why": doubts[:5]}
-
-
-def findings(document: Mapping[str, Any]) -> list[str]:
-    return [str(one.get("sentence", "")) for one in document.get("findings", ())][:MOST_FINDINGS]
-
-
-def costs(document: Mapping[str, Any]) -> list[Cost]:
-    """Of the first product."""
-    found = next(iter(document.get("costs", ())), None)
-    if found is None:
-        return []
-    currency = str(found.get("currency", ""))
-    return [
-        Cost(
-            str(one["unit"]),
-            f"{'at most ' if one.get('lower_bound') else ''}{money(one['cost'], currency)}",
-            f"{amount_text(one['low'])} to {amount_text(one['high'])}"
-            if one.get("low") is not None and one.get("high") is not None
-            else "",
-        )
-        for one in found.get("units", ())
-        if one.get("cost") is not None
-    ]
 
 
 def testbed(document: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -232,18 +128,6 @@ def evidence(one: Result, document: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, str(text)) for name, text in made if text]
 
 
-def declared(one: Result) -> dict[str, str]:
-    """Who paid, and whose side the evaluator is on."""
-    return {
-        "sponsor": _told(one.sponsor, "nobody else, says the evaluator"),
-        "conflict": _told(one.conflict, "none, says the evaluator"),
-    }
-
-
-def _told(text: str | None, none: str) -> str:
-    return "not said" if text is None else text or none
-
-
 def replies(found: Iterable[Reply]) -> list[Said]:
     """The vendor's first, then the evaluator's answer."""
     ordered = sorted(found, key=lambda one: (one.kind != "vendor", one.written_at))
@@ -262,10 +146,6 @@ def _said(one: Reply) -> Said:
     )
 
 
-def trail(found: Iterable[Trace]) -> list[Event]:
-    return [Event(day(one.at), f"{one.what}{f': {one.text}' if one.text else ''}") for one in found]
-
-
 def notice(one: Result) -> str:
     """What a reader has to know before anything else."""
     words = {
@@ -278,14 +158,41 @@ def notice(one: Result) -> str:
     return f"{told}: {one.reason}." if told and one.reason else f"{told}." if told else ""
 
 
-def facts_of_product(found: Sequence[Result]) -> list[tuple[str, str]]:
-    """What its results say of a product; each value once."""
-    made: list[tuple[str, str]] = []
-    for name in ("drive", "protocol", "link"):
-        values = dict.fromkeys(str(getattr(one, name)) for one in found if getattr(one, name))
-        if values:
-            made.append((name, ", ".join(values)))
-    prices = sorted({(one.price_per_tib, one.currency) for one in found if one.price_per_tib is not None})
-    if prices:
-        made.append(("price per usable TiB", ", ".join(money(price, currency) for price, currency in prices)))
-    return made
+# -- products ------------------------------------------------------------------------------------------------
+
+
+def load_name(rw: str, bs_bytes: int) -> str:
+    """'4 KiB random read'."""
+    words = {"randread": "random read", "randwrite": "random write", "randrw": "random mix", "rw": "mix"}
+    return f"{format_size(bs_bytes)} {words.get(rw, rw)}"
+
+
+def share(value: float | None, low: float | None, high: float | None) -> str:
+    """Half the interval, as a share of the value."""
+    if not value:
+        return ""
+    return "no interval" if low is None or high is None else f"±{per_cent((high - low) / 2 / value)}"
+
+
+def known_of(one: Product) -> Badge:
+    """What stands beside a product."""
+    again = f"reproduced by {plural(one.reproduced, 'other account')}" if one.reproduced else NOT_REPRODUCED
+    return Badge(
+        "reproduced" if one.reproduced else "", ("product as told", plural(one.evaluators, "evaluator"), again)
+    )
+
+
+def told(value: float, bs_bytes: int) -> str:
+    """I/Os a second, as bytes a second where blocks are large."""
+    return format_rate(value * bs_bytes) if bs_bytes > SMALL_BYTES else f"{format_count(value)} IOPS"
+
+
+def loads(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Of each kind and block size the depth that gives most, and one in flight."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for one in rows:
+        key = tuple(one[name] for name in ("protocol", "link", "rw", "direction", "bs_bytes"))
+        groups.setdefault(key, []).append(one)
+    most = [max(each, key=lambda one: (one["iops_low"] or 0, one["iops"])) for each in groups.values()]
+    alone = [[one for one in each if one["in_flight"] == 1] for each in groups.values()]
+    return [one for top, first in zip(most, alone, strict=True) for one in [*(f for f in first if f is not top), top]]

@@ -15,44 +15,52 @@ from ioatlas.cli._output import say_json
     name="search",
     epilog="""\b
 Examples:
-  ioatlas atlas search --at https://atlas.example nas
+  ioatlas atlas search --at https://atlas.example nas                 results, the newest first
   ioatlas atlas search --at https://atlas.example --rw randread --bs 4k --iops 20k --p99 5ms --price 150
-  ioatlas atlas search --at https://atlas.example --protocol NFS --json | jq -r '.entries[].result.id'
+  ioatlas atlas search --at https://atlas.example --kind NAS --sort value --json | jq -r '.entries[].product.id'
 
 \b
-The low end of a rate's interval and the high end of a latency's count. Cells that a cache served do not.
+Words alone find results; anything else finds products. The low end of a rate's interval and the high end of a
+latency's count. Cells that a cache served do not.
 Exit status: 0 something was found, 1 not reached, 2 wrong usage, 3 nothing fits.""",
 )
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @click.option("--at", "url", metavar="URL", required=True, help="The atlas.")
-@click.option("--drive", default="", help="Such as SSD.")
+@click.option("--kind", default="", help="NAS, array, drive, cloud volume or software.")
 @click.option("--protocol", default="", help="Such as NFS.")
-@click.option("--link", default="", help="Such as 10000 Mb/s.")
+@click.option("--media", default="", help="flash, spindles, or 'flash and spindles'.")
+@click.option("--year", default="", help="Of the product's release.")
 @click.option("--price", default="", metavar="AMOUNT", help="For a usable TiB, at most.")
 @click.option("--currency", default="", metavar="USD", help="Of the price.")
 @click.option("--rw", default="", metavar="LOAD", help="Such as randread.")
 @click.option("--bs", default="", metavar="SIZE", help="Block size, such as 4k.")
+@click.option("--depth", default="", metavar="NUMBER", help="I/Os in flight: jobs times depth.")
 @click.option("--iops", default="", metavar="NUMBER", help="I/Os a second, at least, such as 20k.")
 @click.option("--rate", default="", metavar="MB/S", help="MB/s, at least.")
 @click.option("--p99", default="", metavar="TIME", help="99th percentile of the latency, at most, such as 5ms.")
-@click.option("--cursor", default="", help="The next page: `next` of the one before.")
+@click.option("--sort", default="", help="speed, value (speed for the price), p99, price or newest.")
+@click.option("--page", default="", metavar="NUMBER", help="Of products: the next ones.")
+@click.option("--cursor", default="", help="Of results: `next` of the page before.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @says_what_does_not_fit
 def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **asked: str) -> None:
-    """Search the results of an atlas."""
+    """Search the products of an atlas, or its results by words."""
     from ioatlas.atlas.asked import Asked
     from ioatlas.atlas.client import Client
     from ioatlas.cli._token import token_of
 
     wanted = Asked.of({**asked, "q": " ".join(words)})
+    sought = wanted.sought()
     client = Client(url, token_of(url))
-    found = client.search({**wanted.for_api(), **({"cursor": cursor} if cursor else {})})
+    of_products = any(asked.values())
+    texts = {**wanted.texts(page=wanted.page), **({"cursor": cursor} if cursor else {})}
+    found = client.search(texts, "products" if of_products else "results")
     entries = [one for one in found.get("entries") or [] if isinstance(one, dict)]
     if as_json:
         say_json(found)
     else:
         for one in entries:
-            click.echo(_line(client.url, one))
+            click.echo(_product(client.url, one, sought.rw, sought.bs_bytes) if of_products else _line(client.url, one))
         if following := found.get("next"):
             click.echo(f"Next: the same with --cursor {_plain(following)}", err=True)
     if not entries and not found.get("next"):
@@ -61,18 +69,27 @@ def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **aske
         raise click.exceptions.Exit(3)
 
 
-def _line(url: str, hit: dict[str, Any]) -> str:
-    """Its address, what it is, and the cell that fits."""
-    from ioatlas.atlas.views import badge_of_told, cell_words_of
+def _product(url: str, one: dict[str, Any], rw: str, bs_bytes: int) -> str:
+    """Its address, what it is, and what it does for the load."""
+    from ioatlas.atlas.views import load_words
 
-    one = hit.get("result") or {}
-    parts = [_plain(one.get("title")), _plain(badge_of_told(one).text)]
-    price = one.get("price_per_tib")
-    if isinstance(price, int | float):
-        parts.append(f"{price:,.1f} {_plain(one.get('currency'))} per TiB")
-    if isinstance(hit.get("cell"), dict):
-        parts.append(cell_words_of(hit["cell"]))
+    of = one.get("product") or {}
+    parts = [f"{_plain(of.get('vendor'))} {_plain(of.get('model'))}".strip(), _plain(one.get("protocol"))]
+    parts += [_price(of), load_words(one, rw, bs_bytes) if one.get("result_id") else ""]
+    return f"{url}/products/{_plain(of.get('id'))}  {' · '.join(part for part in parts if part)}"
+
+
+def _line(url: str, one: dict[str, Any]) -> str:
+    """Its address and what it is."""
+    from ioatlas.atlas.views import badge_of_told
+
+    parts = [_plain(one.get("title")), _plain(badge_of_told(one).text), _price(one)]
     return f"{url}/r/{_plain(one.get('id'))}  {' · '.join(part for part in parts if part)}"
+
+
+def _price(one: dict[str, Any]) -> str:
+    price = one.get("price_per_tib")
+    return f"{price:,.1f} {_plain(one.get('currency'))} per TiB" if isinstance(price, int | float) else ""
 
 
 def _plain(text: object) -> str:

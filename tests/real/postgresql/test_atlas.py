@@ -10,6 +10,7 @@ from tests.real.postgresql import program
 from tests.real.postgresql.conftest import opened
 from tests.unit.atlas.made import OLD_BUNDLE, found, put
 from tests.unit.atlas.test_backup import *  # noqa: F403
+from tests.unit.atlas.test_catalogue import *  # noqa: F403
 from tests.unit.atlas.test_migrations import *  # noqa: F403
 from tests.unit.atlas.test_queries import *  # noqa: F403
 
@@ -36,5 +37,5 @@ def test_its_server_killed_what_was_acknowledged_is_there_again(postgresql, clie
         assert client.post(place, content=b"x", headers=people["alice"]).status_code == 503
     finally:
         postgresql.start()
-    assert [hit["result"]["id"] for hit in client.get(place).json()["entries"]] == [number]
+    assert [hit["id"] for hit in client.get(place).json()["entries"]] == [number]
     assert client.get("/healthz").status_code == 200

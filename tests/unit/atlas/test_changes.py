@@ -82,7 +82,7 @@ def test_a_correction_takes_the_place_of_the_old_one_which_stays_to_be_read(clie
     send = {"content": OLD_BUNDLE.read_bytes(), "headers": people["alice"]}
     assert client.post(RESULTS, **{**send, "headers": people["robert"]}, params={"replaces": old}).status_code == 403
     new = client.post(RESULTS, **send, params={"replaces": old, "private": "true"}).json()["id"]
-    titles = lambda: [hit.result.id for hit in queries.search(database, Wanted()).entries]  # noqa: E731
+    titles = lambda: [hit.id for hit in queries.search(database, Wanted()).entries]  # noqa: E731
     assert titles() == [old]  # nobody sees the new one so far
     told = ask("GET", who="robert").json()
     assert (told["corrected_by"], [one["what"] for one in told["trace"]]) == ("", ["taken in"])
@@ -139,7 +139,7 @@ def test_a_campaign_is_published_by_one_account_also_when_both_wait_for_a_day(da
             changes.change(database, queries.result_of(database, kept, viewer), viewer, wish)
     with database.writing() as link:
         link.execute(sa.update(result).values(embargo="2020-01-01"))
-    assert {hit.result.owner for hit in queries.search(database, Wanted()).entries} == {"olga"}
+    assert {hit.owner for hit in queries.search(database, Wanted()).entries} == {"olga"}
 
 
 def test_a_campaign_that_is_deleted_is_free_again(database, desk):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ioatlas.atlas import migrations, queries
+from ioatlas.atlas import catalogue, migrations, queries
 from ioatlas.atlas.migrations import Form, check_current, form_of, migrate
 from ioatlas.atlas.records import Wanted
 from ioatlas.errors import UsageError
@@ -85,10 +85,13 @@ def test_a_database_of_an_older_form_gets_todays_and_keeps_its_rows(empty, anoth
     assert migrate(empty) == Form(form, migrations.newest())
     migrate(another)
     assert _shape(empty.engine) == _shape(another.engine)
-    shown = {hit.result.title for hit in queries.search(empty, Wanted()).entries}
-    assert shown == {"public"}
-    doubted = {one.title for one in queries.doubted(empty).entries}
-    assert doubted == {"past", "later"}  # another account published their campaign first
+    shown = {(one.id, one.title) for one in queries.search(empty, Wanted()).entries}
+    assert shown == {("old0000001", "Contoso N100, NFS, 1 GiB")}
+    known = catalogue.product_of(empty, "contoso-n100")
+    assert (known.results, known.reproduced, known.price_per_tib, known.currency) == (1, 1, 100.0, "USD")
+    assert [one["iops"] for one in catalogue.loads_of(empty, "contoso-n100")]
+    doubted = {one.id for one in queries.doubted(empty).entries}
+    assert doubted == {"old0000004", "old0000005"}  # another account published their campaign first
     assert queries.result_of(empty, "old0000006").state == "withdrawn"
     assert queries.result_of(empty, "old0000001").badge == "reproduced by 1"
     assert [one.text for one in queries.replies_of(empty, "old0000001")] == ["Thank you."]

@@ -109,7 +109,7 @@ def test_withdrawn_it_leaves_its_title_and_the_reason_and_deleted_nothing(client
 def test_a_private_result_is_nowhere(client, people, database, desk):
     alice = accounts.account_named(database, "alice")
     hidden = put(desk, alice, found("hidden one", licence_says="no"))
-    for place in ("/", "/products", "/feed.atom", "/?rw=randread&iops=1"):
+    for place in ("/", "/products", "/feed.atom", "/results", "/?rw=randread&iops=1"):
         assert "hidden one" not in client.get(place).text
     assert client.get(f"/r/{hidden}").status_code == 404
     assert client.get(f"/r/{hidden}/badge.svg").status_code == 404
@@ -121,12 +121,12 @@ def test_a_search_finds_by_what_a_cell_surely_does(client, people, database, des
     put(desk, alice, found("fast one", [cell(iops=30_000)]))
     put(desk, alice, found("slow one", [cell(iops=21_000)], model="N50"))
     text = client.get("/?rw=randread&bs=4k&iops=20k&p99=5 ms&price=150").text
-    assert "fast one" in text
-    assert "slow one" not in text  # 18,900 at the low end
-    assert "at least 27 k IOPS" in text
+    assert re.findall(r'href="/products/([^"]*)">Contoso', text) == ["contoso-n100"]  # the other: 18,900 at the low end
+    assert "30 k IOPS</b> ±10%" in text
+    assert "1 product fits" in text
     assert "is no number" in client.get("/?iops=many").text
     assert client.get("/?iops=many").status_code == 422
-    assert client.get("/?cursor=x").status_code == 422
+    assert client.get("/results?cursor=x").status_code == 422
 
 
 def test_the_pareto_chart_shows_products_of_one_currency(client, people, database, desk):
@@ -135,7 +135,10 @@ def test_the_pareto_chart_shows_products_of_one_currency(client, people, databas
         put(desk, alice, found(name, [cell(iops=iops)], model=name, price_per_tib=price))
     text = client.get("/products").text
     drawn = re.findall(r'class="(best)?"><title>Contoso (N\d)', text)
-    assert sorted(set(drawn)) == [("", "N2"), ("best", "N1"), ("best", "N3")]
+    assert drawn == [("best", "N1"), ("best", "N3")]
+    assert re.findall(r'<path class="dots" d="(M[^"]*)"', text)
+    own = re.findall(r'class="( own)"><title>Contoso (N\d)', client.get("/products/contoso-n2").text)
+    assert own == [(" own", "N2")]
 
 
 def test_script_in_every_field_of_an_upload_is_only_text(client, people, database, desk):
@@ -231,7 +234,7 @@ def test_the_feed_is_atom_and_follows_a_search(client, people, database, desk):
     number = put(desk, alice, found("fast one", [cell(iops=30_000)]))
     put(desk, alice, found("slow one", [cell(iops=1_000)]))
     space = {"a": "http://www.w3.org/2005/Atom"}
-    feed = ET.fromstring(client.get("/feed.atom?iops=20k").text)
+    feed = ET.fromstring(client.get("/feed.atom?q=fast").text)
     assert [entry.findtext("a:title", "", space) for entry in feed.findall("a:entry", space)] == ["fast one"]
     assert feed.find("a:entry/a:link", space).get("href").endswith(f"/r/{number}")
 

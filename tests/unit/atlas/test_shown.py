@@ -9,11 +9,11 @@ from ioatlas.atlas.asked import Asked
 from ioatlas.atlas.citation import Cited, as_bibtex, as_text
 from ioatlas.atlas.downloads import as_csv
 from ioatlas.atlas.heat import maps
-from ioatlas.atlas.pareto import Offered, chart, front
+from ioatlas.atlas.pareto import LETTER, Offered, chart, front
 from ioatlas.atlas.ranking import Side, compared
 from ioatlas.errors import UsageError
 
-CITED = Cited("4x7k", r"50% of {a} \b", "V & M", "alice", "2026-11-23", "https://a.example/r/4x7k", "ab12")
+CITED = Cited("4x7k", r"50% of {a} \b V & M", "alice", "2026-11-23", "https://a.example/r/4x7k", "ab12")
 
 
 def row(bw=100e6, low=90e6, high=110e6, **more):
@@ -75,7 +75,7 @@ def test_the_front_holds_what_nothing_beats_in_both():
 
 
 def test_a_chart_places_dearer_to_the_right_and_faster_higher():
-    made = chart("t", [Offered("a", "/r/a", 10, 5e3, 4e3, 6e3), Offered("b", "/r/b", 30, 9e3)], "USD", rate=False)
+    made = chart("t", [Offered("a", "/r/a", 10, 5e3, 4e3, 6e3), Offered("b", "/r/b", 30, 9e3)], "USD", 4096)
     a, b = made.points
     assert a.x < b.x
     assert a.y > b.y
@@ -84,8 +84,24 @@ def test_a_chart_places_dearer_to_the_right_and_faster_higher():
     assert len(made.y_ticks) >= 3
 
 
+def test_names_stand_on_the_front_alone_and_hide_nothing():
+    offers = [Offered(f"product {n}", f"/p/{n}", 10 + n, 1e3 * (n + 1)) for n in range(40)]
+    offers += [Offered(f"beaten {n}", f"/b/{n}", 60 + n, 900) for n in range(40)]
+    made = chart("t", offers, "USD", 4096, own="/b/7")
+    assert sum(one.on_front for one in made.points) == 40
+    assert [one.label for one in made.points if not one.on_front] == ["beaten 7"]
+    boxes = []
+    for one in filter(lambda one: one.label, made.points):
+        wide = LETTER * len(one.label)
+        left = one.label_x - (wide if one.anchor == "end" else 0)
+        boxes.append((left, left + wide, one.label_y))
+    assert len(boxes) > 3
+    for at, (left, right, y) in enumerate(boxes):
+        assert not any(left < r and lo < right and abs(y - other) < 12 for lo, r, other in boxes[at + 1 :])
+
+
 def test_one_product_makes_no_chart():
-    assert chart("t", [Offered("a", "", 10, 5e3)], "USD", rate=False) is None
+    assert chart("t", [Offered("a", "", 10, 5e3)], "USD", 4096) is None
 
 
 # -- ranks ---------------------------------------------------------------------------------------------------
@@ -134,10 +150,10 @@ def test_cells_that_only_one_has_are_left_out():
 
 def test_a_typed_search_is_a_search():
     asked = Asked.of({"rw": "randread", "bs": "4k", "iops": "20k", "p99": "5 ms", "price": "150", "unknown": "x"})
-    wanted = asked.wanted()
-    assert (wanted.rw, wanted.bs_bytes, wanted.min_iops, wanted.max_p99_ns) == ("randread", 4096, 20_000, 5e6)
-    assert (wanted.max_price_per_tib, wanted.currency) == (150, "USD")
-    assert asked.for_api()["min_iops"] == "20000.0"
+    sought = asked.sought()
+    assert (sought.rw, sought.bs_bytes, sought.min_iops, sought.max_p99_ns) == ("randread", 4096, 20_000, 5e6)
+    assert (sought.max_price_per_tib, sought.currency) == (150, "USD")
+    assert Asked.of({"rate": "1049"}).sought().min_iops == pytest.approx(1000.4, abs=0.1)  # reads of 1 MiB
 
 
 @pytest.mark.parametrize(
@@ -145,7 +161,7 @@ def test_a_typed_search_is_a_search():
 )
 def test_what_is_no_number_names_its_field(given):
     with pytest.raises(UsageError) as caught:
-        Asked.of(given).wanted()
+        Asked.of(given).sought()
     assert caught.value.where.startswith(next(iter(given)))
 
 
