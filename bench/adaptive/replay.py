@@ -12,8 +12,7 @@ from itertools import combinations
 import numpy as np
 from recording import Recording
 
-from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
-from ioatlas.design.predicted import predicted_map
+from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings, predicted_map
 from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
 from ioatlas.surrogate.gp import one_thread
 from ioatlas.surrogate.space import Floats, Space

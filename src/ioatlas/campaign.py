@@ -35,16 +35,14 @@ from ioatlas.model.words import words
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.procedures.registry import PROCEDURES, procedure_of
 from ioatlas.results.library import check_not_opened
-from ioatlas.run.consent import Consent, check_something_typed, confirm_writing, typed_texts
 from ioatlas.run.fleet import client_remarks, with_clients
 from ioatlas.run.fleet import opened as opened_fleet
 from ioatlas.run.foreign import confirm_trust
-from ioatlas.run.plan import Plan, order_remarks
+from ioatlas.run.plan import Plan, order_remarks, plan_record, recorded_plan
 from ioatlas.run.procedure import Procedure
-from ioatlas.run.record import plan_record, recorded_plan
+from ioatlas.run.set_up import Consent, check_something_typed, confirm_writing, typed_texts
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME, Journal
-from ioatlas.store.machine_key import machine_key
 from ioatlas.store.schema import (
     FIRST_VERSION,
     FORMAT_OF_CLIENTS,
@@ -53,8 +51,9 @@ from ioatlas.store.schema import (
     FORMAT_OF_GROUPS,
     FORMAT_OF_SET_UPS,
 )
-from ioatlas.target.claim import claimed
+from ioatlas.store.seal import machine_key
 from ioatlas.target.identity import recognise
+from ioatlas.target.marker import claimed
 from ioatlas.target.opening import NOT_YET, expected_target, open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.sites import Sites

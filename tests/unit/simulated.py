@@ -19,9 +19,9 @@ import sqlalchemy as sa
 from ioatlas import __version__, campaign
 from ioatlas.errors import IoAtlasError
 from ioatlas.procedures.options import read_campaign
-from ioatlas.run.consent import Consent
 from ioatlas.run.environment import Environment
 from ioatlas.run.procedure import Procedure
+from ioatlas.run.set_up import Consent
 from ioatlas.run.telemetry import Seen
 from ioatlas.store.journal import Journal
 from ioatlas.testbed.power_log import PowerLog

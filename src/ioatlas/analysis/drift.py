@@ -31,9 +31,9 @@ from ioatlas.stats.drift import (
     lost_cells,
     replicate_shift,
     shift_within,
+    wander,
     without_lone_readings,
 )
-from ioatlas.stats.wander import wander
 
 """How the reason of visits begins whose replicate was voided."""
 FEWEST_READINGS = 4

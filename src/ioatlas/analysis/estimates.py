@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from math import exp
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, edge_share
-from ioatlas.analysis.clients import client_shares_of, fewer_note
 from ioatlas.analysis.precision import Grade
+from ioatlas.analysis.shares import client_shares_of, fewer_note
 from ioatlas.analysis.together import target_shares_of
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell

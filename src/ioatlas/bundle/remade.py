@@ -31,7 +31,7 @@ from ioatlas.procedures.registry import procedure_of
 from ioatlas.run.environment import Environment
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, reinstated, unconfirmed
-from ioatlas.run.record import recorded_plan
+from ioatlas.run.plan import recorded_plan
 from ioatlas.run.runner import PROBE_GAP_MS, Runner
 from ioatlas.run.telemetry import RAW, Seen
 from ioatlas.store.journal import Journal, PlannedVisit

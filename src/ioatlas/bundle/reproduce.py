@@ -20,8 +20,8 @@ from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.procedures.tune.result import TuneGoal
 from ioatlas.results.comparison import SidesComparison, compare_sides
 from ioatlas.results.library import shown
+from ioatlas.run.plan import recorded_spec
 from ioatlas.run.procedure import Procedure
-from ioatlas.run.record import recorded_spec
 from ioatlas.store.journal import Journal
 
 ENOUGH_POWER = 0.8

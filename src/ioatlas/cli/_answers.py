@@ -15,12 +15,12 @@ from ioatlas.errors import UsageError
 if TYPE_CHECKING:
     from ioatlas.config.spec import CampaignSpec
     from ioatlas.model.factors import Configuration
-    from ioatlas.run.consent import Answer, Consent
+    from ioatlas.run.set_up import Answer, Consent
 
 
 def consent_of(spec: CampaignSpec, destroy: Sequence[str], overwrite: Sequence[str], answers: Sequence[str]) -> Consent:
     """What was typed, and who answers. Raises UsageError where a configuration asks and nobody can."""
-    from ioatlas.run.consent import Consent
+    from ioatlas.run.set_up import Consent
 
     answer = _answerer(answers)
     asking = next((one for one in spec.configurations if one.ask), None)
@@ -44,7 +44,7 @@ def commands_of(spec: CampaignSpec) -> list[str]:
 
 
 def _answerer(answers: Sequence[str]) -> Callable[[Configuration], Answer] | None:
-    from ioatlas.run.consent import Answer
+    from ioatlas.run.set_up import Answer
 
     if answers:
         typed: Iterator[str] = itertools.chain(answers, itertools.repeat(answers[-1]))
@@ -53,7 +53,7 @@ def _answerer(answers: Sequence[str]) -> Callable[[Configuration], Answer] | Non
 
 
 def _prompt(one: Configuration) -> Answer:
-    from ioatlas.run.consent import Answer
+    from ioatlas.run.set_up import Answer
 
     words = f" ({one.words})" if one.factors else ""
     click.echo(f"\r\x1b[KNow set up {one.name}{words}: {one.ask}", err=True)

@@ -19,7 +19,7 @@ from ioatlas.results.library import REPORT
 if TYPE_CHECKING:
     from ioatlas.reproductions.claims import Checked
     from ioatlas.reproductions.study import Study
-    from ioatlas.run.consent import Consent
+    from ioatlas.run.set_up import Consent
     from ioatlas.store.journal import Journal
 
 PLACE = "study"
@@ -148,7 +148,7 @@ def _journal(study: Study, directory: Path, *, quick: bool) -> tuple[Journal, Co
     """A new campaign, or the one that was begun there."""
     from ioatlas.campaign import open_plan, reopen, start
     from ioatlas.reproductions.set_up import campaign_document, campaign_name, read_document
-    from ioatlas.run.consent import Consent
+    from ioatlas.run.set_up import Consent
 
     spec = read_document(campaign_document(study, directory, quick=quick))
     typed = tuple(text for one in spec.confirmations.values() for text in one.values())

@@ -26,8 +26,8 @@ from ioatlas.results.library import REPORT
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
-    from ioatlas.run.consent import Consent
     from ioatlas.run.live import Summary
+    from ioatlas.run.set_up import Consent
 
 MORE_TIME = "give it more time with --budget, or a smaller sweep"
 NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP, ReasonCode.OVER_RUN, ReasonCode.LATE})

@@ -126,7 +126,7 @@ def finish(
     from ioatlas.procedures.fit.fits import carried, load_fits
     from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.procedures.fit.verdict import Answer
-    from ioatlas.run.record import recorded_spec
+    from ioatlas.run.plan import recorded_spec
 
     with contextlib.closing(journal):
         report = run_to_report(journal, quiet=quiet)

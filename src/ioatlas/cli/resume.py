@@ -72,7 +72,7 @@ def command(
     from ioatlas.procedures.registry import procedure_of_journal
     from ioatlas.procedures.tune.procedure import Tune
     from ioatlas.run.foreign import ForeignError
-    from ioatlas.run.record import recorded_spec
+    from ioatlas.run.plan import recorded_spec
 
     try:
         journal = reopen(directory, destroy=destroy, overwrite=overwrite, trust=trust)

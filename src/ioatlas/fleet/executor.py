@@ -28,8 +28,8 @@ from ioatlas.fleet.client import Address, Client, ClientFacts, ClockOffset, Lost
 from ioatlas.fleet.gate import StartGate
 from ioatlas.fleet.hosts import Fleet, Host
 from ioatlas.fleet.local import LocalClient
+from ioatlas.fleet.merge import BatchRecord, client_directory
 from ioatlas.fleet.places import PrivateDirectory, sweep
-from ioatlas.fleet.record import BatchRecord, client_directory
 from ioatlas.fleet.sharing import job_of, participants, span_seconds
 from ioatlas.fleet.ssh import SshClient
 from ioatlas.fleet.systems import job_for, path_of

@@ -4,28 +4,90 @@
 Only that common time counts: before it and after it fewer share the target, or the path to it, and each gets more. What
 fio counted of a job is lessened by what its own series puts outside. Histograms are merged by count, over all of the
 time: they cannot be cut.
+
+What a batch's directory says of its clients: `clients.json`, and a directory for each client with the files that a fio
+of its own would have left there.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ioatlas import beneath
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult, complete_output, read_batch
 from ioatlas.fleet.client import ClockOffset
-from ioatlas.fleet.record import BatchRecord, client_directory, read_record
 from ioatlas.fleet.sharing import RATES, rate_of
 from ioatlas.model.cell import Options
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.visit import Flush, Part, Purpose, SectionState, Series, Visit, VisitShare
+
+RECORD = "clients.json"
+CLIENTS = "clients"
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """The clients of one batch.
+
+    clocks: {client: its clock against ours}. taking: {fio's name of a job: the clients that take part}.
+    lost: {client: why}, of those that were lost while it ran.
+    """
+
+    clocks: Mapping[str, ClockOffset]
+    taking: Mapping[str, tuple[str, ...]]
+    lost: Mapping[str, str] = field(default_factory=dict)
+
+    def write(self, directory: Path) -> None:
+        record = {
+            "clocks": {name: asdict(clock) for name, clock in self.clocks.items()},
+            "taking": {name: list(clients) for name, clients in self.taking.items()},
+            "lost": dict(self.lost),
+        }
+        beneath.write_text(directory / RECORD, json.dumps(record, indent=1) + "\n")
+
+
+def client_directory(directory: Path, name: str) -> Path:
+    """Where the files of a client lie, below a batch's directory."""
+    return directory / CLIENTS / beneath.plain_name(name)
+
+
+def read_record(directory: Path) -> BatchRecord | None:
+    """The record of a batch; None where one client alone made it, or where it cannot be read."""
+    path = directory / RECORD
+    if not beneath.is_ordinary(path):
+        return None
+    try:
+        stored = json.loads(beneath.read_text(path))
+        clocks = {str(name): _clock(told) for name, told in stored["clocks"].items()}
+        taking = {str(job): tuple(str(name) for name in names) for job, names in stored["taking"].items()}
+        lost = {str(name): str(why) for name, why in stored["lost"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    if not all(name in clocks for names in taking.values() for name in names):
+        return None
+    return BatchRecord(clocks, taking, lost)
+
+
+def _clock(told: Mapping[str, Any]) -> ClockOffset:
+    return ClockOffset(float(told["offset_ms"]), abs(float(told["error_ms"])))
+
+
+def directories_of(directory: Path) -> tuple[Path, ...]:
+    """A batch's directory, and those of its clients where it has some."""
+    below = directory / CLIENTS
+    known = sorted(one for one in below.iterdir() if one.is_dir()) if below.is_dir() and not below.is_symlink() else []
+    return (directory, *(one for one in known if not one.is_symlink()))
+
 
 SKEWS_IN_WINDOW = 20
 """How many times the start skew the common time is at least."""

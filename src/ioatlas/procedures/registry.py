@@ -26,8 +26,8 @@ from ioatlas.procedures.trace.procedure import TraceReplay
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.results.prices import with_prices
 from ioatlas.results.result import load_result as load
+from ioatlas.run.plan import recorded_spec
 from ioatlas.run.procedure import Procedure
-from ioatlas.run.record import recorded_spec
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from statistics import median
 from typing import Any
 
 from ioatlas.analysis.best import with_fresh
-from ioatlas.analysis.clients import client_findings, client_tables
 from ioatlas.analysis.contradictions import clock_findings, law_findings
 from ioatlas.analysis.drift import (
     baseline_charts,
@@ -28,6 +27,7 @@ from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.precision import precision_findings
 from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.analysis.set_ups import with_set_ups
+from ioatlas.analysis.shares import client_findings, client_tables
 from ioatlas.analysis.together import together_findings, together_tables
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell

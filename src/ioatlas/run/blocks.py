@@ -29,12 +29,12 @@ from ioatlas.run.procedure import Procedure
 from ioatlas.run.runner import Runner
 from ioatlas.run.set_up import StopAskedError, ask_for, opened, run_command, stopped
 from ioatlas.store.journal import Journal
-from ioatlas.target.claim import claimed
+from ioatlas.target.marker import claimed
 from ioatlas.target.sites import Sites
 
 if TYPE_CHECKING:
     from ioatlas.model.cell import Cell
-    from ioatlas.run.consent import Consent
+    from ioatlas.run.set_up import Consent
 
 LEAST_BUDGET_SECONDS = 1.0
 """Share of a configuration of a budget that is spent."""

@@ -15,7 +15,7 @@ from ioatlas.fio.batch import Section
 from ioatlas.fleet.client import Client, LostClientError
 from ioatlas.fleet.executor import OWN_MACHINE, FleetExecutor
 from ioatlas.fleet.hosts import Host
-from ioatlas.fleet.record import client_directory
+from ioatlas.fleet.merge import client_directory
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.model.usage import Usage

@@ -23,7 +23,7 @@ from ioatlas.fio.clock import BatchClock
 from ioatlas.fio.executor import LoadProcess
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.fio.series import pack_logs
-from ioatlas.fleet.record import directories_of
+from ioatlas.fleet.merge import directories_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.outcomes import ClocksParted

@@ -9,9 +9,8 @@ import pytest
 
 from ioatlas.design import adaptive
 from ioatlas.design.acquire import spread_out
-from ioatlas.design.adaptive import AdaptiveDesign, Settings
+from ioatlas.design.adaptive import AdaptiveDesign, Settings, predicted_map
 from ioatlas.design.holdout import Pick, quantile, state, width_factor
-from ioatlas.design.predicted import predicted_map
 from ioatlas.errors import UsageError
 from ioatlas.model.visit import DesignPurpose
 

@@ -15,7 +15,7 @@ from ioatlas.procedures.application.ready import is_shipped, ready_works
 from ioatlas.procedures.application.work import Better
 from ioatlas.procedures.options import campaign_toml, read_campaign
 from ioatlas.results.comparison import compare_sides
-from ioatlas.store import machine_key
+from ioatlas.store import seal
 from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import APPLICATION
 from tests.unit.simulated import LAW, World
@@ -208,7 +208,7 @@ def test_commands_other_than_planned_are_refused_even_where_the_seal_holds(world
     plan = journal.plan()
     plan["spec"]["work"][0]["command"] = "sleep 2"
     journal.set_plan(plan)
-    journal.seal(machine_key.machine_key(), campaign._asks_text(campaign.asks_of(world.directory)))
+    journal.seal(seal.machine_key(), campaign._asks_text(campaign.asks_of(world.directory)))
     journal.close()
     with pytest.raises(RefusedError, match="not those that were planned"):
         world.session()

@@ -17,7 +17,7 @@ from ioatlas.procedures.options import campaign_toml, read_campaign
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import write_csv
-from ioatlas.run.consent import Answer, Consent
+from ioatlas.run.set_up import Answer, Consent
 from tests.simulate.device import Device
 from tests.simulate.executor import SimulatedExecutor
 from tests.simulate.law import Law, Way

@@ -15,7 +15,7 @@ from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_resu
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import FILE, build_sequence_plan, fewer, with_size
 from ioatlas.procedures.options import campaign_toml, find_profile, read_campaign
-from ioatlas.run.record import plan_record, spec_from_plan
+from ioatlas.run.plan import plan_record, spec_from_plan
 from ioatlas.store.journal import PlannedVisit
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -15,8 +15,7 @@ from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.procedures.load_points.options import LoadPointsOptions, streams_of
 from ioatlas.procedures.load_points.plan import build_streams_plan, footprint_of, phases_of
 from ioatlas.procedures.options import campaign_toml, find_profile, read_campaign
-from ioatlas.run.plan import Plan
-from ioatlas.run.record import plan_record, spec_from_plan
+from ioatlas.run.plan import Plan, plan_record, spec_from_plan
 from ioatlas.stats.stream_gates import offered_iops
 
 GIB = 1 << 30

@@ -10,7 +10,7 @@ from ioatlas.model.outcomes import Voided
 from ioatlas.model.visit import RemarkKind
 from ioatlas.procedures.options import CAMPAIGN, read_campaign
 from ioatlas.procedures.registry import procedure_of, procedure_of_journal
-from ioatlas.run.record import recorded_plan
+from ioatlas.run.plan import recorded_plan
 from tests.simulate.faults import Fault, FaultKind
 from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import DENSE, EVERY, FIXED_WORK, HIGHEST, POINTS, ROUNDS, make_world

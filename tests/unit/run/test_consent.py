@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from ioatlas.errors import RefusedError
-from ioatlas.run import consent
-from ioatlas.run.consent import Consent, confirm_writing
+from ioatlas.run import set_up
+from ioatlas.run.set_up import Consent, confirm_writing
 
 SIZE = "134217728"
 
@@ -20,8 +20,8 @@ def drives(monkeypatch):
         if typed != SIZE:
             raise RefusedError("not confirmed", where=target.location)
 
-    monkeypatch.setattr(consent, "check_before_start", lambda _target, writes: None)
-    monkeypatch.setitem(consent.CONFIRMS, "block", ("destroy", confirm))
+    monkeypatch.setattr(set_up, "check_before_start", lambda _target, writes: None)
+    monkeypatch.setitem(set_up.CONFIRMS, "block", ("destroy", confirm))
     places = {"a": "/dev/1", "b": "/dev/2", "c": "/dev/3", "again": "/dev/3"}
     return [SimpleNamespace(name=name, kind="block", location=place) for name, place in places.items()]
 

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from ioatlas.stats.wander import FEWEST, wander
+from ioatlas.stats.drift import FEWEST, wander
 
 
 def sweep(rng, cells, replicates, level=lambda _n: 0.0, noise=0.05, rho=0.0):

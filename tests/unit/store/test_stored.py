@@ -14,7 +14,7 @@ from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError
 from ioatlas.procedures.dense_map import watch
 from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.run.record import recorded_plan
+from ioatlas.run.plan import recorded_plan
 from ioatlas.store.journal import Journal
 from ioatlas.store.parts import LARGEST_UNPACKED
 from ioatlas.store.rules import RULES

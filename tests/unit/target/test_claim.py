@@ -10,12 +10,12 @@ import pytest
 from ioatlas.errors import RefusedError
 from ioatlas.model.target import Identity, Target
 from ioatlas.target import open_target
-from ioatlas.target.claim import claimed
+from ioatlas.target.marker import claimed
 
 OTHER = """
 import sqlite3, sys
 from ioatlas.target import open_target
-from ioatlas.target.claim import claimed
+from ioatlas.target.marker import claimed
 journal = sqlite3.connect(sys.argv[2] + "/journal.sqlite")
 journal.execute("create table t (x)")
 with claimed([open_target(sys.argv[1])]):

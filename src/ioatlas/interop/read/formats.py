@@ -81,7 +81,7 @@ FORMATS = (
         ("Starting RD=", "ReqstdOps", "MB/sec", "Interval", "interval"),
         {"vdbench": "MB is 1024^2 bytes"},
     ),
-    Format("vdbench histogram", "vdbench_histogram", ("min(ms)",)),
+    Format("vdbench histogram", "vdbench", ("min(ms)",), pattern="HISTOGRAM", reader="read_histogram"),
     Format("xdd", "xdd", ("XDD version", "Bytes_Xfered", "IOPS"), {"xdd": "MB is 10^6 bytes"}),
     Format(
         "ORION",

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.interop.read.iozone import Run, reading, throughput_row
-from ioatlas.interop.read.iozone_words import operation_named
+from ioatlas.interop.read.iozone import Run, operation_named, reading, throughput_row
 from ioatlas.interop.read.numbers import KIB, size_bytes
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading

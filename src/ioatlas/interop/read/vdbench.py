@@ -4,6 +4,9 @@
 MB is 1048576 bytes (the header says 1024**2), response times are milliseconds. The average line of a run definition is
 the result; vdbench leaves the first interval (and the warm-up) out of it. Java prints in the machine's locale, so
 commas may be decimal points.
+
+The buckets of a response time histogram are too coarse for a percentile: only the one the 99th percentile lies in is
+given.
 """
 
 from __future__ import annotations
@@ -352,3 +355,69 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
     details |= {name: get(name) for name in kept}
     named = {name: get(column) for name, (_, column) in _RAW.items()}
     yield from _raw_readings(source, number, named, common, notes, details)
+
+
+HISTOGRAM = re.compile(r"^\s*min\(ms\)\s*<\s*max\(ms\)\s+count", re.MULTILINE)
+_RUN_OF = re.compile(r"Starting RD=([^;\s<]+)")
+_BUCKET = re.compile(r"^\s*([\d.,]+)\s*<\s*([\d.,]+|max)\s+([\d.,]+)\s+([\d.,]+)\s+([\d.,]+)")
+_MOST_BUCKETS = 1000
+_TITLES = {"reads and writes:": "mixed", "reads:": "read", "writes:": "write"}
+
+
+def read_histogram(source: Source) -> Iterator[ImportedReading]:
+    label: str | None = None
+    direction = "mixed"
+    start = 0
+    buckets: list[tuple[float, float | None, int]] = []
+    for number, raw in source.lines():
+        line = re.sub(r"<(?:/?(?:a|i|b|pre|title)\b)[^<>]{0,300}>", "", raw)
+        text = line.strip().lower()
+        if text in _TITLES or _RUN_OF.search(line) or HISTOGRAM.match(line):
+            yield from _finish(source, label, direction, start, buckets)
+            buckets = []
+            if text in _TITLES:
+                direction = _TITLES[text]
+            elif match := _RUN_OF.search(line):
+                label, direction = match[1], "mixed"
+            continue
+        if match := _BUCKET.match(line):
+            low, high = figure(match[1]), figure(match[2])
+            digits = re.sub(r"[.,]", "", match[3])  # counts carry thousands separators
+            if low is None or not digits or len(digits) > 15:
+                source.problem(number, "a histogram row that cannot be read")
+                continue
+            start = start if buckets else number
+            if len(buckets) < _MOST_BUCKETS:
+                buckets.append((low, high, int(digits)))
+            else:
+                source.problem(0, f"a histogram of more than {_MOST_BUCKETS} rows; the rest was not read")
+    yield from _finish(source, label, direction, start, buckets)
+
+
+def _finish(
+    source: Source, label: str | None, direction: str, start: int, buckets: list[tuple[float, float | None, int]]
+) -> Iterator[ImportedReading]:
+    total = sum(count for _, _, count in buckets)
+    if not total:
+        return
+    seen = 0
+    edge: tuple[float, float | None] | None = None
+    for low, high, count in buckets:
+        seen += count
+        if seen >= 0.99 * total:
+            edge = (low, high)
+            break
+    details: dict[str, Any] = {
+        "total_ios": total,
+        "buckets_ms": [[low, high, count] for low, high, count in buckets if count],
+        "lat_p99_between_ns": None if edge is None else [edge[0] * 1e6, None if edge[1] is None else edge[1] * 1e6],
+    }
+    yield reading(
+        source,
+        start,
+        "vdbench",
+        label=label,
+        direction=direction,
+        notes=("response time histogram, milliseconds; too coarse for percentiles",),
+        details=details,
+    )

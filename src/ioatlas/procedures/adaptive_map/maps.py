@@ -12,8 +12,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from ioatlas.analysis.windows import window_values
-from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
-from ioatlas.design.predicted import METHOD, PredictedMap, predicted_map
+from ioatlas.design.adaptive import METHOD, AdaptiveDesign, PredictedMap, Reading, Request, Settings, predicted_map
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.map_model import MapOutcome, Maps

@@ -40,8 +40,7 @@ from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import FILE, fewer, known_memory, sequence_cells, with_size
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake
-from ioatlas.run.plan import FIO_SECONDS, Plan
-from ioatlas.run.record import plan_record
+from ioatlas.run.plan import FIO_SECONDS, Plan, plan_record
 from ioatlas.run.runner import Runner
 from ioatlas.run.sequences import SequencedSteps
 from ioatlas.run.steps import REPORT_SECONDS
