@@ -13,6 +13,7 @@ from ioatlas.model.reason import read_reasons
 from ioatlas.model.verdict import VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Purpose, Series, Visit
 from ioatlas.stats.intervals import Interval
+from tests.facts import has
 
 
 def part(bw=1e8, runtime_ms=500, direction="read", rates=None, latency=1e5):
@@ -118,12 +119,7 @@ def test_discarded_visits_count_but_give_no_value():
     known = cells(1)
     (cell,) = known.values()
     (estimate,) = estimate_cells(known, [visit(1, cell, 1e8, discarded=read_reasons("overlapped"))])
-    assert (estimate.verdict, estimate.n_discarded, estimate.bw_bytes_per_s, estimate.n_visits) == (
-        "discarded",
-        1,
-        None,
-        0,
-    )
+    has(estimate, verdict="discarded", n_discarded=1, bw_bytes_per_s=None, n_visits=0)
 
 
 def test_fresh_visits_are_kept_apart():

@@ -20,6 +20,7 @@ from ioatlas.procedures.options import (
     read_campaign,
     read_campaign_file,
 )
+from tests.facts import has
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "campaign.schema.json"
 
@@ -61,13 +62,7 @@ def test_a_full_file_reads_as_written():
     assert (spec.wanted.name, spec.wanted.precision, spec.wanted.cap) == ("certified", 0.04, 13)
     adaptive = spec.of(AdaptiveOptions)
     assert (adaptive.cells, adaptive.error) == (48, 0.025)
-    assert (spec.visits, spec.budget_seconds, spec.order_seed, spec.window_seconds, spec.sharing) == (
-        3,
-        5400,
-        7,
-        2,
-        "private",
-    )
+    has(spec, visits=3, budget_seconds=5400, order_seed=7, window_seconds=2, sharing="private")
 
 
 def test_written_out_and_read_back_it_is_the_same():

@@ -9,6 +9,7 @@ import pytest
 
 from ioatlas.fio.figures import direction_of
 from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
+from tests.facts import has
 
 READ = {"io_bytes": 8, "bw": 4, "iops": 2.0, "runtime": 1000, "total_ios": 2, "short_ios": 3, "drop_ios": 5}
 JOB = {
@@ -78,13 +79,7 @@ def test_latency_of_each_unit():
     stats = {"min": 1, "max": 4, "mean": 2.5, "stddev": 0.5, "percentile": {"99.000000": 3, "0.00": 0}}
     for name, factor in (("lat_ns", 1), ("lat_us", 1000), ("lat", 1000), ("lat_ms", 1_000_000)):
         found = latency(stats, name)
-        assert (found.min_ns, found.max_ns, found.mean_ns, found.stddev_ns, found.samples) == (
-            factor,
-            4 * factor,
-            2.5 * factor,
-            0.5 * factor,
-            None,
-        )
+        has(found, min_ns=factor, max_ns=4 * factor, mean_ns=2.5 * factor, stddev_ns=0.5 * factor, samples=None)
         assert found.percentiles == ((99.0, 3.0 * factor),)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ioatlas.fio.figures import bucket_value
 from ioatlas.fio.output import parse_fio_json
+from tests.facts import has
 from tests.unit.interop.read_samples import SAMPLES, sample
 
 NEW = {
@@ -66,13 +67,7 @@ def test_new_layout_in_base_units():
     job = output.jobs[0]
     assert output.options_of(job) == {"rw": "randrw", "bs": "4096", "name": "a", "iodepth": "4"}
     read = job.directions["read"]
-    assert (read.io_bytes, read.bw_bytes_per_s, read.iops, read.runtime_ms, read.total_ios) == (
-        8192,
-        4096.0,
-        1.0,
-        2000,
-        2,
-    )
+    has(read, io_bytes=8192, bw_bytes_per_s=4096.0, iops=1.0, runtime_ms=2000, total_ios=2)
     assert read.slat is None, "no samples: not measured"
     assert read.clat.percentile_ns(99) == 300
     assert read.clat.histogram.bins == ((100, 1), (300, 1))

@@ -5,6 +5,7 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.iolog import MOST_IOS, TimedIo, lane_of, lane_text, read_trace, trace_text
+from tests.facts import has
 
 TWO_FILES = """fio version 3 iolog
 7 /dev/sda add
@@ -25,12 +26,7 @@ def test_times_count_from_the_first_io_and_files_lie_one_after_the_other():
         TimedIo(1500, "write", (1 << 20) + 8192, 4096),
         TimedIo(8000, "read", 0, 4096),
     )
-    assert (trace.seconds, trace.end_bytes, trace.block_sizes, trace.directions) == (
-        0.008,
-        (1 << 20) + 12288,
-        (512, 4096),
-        ("read", "write"),
-    )
+    has(trace, seconds=0.008, end_bytes=(1 << 20) + 12288, block_sizes=(512, 4096), directions=("read", "write"))
     assert "datasync" in trace.left_out[0]
     again = read_trace(trace_text(trace), "y")
     assert again.ios == trace.ios

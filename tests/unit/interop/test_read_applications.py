@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.facts import has
 from tests.unit.interop.read_samples import one, read_path, read_text
 
 RESULTS = Path(__file__).parent / "results"
@@ -23,12 +24,7 @@ def test_pgbench_run_and_its_scripts():
     assert (run.tool, run.tool_version, run.operation, run.numjobs) == ("pgbench", "15.18", "multiple scripts", 2)
     assert (run.iops, run.lat_mean_ns, run.errors, run.line) == (2258.100937, 886_000, 0, 14)
     assert run.details["transactions"] == 100
-    assert (first.label, first.operation, first.iops, first.lat_mean_ns) == (
-        "script 1",
-        "TPC-B (sort of)",
-        270.972112,
-        4_387_000,
-    )
+    has(first, label="script 1", operation="TPC-B (sort of)", iops=270.972112, lat_mean_ns=4_387_000)
     assert (second.operation, second.iops, second.line) == ("select only", 1987.128825, 33)
 
 

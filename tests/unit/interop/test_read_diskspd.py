@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.facts import has
 from tests.unit.interop.read_samples import read_path, read_text, sample
 
 MIB = 1 << 20
@@ -59,14 +60,7 @@ total:           2097152 |           32 |       2.00 |      32.00 |    2.250
 
 def test_old_layout_mb_is_binary():
     read, write = read_text(TEXT)[0]
-    assert (read.direction, read.rw, read.bs_bytes, read.numjobs, read.iodepth, read.rwmixread) == (
-        "read",
-        "rw",
-        65536,
-        2,
-        8,
-        75.0,
-    )
+    has(read, direction="read", rw="rw", bs_bytes=65536, numjobs=2, iodepth=8, rwmixread=75.0)
     assert (read.bw_bytes_per_s, read.iops, read.lat_mean_ns, read.lat_p99_ns) == (6 * MIB, 96.0, 1_250_000, 4_000_000)
     assert (write.bw_bytes_per_s, write.lat_p99_ns, write.size_bytes) == (2 * MIB, 5_000_000, 10 * MIB)
 
@@ -109,20 +103,8 @@ def test_xml_sums_threads():
     readings, problems = read_text(XML)
     assert problems == []
     write = readings[0]
-    assert (write.direction, write.rw, write.bs_bytes, write.iodepth, write.numjobs) == (
-        "write",
-        "randwrite",
-        8192,
-        4,
-        2,
-    )
-    assert (write.bw_bytes_per_s, write.iops, write.lat_mean_ns, write.lat_p99_ns, write.size_bytes) == (
-        16384.0,
-        2.0,
-        500_000,
-        3_250_000,
-        65536,
-    )
+    has(write, direction="write", rw="randwrite", bs_bytes=8192, iodepth=4, numjobs=2)
+    has(write, bw_bytes_per_s=16384.0, iops=2.0, lat_mean_ns=500_000, lat_p99_ns=3_250_000, size_bytes=65536)
     assert write.tool_version == "2.1.0"
 
 
@@ -183,13 +165,7 @@ thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  |  
 total:          69226496 |        16901 |      13.18 |    3374.97 |    4.739
 """
     (reading,), _ = read_text(text)
-    assert (reading.bs_bytes, reading.rw, reading.rwmixread, reading.iodepth, reading.numjobs) == (
-        4096,
-        "randrw",
-        70,
-        16,
-        4,
-    )
+    has(reading, bs_bytes=4096, rw="randrw", rwmixread=70, iodepth=16, numjobs=4)
     assert reading.label == "C:\\\\test.dat"
     assert any("from the command line" in note for note in reading.notes)
     profile, _ = read_text(text.replace("-c64M", "-Xprofile.xml"))

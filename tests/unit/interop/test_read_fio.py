@@ -7,6 +7,7 @@ from shutil import which
 
 import pytest
 
+from tests.facts import has
 from tests.unit.interop.read_samples import one, read_path, read_text, sample
 
 KIB, MIB = 1024, 1 << 20
@@ -47,14 +48,7 @@ def test_mixed_load_gives_read_and_write_apart():
     readings, problems = read_text(document())
     assert problems == []
     read, write = readings
-    assert (read.direction, read.rw, read.bs_bytes, read.size_bytes, read.iodepth, read.rwmixread) == (
-        "read",
-        "randrw",
-        4096,
-        1 << 30,
-        4,
-        70.0,
-    )
+    has(read, direction="read", rw="randrw", bs_bytes=4096, size_bytes=1 << 30, iodepth=4, rwmixread=70.0)
     assert (write.direction, write.bs_bytes, write.bw_bytes_per_s) == ("write", 8192, 8192.0)
     assert (read.lat_mean_ns, read.lat_kind, read.lat_p99_ns, read.lat_p99_kind) == (5.0, "total", 4.0, "completion")
     assert read.numjobs is None, "not said, not guessed"
@@ -149,13 +143,7 @@ Run status group 0 (all jobs):
 
 def test_normal_text():
     reading = one(TEXT)
-    assert (reading.rw, reading.bs_bytes, reading.numjobs, reading.iodepth, reading.errors) == (
-        "randread",
-        4096,
-        2,
-        16,
-        5,
-    )
+    has(reading, rw="randread", bs_bytes=4096, numjobs=2, iodepth=16, errors=5)
     assert reading.iops == pytest.approx(123_000 / 10.001)
     assert reading.bw_bytes_per_s == pytest.approx(48.2 * MIB, rel=1e-3)
     assert (reading.lat_mean_ns, reading.lat_kind) == (2.5e6, "total")
@@ -207,12 +195,7 @@ def terse(version: int, directions: int, width: int) -> str:
 @pytest.mark.parametrize(("version", "directions", "width"), [(2, 3, 41), (3, 2, 41), (4, 3, 41), (5, 3, 47)])
 def test_terse_versions(version, directions, width):
     reading = one(terse(version, directions, width) + "\n")
-    assert (reading.direction, reading.bw_bytes_per_s, reading.iops, reading.io_bytes) == (
-        "read",
-        2048 * KIB,
-        512.0,
-        4096 * KIB,
-    )
+    has(reading, direction="read", bw_bytes_per_s=2048 * KIB, iops=512.0, io_bytes=4096 * KIB)
     assert (reading.lat_mean_ns, reading.lat_kind, reading.lat_p99_ns) == (22_500, "total", 80_000)
 
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from tests.facts import has
 from tests.unit.interop.read_samples import read_path, read_text, sample
 
 KIB = 1024
@@ -35,11 +36,7 @@ def test_blank_columns_are_not_measured():
     assert set(found) == {"write", "rewrite", "randread", "randwrite"}
     assert found["write"].bw_bytes_per_s == 1000 * KIB
     assert (found["rewrite"].rw, found["rewrite"].operation, found["rewrite"].direction) == (None, "rewrite", "write")
-    assert (found["randread"].bs_bytes, found["randread"].size_bytes, found["randread"].numjobs) == (
-        64 * KIB,
-        4096 * KIB,
-        1,
-    )
+    has(found["randread"], bs_bytes=64 * KIB, size_bytes=4096 * KIB, numjobs=1)
     assert found["write"].tool_version == "3.506"
 
 
@@ -88,13 +85,7 @@ def test_throughput_blocks_with_host_prefix():
         "\tChildren see throughput for 2 reverse readers \t=  10.00 ops/sec\n"
     )
     write, backward = read_text(text)[0]
-    assert (write.host, write.numjobs, write.bw_bytes_per_s, write.bs_bytes, write.size_bytes) == (
-        "10.0.0.7",
-        2,
-        302980.5 * KIB,
-        4096,
-        1024 * KIB,
-    )
+    has(write, host="10.0.0.7", numjobs=2, bw_bytes_per_s=302980.5 * KIB, bs_bytes=4096, size_bytes=1024 * KIB)
     assert write.details["min_per_process_bytes_per_s"] == 100000 * KIB
     assert (backward.operation, backward.iops, backward.bw_bytes_per_s) == ("backward read", 10.0, None)
 

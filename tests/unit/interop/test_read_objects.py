@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from tests.facts import has
 from tests.unit.interop.read_samples import one, read_text
 
 MIB = 1024**2
@@ -47,13 +48,7 @@ Report: Total. Concurrency: 32. Ran: 29.9s
 def test_warp_text_of_older_versions():
     (put, delete), problems = read_text(OLD_WARP)
     assert problems == []
-    assert (put.tool, put.operation, put.direction, put.size_bytes, put.numjobs) == (
-        "warp",
-        "put",
-        "write",
-        10485760,
-        20,
-    )
+    has(put, tool="warp", operation="put", direction="write", size_bytes=10485760, numjobs=20)
     assert (put.iops, put.line) == (15.26, 9)
     assert put.bw_bytes_per_s == pytest.approx(152.59 * MIB)
     assert (put.lat_mean_ns, put.lat_p99_ns, put.details["lat_max_ns"]) == (1.274e9, 5.202e9, 65.5e9)
@@ -109,13 +104,7 @@ def test_warp_json_of_both_kinds():
     }
     (put,), problems = read_text(json.dumps(old, indent=2))
     assert problems == []
-    assert (put.operation, put.iops, put.bw_bytes_per_s, put.lat_p99_ns, put.size_bytes) == (
-        "put",
-        4,
-        2 * MIB,
-        30e6,
-        524288,
-    )
+    has(put, operation="put", iops=4, bw_bytes_per_s=2 * MIB, lat_p99_ns=30e6, size_bytes=524288)
     merged = {name: 3 * value for name, value in requests.items()} | {"merged_entries": 3}
     item = {"total_bytes": 4 * MIB, "total_objects": 8, "total_errors": 1, "concurrency": 4, "throughput": throughput()}
     item["requests_by_client"] = {"a": [{"single_sized_requests": merged}]}
@@ -193,13 +182,7 @@ Disk stats (read/write):
 def test_kubestr_text():
     (read, write), problems = read_text(KUBESTR)
     assert problems == []
-    assert (read.tool, read.label, read.direction, read.rw, read.line) == (
-        "kubestr",
-        "read_iops",
-        "read",
-        "randread",
-        12,
-    )
+    has(read, tool="kubestr", label="read_iops", direction="read", rw="randread", line=12)
     assert (read.bs_bytes, read.size_bytes, read.iodepth) == (4096, 2 << 30, 64)
     assert (read.iops, read.bw_bytes_per_s) == (982.050781, 3944 * 1024)
     assert (write.direction, write.bw_bytes_per_s) == ("write", 89600 * 1024)

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from ioatlas.analysis.imported_physics import doubts
+from tests.facts import has
 from tests.unit.interop.read_samples import one, read_path, read_text, sample
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -15,14 +16,7 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 def test_xdd_samples():
     four = one(sample("xdd/xdd-7.0.0rc18-four-passes.log").read_text())
-    assert (four.direction, four.rw, four.bs_bytes, four.iodepth, four.statistic, four.n) == (
-        "write",
-        "write",
-        4 * MIB,
-        4,
-        "mean of 4",
-        4,
-    )
+    has(four, direction="write", rw="write", bs_bytes=4 * MIB, iodepth=4, statistic="mean of 4", n=4)
     assert four.bw_bytes_per_s == 20_748_000  # 400000000 bytes in 19.279 s: MBytes are 10^6
     assert four.io_bytes / four.runtime_seconds == pytest.approx(four.bw_bytes_per_s, rel=1e-4)
     source = read_path(sample("xdd/xdd-7.0.0rc6-e2e-source.out"))[0]
@@ -98,21 +92,8 @@ def test_elbencho_text_with_mix_and_latency():
         "---\n"
     )
     write, read = read_text(text)[0]
-    assert (write.direction, write.iops, write.bw_bytes_per_s, write.lat_mean_ns, write.rw) == (
-        "write",
-        2900,
-        12 * MIB,
-        20_000,
-        "randrw",
-    )
-    assert (read.direction, read.iops, read.bw_bytes_per_s, read.numjobs, read.bs_bytes, read.iodepth) == (
-        "read",
-        6900,
-        26 * MIB,
-        4,
-        4096,
-        8,
-    )
+    has(write, direction="write", iops=2900, bw_bytes_per_s=12 * MIB, lat_mean_ns=20_000, rw="randrw")
+    has(read, direction="read", iops=6900, bw_bytes_per_s=26 * MIB, numjobs=4, bs_bytes=4096, iodepth=8)
     assert read.runtime_seconds == pytest.approx(62.5)
 
 
@@ -139,21 +120,7 @@ def test_elbencho_json_has_numbers_as_strings():
     }
     for text in (json.dumps(record).replace("/", "\\/"), json.dumps(record, indent=4)):
         reading = one(text + "\n")
-        assert (
-            reading.rw,
-            reading.numjobs,
-            reading.iodepth,
-            reading.iops,
-            reading.bw_bytes_per_s,
-            reading.lat_mean_ns,
-        ) == (
-            "randread",
-            8,
-            16,
-            10,
-            40960,
-            7000,
-        )
+        has(reading, rw="randread", numjobs=8, iodepth=16, iops=10, bw_bytes_per_s=40960, lat_mean_ns=7000)
 
 
 def test_elbencho_samples():
@@ -162,12 +129,7 @@ def test_elbencho_samples():
         ("mkdirs", None, 14479, None, 257_000),
         (None, "write", 5092, pytest.approx(483386 * MIB / 94.917), 5_989_000),
     ]
-    assert (rows[1].numjobs, rows[1].bs_bytes, rows[1].size_bytes, rows[1].runtime_seconds) == (
-        64,
-        MIB,
-        1 << 40,
-        94.917,
-    )
+    has(rows[1], numjobs=64, bs_bytes=MIB, size_bytes=1 << 40, runtime_seconds=94.917)
     text = read_path(sample("elbencho/elbencho-2.1-write-16threads.out"))[0]
     assert [(r.iops, r.bw_bytes_per_s, r.numjobs) for r in text] == [
         (14479, None, 64),
@@ -230,21 +192,9 @@ CrystalDiskMark 3.0.1 x64 (C) 2007-2010 hiyohiyo
 
 def test_old_crystaldiskmark():
     sequential, random, deep = read_text(CDM3)[0]
-    assert (sequential.rw, sequential.bs_bytes, sequential.bw_bytes_per_s, sequential.statistic, sequential.n) == (
-        "read",
-        None,
-        505_825_000,
-        "best of 5",
-        5,
-    )
+    has(sequential, rw="read", bs_bytes=None, bw_bytes_per_s=505_825_000, statistic="best of 5", n=5)
     assert (random.rw, random.bs_bytes, random.iodepth) == ("randread", 512 * KIB, None)
-    assert (deep.rw, deep.direction, deep.bs_bytes, deep.iodepth, deep.iops) == (
-        "randwrite",
-        "write",
-        4096,
-        32,
-        42650.1,
-    )
+    has(deep, rw="randwrite", direction="write", bs_bytes=4096, iodepth=32, iops=42650.1)
     # 4KB is 4096 bytes there: I/Os times size is the bandwidth
     assert deep.iops * deep.bs_bytes == pytest.approx(deep.bw_bytes_per_s, rel=1e-4)
     assert deep.size_bytes == 1000 * MIB
@@ -263,22 +213,15 @@ def test_crystaldiskmark_5_and_kdiskmark():
         "Test: 1 GiB (x5) [Measure: 5 sec / Interval: 5 sec]\n"
     )
     read, mix = read_text(text)[0]
-    assert (
-        read.tool,
-        read.rw,
-        read.iodepth,
-        read.bw_bytes_per_s,
-        read.lat_mean_ns,
-        read.statistic,
-        read.size_bytes,
-    ) == (
-        "kdiskmark",
-        "read",
-        8,
-        3_500_123_000,
-        2_330_100,
-        "mean of 5",
-        GIB,
+    has(
+        read,
+        tool="kdiskmark",
+        rw="read",
+        iodepth=8,
+        bw_bytes_per_s=3_500_123_000,
+        lat_mean_ns=2_330_100,
+        statistic="mean of 5",
+        size_bytes=GIB,
     )
     assert (mix.direction, mix.rw, mix.rwmixread, mix.numjobs) == ("mixed", "randrw", 70, 16)
     assert any("1.024" in note for note in read.notes), "3417.9 I/Os of 1 MiB are 3584 MB, not 3500"
@@ -290,14 +233,7 @@ def test_crystaldiskmark_samples():
     rows = read_path(sample("crystaldiskmark/CrystalDiskMark_WD_Blue_3D_1TB.txt"))[0]
     assert len(rows) == 8
     fourth, last = rows[3], rows[7]
-    assert (fourth.rw, fourth.bs_bytes, fourth.iodepth, fourth.bw_bytes_per_s, fourth.iops, fourth.lat_mean_ns) == (
-        "randread",
-        4096,
-        1,
-        41_375_000,
-        10101.3,
-        98_750,
-    )
+    has(fourth, rw="randread", bs_bytes=4096, iodepth=1, bw_bytes_per_s=41_375_000, iops=10101.3, lat_mean_ns=98_750)
     assert (last.rw, last.label, last.size_bytes, last.statistic) == ("randwrite", "WD Blue 3D 1TB", GIB, "best of 5")
 
 
@@ -310,11 +246,7 @@ def test_io500_samples():
         assert (a.label, a.bw_bytes_per_s, a.iops) == (b.label, b.bw_bytes_per_s, b.iops)
     assert full[0].bw_bytes_per_s == pytest.approx(352.803032 * GIB)
     assert (full[0].rw, full[0].bs_bytes, full[0].numjobs) == ("write", 2 * MIB, 640)
-    assert (full[1].operation, full[1].iops, full[1].direction) == (
-        "mdtest-easy-write",
-        pytest.approx(119_113.15),
-        None,
-    )
+    has(full[1], operation="mdtest-easy-write", iops=pytest.approx(119_113.15), direction=None)
     assert (full[2].operation, full[2].bs_bytes) == ("ior-hard-write", 47008)
     ior = one(sample("io500/ior-easy-write.txt").read_text())
     assert (ior.bw_bytes_per_s, ior.iops, ior.numjobs, ior.bs_bytes) == (361270 * MIB, 180641, 640, 2 * MIB)
@@ -350,13 +282,7 @@ def test_ior_iterations_and_their_mean():
     first, second, mean = read_text(IOR)[0]
     assert [r.bw_bytes_per_s for r in (first, second, mean)] == [400 * MIB, 600 * MIB, 500 * MIB]
     assert (first.statistic, mean.statistic, mean.n, mean.spread) == ("single", "mean of 2", 2, 100 * MIB)
-    assert (first.rw, first.size_bytes, first.bs_bytes, first.numjobs, first.lat_mean_ns) == (
-        "randwrite",
-        8 * MIB,
-        262144,
-        4,
-        500_000,
-    )
+    has(first, rw="randwrite", size_bytes=8 * MIB, bs_bytes=262144, numjobs=4, lat_mean_ns=500_000)
 
 
 def test_mdtest_whose_iterations_have_no_deviation_behind_those_of_its_ranks():
@@ -380,14 +306,7 @@ def test_mdtest_summary():
         "   Tree removal                        96.927         84.924         91.069          4.904\n"
     )
     creation, removal = read_text(text)[0]
-    assert (creation.operation, creation.iops, creation.statistic, creation.n, creation.spread, creation.numjobs) == (
-        "file creation",
-        422.661,
-        "mean of 3",
-        3,
-        14.357,
-        10,
-    )
+    has(creation, operation="file creation", iops=422.661, statistic="mean of 3", n=3, spread=14.357, numjobs=10)
     assert (removal.operation, removal.direction) == ("tree removal", None)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.facts import has
 from tests.unit.interop.read_samples import read_path, read_text, sample
 
 MIB = 1 << 20
@@ -22,13 +23,7 @@ def test_mixed_raw_average():
     read, write, both = readings
     assert (read.iops, read.lat_mean_ns, read.bw_bytes_per_s) == (120.0, 3_000_000, 120 * 8192)
     assert (write.iops, write.lat_mean_ns) == (80.0, 500_000)
-    assert (both.direction, both.iops, both.bw_bytes_per_s, both.bs_bytes, both.numjobs) == (
-        "mixed",
-        200.0,
-        200 * 8192,
-        8192,
-        4,
-    )
+    has(both, direction="mixed", iops=200.0, bw_bytes_per_s=200 * 8192, bs_bytes=8192, numjobs=4)
 
 
 def test_java_prints_in_the_locale():
@@ -58,13 +53,7 @@ def test_samples():
     assert problems == []
     assert len(flat) == 9
     read = flat[0]
-    assert (read.rw, read.rwmixread, read.bs_bytes, read.size_bytes, read.lat_mean_ns) == (
-        "randrw",
-        75.0,
-        4096,
-        16 << 30,
-        6_943_800,
-    )
+    has(read, rw="randrw", rwmixread=75.0, bs_bytes=4096, size_bytes=16 << 30, lat_mean_ns=6_943_800)
     assert read.iops == pytest.approx(50.0169 * 0.759065)
     curve = read_path(sample("vdbench/curve/totals.html"))[0]
     assert (len(curve), curve[0].iops, curve[0].bw_bytes_per_s, curve[0].direction) == (

@@ -27,16 +27,12 @@ from ioatlas.target.layout import remedy_for
 from ioatlas.target.mounts import Mount, mount_of, read_mountinfo
 from ioatlas.target.place import UNTOLD_BYTES, usable_bytes
 from ioatlas.target.trouble import answer_within
+from tests.facts import has
 
 
 def test_a_directory(tmp_path):
     target = open_target(str(tmp_path))
-    assert (target.kind, target.location, target.size_bytes, target.name) == (
-        "directory",
-        str(tmp_path),
-        None,
-        tmp_path.name,
-    )
+    has(target, kind="directory", location=str(tmp_path), size_bytes=None, name=tmp_path.name)
     assert target.free_bytes == pytest.approx(os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize, rel=0.2)
     facts = dict(target.identity.facts)
     assert {"fs_type", "source", "device_number"} <= facts.keys()

@@ -8,6 +8,7 @@ from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 from ioatlas.testbed.nfs import MOUNTSTATS
 from ioatlas.testbed.telemetry import SCHEDULER, Recording, Sample, Sampler, Watched, usage_between
 from ioatlas.testbed.visit_usage import inside, records_by_visit, usage_of, usage_record, waiting
+from tests.facts import has
 
 
 def sample(at, **raw):
@@ -65,12 +66,7 @@ def test_nfs_counters():
     usage = usage_between(
         Sample(0, 0, {MOUNTSTATS: stats(0, 0, 0, 0)}), Sample(1, 1, {MOUNTSTATS: stats(8192, 2, 3, 5)})
     )
-    assert (
-        usage.nfs.server_read_bytes,
-        usage.nfs.operations,
-        usage.nfs.retransmissions,
-        usage.nfs.response_mean_ms,
-    ) == (8192, 2, 1, 2.5)
+    has(usage.nfs, server_read_bytes=8192, operations=2, retransmissions=1, response_mean_ms=2.5)
 
 
 def test_what_is_missing_stays_out():
