@@ -27,18 +27,19 @@ _NEW = re.compile(rf"^\s*{_V1}")
 _OLD = re.compile(rf"^\s*{_V0}")
 _SIZE = r"(\d+[KMGTkmgt])(?::(\d+[KMGTkmgt]?))?"
 _ROW = re.compile(rf"^\s*(\S.*?)??\s*{_SIZE}\s+(.*)$")
+_SEEKS = "random seeks"
 _FILE_ROW = re.compile(r"^(?:(\S*[A-Za-z]\S*)\s+)?(\d[\d:/]*)\s+([\d+].*)$")
 
-# name: (direction, rw, operation, unit)
 _IO = (
-    ("write", None, "per-character write", "KiB"),
-    ("write", "write", None, "KiB"),
-    ("mixed", None, "rewrite", "KiB"),
-    ("read", None, "per-character read", "KiB"),
-    ("read", "read", None, "KiB"),
-    ("mixed", None, "random seeks", "ops"),
+    ("write", None, "per-character write"),
+    ("write", "write", None),
+    ("mixed", None, "rewrite"),
+    ("read", None, "per-character read"),
+    ("read", "read", None),
+    ("mixed", None, _SEEKS),
 )
-_FILES = ("sequential create", "sequential stat", "sequential delete", "random create", "random stat", "random delete")
+"""Direction, rw and operation of the figures of a run, in their order."""
+_FILES = tuple(f"{order} {what}" for order in ("sequential", "random") for what in ("create", "stat", "delete"))
 
 
 @dataclass
@@ -211,35 +212,32 @@ def _rate(text: str) -> float | None:
 
 
 def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
-    common: dict[str, Any] = {
-        "tool": "bonnie++",
-        "tool_version": run.version,
-        "label": run.name or None,
-        "host": run.name or None,
-        "n": 1,
-    }
+    common: dict[str, Any] = {"tool_version": run.version, "label": run.name or None, "host": run.name or None}
     common["numjobs"] = whole(run.concurrency)
-    size, chunk = size_bytes(run.size), size_bytes(run.chunk)
-    found = False
-    for place, (direction, rw, operation, unit) in enumerate(_IO):
+    chunk = size_bytes(run.chunk)
+    found = 0
+    for place, (direction, rw, operation) in enumerate(_IO):
         text = _at(run.io, place * 2)
         if (value := _rate(text)) is None:
             continue
-        found = True
-        ops = unit == "ops"
-        notes = list(run.notes) if ops else ["K/sec are KiB/s"]
+        found += 1
+        if operation == _SEEKS:
+            rates: dict[str, Any] = {"iops": value}
+            notes = list(run.notes)
+        else:
+            rates, notes = {"bw_bytes_per_s": value if _lettered(text) else value * KIB}, ["K/sec are KiB/s"]
         if operation == "rewrite":
             notes.append("each block is read, changed and written back; bytes counted once")
         yield reading(
             source,
             run.line,
+            "bonnie++",
             **common,
+            **rates,
             direction=direction,
             rw=rw,
             operation=operation,
-            size_bytes=size,
-            iops=value if ops else None,
-            bw_bytes_per_s=None if ops else value if _lettered(text) else value * KIB,
+            size_bytes=size_bytes(run.size),
             bs_bytes=1 if operation and operation.startswith("per-character") else chunk,
             notes=notes,
             details={
@@ -250,10 +248,11 @@ def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
     for place, operation in enumerate(_FILES):
         if (value := _rate(_at(run.files, place * 2))) is None:
             continue
-        found = True
+        found += 1
         yield reading(
             source,
             run.file_line or run.line,
+            "bonnie++",
             **common,
             operation=operation,
             iops=value,

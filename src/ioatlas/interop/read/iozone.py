@@ -38,6 +38,8 @@ _FIRST_COLUMNS = ("write", "rewrite", "read", "reread", "read", "write", "read",
 _COLUMN_SLACK = 4
 """Characters a figure may end beside its column's name."""
 _SEEN_LIMIT = 100_000
+_MOST_RECORD, _MOST_SIZE = 1 << 40, 1 << 50
+"""KiB that a report may say; a damaged cell can hold any bit pattern."""
 _MODES = {
     "rate": ("bw_bytes_per_s", KIB, "kB is 1024 bytes"),
     "ops": ("iops", 1, "-O: operations per second"),
@@ -205,7 +207,9 @@ class _Text:
         elif not self.sizes:
             self.sizes = [int(value) for value in known]
         else:
-            yield from _report_row(self.source, self.run, number, report, self.sizes, known, self.seen)
+            for found in report_row(self.source, self.run, number, report, self.sizes, known):
+                if (found.operation or found.rw, found.size_bytes, found.bs_bytes) not in self.seen:
+                    yield found
 
     def _table_line(self, number: int, line: str) -> Iterator[ImportedReading]:
         if self.run.columns and _ROW.match(line):
@@ -332,27 +336,15 @@ def _detail(found: ImportedReading, what: str, value: float | None) -> ImportedR
     return replace(found, details=details)
 
 
-def _report_row(
-    source: Source, run: Run, number: int, name: str, sizes: list[int], values: list[float], seen: set[tuple[Any, ...]]
+def report_row(
+    source: Source, run: Run, number: int, name: str, sizes: Sequence[float], values: Sequence[float]
 ) -> Iterator[ImportedReading]:
-    """`size value value ...`: record sizes stand in the report's first row. The report repeats the table; only what is
-    new is given.
-    """
-    operation = OPERATIONS[name]
+    """`size value value ...`: record sizes stand in the report's first row."""
+    size = values[0]
     for record, value in zip(sizes, values[1:], strict=False):
-        key = (operation.operation or operation.rw, int(values[0]) * KIB, record * KIB)
-        if value > 0 and key not in seen:
-            yield reading(
-                source,
-                number,
-                run,
-                name,
-                value,
-                bs_bytes=record * KIB,
-                size_bytes=int(values[0]) * KIB,
-                numjobs=1,
-                details={"report": True},
-            )
+        if value > 0 and 0 < record < _MOST_RECORD and 0 < size < _MOST_SIZE:
+            fields = {"bs_bytes": int(record) * KIB, "size_bytes": int(size) * KIB, "numjobs": 1}
+            yield reading(source, number, run, name, value, **fields, details={"report": True})
 
 
 def _throughput_row(

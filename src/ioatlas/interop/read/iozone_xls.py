@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.interop.read.iozone import Run, operation_named, reading, throughput_row
+from ioatlas.interop.read.iozone import Run, operation_named, report_row, throughput_row
 from ioatlas.interop.read.numbers import KIB, size_bytes
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -92,7 +92,7 @@ class _Book:
         elif self.report is not None and not self.sizes:
             self.sizes = figures
         elif self.report is not None:
-            yield from self._report_row(number, self.report, figures)
+            yield from report_row(self.source, self.run, number, self.report, self.sizes, figures)
 
     def _heading(self, number: int, title: str) -> bool:
         if number == 1 and "iozone" in title.lower():
@@ -114,10 +114,3 @@ class _Book:
         else:
             return False
         return True
-
-    def _report_row(self, number: int, report: str, figures: list[float]) -> Iterator[ImportedReading]:
-        size = figures[0]
-        for record, value in zip(self.sizes, figures[1:], strict=False):
-            if value > 0 and 0 < record < 2**40 and 0 < size < 2**50:
-                fields = {"bs_bytes": int(record) * KIB, "size_bytes": int(size) * KIB, "numjobs": 1}
-                yield reading(self.source, number, self.run, report, value, **fields, details={"report": True})
