@@ -24,7 +24,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from ioatlas.design.stopping import certified_grade, map_grade
-from ioatlas.stats.variance import pool_variance
+from ioatlas.stats.intervals import pool_variance
 from ioatlas.stats.verdict import judge
 
 SEED = 20211

@@ -57,7 +57,7 @@ from ioatlas.target.marker import claimed
 from ioatlas.target.opening import NOT_YET, expected_target, open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.sites import Sites
-from ioatlas.testbed.facts_file import FACTS_FILE, asks_of, commands_of, facts_source, facts_text
+from ioatlas.testbed.typed_in import FACTS_FILE, asks_of, commands_of, facts_source, facts_text
 
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult

@@ -18,9 +18,8 @@ import numpy as np
 from ioatlas.analysis.set_ups import FEWEST as FEWEST_SET_UPS
 from ioatlas.analysis.set_ups import Between, between
 from ioatlas.errors import UsageError
-from ioatlas.stats.intervals import exceeds_pool, t_quantile
+from ioatlas.stats.intervals import PooledVariance, exceeds_pool, pool_variance, t_quantile
 from ioatlas.stats.level import Spread, level_spread
-from ioatlas.stats.variance import PooledVariance, pool_variance
 from ioatlas.stats.warmup import Floats
 
 FEWEST_CELLS = 3

@@ -23,8 +23,7 @@ from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Flush, Part, Purpose, Visit
 from ioatlas.stats.drift import Removal, removable_effects
 from ioatlas.stats.gates import offered_iops
-from ioatlas.stats.intervals import Interval, bounded
-from ioatlas.stats.variance import PooledVariance, pool_variance
+from ioatlas.stats.intervals import Interval, PooledVariance, bounded, pool_variance
 
 WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and no steady state"
 OPEN_LOOP = "open loop: latencies are lower bounds, fio's clock starts after its rate sleep"

@@ -21,9 +21,9 @@ from ioatlas.analysis.compare import (
 )
 from ioatlas.analysis.many import EFFECT
 from ioatlas.analysis.set_ups import Between
+from ioatlas.stats.intervals import pool_variance
 from ioatlas.stats.level import Spread
 from ioatlas.stats.outlook import LevelOutlook, level_outlook
-from ioatlas.stats.variance import pool_variance
 
 METHOD = "power-foretold/2"
 MOST_VISITS = 1000

@@ -16,8 +16,13 @@ from ioatlas.model.choices import GradeName
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_duration
-from ioatlas.stats.intervals import Interval, log_t_interval, moderated_log_interval, pooled_log_interval
-from ioatlas.stats.variance import PooledVariance
+from ioatlas.stats.intervals import (
+    Interval,
+    PooledVariance,
+    log_t_interval,
+    moderated_log_interval,
+    pooled_log_interval,
+)
 
 AROUND_SECONDS = 0.3
 """What a visit costs besides its window."""

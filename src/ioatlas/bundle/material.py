@@ -21,8 +21,7 @@ from ioatlas.run.telemetry import RAW
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.store.tables import Tables, export, format_of
-from ioatlas.testbed.facts_file import FACTS_FILE, commands_of
-from ioatlas.testbed.typed_in import read_power
+from ioatlas.testbed.typed_in import FACTS_FILE, commands_of, read_power
 
 LEFT_OUT = frozenset({FILE_NAME, f"{FILE_NAME}-journal", IMPORTED, "report.html"})
 """The journal goes as text, and a report is made anew."""

@@ -28,7 +28,7 @@ from ioatlas.model.options import ALLOWED
 from ioatlas.model.words import words
 from ioatlas.report.redact import PUBLIC_FACTS, SITE_WORDS, names_site
 from ioatlas.store.campaigns import PART
-from ioatlas.testbed.facts_file import FACTS_FILE
+from ioatlas.testbed.typed_in import FACTS_FILE
 
 PLACEHOLDERS = {
     "hosts": "host-{}",

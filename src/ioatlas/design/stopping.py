@@ -20,8 +20,15 @@ from math import ceil, log1p, sqrt
 from typing import Literal
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.intervals import LOG_T, Interval, log_t_interval, median_interval, moderated_log_interval, t_quantile
-from ioatlas.stats.variance import PooledVariance
+from ioatlas.stats.intervals import (
+    LOG_T,
+    Interval,
+    PooledVariance,
+    log_t_interval,
+    median_interval,
+    moderated_log_interval,
+    t_quantile,
+)
 
 MAP_METHOD = "log-t-looks/1"
 CERTIFIED_METHODS = {1: "median-looks/1", 2: "median-looks/2"}

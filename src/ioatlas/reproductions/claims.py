@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 
 from ioatlas.reproductions.study import Claim, Place, Value
-from ioatlas.stats.intervals import t_quantile
-from ioatlas.stats.variance import PooledVariance, pool_variance
+from ioatlas.stats.intervals import PooledVariance, pool_variance, t_quantile
 
 Outcome = Literal["same", "differs", "undecided", "new", "not measured"]
 LEVEL = 0.05

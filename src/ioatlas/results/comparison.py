@@ -19,8 +19,7 @@ from ioatlas.analysis.power import PowerForetold, foretell, noise_of
 from ioatlas.errors import UsageError
 from ioatlas.results.conditions import Apart, conditions_apart, options_apart
 from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Guess, Side, align, read_campaign, read_sides
-from ioatlas.stats.intervals import t_quantile
-from ioatlas.stats.variance import pool_variance
+from ioatlas.stats.intervals import pool_variance, t_quantile
 
 MOST_SIDES = 40
 ONE_SET_UP = (

@@ -16,8 +16,15 @@ from ioatlas.model.panel import Dot, Drawing, Line, Panel, Series
 from ioatlas.model.result import PERCENTS, CampaignResult
 from ioatlas.results.only import Filter, passes, same
 from ioatlas.results.sides import Aligned
-from ioatlas.stats.intervals import Interval, bounded, few_visits_interval, moderated_log_interval, pooled_log_interval
-from ioatlas.stats.variance import PooledVariance, pool_variance
+from ioatlas.stats.intervals import (
+    Interval,
+    PooledVariance,
+    bounded,
+    few_visits_interval,
+    moderated_log_interval,
+    pool_variance,
+    pooled_log_interval,
+)
 
 MOST_BARS, MOST_PANELS, MOST_LINES = 60, 24, 12
 X_ORDER = ("bs", "numjobs", "iodepth", "size")

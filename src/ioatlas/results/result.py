@@ -62,7 +62,7 @@ from ioatlas.results.predicted import blind_checks, map_findings, predicted_esti
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.target.placing import Places
 from ioatlas.target.preparation import STEPS, WORDS
-from ioatlas.testbed.facts_file import testbeds
+from ioatlas.testbed.typed_in import testbeds
 from ioatlas.testbed.visit_usage import cpu_shares_of, records_by_visit
 
 PATH_FACTS = frozenset(

@@ -21,12 +21,11 @@ from ioatlas.model.usage import Usage
 from ioatlas.model.visit import RemarkKind
 from ioatlas.store.journal import Journal
 from ioatlas.testbed import testbed
-from ioatlas.testbed.facts_file import FACTS_FILE
 from ioatlas.testbed.measured import Memory, Rate, client_and_stack, client_rate, network_rate, target_rate
 from ioatlas.testbed.power import Meter
 from ioatlas.testbed.power_log import IDLE_SECONDS, idle_watts
 from ioatlas.testbed.round_trip import has_holes, round_trip_seconds
-from ioatlas.testbed.typed_in import host_and_port, read_measure
+from ioatlas.testbed.typed_in import FACTS_FILE, host_and_port, read_measure
 
 CLIENT_SECONDS = 0.06
 """Of each of the four loads that measure the client; fio takes 0.2 s more for each, whatever its length."""

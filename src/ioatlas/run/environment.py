@@ -18,10 +18,10 @@ from ioatlas.model.usage import Usage
 from ioatlas.run.conditions import conditions
 from ioatlas.run.hosts import HostTelemetry, check_hosts
 from ioatlas.run.telemetry import BatchTelemetry
-from ioatlas.testbed.facts_file import meters_of
 from ioatlas.testbed.measured import background
 from ioatlas.testbed.power import Meter
 from ioatlas.testbed.telemetry import Watched, watched_of
+from ioatlas.testbed.typed_in import meters_of
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from ioatlas.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
 from ioatlas.model.testbed import Testbed
 from ioatlas.store.journal import Journal, PlannedVisit
-from ioatlas.testbed.facts_file import testbeds
 from ioatlas.testbed.telemetry import Watched
+from ioatlas.testbed.typed_in import testbeds
 
 REDUCED = ("buffer_compress_percentage", "dedupe_percentage", "zero_buffers", "scramble_buffers")
 """Options with which fewer bytes may rightly reach a device than are written."""

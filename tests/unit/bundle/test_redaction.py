@@ -16,7 +16,7 @@ from ioatlas.bundle.redaction import Redactor, RedactPlan, read_plan, redactor_o
 from ioatlas.bundle.verify import verify
 from ioatlas.errors import UsageError
 from ioatlas.results.evidence import is_remote
-from ioatlas.testbed import facts_file
+from ioatlas.testbed import typed_in
 from tests.unit.bundle.made import bundle_file, campaign
 from tests.unit.procedures.cases import TRACE
 from tests.unit.simulated import Shell, World
@@ -81,7 +81,7 @@ def test_what_limits_rests_on_no_private_fact(tmp_path):
     ]
     shared = [fact for fact in facts if not fact.get("private")]
     here, there = (
-        facts_file.testbeds({"targets": {"target": {"target": "target", "taken_at": 1.7e9, "facts": told}}}, tmp_path)[
+        typed_in.testbeds({"targets": {"target": {"target": "target", "taken_at": 1.7e9, "facts": told}}}, tmp_path)[
             "target"
         ]
         for told in (facts, shared)

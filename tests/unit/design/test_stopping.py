@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from ioatlas.design.spending import Levels, allocate, split_levels, visit_variance, window_seconds
 from ioatlas.design.stopping import CERTIFIED_LOOKS, certified_grade, look_confidence, map_grade, visits_needed
 from ioatlas.errors import UsageError
-from ioatlas.stats.intervals import median_interval
-from ioatlas.stats.variance import PooledVariance
+from ioatlas.stats.intervals import PooledVariance, median_interval
 
 positive = st.floats(1.0, 1e9)
 

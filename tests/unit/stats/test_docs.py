@@ -11,7 +11,7 @@ from ioatlas.design import stopping
 from ioatlas.design.exhaustive import SHARE
 from ioatlas.fio.io_log import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.stats import drift, gates, intervals, level, openloop, steadystate, variance, verdict, warmup
+from ioatlas.stats import drift, gates, intervals, level, openloop, steadystate, verdict, warmup
 
 TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_text()
 
@@ -20,7 +20,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
     "method",
     [
         *(intervals.LOG_T, intervals.POOLED_LOG, intervals.MODERATED_LOG, intervals.PLAIN_T, intervals.MEDIAN),
-        *(warmup.MSER, warmup.PELT, verdict.METHOD, variance.METHOD, level.METHOD, many.METHOD),
+        *(warmup.MSER, warmup.PELT, verdict.METHOD, intervals.VARIANCE_METHOD, level.METHOD, many.METHOD),
         stopping.CERTIFIED_METHODS[max(stopping.CERTIFIED_METHODS)],
         *(stopping.MAP_METHOD, drift.FIT_METHOD, drift.CHART_METHOD, steadystate.METHOD, gates.METHOD),
         *(
@@ -31,7 +31,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
             openloop.METHOD,
             "backlog-poisson/1",
         ),
-        intervals.METHOD,
+        intervals.SEEN_METHOD,
         *("kalibera-jones/1", "neyman-cost/1"),
     ],
 )

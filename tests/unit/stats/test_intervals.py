@@ -11,16 +11,17 @@ from scipy import special, stats
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.intervals import (
+    PooledVariance,
     exceeds_pool,
     log_t_interval,
     median_interval,
     moderated_log_interval,
     order_statistic_ranks,
+    pool_variance,
     pooled_log_interval,
     rank_coverage,
     t_quantile,
 )
-from ioatlas.stats.variance import PooledVariance, pool_variance
 
 positive = st.floats(1e-3, 1e12)
 

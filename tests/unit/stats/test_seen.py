@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from ioatlas.stats.intervals import FAR, METHOD, TOO_FAR, bounded, few_visits_interval, log_t_interval
+from ioatlas.stats.intervals import FAR, SEEN_METHOD, TOO_FAR, bounded, few_visits_interval, log_t_interval
 
 CELLS, IOS = 1500, 200
 
@@ -55,7 +55,7 @@ def test_what_was_seen_within_the_visits_ends_the_interval():
     values = [10.0, 40.0, 12.0]
     found = bounded(log_t_interval(values), values, [8.0, 44.0])
     assert (found.low, found.high) == (4.0, 88.0)
-    assert found.method.endswith(METHOD)
+    assert found.method.endswith(SEEN_METHOD)
 
 
 def test_a_stall_that_was_measured_as_zero_keeps_its_interval_from_zero():

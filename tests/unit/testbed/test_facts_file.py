@@ -6,8 +6,7 @@ import tomllib
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.testbed.facts_file import facts_text
-from ioatlas.testbed.typed_in import read_measure
+from ioatlas.testbed.typed_in import facts_text, read_measure
 
 
 def test_what_is_measured_alone_is_written_below_the_facts(tmp_path):

@@ -15,10 +15,9 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.testbed import power
-from ioatlas.testbed.facts_file import facts_text
 from ioatlas.testbed.power import MeterError, open_meters, value_at
 from ioatlas.testbed.power_log import PowerLog, PowerSample, idle_watts, mean_watts
-from ioatlas.testbed.typed_in import read_power
+from ioatlas.testbed.typed_in import facts_text, read_power
 
 ANSWERS: dict[str, Any] = {
     "/cm?cmnd=Status%208": {"StatusSNS": {"ENERGY": {"Total": 12.3, "Power": 41, "Voltage": 231}}},

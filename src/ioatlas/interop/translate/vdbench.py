@@ -17,9 +17,8 @@ from ioatlas.errors import UsageError
 from ioatlas.interop.command import Source, command_line
 from ioatlas.interop.fidelity import Fidelity, exact, missing_include, not_expressible
 from ioatlas.interop.translate.vdbench_files import file_workload
-from ioatlas.interop.translate.vdbench_parm import ParameterFile, parse
+from ioatlas.interop.translate.vdbench_parm import ParameterFile, parse, runs_of
 from ioatlas.interop.translate.vdbench_raw import raw_workload
-from ioatlas.interop.translate.vdbench_runs import runs_of
 from ioatlas.interop.translation import SECTIONS_MAX, Translation, from_workloads
 from ioatlas.model.words import words
 from ioatlas.model.workload import Workload

@@ -6,8 +6,7 @@ from __future__ import annotations
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.translate.vdbench_data import open_flags
-from ioatlas.interop.translate.vdbench_parm import Definition, ParameterFile, expanded, matching, number, numbers
-from ioatlas.interop.translate.vdbench_runs import Run
+from ioatlas.interop.translate.vdbench_parm import Definition, ParameterFile, Run, expanded, matching, number, numbers
 from ioatlas.interop.translation import safe_name
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.translate import vdbench_data as data
-from ioatlas.interop.translate.vdbench_parm import Definition, ParameterFile, expanded, matching, number, numbers
-from ioatlas.interop.translate.vdbench_runs import Run
+from ioatlas.interop.translate.vdbench_parm import Definition, ParameterFile, Run, expanded, matching, number, numbers
 from ioatlas.interop.translation import SECTIONS_MAX, safe_name
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 

@@ -20,7 +20,7 @@ from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.results.parts import ResultParts
-from ioatlas.testbed.facts_file import typed_lines
+from ioatlas.testbed.typed_in import typed_lines
 
 MAP_FINDINGS = frozenset({FindingCode.PEAK, FindingCode.KNEE, FindingCode.NOISE})
 """Findings that name extremes of a map or its lines along numjobs, which a fixed-work study has not, or that it words

@@ -48,7 +48,7 @@ from ioatlas.run.telemetry import Seen
 from ioatlas.store.journal import PlannedVisit
 from ioatlas.target.preparation import TargetUse
 from ioatlas.target.sites import Sites
-from ioatlas.testbed.facts_file import typed_facts
+from ioatlas.testbed.typed_in import typed_facts
 
 CAP_SECONDS = 7 * 86400
 """Longest that one operation may take before its target is taken to hang."""
