@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from ioatlas import __version__
-from ioatlas.atlas import api, browsers, handling, voices
+from ioatlas.atlas import api, browsers, handling
 from ioatlas.atlas.admission import BusyError, Limits, NotAdmittedError
 from ioatlas.atlas.api import Service, problem
 from ioatlas.atlas.blobs import Blobs, NoRoomError, TooLargeError
@@ -28,6 +28,7 @@ from ioatlas.atlas.oidc import Provider, ProviderError
 from ioatlas.atlas.pages import Pages
 from ioatlas.atlas.records import Viewer
 from ioatlas.atlas.reply_form import ReplyForm
+from ioatlas.atlas.shared import Shared
 from ioatlas.atlas.tables import result
 from ioatlas.atlas.traffic import Limiter, Metrics, Rate, Traffic
 from ioatlas.atlas.uploads import Desk, OtherRequestError, QuotaError, wanted_blobs
@@ -90,7 +91,6 @@ def make_app(
     desk = Desk(database, blobs, limits or Limits())
     app.state.service = Service(database, blobs, desk, metrics, derived.warm if warm else _leave, origin)
     app.include_router(api.router)
-    app.include_router(voices.router)
     app.include_router(handling.router)
     app.state.pages = Pages(database, derived, _viewer, origin)
     app.state.mine = Mine(database, blobs, app.state.pages, _viewer, desk.limits, provider)
@@ -104,6 +104,7 @@ def make_app(
     app.add_exception_handler(HTTPException, _http_fault)
     app.add_exception_handler(IntegrityError, _too_late)
     app.add_exception_handler(RequestValidationError, _unfit)
+    app.add_middleware(Shared, database=database)
     app.add_middleware(Bodies, limits=bodies or BodyLimits())
     app.add_middleware(Traffic, limiter=Limiter(rate or Rate()), metrics=metrics)
     return app

@@ -15,7 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ioatlas.atlas.best import ANY_RW, release
+from ioatlas.atlas.best import ANY_RW, ANY_SIZE, release
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.pareto import Offered
 from ioatlas.atlas.queries import like
@@ -63,12 +63,12 @@ class Sought:
 
 @dataclass(frozen=True)
 class Listed:
-    """A product with the best that it does for the load. result_id: whose cell that is; None without the load."""
+    """A product with the best that it does for the load. result_id: whose cell that is. iops: None without the load."""
 
     product: Product
     protocol: str
-    result_id: str | None
-    in_flight: int | None
+    result_id: str
+    in_flight: int
     iops: float | None
     iops_low: float | None
     iops_high: float | None
@@ -181,20 +181,16 @@ def _asked(sought: Sought) -> sa.Select[Any]:
         here += [best.c.iops >= sought.min_iops, sa.func.coalesce(best.c.iops_low, best.c.iops) >= sought.min_iops]
     if sought.max_p99_ns is not None:
         here.append(sa.func.coalesce(best.c.lat_p99_high_ns, best.c.lat_p99_ns) <= sought.max_p99_ns)
-    of = (best.c.product_id, best.c.protocol)
-    order = (best.c.iops_low.desc().nulls_last(), best.c.iops.desc(), best.c.link)
-    place = sa.func.row_number().over(partition_by=of, order_by=order).label("place")
-    ranked = sa.select(*of, *(best.c[name] for name in _OF_LOAD), place).where(*here).subquery()
-    able = sa.select(ranked).where(ranked.c.place == 1).subquery()
-    told = [product.c[name] for name in _OF_PRODUCT]
-    values = [able.c[name] for name in _OF_LOAD]
-    if sought.asks:
-        asked = sa.select(*told, able.c.protocol, *values).join(able, able.c.product_id == product.c.id)
-    else:
-        some = sa.select(*of).where(best.c.rw == ANY_RW, best.c.bs_bytes == 0).distinct().subquery()
-        asked = sa.select(*told, some.c.protocol, *values).join(some, some.c.product_id == product.c.id)
-        asked = asked.outerjoin(able, (able.c.product_id == some.c.product_id) & (able.c.protocol == some.c.protocol))
-    asked = asked.where(product.c.results > 0, *(like(product.c.words, word) for word in sought.words.split()[:10]))
+    asked_for = sa.and_(*here)
+    if not sought.asks:
+        asked_for |= (best.c.rw == ANY_RW) & (best.c.bs_bytes == ANY_SIZE)
+    order = (best.c.iops_low.desc().nulls_last(), best.c.iops.desc().nulls_last(), best.c.link)
+    place = sa.func.row_number().over(partition_by=(best.c.product_id, best.c.protocol), order_by=order).label("place")
+    values = [best.c[name] for name in ("protocol", *_OF_LOAD)]
+    able = sa.select(best.c.product_id, *values, place).where(asked_for).subquery()
+    asked = sa.select(*(product.c[name] for name in _OF_PRODUCT), *(able.c[one.name] for one in values))
+    asked = asked.join(able, able.c.product_id == product.c.id).where(able.c.place == 1, product.c.results > 0)
+    asked = asked.where(*(like(product.c.words, word) for word in sought.words.split()[:10]))
     return asked if sought.max_price_per_tib is None else asked.where(product.c.currency == sought.currency)
 
 

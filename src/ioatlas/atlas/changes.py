@@ -85,7 +85,7 @@ def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, d
         said = [name for name, value in wish.values().items() if value != row[name]]
         if said:
             what = {"wants_private": "private or not", "permission": "permission", "embargo": "embargo"}
-            _trace(link, found.id, "changed", ", ".join(what[name] for name in said))
+            tell(link, found.id, "changed", ", ".join(what[name] for name in said))
         audit.note(link, viewer.account_id, "change", found.id, state=after.state, **wish.values())
     return after
 
@@ -122,7 +122,7 @@ def decide(database: Database, number: str, decision: Decision, reason: str, by:
         link.execute(sa.update(result).where(result.c.id == number).values(flag=doubt, decision=word))
         _settle(link, number, after)
         what = {Decision.RELEASE: "cleared", Decision.KEEP: "kept back", Decision.FLAG: "flagged"}[decision]
-        _trace(link, number, what, reason)
+        tell(link, number, what, reason)
         audit.note(link, by.account_id if by else "", f"{DECIDED}{decision}", number, reason=reason)
     return after
 
@@ -154,7 +154,8 @@ def settle_publisher(link: sa.Connection, campaign_id: str, owner_id: str) -> No
         raise RefusedError("another account published this campaign", where="campaign", remedy=NOT_YOURS)
 
 
-def _trace(link: sa.Connection, number: str, what: str, text: str) -> None:
+def tell(link: sa.Connection, number: str, what: str, text: str) -> None:
+    """A line of its trace."""
     link.execute(sa.insert(trace).values(result_id=number, at=time.time(), what=what, text=text))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,10 @@ HEADERS = {
 FEED_ENTRIES = 50
 BADGE_FILLS = {"reproduced": "#1a7f37"}
 
+_STYLES = (HERE / "static" / "atlas.css", HERE.parent / "report" / "static" / "pages.css")
+STYLE = hashlib.sha256(b"".join(one.read_bytes() for one in _STYLES)).hexdigest()[:8]
+"""In the addresses of the style sheets: these may be kept for good."""
+
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(HERE / "templates"),
     autoescape=True,
@@ -53,8 +58,9 @@ _TEMPLATES = jinja2.Environment(
     trim_blocks=True,
 )
 _TEMPLATES.globals.update(
-    badge_of=views.badge_of, known_of=views.known_of, load_name=views.load_name, told=views.told, share=views.share,
-    day=views.day, moment=views.moment, latency=format_latency, money=money, amount=amount_text,
+    badge_of=views.badge_of, known_of=views.known_of, role_words=views.role_words, load_name=views.load_name,
+    told=views.told, share=views.share, style=STYLE, day=views.day, moment=views.moment, latency=format_latency,
+    money=money, amount=amount_text,
 )  # fmt: skip
 
 
@@ -171,7 +177,7 @@ class Pages:
             withdrawn=not readable,
             corrected_by=queries.corrected_by(self.database, one.id, self.viewer_of(request)),
             headlines=views.headlines(one.summary),
-            grade_words=views.grade_words(one.grade),
+            grades=GRADE_WORDS,
             signs=[one for one in SIGNS.values() if one[0]],
             maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
             document=document,
@@ -182,7 +188,6 @@ class Pages:
                 if titles[made.by_result_id]
             ],
             conditions=one.conditions,
-            evidence=views.evidence(one, document),
             checks=one.checks,
             testbed=views.testbed(document),
             citation=citation.as_text(self._cited(one)),

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ioatlas.atlas import audit
 from ioatlas.atlas.best import refresh, refresh_of, touched
 from ioatlas.atlas.blobs import Blobs
-from ioatlas.atlas.changes import settle_publisher
+from ioatlas.atlas.changes import settle_publisher, tell
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import Result, Viewer
@@ -29,7 +29,7 @@ def withdraw(database: Database, found: Result, viewer: Viewer, reason: str) -> 
         link.execute(sa.update(result).where(result.c.id == found.id).values(**values))
         refresh_of(link, found.id)
         settle_publisher(link, found.campaign_id, found.owner_id)
-        _trace(link, found.id, "withdrawn", reason)
+        tell(link, found.id, "withdrawn", reason)
         audit.note(link, viewer.account_id, "withdraw", found.id, reason=reason)
 
 
@@ -42,7 +42,7 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
         link.execute(sa.delete(result).where(result.c.id == found.id))
         link.execute(sa.delete(once).where(once.c.result_id == found.id))
         link.execute(sa.delete(trace).where(trace.c.result_id == found.id))
-        _trace(
+        tell(
             link, found.id, "deleted", "its owner had it deleted" if _owns(found, viewer) else "a moderator deleted it"
         )
         refresh(link, "", *products)
@@ -63,7 +63,3 @@ def _owns(found: Result, viewer: Viewer) -> bool:
 def _check_own(found: Result, viewer: Viewer) -> None:
     if not _owns(found, viewer) and not viewer.moderates:
         raise RefusedError("this is another's result", where=found.id, remedy="ask its owner, or a moderator")
-
-
-def _trace(link: sa.Connection, result_id: str, what: str, text: str) -> None:
-    link.execute(sa.insert(trace).values(result_id=result_id, at=time.time(), what=what, text=text))

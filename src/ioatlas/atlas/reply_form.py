@@ -61,7 +61,7 @@ class ReplyForm:
             account=account.name,
             role=views.role_words(replies.kind_of(found, account)),
             next_version=said[0].version + 1 if said else 1,
-            others=[one for one in said_so_far if one.by != account.name],
+            others=[one for one in said_so_far if one.account != account.name],
             most=replies.MOST_LETTERS,
             text=text,
             preview=preview,

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ioatlas.analysis.wording import per_cent, plural
-from ioatlas.atlas.fairness import GRADE_WORDS
 from ioatlas.atlas.heat import SMALL_BYTES
 from ioatlas.atlas.records import Product, Reply, Result
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
@@ -30,19 +29,6 @@ class Badge:
     @property
     def text(self) -> str:
         return " · ".join(self.parts)
-
-
-@dataclass(frozen=True)
-class Said:
-    """A reply with its older versions."""
-
-    by: str
-    role: str
-    verified: bool
-    at: str
-    version: int
-    text: str
-    earlier: tuple[Said, ...]
 
 
 def day(seconds: float) -> str:
@@ -97,53 +83,20 @@ def headlines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def grade_words(grade: str) -> str:
-    """What a grade says; '' for one that is none."""
-    return next((words for one, words in GRADE_WORDS.items() if one == grade), "")
-
-
 def testbed(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Facts of the last session, without those that could name a site."""
     sessions = document.get("sessions") or [{}]
     return [(str(name), str(value)) for name, value in sessions[-1].items() if not names_site(str(name))][:MOST_FACTS]
 
 
-def evidence(one: Result, document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the result rests on."""
-    settings = document.get("settings", {})
-    made = [
-        ("visits", f"{document.get('n_visits', '?')} counted, {document.get('n_discarded', '?')} discarded"),
-        ("preparation", settings.get("preparation", "")),
-        ("random order", f"seed {settings['order seed']}" if settings.get("order seed") else ""),
-        ("campaign", document.get("name", "")),
-        ("procedure", one.procedure),
-        ("method", one.method_version),
-        ("measured with", f"ioatlas {one.tool_version}"),
-        ("measured", day(one.measured_at)),
-        ("published", f"{day(one.uploaded_at)} by {one.owner}"),
-        ("signed by", one.signer or "nobody"),
-        ("licence of the data", one.licence or "none given"),
-        ("bundle, SHA-256", one.bundle_sha256 or "deleted"),
-    ]
-    return [(name, str(text)) for name, text in made if text]
-
-
-def replies(found: Iterable[Reply]) -> list[Said]:
+def replies(found: Iterable[Reply]) -> list[Reply]:
     """The vendor's first, then the evaluator's answer."""
-    ordered = sorted(found, key=lambda one: (one.kind != "vendor", one.written_at))
-    return [_said(one) for one in ordered]
+    return sorted(found, key=lambda one: (one.kind != "vendor", one.written_at))
 
 
 def role_words(kind: str) -> str:
     """As whom somebody replies."""
     return "vendor, verified" if kind == "vendor" else kind
-
-
-def _said(one: Reply) -> Said:
-    vendor, role = one.kind == "vendor", role_words(one.kind)
-    return Said(
-        one.account, role, vendor, day(one.written_at), one.version, one.text, tuple(_said(old) for old in one.older)
-    )
 
 
 def notice(one: Result) -> str:

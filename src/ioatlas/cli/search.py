@@ -75,7 +75,7 @@ def _product(url: str, one: dict[str, Any], rw: str, bs_bytes: int) -> str:
 
     of = one.get("product") or {}
     parts = [f"{_plain(of.get('vendor'))} {_plain(of.get('model'))}".strip(), _plain(one.get("protocol"))]
-    parts += [_price(of), load_words(one, rw, bs_bytes) if one.get("result_id") else ""]
+    parts += [_price(of), load_words(one, rw, bs_bytes) if one.get("iops") else ""]
     return f"{url}/products/{_plain(of.get('id'))}  {' · '.join(part for part in parts if part)}"
 
 

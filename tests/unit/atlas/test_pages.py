@@ -244,3 +244,21 @@ def test_the_address_of_citations_is_that_of_the_service(database, blobs, people
     with TestClient(make_app(database, blobs, origin="https://atlas.example")) as client:
         assert f"https://atlas.example/r/{number}" in client.get(f"/r/{number}").text
         assert f"https://atlas.example/r/{number}" in client.get(f"/r/{number}/citation.bib").text
+
+
+def test_what_is_the_same_for_all_is_packed_and_not_sent_again_until_it_changes(client, people, database, desk):
+    alice = accounts.account_named(database, "alice")
+    put(desk, alice, found(model="N1"))
+    for place in ("/", "/products/contoso-n1", "/rules", "/results"):
+        first = client.get(place, headers={"Accept-Encoding": "gzip"})
+        known = {"If-None-Match": first.headers["etag"]}
+        assert (first.headers["content-encoding"], first.headers["cache-control"]) == ("gzip", "no-cache"), place
+        again = client.get(place, headers=known)
+        assert (again.status_code, again.content) == (304, b""), place
+        own = client.get(place, headers={**known, **people["alice"]})
+        assert (own.status_code, "etag" in own.headers, own.headers["cache-control"]) == (200, False, "no-store"), place
+    put(desk, alice, found("another", model="N2"))
+    assert client.get("/", headers=known).status_code == 200
+    (style,) = re.findall(r'"(/static/atlas.css[^"]*)"', client.get("/").text)
+    assert "immutable" in client.get(style).headers["cache-control"]
+    assert client.get("/nosuch").headers.get("etag") is None
