@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ioatlas.cli._output import table_of
 from ioatlas.model.units import format_count, format_latency, format_rate
 
 if TYPE_CHECKING:
@@ -53,56 +55,35 @@ def narrow_note(width: int) -> list[RenderableType]:
 
 
 def points_table(curve: LoadCurve, *, wide: bool) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
     paced = any(point.offered_iops for point in curve.points)
     behind = _has_backlog(curve)
     tail = curve.quantity == "p99"  # the interval is that of the latency that is limited
     p95 = any(point.lat_p95_ns for point in curve.points)
     power = any(curve.efficiency(point) for point in curve.points)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("load", no_wrap=True)
-    headings = [
-        *(["offered"] if paced else []),
-        "IOPS",
-        *(["throughput"] if wide else []),
-        "mean",
-        *(["95% interval"] if wide and not tail else []),
-        *(["p95"] if p95 else []),
-        "p99",
-        *(["95% interval"] if wide and tail else []),
+    columns: list[tuple[str, bool, Callable[[LoadPoint], str]]] = [
+        ("load", True, lambda point: point.name),
+        ("offered", paced, lambda point: format_count(point.offered_iops) if point.offered_iops else ""),
+        ("IOPS", True, lambda point: format_count(point.iops.value)),
+        ("throughput", wide, lambda point: format_rate(point.bw_bytes_per_s.value)),
+        ("mean", True, lambda point: _latency(point.lat_mean_ns)),
+        ("95% interval", wide and not tail, lambda point: _interval(point.lat_mean_ns)),
+        ("p95", p95, lambda point: _latency(point.lat_p95_ns)),
+        ("p99", True, lambda point: _latency(point.lat_p99_ns)),
+        ("95% interval", wide and tail, lambda point: _interval(point.lat_p99_ns)),
+        ("behind", behind, _behind),
+        ("IOPS/W", power, lambda point: f"{found[0]:.3g}" if (found := curve.efficiency(point)) else ""),
+        ("MB/s/W", power, lambda point: f"{found[1] / 1e6:.3g}" if (found := curve.efficiency(point)) else ""),
+        ("visits", True, lambda point: str(point.n_visits)),
+        ("verdict", True, _verdict),
     ]
-    headings += [*(["behind"] if behind else []), *(["IOPS/W", "MB/s/W"] if power else []), "visits"]
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("verdict")
-    for point in curve.points:
-        efficiency = curve.efficiency(point)
-        line = [point.name]
-        line += [format_count(point.offered_iops) if point.offered_iops else ""] if paced else []
-        line += [format_count(point.iops.value), *([format_rate(point.bw_bytes_per_s.value)] if wide else [])]
-        line += [_latency(point.lat_mean_ns)]
-        line += [_interval(point.lat_mean_ns)] if wide and not tail else []
-        line += [*([_latency(point.lat_p95_ns)] if p95 else []), _latency(point.lat_p99_ns)]
-        line += [_interval(point.lat_p99_ns)] if wide and tail else []
-        line += (
-            [
-                f"{point.behind_ios:.0f}/{point.chance_ios:.0f}"
-                if point.behind_ios is not None and point.chance_ios is not None
-                else ""
-            ]
-            if behind
-            else []
-        )
-        line += (
-            [f"{efficiency[0]:.3g}" if efficiency else "", f"{efficiency[1] / 1e6:.3g}" if efficiency else ""]
-            if power
-            else []
-        )
-        line.append(str(point.n_visits))
-        table.add_row(*(Text(text) for text in line), Text(_verdict(point)))
-    return table
+    shown = [(head, told) for head, is_shown, told in columns if is_shown]
+    rows = [[told(point) for _, told in shown] for point in curve.points]
+    return table_of([head for head, _ in shown], rows, left=("load", "verdict"))
+
+
+def _behind(point: LoadPoint) -> str:
+    known = point.behind_ios is not None and point.chance_ios is not None
+    return f"{point.behind_ios:.0f}/{point.chance_ios:.0f}" if known else ""
 
 
 def _has_backlog(curve: LoadCurve) -> bool:
@@ -126,28 +107,20 @@ def _interval(spread: Spread | None) -> str:
 
 
 def _streams(point: LoadPoint) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
+    def latency(value: float | None) -> str:
+        return format_latency(value) if value is not None else ""
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("stream", no_wrap=True)
-    table.add_column("direction")
-    for heading in ("share", "offered", "IOPS", "throughput", "mean", "p95", "p99"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for stream in point.streams:
-        latencies = [
-            format_latency(value) if value is not None else ""
-            for value in (stream.lat_mean_ns, stream.lat_p95_ns, stream.lat_p99_ns)
-        ]
-        offered = format_count(stream.offered_iops) if stream.offered_iops is not None else ""
-        line = [
-            stream.stream,
-            stream.direction,
-            f"{stream.share:.1%}",
-            offered,
-            format_count(stream.iops),
-            format_rate(stream.bw_bytes_per_s),
-            *latencies,
-        ]
-        table.add_row(*(Text(text) for text in line))
-    return table
+    rows = [
+        (
+            one.stream,
+            one.direction,
+            f"{one.share:.1%}",
+            format_count(one.offered_iops) if one.offered_iops is not None else "",
+            format_count(one.iops),
+            format_rate(one.bw_bytes_per_s),
+            *map(latency, (one.lat_mean_ns, one.lat_p95_ns, one.lat_p99_ns)),
+        )
+        for one in point.streams
+    ]
+    heads = ("stream", "direction", "share", "offered", "IOPS", "throughput", "mean", "p95", "p99")
+    return table_of(heads, rows, left=heads[:2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,37 +23,35 @@ def write(
     kind: str, sides: Sequence[Path], where: Sequence[str], output: Path | None, chosen: Mapping[str, str]
 ) -> list[Path]:
     """Draws the sides in the order in which they are named. chosen: quantity, x, by and title, where they are given."""
-    from ioatlas.report.export.to_panels import SUFFIXES, write_drawing
+    from ioatlas.report.export.to_panels import write_drawing
 
-    if output is None or output.suffix.lower() not in SUFFIXES:
-        named = output.name if output else "nothing"
-        raise UsageError(f"{named} is no drawing", where="-o", remedy=f"end its name in {', '.join(SUFFIXES)}")
     if "x" in chosen and kind != "lines":
         raise UsageError("--x is for lines", where=kind, remedy="leave it out")
-    return list(write_drawing(_drawing(kind, sides, where, chosen), output))
+    drawing = _drawing(kind, sides, where, chosen)
+    return list(write_drawing(drawing, output or Path("nothing"), columns=int(chosen.get("columns", 0))))
 
 
 def _drawing(kind: str, places: Sequence[Path], where: Sequence[str], chosen: Mapping[str, str]) -> Drawing:
+    from ioatlas.report.export.conditions import conditions
     from ioatlas.results import panels
     from ioatlas.results.only import parse_filter
     from ioatlas.results.sides import align, read_sides
 
     loads, quantity = parse_filter(where), chosen.get("quantity", "bw")
     sides = read_sides(places, quantity, by_target="by" in chosen)
-    title = chosen.get("title") or ", ".join(side.name for side in sides)
+    title, results = chosen.get("title") or ", ".join(side.name for side in sides), _results(sides)
     if kind == "latency":
-        return panels.latency_curves(_results(sides), where=loads, title=title)
-    aligned = align(sides)
-    if kind == "bars":
-        return panels.bars(aligned, quantity, where=loads, title=title)
-    ceilings = _ceilings(sides) if quantity == "bw" else {}
-    return panels.lines(aligned, quantity, where=loads, title=title, x=chosen.get("x", ""), ceilings=ceilings)
+        drawing = panels.latency_curves(results, where=loads, title=title)
+    elif kind == "bars":
+        drawing = panels.bars(align(sides), quantity, where=loads, title=title)
+    else:
+        ceilings, x = _ceilings(results) if quantity == "bw" else {}, chosen.get("x", "")
+        drawing = panels.lines(align(sides), quantity, where=loads, title=title, x=x, ceilings=ceilings)
+    return replace(drawing, conditions=" ".join(conditions(result) for _, result in results))
 
 
 def _results(sides: Sequence[Side]) -> list[tuple[str, CampaignResult]]:
     """By side the result of its targets, of those that were measured here; each campaign is read once."""
-    from dataclasses import replace
-
     from ioatlas.campaign import load_result
 
     whole: dict[Path, CampaignResult] = {}
@@ -66,14 +65,14 @@ def _results(sides: Sequence[Side]) -> list[tuple[str, CampaignResult]]:
     ]
 
 
-def _ceilings(sides: Sequence[Side]) -> dict[str, list[Line]]:
+def _ceilings(results: Sequence[tuple[str, CampaignResult]]) -> dict[str, list[Line]]:
     """The tightest known bound of each load."""
     from ioatlas.model.panel import Line
 
     found: dict[str, list[Line]] = {}
-    for name, result in _results(sides):
+    for name, result in results:
         for e in result.estimates:
             if e.ceiling is not None:
-                label = f"{name}: {e.ceiling.name}" if len(sides) > 1 else e.ceiling.name
+                label = f"{name}: {e.ceiling.name}" if len(results) > 1 else e.ceiling.name
                 found.setdefault(f"{e.cell.key}/{e.direction}", []).append(Line(label, e.ceiling.bw_bytes_per_s))
     return found

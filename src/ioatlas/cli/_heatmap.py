@@ -7,13 +7,14 @@ Marks say what a colour cannot: they are there in pipes, without colour and for 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ioatlas.analysis.best import speed, with_fresh
 from ioatlas.analysis.marks import SIGNS, Mark, mark_of
 from ioatlas.model.tree import is_tree
+from ioatlas.model.units import number_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ioatlas.model.estimate import Estimate
     from ioatlas.model.result import CampaignResult
     from ioatlas.report.export.grid import Axis, Level
+    from ioatlas.report.export.quantities import Quantity
     from ioatlas.report.table import Entry
 
 MISSING = "·"
@@ -54,7 +56,7 @@ class SmallMap:
     y: Axis
     values: Mapping[tuple[Level, Level, Level], Value]
     loads: tuple[Level, ...]
-    folded: tuple[str, ...]
+    folded: str
 
     @property
     def marks(self) -> list[str]:
@@ -62,25 +64,35 @@ class SmallMap:
         return [mark for mark in LEGEND if mark in used]
 
 
-def small_map(result: CampaignResult) -> SmallMap | None:
-    """None where there are no two axes to draw, as with a single cell."""
+def small_map(result: CampaignResult, quantity: Quantity | None = None, x: str = "", y: str = "") -> SmallMap | None:
+    """None where there are no two axes to draw, as with a single cell. quantity: by default the speed. x, y: axes by
+    their names, else those that say most. Raises UsageError on an axis that there is not.
+    """
+    from ioatlas.errors import UsageError
     from ioatlas.model.export_columns import FACTOR
-    from ioatlas.report.export.grid import Axis, axes_of, coordinates
-    from ioatlas.report.table import Entry, entries
+    from ioatlas.report.export.grid import Axis, axes_of, axis_named, coordinates
+    from ioatlas.report.table import entries
 
+    again = {(e.cell.key, e.direction, e.kind): e for e in with_fresh(result.estimates, result.fresh)}
     found = [
-        Entry(entry.cell, entry.direction, e, entry.reason, entry.factors)
-        for entry, e in _merged(entries(result), result)
+        replace(entry, estimate=again.get((e.cell.key, e.direction, e.kind), e)) if (e := entry.estimate) else entry
+        for entry in entries(result)
     ]
-    axes = {axis.name: axis for axis in axes_of(result, found)}
-    varied = [name for name, axis in axes.items() if len(axis.levels) > 1 and name not in ("rw", "target")]
-    y = "bs" if "bs" in axes else next(iter(varied), "")
+    axes = {axis.name: axis for axis in axes_of(result, found, (x, y))}
+    x, y = axis_named(x, axes), axis_named(y, axes)
+    sides = [name for name in axes if name not in ("rw", "target")]
+    for name in filter(None, (x, y)):
+        if name not in sides:
+            remedy = f"choose from {', '.join(sides)}"
+            raise UsageError(f"the campaign has no axis {name!r} to show", where="--x, --y", remedy=remedy)
+    varied = [name for name in sides if len(axes[name].levels) > 1]
+    y = y or ("bs" if "bs" in axes and x != "bs" else next((name for name in varied if name != x), ""))
     rest = [name for name in varied if name != y]
     factors = [name for name in rest if name.startswith(FACTOR)]
     numeric = [name for name in factors if not any(isinstance(level, str) for level in axes[name].levels)]
     most = sorted(numeric, key=lambda name: -len(axes[name].levels))[:1]
     preferred = (*most, "numjobs", "iodepth", "size")
-    x = next((name for name in preferred if name in rest), rest[0] if rest else "numjobs")
+    x = x or next((name for name in preferred if name in rest), rest[0] if rest else "numjobs")
     if x not in axes and found:
         axes[x] = Axis(x, tuple(dict.fromkeys(coordinates(entry, (x,))[x] for entry in found)))
     if not found or y not in axes or x not in axes or x == y or (len(found) < 2 and not varied):
@@ -94,44 +106,41 @@ def small_map(result: CampaignResult) -> SmallMap | None:
             [*([", ".join(axes[name].title(at[name]) for name in others)] if others else []), LOADS.get(word, word)]
         )
         places.setdefault((load, at[x], at[y]), []).append(entry)
-    chosen = {place: _chosen(candidates) for place, candidates in places.items()}
     in_calls = all(is_tree(entry.cell) for entry in found)
-    rates = {place: _rate(e, in_calls=in_calls) for place, e in chosen.items()}
+
+    def rate(e: Estimate) -> float:
+        """What is drawn: bytes per second, or calls where most move no data."""
+        if quantity is not None:
+            return quantity.value(e) or 0.0
+        return (e.iops or 0.0) if in_calls else speed(e)
+
+    lowest = quantity is not None and quantity.name.startswith("lat")
+    chosen = {place: _chosen(candidates, rate, lowest=lowest) for place, candidates in places.items()}
+    # What disagrees has no value, by which others could be ranked.
+    rates = {place: rate(e) if e and mark_of(e) is not Mark.DISAGREE else 0.0 for place, e in chosen.items()}
     top = max(rates.values(), default=0.0)
-    unit, factor = unit_of(top, in_calls=in_calls)
+    scale = quantity.unit([top]) if quantity is not None else None
+    unit, factor = (scale.name, scale.factor) if scale else unit_of(top, in_calls=in_calls)
     values = {place: _value(e, rates[place], factor, top) for place, e in chosen.items()}
-    folded = tuple(f"{name} ({len(axes[name].levels)})" for name in rest if name not in (x, *others))
+    over = [f"{name} ({len(axes[name].levels)})" for name in rest if name not in (x, *others)]
+    folded = f"{'lowest' if lowest else 'highest'} over {', '.join(over)}" if over else ""
     return SmallMap(unit, axes[x], axes[y], values, tuple(dict.fromkeys(load for load, _, _ in values)), folded)
 
 
-def _merged(found: Sequence[Entry], result: CampaignResult) -> Iterator[tuple[Entry, Estimate | None]]:
-    merged = with_fresh(result.estimates, result.fresh)
-    again = {(e.cell.key, e.direction, e.kind): e for e in merged}
-    for entry in found:
-        e = entry.estimate
-        yield entry, again.get((e.cell.key, e.direction, e.kind), e) if e is not None else None
-
-
-def _chosen(candidates: Sequence[Entry]) -> Estimate | None:
+def _chosen(candidates: Sequence[Entry], rate: Callable[[Estimate], float], *, lowest: bool) -> Estimate | None:
     """The best of what is folded into one place: what may be named before what may not, measured before estimated where
     they are as good.
     """
-    there = [entry.estimate for entry in candidates if entry.estimate is not None and speed(entry.estimate) > 0]
+    there = [entry.estimate for entry in candidates if entry.estimate is not None and rate(entry.estimate) > 0]
     if not there:
         return None
     order = list(Mark)
     sound = [e for e in there if order.index(mark_of(e)) < order.index(Mark.IMPORTED)]
-    return max(sound or there, key=lambda e: (-order.index(mark_of(e)) if not sound else 0, speed(e)))
+    sign = -1 if lowest else 1
+    return max(sound or there, key=lambda e: (-order.index(mark_of(e)) if not sound else 0, sign * rate(e)))
 
 
-def _rate(e: Estimate | None, *, in_calls: bool) -> float:
-    """What is drawn: bytes per second, or calls where most move no data."""
-    if e is None or mark_of(e) is Mark.DISAGREE:  # that has no value, by which others could be ranked
-        return 0.0
-    return (e.iops or 0.0) if in_calls else speed(e)
-
-
-def unit_of(top: float, *, in_calls: bool = False) -> tuple[str, int]:
+def unit_of(top: float, *, in_calls: bool = False) -> tuple[str, float]:
     """The unit for a map whose largest value is this, and how much one of it is."""
     if in_calls:
         return ("k operations/s", 1000) if top >= 10_000 else ("operations/s", 1)
@@ -140,7 +149,7 @@ def unit_of(top: float, *, in_calls: bool = False) -> tuple[str, int]:
     return ("MiB/s", _MIB) if top >= _LEAST_MIB else ("KiB/s", _KIB)
 
 
-def _value(e: Estimate | None, rate: float, factor: int, top: float) -> Value:
+def _value(e: Estimate | None, rate: float, factor: float, top: float) -> Value:
     if e is None:
         return Value(MISSING)
     mark = mark_of(e)
@@ -149,22 +158,21 @@ def _value(e: Estimate | None, rate: float, factor: int, top: float) -> Value:
     return Value(number_of(rate / factor), SIGNS[mark][0], rate / top if top else None)
 
 
-def number_of(number: float) -> str:
-    """With two digits at least, and no more than are needed for that."""
-    digits = next((digits for digits, least in enumerate((9.995, 0.995, 0.0995)) if number >= least), 3)
-    return f"{number:.{digits}f}"
-
-
 # -- drawing -------------------------------------------------------------------------------------------------
 
 
-def draw(found: SmallMap, *, width: int, lines: int, style: Callable[[float | None], str], more: str) -> list[Text]:
-    """At most `lines` lines of `width`; what does not fit is named. more: where all of it is."""
+def draw(
+    found: SmallMap, *, width: int, style: Callable[[float | None], str], lines: int | None = None, more: str = ""
+) -> list[Text]:
+    """At most `lines` lines of `width`; what does not fit is named, and `more` says where all of it is. Without `lines`
+    all of it, columns in strips.
+    """
     from rich.text import Text
 
     left: list[str] = []
     rows = list(reversed(found.y.levels))
-    bands = _bands(found, width, left)
+    bands = _strips(found, width) if lines is None else _bands(found, width, left)
+    lines = lines or len(bands) * (len(rows) + 2) + 2
     note = bool(found.folded)
     room = max(1, (lines - 1 - note) // len(bands) - 2)
     while room < min(2, len(rows)) and len(bands) > 1:
@@ -183,7 +191,7 @@ def draw(found: SmallMap, *, width: int, lines: int, style: Callable[[float | No
     for band, columns in bands:
         drawn += _band(found, band, columns, rows, style)
     if found.folded:
-        drawn.append(Text(f"highest over {', '.join(found.folded)}", style="italic"))
+        drawn.append(Text(found.folded, style="italic"))
     legend = "  ".join(f"{mark} {LEGEND[mark]}" for mark in found.marks)
     rest = f"Not shown: {'; '.join(left)} ({more})" if left else ""
     together = "  ".join(filter(None, (legend, rest)))
@@ -207,6 +215,17 @@ def _bands(found: SmallMap, width: int, left: list[str]) -> list[tuple[list[Leve
         else:
             bands.append(([load], columns))
     return bands
+
+
+def _strips(found: SmallMap, width: int) -> list[tuple[list[Level], list[Level]]]:
+    """As `_bands` with all columns: where a kind of load is too wide, it has several."""
+    step = len(found.x.levels)
+    while step > 1 and _side(found) + max(_width(found, load, found.x.levels[:step]) for load in found.loads) > width:
+        step -= 1
+    if step == len(found.x.levels):
+        return _bands(found, width, [])
+    parts = [list(found.x.levels[at : at + step]) for at in range(0, len(found.x.levels), step)]
+    return [([load], part) for load in found.loads for part in parts]
 
 
 def _thinned(levels: Sequence[Level], count: int) -> list[Level]:

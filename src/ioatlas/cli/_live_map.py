@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ioatlas.cli._heatmap import LOADS, SmallMap, Value, draw, number_of, unit_of
+from ioatlas.cli._heatmap import LOADS, SmallMap, Value, draw, unit_of
 from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.tree import is_tree
+from ioatlas.model.units import number_of
 from ioatlas.model.visit import SWEPT
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class LiveMap:
         }
         x, y = (tuple(sorted({place[n] for place in self._places.values()})) for n in (1, 2))
         loads = tuple(dict.fromkeys(load for load, _, _ in values))
-        found = SmallMap(unit, Axis(self._across, x), Axis("bs", y), values, loads, ())
+        found = SmallMap(unit, Axis(self._across, x), Axis("bs", y), values, loads, "")
         return draw(found, width=width, lines=lines, style=style, more="in the report")
 
 

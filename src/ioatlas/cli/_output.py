@@ -7,10 +7,13 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 WIDEST = 100
 """Columns of an answer where there is no terminal, and at most where there is one."""
@@ -56,3 +59,20 @@ def say(text: str, *, err: bool = False, indent: int | None = None) -> None:
 def say_json(value: Any, *, line: bool = False) -> None:
     """Print a value as JSON. line: on one line, where each line is an object of its own."""
     click.echo(json.dumps(value, separators=(",", ":")) if line else json.dumps(value, indent=2))
+
+
+def table_of(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str] = (), title: str | None = None
+) -> Table:
+    """A table of texts without lines; the columns named in `left` begin at one place, the others end at one."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), title=title, title_justify="left", header_style="bold"
+    )
+    for head in heads:
+        table.add_column(head, justify="left" if head in left else "right", no_wrap=head not in left)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table

@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ioatlas.cli._output import table_of
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -21,7 +23,6 @@ SHORTEST_SOURCE = 20
 
 def readings_table(rows: Sequence[Sequence[str]], width: int) -> list[RenderableType]:
     """rows: a text for each of `COLUMNS`. The folder that all sources share stands above, empty columns are dropped."""
-    from rich.table import Table
     from rich.text import Text
 
     folder, rows = _without_folder(rows)
@@ -36,14 +37,9 @@ def readings_table(rows: Sequence[Sequence[str]], width: int) -> list[Renderable
             left.append(name)
     others = sum(wide + BETWEEN for name, wide in widths.items() if name != "source")
     widths["source"] = max(min(widths["source"], width - others), SHORTEST_SOURCE)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, BETWEEN, 0, 0))
-    for name in widths:
-        table.add_column(name, justify="left" if name in (*TEXTS, "statistic") else "right", no_wrap=True)
-    for row in rows:
-        texts = {name: row[COLUMNS.index(name)] for name in widths}
-        table.add_row(*(Text(_tail(text, widths[name])) for name, text in texts.items()))
+    lines = [[_tail(row[COLUMNS.index(name)], wide) for name, wide in widths.items()] for row in rows]
     parts: list[RenderableType] = [Text(f"in {folder}", style="dim")] if folder else []
-    parts.append(table)
+    parts.append(table_of(list(widths), lines, left=(*TEXTS, "statistic")))
     if left:
         parts.append(Text(f"Not shown, the terminal is too narrow: {', '.join(left)}", style="dim"))
     return parts

@@ -15,7 +15,7 @@ import click
 
 from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.wording import Namer, per_cent, plural
-from ioatlas.cli._output import columns
+from ioatlas.cli._output import columns, table_of
 from ioatlas.model.application import figure_text
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
@@ -79,7 +79,11 @@ def print_lines(lines: Sequence[Text], console: Console) -> None:
 def screen(summary: Summary, result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
     """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next."""
     width = min(console.width, WIDEST)
-    top = [*_title(summary, width), *_of_code(result, FindingCode.FIT, "Fit", width), *_numbers(summary, width, place)]
+    top = [
+        *title_lines(summary, width),
+        *_of_code(result, FindingCode.FIT, "Fit", width),
+        *_numbers(summary, width, place),
+    ]
     top += _of_code(result, FindingCode.BURST, "Burst", width)
     top += [*_factors(result, width), *_prices(result, width, place)]
     end = [*_doubts(summary, width), *_end(summary, place, report, width)]
@@ -93,7 +97,7 @@ def screen(summary: Summary, result: CampaignResult, console: Console, *, place:
 # -- parts ---------------------------------------------------------------------------------------------------
 
 
-def _title(summary: Summary, width: int) -> list[Text]:
+def title_lines(summary: Summary, width: int) -> list[Text]:
     from rich.text import Text
 
     cells = f"{plural(summary.n_cells, 'cell')}"
@@ -366,20 +370,14 @@ def style_of(console: Console) -> Callable[[float | None], str]:
 
 def rounds_tables(result: CampaignResult) -> list[RenderableType]:
     """A table for each test in rounds: block sizes down, read shares across, averages of the measurement window."""
-    from rich.table import Table
     from rich.text import Text
 
-    from ioatlas.report.rounds import table_of
+    from ioatlas.report import rounds
 
     parts: list[RenderableType] = []
     for test in result.rounds:
-        title, heads, lines = table_of(test)
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for head in heads:
-            table.add_column(head, justify="right", no_wrap=True)
-        for line in lines:
-            table.add_row(*(Text(text) for text in line))
-        parts += [Text(title, style="bold"), table, Text("")]
+        title, heads, lines = rounds.table_of(test)
+        parts += [Text(title, style="bold"), table_of(heads, lines), Text("")]
     return parts
 
 

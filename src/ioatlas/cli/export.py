@@ -39,7 +39,7 @@ Examples:
   ioatlas export nas1 --format json | jq '.findings[].sentence'
   ioatlas export nas1 -o nas1.html                   the report, written anew
   ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and map.dat; then: gnuplot figure/map.gp
-  ioatlas export nas1 -o latency.pdf --quantity lat_p99 --scale log
+  ioatlas export nas1 -o latency.pdf --quantity lat_p99 --scale log --columns 1
   ioatlas export nas1 -o lines.png --figure lines --x numjobs --y bs --tiles rw
   ioatlas export nas1 nas2 nas3 -o patterns.png --figure bars --where bs=4k,8k
   ioatlas export nas1 --by target -o jobs.svg --figure lines --x numjobs --where rw=randread
@@ -88,6 +88,11 @@ section, CITATION.cff and checksums, and nothing that names your site; `pdflatex
     "--bars",
     type=click.Choice(("interval", "sd")),
     help="What error bars of lines show: the 95% interval (default), or one standard deviation of imported repeats.",
+)
+@click.option(
+    "--columns",
+    type=click.Choice(("1", "2")),
+    help="Width of a figure in columns of a journal's page: 85 mm or 175 mm. Default: as many as it needs.",
 )
 @where_option
 @click.option("--title", metavar="TEXT", help="Of bars, lines and latency, and of a paper. Default: the names.")
@@ -150,12 +155,6 @@ def _written(
         raise UsageError(
             f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out"
         )
-    if kind == "gnuplot" and style == "lines":
-        raise UsageError(
-            "the gnuplot script draws maps, and what a campaign brings itself",
-            where="--figure lines",
-            remedy="use --format png, svg or pdf",
-        )
     from ioatlas.campaign import load_result
     from ioatlas.results.only import only, parse_filter
 
@@ -181,7 +180,7 @@ def _beside(
             where=", ".join(map(str, sides)),
             remedy=f"name one, or use --figure {', '.join(_drawing.KINDS)}",
         )
-    if other := set(drawn) - {"style", "quantity", "x", "by", "title"}:
+    if other := set(drawn) - {"style", "quantity", "x", "by", "title", "columns"}:
         raise UsageError(
             f"--{_option(min(other))} is not for several sides", where=f"--figure {style}", remedy="leave it out"
         )
@@ -262,26 +261,27 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
     from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_panels import write_drawing
 
+    columns = int(drawn.pop("columns", 0))
     style = STYLES.get(drawn.get("style", "")) if drawn else own_style(result)
     if style is not None:
         if set(drawn) - {"style"}:
             raise UsageError(
                 "it has its axes and quantity", where=f"--figure {style}", remedy="leave out the other options"
             )
-        return list(write_drawing(own_drawing(result, style), path, kind))
+        return list(write_drawing(own_drawing(result, style), path, kind, columns))
     tiles = [name.strip() for name in drawn.get("tiles", "").split(",") if name.strip()]
     layout: Layout = lay_out(result, x=drawn.get("x", ""), y=drawn.get("y", ""), tiles=tiles)
     shown = _with_bars(quantity(drawn.get("quantity", "bw")), drawn, result)
     scale = drawn.get("scale")
     log = None if scale is None else scale == "log"
-    if kind == "gnuplot":
+    if kind == "gnuplot" and drawn.get("style") != "lines":
         from ioatlas.report.export.to_gnuplot import write_gnuplot
 
-        return list(write_gnuplot(result, layout, shown, path, log=log))
+        return list(write_gnuplot(result, layout, shown, path, log=log, columns=columns))
     from ioatlas.report.export.to_figure import write_figures
 
-    options: dict[str, Any] = {"style": drawn.get("style", "map"), "log": log}
-    return list(write_figures(result, layout, shown, path, kind, **options))  # type: ignore[arg-type]
+    asked: Any = drawn.get("style", "map")
+    return list(write_figures(result, layout, shown, path, kind, style=asked, log=log, columns=columns))  # type: ignore[arg-type]
 
 
 def _with_bars(shown: Quantity, drawn: dict[str, str], result: CampaignResult) -> Quantity:

@@ -206,7 +206,7 @@ def _print_table(head: list[str], body: list[list[str]]) -> None:
     """Folded into the width of the screen."""
     from rich.table import Table
 
-    from ioatlas.cli._screen import console_of
+    from ioatlas.cli._screen import console_of, print_lines, rendered
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for n, name in enumerate(head):
@@ -214,7 +214,4 @@ def _print_table(head: list[str], body: list[list[str]]) -> None:
     for row in body:
         table.add_row(*row)
     console = console_of()
-    with console.capture() as captured:
-        console.print(table)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip())
+    print_lines(rendered([table], console.width), console)

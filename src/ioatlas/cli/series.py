@@ -125,6 +125,7 @@ def _lines(found: SeriesResult) -> list[Text]:
     from rich.text import Text
 
     from ioatlas.cli._live import paragraph
+    from ioatlas.cli._output import table_of
     from ioatlas.cli._screen import WIDEST, rendered
     from ioatlas.model.finding import FindingCode
 
@@ -142,21 +143,8 @@ def _lines(found: SeriesResult) -> list[Text]:
     lines += [Text(line) for finding in factors for line in paragraph(finding.sentence).splitlines()]
     if not factors:
         lines.append(Text("Nothing can be said of a factor: the members have no load in common."))
-    return [*lines, Text(""), *rendered(_tables(found), WIDEST)]
-
-
-def _tables(found: SeriesResult) -> list[object]:
-    from rich.table import Table
-
-    drawn: list[object] = []
-    for each in found.result.tables:
-        table = Table(title=each.title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-        for name in each.columns:
-            table.add_column(name)
-        for row in each.rows:
-            table.add_row(*row)
-        drawn.append(table)
-    return drawn
+    tables = [table_of(each.columns, each.rows, left=each.columns, title=each.title) for each in result.tables]
+    return [*lines, Text(""), *rendered(tables, WIDEST)]
 
 
 def _write(found: SeriesResult, output: Path, kind: str) -> None:

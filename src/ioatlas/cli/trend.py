@@ -14,14 +14,12 @@ from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._output import say_json
 from ioatlas.cli._timeline import History, document, history_options, read_history, shortener
-from ioatlas.errors import GateError, UsageError
+from ioatlas.errors import GateError
 
 if TYPE_CHECKING:
     from ioatlas.analysis.timeline import Timeline, Verdict
-    from ioatlas.report.export.to_figure import Kind
     from ioatlas.report.export.to_gate import Gate, Outcome
 
-FIGURES = ("png", "svg", "pdf")
 _NEWS: dict[Verdict, str] = {
     "worse": "WORSE",
     "better": "BETTER",
@@ -55,7 +53,7 @@ Examples:
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the levels: .png, .svg or .pdf.",
+    help="Draw the levels: .png, .svg, .pdf, .gp or .csv.",
 )
 @gate_files
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 3 when the target got worse.")
@@ -75,7 +73,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Say whether a target got better or worse in its newest campaigns."""
-    kind = _kind(output)
     history = read_history(places, folder, quantity, tolerance=tolerance, false_alarms=false_alarms, recent=recent)
     if as_json:
         say_json(document(history))
@@ -84,11 +81,12 @@ def command(
             click.echo(line)
     gate = gate_of(history)
     write_gate(gate, junit, markdown)
-    if output is not None and kind is not None:
-        from ioatlas.report.export.to_timeline import write_timelines
+    if output is not None:
+        from ioatlas.report.export.to_panels import write_drawing
+        from ioatlas.report.export.to_timeline import timeline_drawing
 
-        written = write_timelines(history.title, WORDS[quantity], history.timelines, output, kind)
-        click.echo(f"written: {written}", err=True)
+        drawn = timeline_drawing(history.title, WORDS[quantity], history.timelines)
+        click.echo(f"written: {write_drawing(drawn, output)[0]}", err=True)
     if fail_if_worse and gate.failed:
         worse = [check.name for check in gate.checks if check.outcome == "failed"]
         raise GateError(f"worse: {', '.join(worse)}", where=history.title)
@@ -133,12 +131,3 @@ def _outcome(timeline: Timeline) -> Outcome:
     if timeline.verdict == "worse":
         return "failed"
     return "skipped" if timeline.verdict == "too few" else "passed"
-
-
-def _kind(output: Path | None) -> Kind | None:
-    if output is None:
-        return None
-    suffix = output.suffix.lstrip(".").lower()
-    if suffix not in FIGURES:
-        raise UsageError(f"{output.name} is no figure", where="-o", remedy="end its name in .png, .svg or .pdf")
-    return suffix  # type: ignore[return-value]

@@ -158,6 +158,11 @@ def parse_percent(text: str | float, *, where: str = "") -> float:
     return value
 
 
+def rate_units() -> tuple[tuple[str, float], ...]:
+    """Units of throughput, each with the bytes per second that it is, from the smallest up."""
+    return tuple((f"{unit}/s", 1024.0**power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB")))
+
+
 def format_rate(bytes_per_second: float) -> str:
     """Throughput for people, binary units, three significant digits: '113 MiB/s'."""
     return f"{format_size_rounded(bytes_per_second)}/s"
@@ -187,6 +192,12 @@ def format_latency(nanoseconds: float) -> str:
         if nanoseconds >= factor * 0.9995:
             return f"{_three_digits(nanoseconds / factor)} {unit}"
     return f"{nanoseconds:.0f} ns"
+
+
+def number_of(number: float) -> str:
+    """With two digits at least, and no more than are needed for that."""
+    digits = next((digits for digits, least in enumerate((9.995, 0.995, 0.0995)) if number >= least), 3)
+    return f"{number:.{digits}f}"
 
 
 def _three_digits(value: float) -> str:

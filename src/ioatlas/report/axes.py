@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.export_columns import FACTOR
+from ioatlas.model.factors import Factor
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.units import format_size
 from ioatlas.report.page_format.cells import Axis, AxisRole
 from ioatlas.report.page_format.parts import AxisUnit
 from ioatlas.report.table import PRICES, factors_of
@@ -54,11 +54,16 @@ class Grid:
             self.constants |= {name: value for name, value in cells[0].options if name not in options}
         declared = [name for name in result.axes if name in options and name not in PSEUDO_AXES]
         others = [name for name in options if name not in declared]
-        self._factors = factors_of(result)
+        every = factors_of(result)
+        units = {name: one.unit for mine in every.values() for name, one in mine.items()}
+        prices = {target: {n: f for n, f in mine.items() if n in PRICES} for target, mine in every.items()}
+        own = {target: {n: f for n, f in mine.items() if n not in PRICES} for target, mine in every.items()}
+        # Factors take the place of targets where they tell them apart; prices follow from targets and stand after them.
+        factors = own if 1 < len(own) == len({tuple(mine.items()) for mine in own.values()}) else {}
         values: dict[str, list[OptionValue | None]] = {
-            **self._factor_columns(cells),
+            **_columns(factors, cells),
             "target": [cell.target for cell in cells],
-            **self._price_columns(cells),
+            **_columns(prices, cells),
             **{name: [cell.option.get(name) for cell in cells] for name in declared},
             "direction": list(directions),
             "sharing": [cell.sharing for cell in cells],
@@ -80,61 +85,22 @@ class Grid:
             levels = _ordered_levels(present, known.get(name, ()), keep_absent=name in declared)
             place = {level: i for i, level in enumerate(levels)}
             codes = np.fromiter((place[value] for value in column), dtype=np.int64, count=len(column))
-            given = name in declared or (name == "target" and not self._factors) or not (declared or self._factors)
+            given = name in declared or (name == "target" and not factors) or not (declared or factors)
             derived = not given and _follows(key, codes)
             if not derived:
                 key = _dense(key * len(levels) + codes)
             self.rows[name], self.unmeasured[name] = codes[:n_rows], codes[n_rows:]
-            self.axes.append(_axis(name, levels, derived=derived, unit=self._units.get(name, "")))
+            self.axes.append(_axis(name, levels, derived=derived, unit=units.get(name, "")))
         self.names = [axis.name for axis in self.axes]
 
-    def _factor_columns(self, cells: Sequence[Cell]) -> dict[str, list[OptionValue | None]]:
-        """A column for each factor; none unless they tell targets apart, for then they take its place."""
-        every = self._factors
-        self._units = {name: f.unit for factors in every.values() for name, f in factors.items()}
-        self._prices = {
-            target: {name: factor for name, factor in factors.items() if name in PRICES}
-            for target, factors in every.items()
-        }
-        own = {
-            target: {name: factor for name, factor in factors.items() if name not in PRICES}
-            for target, factors in every.items()
-        }
-        told = {tuple(factors.items()) for factors in own.values()}
-        self._factors = own if 1 < len(own) == len(told) else {}
-        names = dict.fromkeys(name for factors in self._factors.values() for name in factors)
-        return {name: [self._factor(cell, name) for cell in cells] for name in names}
 
-    def _price_columns(self, cells: Sequence[Cell]) -> dict[str, list[OptionValue | None]]:
-        """Prices follow from the target: they stand after it."""
-        names = dict.fromkeys(name for factors in self._prices.values() for name in factors)
-        return {name: [self._factor(cell, name) for cell in cells] for name in names}
-
-    def _factor(self, cell: Cell, name: str) -> OptionValue | None:
-        known = self._prices if name in PRICES else self._factors
-        factor = known.get(cell.target, {}).get(name)
-        return factor.value if factor is not None else None
-
-    def label(self, cell: Cell) -> str:
-        """The cell in words: what distinguishes it from the others of its campaign."""
-        parts = []
-        for axis in self.axes:
-            if axis.derived or len(axis.levels) < 2 or axis.role == "direction":
-                continue
-            value = self._value(cell, axis)
-            if value is None:
-                continue
-            text = format_size(value) if axis.unit == "bytes" and isinstance(value, int) else str(value)
-            parts.append(text if axis.name in ("target", "rw") else f"{axis.label or axis.name} {text}")
-        return " · ".join(parts) or cell.rw
-
-    def _value(self, cell: Cell, axis: Axis) -> OptionValue | None:
-        if axis.role == "factor":
-            return self._factor(cell, axis.name)
-        if axis.role == "option":
-            return cell.option.get(axis.name)
-        value: OptionValue = getattr(cell, axis.role)
-        return value
+def _columns(factors: Mapping[str, Mapping[str, Factor]], cells: Sequence[Cell]) -> dict[str, list[OptionValue | None]]:
+    """A column for each factor of the targets."""
+    names = dict.fromkeys(name for mine in factors.values() for name in mine)
+    return {
+        name: [one.value if (one := factors.get(cell.target, {}).get(name)) else None for cell in cells]
+        for name in names
+    }
 
 
 def _dense(key: Integers) -> Integers:

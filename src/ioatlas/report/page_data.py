@@ -11,6 +11,7 @@ import numpy as np
 
 from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.analysis.marks import mark_of
+from ioatlas.analysis.wording import Namer
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
@@ -74,6 +75,7 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
     estimates = [result.estimates[i] for i in order]
     levels = {name: grid.rows[name][order] for name in grid.names}
     clean = redactor(result.targets)
+    namer = Namer([e.cell for e in estimates], [target.name for target in result.targets])
     rows_of = _rows_by_key(estimates) if result.findings or result.fresh else {}
     places = {(estimate.cell.key, estimate.direction): row for row, estimate in reversed([*enumerate(estimates)])}
     return ReportData(
@@ -100,7 +102,7 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
             reason=pack_texts([clean(reason.text) for reason in grid.unmeasured_reasons]),
             code=pack_texts([reason.code for reason in grid.unmeasured_reasons]),
         ),
-        fresh=[_fresh(estimate, rows_of, estimates, grid) for estimate in result.fresh],
+        fresh=[_fresh(estimate, rows_of, estimates, namer) for estimate in result.fresh],
         findings=[
             FindingData.from_record(
                 finding,
@@ -286,11 +288,11 @@ def _evidence(finding: Finding, rows_of: dict[str, list[int]], estimates: Sequen
 
 
 def _fresh(
-    estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequence[Estimate], grid: Grid
+    estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequence[Estimate], namer: Namer
 ) -> FreshEstimate:
     rows = [row for row in rows_of.get(estimate.cell.key, []) if estimates[row].direction == estimate.direction]
     row = min(rows, key=lambda row: estimates[row].kind != "measured", default=None)
-    return FreshEstimate.from_record(estimate, row=row, label=grid.label(estimate.cell), verdict=estimate.verdict_text)
+    return FreshEstimate.from_record(estimate, row=row, label=namer.short(estimate.cell), verdict=estimate.verdict_text)
 
 
 def _session(session: Mapping[str, str], clean: Callable[[str], str]) -> Session:

@@ -113,7 +113,7 @@ def test_campaigns_may_be_named_one_by_one(library):
         (["history", "/nowhere"], "no campaign of /nowhere", "ioatlas history"),
         (["trend"], "say which target", "ioatlas history"),
         (["history", "day04", "nowhere"], "nowhere is no campaign", "name one target"),
-        (["trend", "day04", "-o", "x.txt"], "x.txt is no figure", ".png"),
+        (["trend", "day04", "-o", "x.txt"], "x.txt is no drawing", ".png"),
         (["history", "day04", "--false-alarms", "70%"], "between 0 and 50%", "1%"),
         (["history", "day04", "--tolerance", "wide"], "wide", ""),
     ],

@@ -113,9 +113,9 @@ def test_show_report_and_resume_know_it(shell, found):
     all_of_it = shell("show", "-v", directory)
     assert "Fixed request rate" in all_of_it.stdout
     assert "open loop" in all_of_it.stdout
-    assert "randread: throughput in MiB/s" in all_of_it.stdout  # the trials as a map
+    assert "Throughput in MiB/s" in all_of_it.stdout  # the trials as a map
     by_iops = shell("show", directory, "--quantity", "iops").stdout
-    assert "randread: i/os per second in IOPS" in by_iops
+    assert "I/Os per second in IOPS" in by_iops
     assert "open loop" not in by_iops
     (directory / "report.html").unlink()
     assert shell("report", directory).returncode == 0

@@ -16,10 +16,11 @@ from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 from ioatlas.model.estimate import Limit
 from ioatlas.model.result import CampaignResult
-from ioatlas.report.export import to_figure
-from ioatlas.report.export.drawing import Drawing
+from ioatlas.report.export import printing, to_figure
+from ioatlas.report.export.drawing import NOT_BELIEVED, Drawing
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.export.quantities import quantity
+from ioatlas.report.export.to_figure import MapPlan
 from ioatlas.report.export.to_gnuplot import write_gnuplot
 from ioatlas.report.export.to_json import write_json
 from ioatlas.report.table import write_csv
@@ -99,19 +100,25 @@ def test_gnuplot_has_every_value_of_the_csv(result, tmp_path):
 
 @pytest.mark.parametrize("log", [False, True])
 def test_maps_show_every_value_of_the_csv(result, log):
-    import numpy as np
-
-    layout = lay_out(result)
-    drawing = Drawing.of(layout, quantity("bw"), log=log)
+    """Believed ones with a colour."""
+    drawing = Drawing.of(lay_out(result), quantity("bw"), log=log)
     found: Counter[str] = Counter()
-    with to_figure.drawing_library():
-        for page in layout.pages:
-            figure = to_figure._map_figure(page, drawing, "")
-            images = [image for panel in figure.axes for image in panel.images]
-            assert len(images) == len(page.tiles)
-            for image in images:
-                shown = np.asarray(image.get_array(), dtype=float)
-                found.update(f"{value * drawing.unit.factor:.6g}" for value in shown.flat if np.isfinite(value))
+    for page in drawing.layout.pages:
+        plan = MapPlan.of(page, drawing)
+        cells = [cell for tile in page.tiles for cell in plan.cells(tile)]
+        found.update(f"{cell.value:.6g}" for cell in cells if cell.value is not None)
+        with printing.drawing_library():
+            figure = plan.draw("", "")
+        drawn = Counter(
+            f"{value * drawing.unit.factor:.6g}"
+            for panel in figure.axes
+            for collection in panel.collections
+            if len(collection.get_paths()) and collection.get_array() is not None and panel.get_xlim()[0] == -0.5
+            for value in collection.get_array()
+        )
+        assert drawn == Counter(
+            f"{cell.value:.6g}" for cell in cells if cell.value is not None and cell.mark not in NOT_BELIEVED
+        )
     assert found == values(result)
 
 
@@ -119,14 +126,12 @@ def test_lines_show_every_value_of_the_csv_and_name_each_line(result):
     layout = lay_out(result)
     drawing = Drawing.of(layout, quantity("bw"), log=True)
     found: Counter[str] = Counter()
-    with to_figure.drawing_library():
-        for page in layout.pages:
-            figure = to_figure._lines_figure(page, drawing, "")
-            lines = [line for panel in figure.axes for line in panel.lines if line.get_label() == "_line"]
-            found.update(f"{value * drawing.unit.factor:.6g}" for line in lines for value in line.get_ydata())
-            shown = {y for tile in page.tiles for (_, y), entry in tile.cells.items() if drawing.quantity.shown(entry)}
-            named = [text.get_text() for text in figure.legends[0].get_texts()]
-            assert named == [layout.y.label(y) for y in layout.y.levels if y in shown]
+    for page in layout.pages:
+        series = [one for panel in drawing.lines(page, "").panels for one in panel.series]
+        found.update(f"{dot.value:.6g}" for one in series for dot in one.dots)
+        shown = {y for tile in page.tiles for (_, y), entry in tile.cells.items() if drawing.quantity.shown(entry)}
+        named = list(dict.fromkeys(one.name for one in series))
+        assert named == [layout.y.title(y) for y in layout.y.levels if y in shown]
     assert found == values(result)
 
 
@@ -184,20 +189,6 @@ def test_imported_values_that_span_decades_are_drawn_on_a_log_scale(spread, log,
 
 def test_measured_values_are_drawn_on_a_linear_scale(nine):
     assert not Drawing.of(lay_out(nine), quantity("bw")).log
-
-
-def test_the_footnote_of_lines_stands_below_the_name_of_the_axis(tmp_path):
-    figures = "   ".join(str(1000 * (place + 1)) for place in range(9))
-    (tmp_path / "run.txt").write_text(IOZONE.format(size=1024, record=64, figures=figures))
-    assert Shell()("import", tmp_path / "run.txt", "-o", tmp_path / "kept").returncode == 0
-    layout = lay_out(load_result(tmp_path / "kept"))
-    with to_figure.drawing_library():
-        figure = to_figure._lines_figure(layout.pages[0], Drawing.of(layout, quantity("bw")), "")
-        figure.canvas.draw()
-        (note,) = [text for text in figure.texts if text.get_text().startswith("hollow")]
-        name = figure._supxlabel.get_window_extent()
-        # The name has an empty line below it: its own line is the upper half.
-        assert note.get_window_extent().y1 <= (name.y0 + name.y1) / 2
 
 
 def test_repeats_are_means_everywhere(repeats):

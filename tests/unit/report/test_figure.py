@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model import panel
+from ioatlas.report.export import printing
+from ioatlas.report.export.conditions import conditions
+from ioatlas.report.export.drawing import Drawing
 from ioatlas.report.export.grid import axes_of, lay_out
 from ioatlas.report.export.quantities import QUANTITIES, quantity
-from ioatlas.report.export.to_figure import write_figures
+from ioatlas.report.export.to_figure import MapPlan, write_figures
+from ioatlas.report.export.to_panels import write_drawing
 from ioatlas.report.table import entries
 
-from .exported import SHAPES, SQUARE, campaign
+from .exported import EIGHT_BY_EIGHT, SHAPES, SQUARE, campaign
 
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -24,7 +31,7 @@ def test_each_format_and_style_is_written(kind, style, tmp_path: Path) -> None: 
     paths = write_figures(
         result, lay_out(result, tiles=["numjobs"]), quantity("bw"), tmp_path / f"out.{kind}", kind, style=style
     )
-    assert len(paths) == (1 if kind == "pdf" else 2)  # a page for reads and one for writes
+    assert len(paths) == (1 if (kind, style) == ("pdf", "map") else 2)  # a page for reads and one for writes
     for path in paths:
         assert path.read_bytes().startswith(SIGNATURES[kind])
 
@@ -47,19 +54,59 @@ def test_equal_results_give_equal_files(tmp_path: Path) -> None:
         assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_svg_names_cells_that_are_not_measured_or_not_steady(tmp_path: Path) -> None:
+def test_svg_has_values_marks_and_conditions_and_is_called_by_its_target(tmp_path: Path) -> None:
     result = campaign(SQUARE)
     text = write_figures(result, lay_out(result), quantity("bw"), tmp_path / "map.svg", "svg")[0].read_text()
-    for word in (
-        "no value",
-        "predicted",
-        "no steady state",
-        "suspect: see its verdict",
-        "Block size (bs)",
-        "numjobs 16",
-        "64 KiB",
-    ):
-        assert word in text
+    words = re.findall(r">([^<>]+)<", text)
+    assert {"nas: throughput", "numjobs 16", "64 KiB", "no value", "~ estimated", "! not steady", "4.0~"} <= set(words)
+    assert "a campaign" not in text
+    told = " ".join(words)
+    for condition in ("blocks of 4 KiB", "files of 64 KiB", "1, 4, 16 jobs", "direct", "2 runs of 0.5 s", "±15%"):
+        assert condition in told
+    assert not any(colour in text for colour in ("#e00000", "#ff0000"))
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("shape", [*SHAPES, "8 x 8 tiles"])
+def test_a_map_is_as_wide_as_its_columns_and_nothing_is_cut_off(shape: str, columns: int) -> None:
+    result = campaign({**SHAPES, "8 x 8 tiles": EIGHT_BY_EIGHT}[shape])
+    layout = lay_out(result)
+    drawing = Drawing.of(layout, quantity("bw"))
+    for page in layout.pages:
+        with printing.drawing_library():
+            figure = MapPlan.of(page, drawing, columns).draw("nas", conditions(result))
+            figure.draw_without_rendering()
+            wide, high = figure.get_size_inches() * figure.dpi
+            assert wide / figure.dpi * 25.4 == pytest.approx({1: 85, 2: 175}[columns])
+            assert high / figure.dpi <= 10
+            *panels, bar = figure.axes
+            for text in {*figure.findobj(Text)} - {*bar.findobj(Text)}:
+                box = text.get_window_extent()
+                if text.get_text():
+                    assert min(box.x0, box.y0) >= -1, text
+                    assert max(box.x1 - wide, box.y1 - high) <= 1, text
+            for panel in panels:  # a value lies inside of its cell
+                side = panel.get_window_extent().width / len(layout.x.levels)
+                assert all(text.get_window_extent().width <= side for text in panel.texts if text.get_rotation() == 0)
+
+
+def test_a_pdf_embeds_truetype_and_a_png_has_300_dots_per_inch(tmp_path: Path) -> None:
+    result = campaign(SQUARE)
+    (pdf,) = write_figures(result, lay_out(result), quantity("bw"), tmp_path / "a.pdf", "pdf")
+    assert b"/FontFile2" in pdf.read_bytes()
+    assert b"/Type3" not in pdf.read_bytes()
+    (png,) = write_figures(result, lay_out(result), quantity("bw"), tmp_path / "a.png", "png", columns=1)
+    assert int.from_bytes(png.read_bytes()[16:20], "big") == pytest.approx(85 / 25.4 * 300, abs=1)
+
+
+def test_an_interval_far_out_ends_in_an_arrow_with_its_end(tmp_path: Path) -> None:
+    dots = (panel.Dot(0.0, 1e8, 9e7, 1.1e8), panel.Dot(1.0, 1e8, 1e7, 9e8))
+    one = panel.Panel("", (panel.Series("disk", dots),), ((0.0, "a"), (1.0, "b")))
+    drawn = panel.Drawing("disk", "lines", "jobs", "throughput", "B/s", (one,))
+    text = write_drawing(drawn, tmp_path / "a.svg")[0].read_text()
+    assert "to 858" in text
+    (top,) = {float(found) for found in re.findall(r">(\d+)</text>", text) if float(found) > 100} - {858.0} or {0.0}
+    assert top < 300
 
 
 def test_without_matplotlib_there_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,22 +167,3 @@ def test_each_jobs_share_divides_value_and_bounds() -> None:
     whole, share = quantity("bw"), quantity("bw_per_job")
     assert share.value(estimate) == (whole.value(estimate) or 0) / 4
     assert share.bounds(estimate) == tuple((bound or 0) / 4 for bound in whole.bounds(estimate))
-
-
-def test_the_axis_name_stands_clear_of_ticks_and_legend() -> None:
-    from ioatlas.report.export.drawing import Drawing
-    from ioatlas.report.export.to_figure import _map_figure
-
-    result = campaign(SQUARE)
-    layout = lay_out(result)
-    figure = _map_figure(layout.pages[0], Drawing.of(layout, quantity("bw"), log=False), "title")
-    figure.draw_without_rendering()
-    box = figure._supxlabel.get_window_extent()  # type: ignore[attr-defined]
-    line = (box.y0 + box.height / 2, box.y1)  # the upper of two lines; the lower one is empty
-    assert figure.legends[0].get_window_extent().y1 <= line[0] + 2
-    assert all(
-        label.get_window_extent().y0 >= line[1] - 2
-        for panel in figure.axes[:-1]
-        for label in panel.get_xticklabels()
-        if label.get_text()
-    )

@@ -6,10 +6,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from ioatlas.analysis.imported import NO_DATA
-from ioatlas.analysis.marks import Mark, mark_of
 from ioatlas.analysis.wording import UNKNOWN_STATE, size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
@@ -21,7 +19,6 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
 from ioatlas.report.table import PRICES, Entry, entries
 
-Status = Literal["measured", "predicted", "unsteady", "suspect", "imported", "missing"]
 Level = OptionValue
 Coordinates = dict[str, Level]
 
@@ -40,19 +37,6 @@ AXIS_NAMES = {
     "numjobs": "Jobs (numjobs)",
     "iodepth": "Queue depth (iodepth)",
 }
-
-
-_STATUS: dict[Mark, Status] = {
-    Mark.UNSTABLE: "unsteady",
-    Mark.DISAGREE: "unsteady",
-    Mark.SUSPECT: "suspect",
-    Mark.PREDICTED: "predicted",
-    Mark.IMPORTED: "imported",
-}
-
-
-def status(entry: Entry) -> Status:
-    return "missing" if entry.estimate is None else _STATUS.get(mark_of(entry.estimate), "measured")
 
 
 @dataclass(frozen=True)
@@ -138,12 +122,14 @@ class Layout:
     rows: Axis | None
     pages: tuple[Page, ...]
 
-    def arrange(self, page: Page) -> Arrangement:
-        """Columns by rows of the tiles' axes; a long strip of one axis goes on in further rows."""
+    def arrange(self, page: Page, most: int = MOST_COLUMNS) -> Arrangement:
+        """Columns by rows of the tiles' axes; a strip of one axis that is longer than `most` goes on in further
+        rows.
+        """
         count, columns = len(page.tiles), len(self.columns.levels) if self.columns else 1
-        if self.rows is not None or columns <= MOST_COLUMNS:
+        if self.rows is not None or columns <= most:
             return Arrangement(count // columns, columns, count, wrapped=False)
-        rows = -(-count // MOST_COLUMNS)
+        rows = -(-count // most)
         return Arrangement(rows, -(-count // rows), count, wrapped=True)
 
 
@@ -319,7 +305,7 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
 def _gathered(layout: Layout) -> Layout:
     """Imported sets of many kinds give many pages with a cell or two each: their cells stand in one list instead."""
     filled = [(page, tile, place) for page in layout.pages for tile in page.tiles for place in tile.cells]
-    imported = all(status(tile.cells[place]) == "imported" for _, tile, place in filled)
+    imported = all((e := tile.cells[place].estimate) and e.kind == "imported" for _, tile, place in filled)
     if not imported or len(layout.pages) <= MANY_PAGES or len(filled) > FEW_CELLS * len(layout.pages):
         return layout
     rows: dict[Level, Entry] = {}

@@ -14,6 +14,7 @@ from ioatlas.model.panel import Chart, ChartPoint, Dot, Drawing, Line, Panel, Se
 from ioatlas.model.result import CampaignResult, Quantity, RoundsResult
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size, format_size_rounded
+from ioatlas.report.export.conditions import conditions
 from ioatlas.report.export.to_panels import FAR
 from ioatlas.report.redact import redactor
 
@@ -65,9 +66,11 @@ def own_drawing(result: CampaignResult, style: OwnStyle) -> Drawing:
     title = clean(result.name)
     if style == "charts" and in_order(result):
         title += ": mean and standard deviation, work-bounded"
-    columns = 3 if style == "charts" else 1
+    columns, told = 3 if style == "charts" else 1, conditions(result)
     x_name = {"charts": "", "rounds": "round", "curves": "achieved I/Os per second"}[style]
-    return Drawing(title, "lines", x_name, "", "", panels[style], "linear", alike=False, columns=columns)
+    return Drawing(
+        title, "lines", x_name, "", "", panels[style], "linear", alike=False, columns=columns, conditions=told
+    )
 
 
 def _chart(chart: Chart, clean: Callable[[str], str]) -> Panel:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ioatlas.errors import UsageError
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.units import rate_units
 from ioatlas.report.table import Entry
 
 Bounds = tuple[float | None, float | None]
@@ -55,40 +56,33 @@ class Quantity:
         return value / estimate.cell.numjobs if value is not None and self.per_job else value
 
     def unit(self, values: Iterable[float]) -> Unit:
-        """The largest unit in which the largest value is at least 10."""
-        top = max(values, default=0.0)
-        fitting = [unit for unit in self.units if top / unit.factor >= 10]
-        return fitting[-1] if fitting else self.units[0]
+        return unit_for(self.units, values)
 
 
-_RATE = (Unit("B/s", 1), Unit("KiB/s", 1 << 10), Unit("MiB/s", 1 << 20), Unit("GiB/s", 1 << 30))
-_TIME = (Unit("ns", 1), Unit("µs", 1e3), Unit("ms", 1e6), Unit("s", 1e9))
-_COUNT = (Unit("IOPS", 1), Unit("kIOPS", 1e3), Unit("MIOPS", 1e6))
+def unit_for(units: Sequence[Unit], values: Iterable[float]) -> Unit:
+    """The largest unit in which the largest value is at least 10."""
+    top = max(values, default=0.0)
+    return next((unit for unit in reversed(units) if top / unit.factor >= 10), units[0])
+
+
+RATE = tuple(Unit(name, factor) for name, factor in rate_units())
+TIME = (Unit("ns", 1), Unit("µs", 1e3), Unit("ms", 1e6), Unit("s", 1e9))
+COUNT = (Unit("IOPS", 1), Unit("kIOPS", 1e3), Unit("MIOPS", 1e6))
 
 
 def _latency(name: str, label: str) -> Quantity:
-    return Quantity(name, label, f"{name}_ns", f"{name}_low_ns", f"{name}_high_ns", _TIME, f"{name}_sd_ns")
+    return Quantity(name, label, f"{name}_ns", f"{name}_low_ns", f"{name}_high_ns", TIME, f"{name}_sd_ns")
 
 
 QUANTITIES = {
     q.name: q
     for q in (
-        Quantity("bw", "Throughput", "bw_bytes_per_s", "bw_low", "bw_high", _RATE, "bw_sd"),
-        Quantity("iops", "I/Os per second", "iops", "iops_low", "iops_high", _COUNT, "iops_sd"),
+        Quantity("bw", "Throughput", "bw_bytes_per_s", "bw_low", "bw_high", RATE, "bw_sd"),
+        Quantity("iops", "I/Os per second", "iops", "iops_low", "iops_high", COUNT, "iops_sd"),
+        _latency("lat_mean", "Mean latency"),
+        _latency("lat_p99", "99th percentile of latency"),
         Quantity(
-            "lat_mean", "Mean latency", "lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns", _TIME, "lat_mean_sd_ns"
-        ),
-        Quantity(
-            "lat_p99",
-            "99th percentile of latency",
-            "lat_p99_ns",
-            "lat_p99_low_ns",
-            "lat_p99_high_ns",
-            _TIME,
-            "lat_p99_sd_ns",
-        ),
-        Quantity(
-            "bw_per_job", "Throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", _RATE, "bw_sd", per_job=True
+            "bw_per_job", "Throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", RATE, "bw_sd", per_job=True
         ),
     )
 }

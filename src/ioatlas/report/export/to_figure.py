@@ -1,42 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PNG, SVG and PDF by matplotlib (the extra `figures`): tiled heat maps, and lines with error bars."""
+"""Heat maps of a campaign as PNG, SVG and PDF: cells with their values where these fit, and the report's marks.
+
+Full cell: measured. Smaller cell: estimated. Dashed without a colour: not believed. Empty: no value.
+"""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.analysis.marks import SIGNS, Mark, mark_of
 from ioatlas.model.result import CampaignResult
-from ioatlas.report.export.drawing import Drawing
-from ioatlas.report.export.grid import Arrangement, Axis, Layout, Level, Page, Status, Tile, status
+from ioatlas.model.units import number_of
+from ioatlas.report.export import printing
+from ioatlas.report.export.conditions import conditions, subject
+from ioatlas.report.export.drawing import NOT_BELIEVED, Drawing
+from ioatlas.report.export.grid import Arrangement, Axis, Layout, Page, Tile
+from ioatlas.report.export.printing import MUTED, SMALL, TEXT, Kind, text_width
 from ioatlas.report.export.quantities import Quantity
+from ioatlas.report.export.to_panels import write_drawing
+from ioatlas.report.redact import redactor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Kind = Literal["png", "svg", "pdf"]
 Style = Literal["map", "lines"]
-
-HATCHES: dict[Status, tuple[str, str]] = {
-    "missing": ("xxx", "no value"),
-    "predicted": ("///", "predicted"),
-    "imported": ("...", "from elsewhere"),
-    "unsteady": ("\\\\\\", "no steady state"),
-    "suspect": ("xx", "suspect: see its verdict"),
-}
-"""How a cell that is not a steady measured one is marked, and its word in the legend."""
-MARKERS = "osD^v<>Pp*Xh"
-DOTS_PER_INCH = 110
-LETTERS_PER_INCH = 9.5
-"""Of a title."""
-METADATA: dict[Kind, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-"""No date and no program version in the file: equal results give equal files."""
+WIDE_CELL = 15.0
+"""Points from which a value stands in a cell; tiles of one axis go on in further rows to have them."""
+LOW_CELL = 8.5
+"""Points of height from which a value stands in a cell."""
+GAP = 8.0
+"""Points between tiles."""
+NO_VALUE = "no value"
+BRIGHT = 0.45
+"""Share of the colours from which black stands out more than white."""
 
 
 def write_figures(
@@ -48,291 +49,317 @@ def write_figures(
     *,
     style: Style = "map",
     log: bool | None = None,
+    columns: int = 0,
+    title: str = "",
 ) -> tuple[Path, ...]:
-    """Draw every page as `kind`.
+    """Draw every page as `kind`, over one or two columns of a page; 0: as many as it needs.
 
-    A PDF holds all pages; PNG and SVG get a file each, named after the page when there are several. Returns the files.
+    A PDF holds all pages of maps; others get a file each, named after the page when there are several. Returns the
+    files.
     Raises IoAtlasError when matplotlib is not installed.
     """
     drawing = Drawing.of(layout, quantity, log=log)
-    draw: Callable[[Page, Drawing, str], Figure] = _map_figure if style == "map" else _lines_figure
-    out.parent.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
-    with drawing_library():
-        if kind == "pdf":
-            from matplotlib.backends.backend_pdf import PdfPages
 
-            with PdfPages(out, metadata=METADATA["pdf"]) as pages:
-                for page in layout.pages:
-                    pages.savefig(draw(page, drawing, _title(result, page)))
-            return (out,)
-        for page in layout.pages:
-            path = (
-                out if len(layout.pages) == 1 or not page.slug else out.with_name(f"{out.stem}-{page.slug}{out.suffix}")
-            )
-            draw(page, drawing, _title(result, page)).savefig(path, format=kind, metadata=METADATA[kind])
-            written.append(path)
-    return tuple(written)
+    names = [page.slug if len(layout.pages) > 1 else "" for page in layout.pages]
+    told = conditions(result)
+    titles = [page_title(result, page, title) for page in layout.pages]
+    if style == "lines":
+        written: list[Path] = []
+        for name, page, heading in zip(names, layout.pages, titles, strict=True):
+            place = out.with_name(f"{out.stem}-{name}{out.suffix}") if name else out
+            written += write_drawing(replace(drawing.lines(page, heading), conditions=told), place, kind, columns)
+        return tuple(written)
+    with printing.drawing_library():
+        figures = (
+            MapPlan.of(page, drawing, columns).draw(heading, told)
+            for page, heading in zip(layout.pages, titles, strict=True)
+        )
+        return printing.save(zip(names, figures, strict=True), out, kind)
 
 
-@contextmanager
-def drawing_library() -> Iterator[None]:
-    """The drawing library without a display and without figures kept alive, or one clear error."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise IoAtlasError(
-            "figures need matplotlib, which is not installed",
-            remedy="install the extra: pip install 'ioatlas[figures]'; or use --format gnuplot",
-        ) from error
-    # Fixed salt: element ids in SVG are the same in every run.
-    options: dict[Any, Any] = {
-        "font.size": 8,
-        "hatch.linewidth": 0.6,
-        "figure.dpi": DOTS_PER_INCH,
-        "text.parse_math": False,
-        "svg.hashsalt": "ioatlas",
-        "svg.fonttype": "none",
-    }
-    with mpl.rc_context(options):
-        yield
-
-
-def _title(result: CampaignResult, page: Page) -> str:
-    return f"{result.name}: {page.title}" if page.title and page.title not in result.name else result.name
-
-
-def plain_logarithmic(axis: Any) -> None:
-    """Plain numbers at 1, 2 and 5 of each decade: the library's own labels are formulas, which are not read here."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.10g}"))
-    axis.set_minor_formatter(NullFormatter())
+def page_title(result: CampaignResult, page: Page, title: str = "") -> str:
+    """What was measured, and what a page is of beside the target where that is the only one."""
+    fixed = [(axis, level) for axis, level in page.fixed if axis.name != "target" or len(result.targets) > 1]
+    parts = (title or subject(result), replace(page, fixed=tuple(fixed)).title)
+    return redactor(result.targets)(", ".join(part for part in parts if part))
 
 
 @dataclass(frozen=True)
-class _Panels:
-    """A panel for each tile of a page, in the same order."""
+class Cell:
+    """What stands in one place. half: of its side, where a whole place is 0.5. text: as far as it fits; size: of its
+    type. mark: None where there is no value.
+    """
 
-    figure: Figure
-    each: list[Axes]
+    place: tuple[int, int]
+    value: float | None
+    low: float | None
+    high: float | None
+    mark: Mark | None
+    half: float
+    n_visits: int = 0
+    text: str = ""
+    size: float = TEXT
+    ink: str = MUTED
+
+
+@dataclass
+class MapPlan:
+    """Where everything of a page stands, in points from the upper left corner, whatever draws it."""
+
+    page: Page
+    drawing: Drawing
+    columns: int
     arranged: Arrangement
+    left: float
+    cell: tuple[float, float]
+    marks: set[Mark | None] = field(default_factory=set)
 
-    def tick(self, layout: Layout) -> None:
-        """Marks on both sides of all; labels only where no other panel stands below or to the left."""
-        for number, panel in enumerate(self.each):
-            _tick(panel, layout.x, "x", labelled=self.arranged.is_lowest(number))
-            _tick(panel, layout.y, "y", labelled=self.is_leftmost(number))
+    @classmethod
+    def of(cls, page: Page, drawing: Drawing, columns: int = 0) -> MapPlan:
+        layout = drawing.layout
+        x, y = len(layout.x.levels), len(layout.y.levels)
+        columns = columns or (1 if len(page.tiles) == 1 and x <= 16 else 2)
+        width = printing.width_of(columns)
+        left = min(0.5 * width, max(text_width(layout.y.label(level), SMALL) for level in layout.y.levels) + 8)
+        room = width - left - (14 if layout.rows else 5)
+        arranged = layout.arrange(page, max(1, min(4, int((room + GAP) / (x * WIDE_CELL + GAP)))))
+        if arranged.wrapped and x * WIDE_CELL > room:  # values would not fit anyhow
+            arranged = layout.arrange(page)
+        wide = min(48.0, (room - GAP * (arranged.columns - 1)) / arranged.columns / x)
+        high = wide if wide < 12 else max(12.0, min(20.0, 0.5 * wide))
+        high = max(2.0, min(high, (printing.HIGHEST - 120 - 18 * arranged.rows) / (arranged.rows * y)))
+        plan = cls(page, drawing, columns, arranged, left, (wide, high))
+        plan.marks = {cell.mark for tile in page.tiles for cell in plan.cells(tile)}
+        return plan
 
-    def is_leftmost(self, number: int) -> bool:
-        return self.arranged.place(number)[1] == 0
+    @property
+    def tile(self) -> tuple[float, float]:
+        layout = self.drawing.layout
+        return self.cell[0] * len(layout.x.levels), self.cell[1] * len(layout.y.levels)
 
+    @property
+    def ticks(self) -> Ticks:
+        return Ticks.across(self.drawing.layout.x, self.cell[0])
 
-def _panels(page: Page, drawing: Drawing, title: str, *, tile_inches: tuple[float, float]) -> _Panels:
-    """A figure with one panel for each tile, headings in place."""
-    from matplotlib.figure import Figure
+    def names(self, title: str) -> list[str]:
+        text = f"{title}: {self.drawing.quantity.label.lower()}"
+        return printing.fold(text, printing.width_of(self.columns) - 8, 1.1 * printing.TITLE)
 
-    layout, arranged = drawing.layout, drawing.layout.arrange(page)
-    size = (2.6 + arranged.columns * tile_inches[0], 1.6 + arranged.rows * tile_inches[1])
-    figure = Figure(figsize=size, layout="constrained")
-    # sharing axes costs minutes with 64 panels
-    grid = list(figure.subplots(arranged.rows, arranged.columns, squeeze=False).flat)
-    for unused in grid[arranged.count :]:
-        unused.remove()
-    lines = textwrap.wrap(title, width=max(20, round(LETTERS_PER_INCH * size[0])))
-    figure.suptitle("\n".join(lines), fontsize=12)
-    for number, (panel, tile) in enumerate(zip(grid, page.tiles, strict=False)):
-        row, column = arranged.place(number)
-        if layout.columns and tile.column is not None and (row == 0 or arranged.wrapped):
-            panel.set_title(layout.columns.title(tile.column), fontsize=9)
-        if layout.rows and tile.row is not None and column == arranged.columns - 1:
+    def corner(self, title: str, row: int, column: int) -> tuple[float, float]:
+        """Of a tile."""
+        headed = self.drawing.layout.columns is not None
+        high = self.tile[1] + GAP + (11 if headed and self.arranged.wrapped else 0)
+        top = printing.title_height(self.names(title)) + (11 if headed else 2)
+        return self.left + column * (self.tile[0] + GAP), top + row * high
+
+    def bottom(self, title: str) -> float:
+        """Of the tiles with what stands below them."""
+        return self.corner(title, self.arranged.rows - 1, 0)[1] + self.tile[1] + self.ticks.height + 4
+
+    def cells(self, tile: Tile) -> Iterator[Cell]:
+        """Of every place."""
+        layout, q = self.drawing.layout, self.drawing.quantity
+        for i, x in enumerate(layout.x.levels):
+            for j, y in enumerate(layout.y.levels):
+                entry = tile.cells.get((x, y))
+                e, value = (entry.estimate, q.shown(entry)) if entry is not None else (None, None)
+                if e is None or value is None:
+                    yield Cell((i, j), None, None, None, None, 0.46)
+                    continue
+                mark, (low, high) = mark_of(e), q.bounds(e)
+                half = 0.46 if mark in NOT_BELIEVED else 0.36 if mark is Mark.PREDICTED else 0.5
+                text, size = self._fitting(
+                    _texts(mark, *(v and v / self.drawing.unit.factor for v in (value, low, high))), half
+                )
+                yield Cell((i, j), value, low, high, mark, half, e.n_visits, text, size, self._ink(mark, value))
+
+    def _fitting(self, texts: Sequence[str], half: float) -> tuple[str, float]:
+        """The first text that fits in a cell, and its size."""
+        for text in texts if self.cell[1] >= LOW_CELL else ():
+            for size in (TEXT, SMALL):
+                if text_width(text, size) <= 2 * half * self.cell[0] - 1:
+                    return text, size
+        return "", TEXT
+
+    def _ink(self, mark: Mark, value: float) -> str:
+        """Black on the bright half of the colours."""
+        if mark in NOT_BELIEVED:
+            return MUTED
+        low, high, value = self.drawing.low, self.drawing.high, value / self.drawing.unit.factor
+        value = min(max(value, low), high)
+        share = math.log(value / low) / math.log(high / low) if self.drawing.log else (value - low) / (high - low)
+        return "black" if share > BRIGHT else "white"
+
+    # -- matplotlib ------------------------------------------------------------------------------------------
+
+    def draw(self, title: str, told: str) -> Figure:
+        from matplotlib.colors import LogNorm, Normalize
+
+        norm = (LogNorm if self.drawing.log else Normalize)(self.drawing.low, self.drawing.high)
+        foot = printing.Foot(self.columns, [told], list(self._legend()))
+        bottom = self.bottom(title)
+        whole = bottom + 22 + foot.height
+        figure = printing.figure_of(self.columns, whole)
+        printing.draw_title(figure, self.names(title))
+        for number, tile in enumerate(self.page.tiles):
+            row, column = self.arranged.place(number)
+            panel = self._panel(figure, self.corner(title, row, column), whole)
+            self._draw_tile(panel, tile, norm)
+            self._name(panel, tile, row, column)
+            for side, ticks, named in (
+                ("x", self.ticks, self.arranged.is_lowest(number)),
+                ("y", Ticks.up(self.drawing.layout.y, self.cell[1]), column == 0),
+            ):
+                labels = ticks.labels if named else [""] * len(ticks.labels)
+                getattr(panel, f"set_{side}ticks")(ticks.places, labels, rotation=ticks.rotation)
+            panel.tick_params(length=0, labelcolor=MUTED)
+        self._bar(figure, norm, bottom, whole)
+        foot.draw(figure)
+        return figure
+
+    def _panel(self, figure: Figure, corner: tuple[float, float], whole: float) -> Axes:
+        width = printing.width_of(self.columns)
+        (left, top), (wide, high), layout = corner, self.tile, self.drawing.layout
+        panel = figure.add_axes((left / width, 1 - (top + high) / whole, wide / width, high / whole))
+        panel.set_xlim(-0.5, len(layout.x.levels) - 0.5)
+        panel.set_ylim(-0.5, len(layout.y.levels) - 0.5)
+        panel.spines[:].set_visible(False)
+        return panel
+
+    def _name(self, panel: Axes, tile: Tile, row: int, column: int) -> None:
+        layout = self.drawing.layout
+        if layout.columns and tile.column is not None and (row == 0 or self.arranged.wrapped):
+            text = layout.columns.title(tile.column)
+            fitting = TEXT * min(1.0, (self.tile[0] + GAP - 2) / max(1.2 * text_width(text), 1.0))
+            panel.set_title(text, fontsize=fitting)
+        if layout.rows and tile.row is not None and column == self.arranged.columns - 1:
             panel.annotate(
                 layout.rows.title(tile.row),
                 (1, 0.5),
-                (5, 0),
+                (4, 0),
                 xycoords="axes fraction",
                 textcoords="offset points",
                 rotation=270,
                 ha="left",
                 va="center",
-                fontsize=9,
+                fontsize=SMALL,
+                fontweight="bold",
             )
-    return _Panels(figure, grid[: arranged.count], arranged)
 
+    def _draw_tile(self, panel: Axes, tile: Tile, norm: Any) -> None:
+        """A collection for each kind of cell: thousands of single patches take minutes."""
+        from matplotlib.collections import PolyCollection
 
-def _map_figure(page: Page, drawing: Drawing, title: str) -> Figure:
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LogNorm, Normalize
-    from matplotlib.patches import Patch
-
-    layout = drawing.layout
-    tile_inches = (0.35 + 0.17 * max(len(layout.x.levels), 6), 0.35 + 0.17 * max(len(layout.y.levels), 6))
-    # Labels that are whole sentences take room of their own.
-    beyond = max(0, max(len(layout.y.label(level)) for level in layout.y.levels) - 20)
-    panels = _panels(page, drawing, title, tile_inches=(tile_inches[0] + 0.075 * beyond, tile_inches[1]))
-    figure = panels.figure
-    norm = (LogNorm if drawing.log else Normalize)(drawing.low, drawing.high)
-    marks: set[Status] = set()
-    for panel, tile in zip(panels.each, page.tiles, strict=True):
-        marks |= _draw_tile(panel, tile, drawing, norm)
-    panels.tick(layout)
-    # The layout keeps room for name and legend, but puts both at the very bottom: an empty line lifts the name above
-    # the legend.
-    figure.supxlabel(layout.x.heading + ("\n" if marks else ""), fontsize=10, linespacing=2.0)
-    figure.supylabel(layout.y.heading, fontsize=10)
-    bar = figure.colorbar(ScalarMappable(norm, "cividis"), ax=panels.each, fraction=0.04, aspect=40, pad=0.02)
-    if drawing.log:
-        plain_logarithmic(bar.ax.yaxis)
-    bar.set_label(f"{drawing.quantity.label} ({drawing.unit.name})")
-    if marks:
-        handles = [
-            Patch(facecolor="white" if mark == "missing" else "0.45", edgecolor=_ink(mark), hatch=hatch, label=word)
-            for mark, (hatch, word) in HATCHES.items()
-            if mark in marks
-        ]
-        figure.legend(handles=handles, loc="outside lower left", ncols=len(handles), frameon=False)
-    return figure
-
-
-def _draw_tile(panel: Axes, tile: Tile, drawing: Drawing, norm: Any) -> set[Status]:
-    """One image, and a hatched frame over each cell that is not steady and measured. Returns the marks used."""
-    import numpy as np
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path as Outline
-
-    layout, q = drawing.layout, drawing.quantity
-    image = np.full((len(layout.y.levels), len(layout.x.levels)), np.nan)
-    frames: dict[Status, list[tuple[int, int]]] = {}
-    for (i, x), (j, y) in ((p, r) for p in enumerate(layout.x.levels) for r in enumerate(layout.y.levels)):
-        entry = tile.cells.get((x, y))
-        value = q.shown(entry) if entry is not None else None
-        mark: Status = "missing" if entry is None or value is None else status(entry)
-        if value is not None:
-            image[j, i] = max(value / drawing.unit.factor, drawing.low)
-        if mark != "measured":
-            frames.setdefault(mark, []).append((i, j))
-    panel.imshow(image, cmap="cividis", norm=norm, origin="lower", aspect="auto", interpolation="nearest")
-    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]])
-    square = [Outline.MOVETO, Outline.LINETO, Outline.LINETO, Outline.LINETO, Outline.CLOSEPOLY]
-    for (
-        mark,
-        places,
-    ) in frames.items():  # one outline for each mark: the hatching of thousands of single patches takes minutes
-        outline = Outline((np.array(places)[:, None, :] + corners).reshape(-1, 2), square * len(places))
-        face = "white" if mark == "missing" else "none"
-        panel.add_patch(PathPatch(outline, facecolor=face, edgecolor=_ink(mark), hatch=HATCHES[mark][0], linewidth=0.4))
-    return set(frames)
-
-
-def _ink(mark: Status) -> str:
-    return {"missing": "0.55", "predicted": "white", "imported": "white"}.get(mark, "#e00000")
-
-
-def _lines_figure(page: Page, drawing: Drawing, title: str) -> Figure:
-    """Slices: the quantity over x, a line for each level of y, with the interval of each cell as its error bar."""
-    import matplotlib as mpl
-
-    layout = drawing.layout
-    panels = _panels(page, drawing, title, tile_inches=(2.9, 2.3))
-    figure = panels.figure
-    colors = [
-        mpl.colormaps["cividis"](0.92 * place / max(len(layout.y.levels) - 1, 1))
-        for place in range(len(layout.y.levels))
-    ]
-    for number, (panel, tile) in enumerate(zip(panels.each, page.tiles, strict=True)):
-        for place, y in enumerate(layout.y.levels):
-            _draw_line(panel, tile, y, drawing, colors[place], MARKERS[place % len(MARKERS)])
-        _tick(panel, layout.x, "x", labelled=panels.arranged.is_lowest(number))
-        panel.set_xlim(-0.5, len(layout.x.levels) - 0.5)
-        panel.grid(visible=True, color="0.9", linewidth=0.6)
-        if drawing.log:
-            panel.set_yscale("log")
-            plain_logarithmic(panel.yaxis)
-        panel.tick_params(labelleft=panels.is_leftmost(number))
-    limits = [panel.get_ylim() for panel in panels.each]
-    for panel in panels.each:
-        panel.set_ylim(min(low for low, _ in limits) if drawing.log else 0, max(high for _, high in limits))
-    figure.supylabel(f"{drawing.quantity.label} ({drawing.unit.name})", fontsize=10)
-    # A line may be in some panels only; the legend has all of them, in the order of their axis.
-    found: dict[str, Any] = {}
-    for panel in panels.each:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    labels = [label for label in map(layout.y.label, layout.y.levels) if label in found]
-    handles = [found[label] for label in labels]
-    figure.legend(handles, labels, title=layout.y.heading, loc="outside right upper", frameon=False)
-    bars = f"bars: one standard deviation of {_repeats(page)}repeats" if drawing.quantity.bars_of_sd else ""
-    if bars:
-        figure.text(0.995, 0.005, bars, fontsize=7, ha="right", va="bottom")
-    hollow = any(
-        status(e) != "measured"
-        for tile in page.tiles
-        for e in tile.cells.values()
-        if drawing.quantity.shown(e) is not None
-    )
-    if hollow:
-        told = "hollow: predicted, imported, without a steady state, or suspect"
-        figure.text(0.005, 0.005, told, fontsize=7, ha="left", va="bottom")
-    # The layout keeps no room for free text: an empty line lifts the name above it.
-    figure.supxlabel(layout.x.heading + ("\n" if hollow or bars else ""), fontsize=10, linespacing=2.0)
-    return figure
-
-
-def _repeats(page: Page) -> str:
-    """How many repeats the values of a page are means of, where it is one number."""
-    counts = {
-        entry.estimate.n_repeats for tile in page.tiles for entry in tile.cells.values() if entry.estimate is not None
-    }
-    return f"{min(counts)} " if len(counts) == 1 and min(counts) else ""
-
-
-def _draw_line(panel: Axes, tile: Tile, y: Level, drawing: Drawing, color: Any, marker: str) -> None:
-    layout, q, factor = drawing.layout, drawing.quantity, drawing.unit.factor
-    points = []
-    for i, x in enumerate(layout.x.levels):
-        entry = tile.cells.get((x, y))
-        value = q.shown(entry) if entry is not None else None
-        if entry is None or entry.estimate is None or value is None:
-            continue
-        low, high = q.bounds(entry.estimate)
-        points.append(
+        thin = min(0.5, 0.06 * self.cell[0])
+        cells = list(self.cells(tile))
+        looks: tuple[tuple[Callable[[Cell], bool], dict[str, Any]], ...] = (
+            (_is_coloured, {"edgecolors": "white", "linewidths": thin, "cmap": printing.colours(), "norm": norm}),
+            (lambda cell: cell.mark in NOT_BELIEVED, _dashes(self.cell[0])),
             (
-                i,
-                value / factor,
-                (value - (low if low is not None else value)) / factor,
-                ((high if high is not None else value) - value) / factor,
-                status(entry),
-            )
+                lambda cell: cell.mark is None,
+                {"facecolors": "none", "edgecolors": printing.FAINT, "linewidths": thin / 2},
+            ),
         )
-    if not points:
-        return
-    label = layout.y.label(y)
-    panel.plot([p[0] for p in points], [p[1] for p in points], color=color, linewidth=1, label="_line")
-    for solid in (True, False):
-        chosen = [p for p in points if (p[4] == "measured") == solid]
-        if not chosen and not solid:
-            continue
-        errors = [[max(p[2], 0) for p in chosen], [max(p[3], 0) for p in chosen]]
-        panel.errorbar(
-            [p[0] for p in chosen],
-            [p[1] for p in chosen],
-            yerr=errors if chosen else None,
-            fmt=marker,
-            color=color,
-            markersize=4,
-            markerfacecolor=color if solid else "white",
-            capsize=2,
-            linewidth=0.9,
-            label=label if solid else "_hollow",
+        for chosen, look in looks:
+            found = [cell for cell in cells if chosen(cell)]
+            if found:
+                collection = PolyCollection([_square(cell) for cell in found], **look)
+                if chosen is _is_coloured:
+                    factor = self.drawing.unit.factor
+                    collection.set_array([max((cell.value or 0.0) / factor, self.drawing.low) for cell in found])
+                panel.add_collection(collection)
+        for cell in cells:
+            if cell.text:
+                style = "italic" if cell.mark is Mark.PREDICTED else "normal"
+                how: dict[str, Any] = {"fontsize": cell.size, "color": cell.ink, "style": style}
+                panel.text(*cell.place, cell.text, ha="center", va="center_baseline", **how)
+
+    def _bar(self, figure: Figure, norm: Any, top: float, whole: float) -> None:
+        """What colours mean, and what stands across and up."""
+        from matplotlib.cm import ScalarMappable
+
+        layout, width = self.drawing.layout, printing.width_of(self.columns)
+        axes = f"across: {axis_word(layout.x)} · up: {axis_word(layout.y)}"
+        unit = self.drawing.unit.name + (", logarithmic" if self.drawing.log else "")
+        long = 55.0 * self.columns
+        told = "\n".join(printing.fold(axes, width - long - text_width(unit, SMALL) - 34, SMALL))
+        figure.text(4 / width, 1 - (top + 3) / whole, told, fontsize=SMALL, color=MUTED, va="top")
+        left = width - long - 14
+        place = (left / width, 1 - (top + 9) / whole, long / width, 6 / whole)
+        bar = figure.colorbar(
+            ScalarMappable(norm, printing.colours()), cax=figure.add_axes(place), orientation="horizontal"
         )
+        bar.outline.set_visible(False)
+        if self.drawing.log:
+            printing.plain_logarithmic(bar.ax.xaxis)
+        else:
+            bar.ax.locator_params(axis="x", nbins=4)
+        bar.ax.tick_params(length=1.5, labelcolor=MUTED)
+        figure.text((left - 6) / width, 1 - (top + 3) / whole, unit, fontsize=SMALL, va="top", ha="right")
+
+    def _legend(self) -> Iterator[tuple[Any, str]]:
+        """Only of marks that there are."""
+        from matplotlib.patches import Patch
+
+        for mark, (sign, words) in SIGNS.items():
+            if mark in self.marks and sign:
+                look = _dashes(20.0) if mark in NOT_BELIEVED else {"facecolors": "#7fb3a2", "edgecolors": "none"}
+                patch: dict[str, Any] = {name.removesuffix("s"): value for name, value in look.items()}
+                yield Patch(**patch), f"{sign} {words}"
+        if None in self.marks:
+            yield Patch(facecolor="none", edgecolor=printing.FAINT, linewidth=0.5), NO_VALUE
 
 
-def _tick(panel: Axes, axis: Axis, side: Literal["x", "y"], *, labelled: bool) -> None:
-    """A mark for each level; labels only on the panels at the figure's edge."""
-    labels = [axis.label(level) if labelled else "" for level in axis.levels]
-    if side == "x":
-        panel.set_xticks(range(len(labels)), labels, rotation=60, ha="right", rotation_mode="anchor")
-    else:
-        panel.set_yticks(range(len(labels)), labels)
-    panel.tick_params(length=2)
+@dataclass(frozen=True)
+class Ticks:
+    """Labels of an axis: level where they fit, upright where these fit, else every second, third, ..."""
+
+    places: Sequence[int]
+    labels: Sequence[str]
+    rotation: int = 0
+    height: float = SMALL * 1.3 + 2
+
+    @classmethod
+    def across(cls, axis: Axis, wide: float) -> Ticks:
+        widest = max(text_width(axis.label(level), SMALL) for level in axis.levels)
+        if widest + 3 <= wide:
+            return cls(range(len(axis.levels)), [axis.label(level) for level in axis.levels])
+        return replace(cls.up(axis, wide), rotation=90, height=widest + 4)
+
+    @classmethod
+    def up(cls, axis: Axis, high: float) -> Ticks:
+        places = range(0, len(axis.levels), max(1, math.ceil(1.15 * SMALL / high)))
+        return cls(places, [axis.label(axis.levels[at]) for at in places])
+
+
+def _texts(mark: Mark, value: float | None, low: float | None, high: float | None) -> list[str]:
+    """A value with its sign; where runs disagree the range, which says more."""
+    sign = SIGNS[mark][0]
+    if mark is not Mark.DISAGREE:
+        return [f"{number_of(value or 0.0)}{sign}"]
+    return [*([f"{number_of(low)}–{number_of(high)}"] if low is not None and high is not None else []), sign]
+
+
+def _is_coloured(cell: Cell) -> bool:
+    return cell.mark is not None and cell.mark not in NOT_BELIEVED
+
+
+def _square(cell: Cell) -> list[tuple[float, float]]:
+    (i, j), half = cell.place, cell.half
+    return [(i - half, j - half), (i + half, j - half), (i + half, j + half), (i - half, j + half)]
+
+
+def _dashes(wide: float) -> dict[str, Any]:
+    dash = min(2.0, wide / 5)
+    width = 0.5 if wide > 6 else 0.25
+    return {
+        "facecolors": "#f1f2f3",
+        "edgecolors": MUTED,
+        "linestyle": (0, (dash / width, dash / width)),
+        "linewidths": width,
+    }
+
+
+def axis_word(axis: Axis) -> str:
+    """'block size (bs)': the words of an axis inside a sentence."""
+    return axis.heading[:1].lower() + axis.heading[1:]

@@ -4,42 +4,42 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.panel import Dot, Drawing, Line, Look, Panel, Series
-from ioatlas.report.export.to_figure import METADATA, Kind, drawing_library, plain_logarithmic
-from ioatlas.report.export.to_gnuplot import gnuplot_text, one_line, opening_lines
+from ioatlas.model.units import number_of
+from ioatlas.report.export import printing
+from ioatlas.report.export.printing import Kind, gnuplot_text, one_line, opening_lines
+from ioatlas.report.export.quantities import COUNT, RATE, TIME, Unit, unit_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-COLOURS = ("#0b5cad", "#d9822b", "#4d4d4d", "#7fb3e0", "#7a4b94", "#3f8f5b", "#b3261e", "#a59c74")
-"""Told apart also in grey and with colour blindness, beside hatches and markers."""
-HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "--")
+COLOURS = ("#0b5cad", "#c4541a", "#0f7a58", "#7a4aa0", "#4d4d4d", "#5a9fd4", "#b3261e", "#a59c74")
+"""Told apart with colour blindness; in print without colour the marks tell them apart."""
 MARKERS = "osD^vP*X"
-DASHES: dict[Look, tuple[str, int]] = {"line": ("-", 1), "dashed": ("--", 2), "dotted": (":", 3)}
+DASHES: dict[Look, tuple[Any, int]] = {"line": ("-", 1), "dashed": ("--", 2), "dotted": (":", 3)}
 """Of a line alone, as matplotlib and as gnuplot call it."""
-LIMIT = "#8a4b00"
+LIMIT = "#3a434d"
 FAR = 1.6
 """A limit this much above the values is not drawn."""
-NOTE_CHARACTERS = 76
-"""Of a note's line below a panel."""
+OUTLINE: dict[str, Any] = {"edgecolor": printing.INK, "linewidth": 0.4}
+"""Of bars."""
+CLIPPED = 1.3
+"""Intervals that end above the largest value times this end in an arrow."""
 SUFFIXES = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".gp": "gnuplot", ".csv": "csv"}
-_SCALES = {
-    "B/s": (("KB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9)),
-    "1/s": (("IOPS", 1.0), ("kIOPS", 1e3), ("MIOPS", 1e6)),
-    "ns": (("µs", 1e3), ("ms", 1e6), ("s", 1e9)),
-}
+_SCALES = {"B/s": RATE[1:], "1/s": COUNT, "ns": TIME[1:]}
 
 
-def write_drawing(drawing: Drawing, out: Path, kind: str = "") -> tuple[Path, ...]:
-    """Write it as `kind`, or else as the suffix says. Raises UsageError for another suffix, IoAtlasError when it cannot
-    be written.
+def write_drawing(drawing: Drawing, out: Path, kind: str = "", columns: int = 0) -> tuple[Path, ...]:
+    """Write it as `kind`, or else as the suffix says, over one or two columns of a page (0: as it needs). Raises
+    UsageError for another suffix, IoAtlasError when it cannot be written.
     """
     suffix = out.suffix.lower()
     if not kind and suffix not in SUFFIXES:
@@ -49,7 +49,7 @@ def write_drawing(drawing: Drawing, out: Path, kind: str = "") -> tuple[Path, ..
         out.parent.mkdir(parents=True, exist_ok=True)
         if kind == "gnuplot":
             return _gnuplot(drawing, out)
-        return _csv(drawing, out) if kind == "csv" else _figure(drawing, out, kind)  # type: ignore[arg-type]
+        return _csv(drawing, out) if kind == "csv" else _figure(drawing, out, kind, columns)  # type: ignore[arg-type]
     except OSError as error:
         raise IoAtlasError(
             f"cannot be written: {error.strerror}", where=str(error.filename or out), remedy="name another place"
@@ -63,9 +63,8 @@ def _scale(drawing: Drawing, panel: Panel) -> tuple[str, float]:
     """The unit of a panel's y axis and its factor: the largest in which its largest value is at least 10."""
     values = [dot.value for each in _along(drawing, panel) for series in each.series for dot in series.dots]
     unit = panel.y_unit or drawing.y_unit
-    scales = _SCALES.get(unit, ((unit, 1.0),))
-    fitting = [scale for scale in scales if max(values, default=0.0) / scale[1] >= 10]
-    return fitting[-1] if fitting else scales[0]
+    scale = unit_for(_SCALES.get(unit, (Unit(unit, 1.0),)), values)
+    return scale.name, scale.factor
 
 
 def _along(drawing: Drawing, panel: Panel) -> Sequence[Panel]:
@@ -78,10 +77,13 @@ def _logarithmic(drawing: Drawing, panel: Panel) -> bool:
 
 
 def _near(drawing: Drawing, panel: Panel) -> tuple[float, list[Line]]:
-    """The largest value to show, of ends of intervals and of the limits that the values come near; and these limits."""
+    """The largest value to show, of ends of intervals unless they lie far out, and of the limits that the values come
+    near; and these limits.
+    """
     panels = _along(drawing, panel)
     dots = [dot for each in panels for series in each.series for dot in series.dots]
-    top = max((dot.value if dot.high is None else dot.high for dot in dots), default=1.0)
+    value = max((dot.value for dot in dots), default=1.0)
+    top = max([value, *(min(dot.high, CLIPPED * value) for dot in dots if dot.high is not None)])
     near = [line for each in panels for line in each.limits if line.value <= FAR * top]
     return max([top, *(line.value for line in near)]), [line for line in panel.limits if line in near]
 
@@ -102,160 +104,265 @@ def _labels(drawing: Drawing, panel: Panel) -> tuple[str, str]:
 # -- matplotlib ----------------------------------------------------------------------------------------------
 
 
-def _figure(drawing: Drawing, out: Path, kind: Kind) -> tuple[Path, ...]:
-    with drawing_library():
-        from matplotlib.figure import Figure
+def _figure(drawing: Drawing, out: Path, kind: Kind, columns: int) -> tuple[Path, ...]:
+    with printing.drawing_library():
+        return printing.save([("", panel_figure(drawing, columns))], out, kind)
 
-        count = len(drawing.panels)
-        columns = min(drawing.columns, count)
-        rows = math.ceil(count / columns)
-        figure = Figure(figsize=_inches(drawing, rows, columns), layout="constrained")
-        figure.suptitle(drawing.title, fontsize=12)
-        grid = list(figure.subplots(rows, columns, squeeze=False).flat)
-        for unused in grid[count:]:
-            unused.remove()
-        handles: dict[str, Any] = {}
-        for panel, axes in zip(drawing.panels, grid, strict=False):
-            _draw(axes, panel, drawing)
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                handles.setdefault(label, handle)
-        _align(grid[:count], drawing)
-        if drawing.style != "points" and drawing.alike:  # points have their names beside them
-            legend = figure.legend(
-                handles.values(),
-                handles.keys(),
-                loc="outside lower center",
-                ncols=4,
-                frameon=False,
-                fontsize=8,
-                title=drawing.note or None,  # a note below it would lie on it
-                title_fontsize=6,
+
+def panel_figure(drawing: Drawing, columns: int = 0) -> Figure:
+    """Over one or two columns of a page; 0: as many as it needs."""
+    count = len(drawing.panels)
+    columns = columns or (1 if count == 1 and _bar_count(drawing) <= 24 else 2)
+    across = min(drawing.columns if columns == 2 else 2 if drawing.alike else 1, 4, count)
+    rows = math.ceil(count / across)
+    width = printing.width_of(columns)
+    names = printing.fold(drawing.title, width - 8, 1.1 * printing.TITLE)
+    notes = {panel.note: None for panel in drawing.panels if panel.note} if count == 1 else {}
+    legend = _legend(drawing)
+    foot = printing.Foot(columns, [*notes, drawing.note, drawing.conditions], legend)
+    each = min(150.0, max(90.0, 0.66 * width / across)) + (24 if not drawing.alike else 0)
+    whole = rows * each + printing.title_height(names) + foot.height + 6
+    figure = printing.figure_of(columns, whole)
+    engine: Any = "constrained"
+    figure.set_layout_engine(
+        engine, rect=(0, foot.height / whole, 1, 1 - (foot.height + printing.title_height(names) + 2) / whole)
+    )
+    grid = list(figure.subplots(rows, across, squeeze=False).flat)
+    for unused in grid[count:]:
+        unused.remove()
+    for panel, axes in zip(drawing.panels, grid, strict=False):
+        _draw(axes, panel, drawing, width / across, alone=count == 1)
+    _align(grid[:count], drawing, width / across - 34)
+    if drawing.alike and drawing.style != "points":  # said once for all
+        for number, axes in enumerate(grid[:count]):
+            axes.set_ylabel(axes.get_ylabel() if number % across == 0 else "")
+            axes.set_xlabel(axes.get_xlabel() if number + across >= count else "")
+            axes.tick_params(labelleft=number % across == 0)
+    printing.draw_title(figure, names)
+    foot.draw(figure)
+    return figure
+
+
+def _bar_count(drawing: Drawing) -> int:
+    return len(drawing.panels[0].series) * len(drawing.panels[0].ticks) if drawing.style == "bars" else 0
+
+
+def _looks(drawing: Drawing, count: int) -> list[Any]:
+    """A colour for each series: steps of one hue for bars and of the map's for steps of a number, which keep their
+    order in print without colour; else hues, beside which marks tell them apart.
+    """
+    if drawing.style == "bars":
+        import matplotlib as mpl
+
+        return [mpl.colormaps["Blues"](0.95 - 0.75 * n / max(1, count - 1)) for n in range(count)]
+    if drawing.graded:
+        return [printing.colours()(0.88 * n / max(1, count - 1)) for n in range(count)]
+    return [COLOURS[n % len(COLOURS)] for n in range(count)]
+
+
+def _names(drawing: Drawing) -> list[str]:
+    """Of the series, each once; the same name has the same look in every panel."""
+    return list(dict.fromkeys(series.name for panel in drawing.panels for series in panel.series))
+
+
+def _legend(drawing: Drawing) -> list[tuple[Any, str]]:
+    """Points have their names beside them."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    names = _names(drawing)
+    if drawing.style == "points" or names == [""] or (len(names) == 1 and drawing.alike and not drawing.conditions):
+        return []
+    colours = _looks(drawing, len(names))
+    looks = {series.name: series.look for panel in drawing.panels for series in panel.series}
+    handles: list[tuple[Any, str]] = []
+    for number, name in enumerate(names):
+        if drawing.style == "bars":
+            handle: Any = Patch(
+                facecolor=colours[number], edgecolor=printing.INK, linewidth=0.4, hatch=_hatch(number, len(names))
             )
-            legend.get_title().set_color("0.35")
-        elif drawing.note:
-            figure.supxlabel(drawing.note, fontsize=6, color="0.35", x=0.01, ha="left")
-        figure.savefig(out, format=kind, metadata=METADATA[kind])
-    return (out,)
+        elif looks[name]:
+            handle = Line2D([], [], color=colours[number], linestyle=DASHES[looks[name]][0], linewidth=1.0)
+        else:
+            marker = MARKERS[number % len(MARKERS)]
+            handle = Line2D([], [], color=colours[number], marker=marker, markersize=3, linewidth=0.9)
+        handles.append((handle, name))
+    return handles
 
 
-def _inches(drawing: Drawing, rows: int, columns: int) -> tuple[float, float]:
-    if drawing.alike:
-        return (_width(drawing), 4.2) if len(drawing.panels) == 1 else (4.0 * columns, 2.9 * rows + 0.8)
-    return (7.6, 4.6 * rows) if columns == 1 else (4.6 * columns, 3.3 * rows + 0.6)
+def _hatch(number: int, count: int) -> str:
+    """With many bars every second one: lightness alone tells four apart."""
+    return "////" if count > 4 and number % 2 else ""
 
 
-def _width(drawing: Drawing) -> float:
-    if drawing.style != "bars":
-        return 6.4
-    panel = drawing.panels[0]
-    return min(16.0, 2.5 + 0.28 * len(panel.series) * len(panel.ticks) + 0.3 * len(panel.ticks))
-
-
-def _draw(axes: Axes, panel: Panel, drawing: Drawing) -> None:
+def _draw(axes: Axes, panel: Panel, drawing: Drawing, width: float, *, alone: bool) -> None:
     _, factor = _scale(drawing, panel)
     if panel.band:
         axes.axvspan(*panel.band, color="0.93", zorder=0)
+    names = _names(drawing)
+    colours = _looks(drawing, len(names))
     if drawing.style == "bars":
-        _bars(axes, panel, factor)
-    elif drawing.style == "points":
-        _points(axes, panel, factor)
+        _bars(axes, panel, factor, colours)
     else:
-        for number, series in enumerate(panel.series):
-            _line(axes, series, number, factor)
+        if drawing.style == "points":
+            _points(axes, panel, factor)
+        for series in panel.series:
+            number = names.index(series.name)
+            _line(axes, series, factor, colours[number], MARKERS[number % len(MARKERS)])
     for mark in panel.marks:
         if mark.drawn:
-            axes.axvline(mark.value, color=LIMIT, linestyle=":", linewidth=1)
-        _named(axes, mark.name, (mark.value, 1), ("data", "axes fraction"), va="top", rotation=90)
+            axes.axvline(mark.value, color=LIMIT, linestyle=":", linewidth=0.7)
+        _named(axes, mark.name, (mark.value, 1), ("data", "axes fraction"), va="top", rotation=90, ha="right")
     x_name, y_name = _labels(drawing, panel)
-    axes.set_title("" if drawing.style == "points" else panel.title, fontsize=9)
-    axes.set_ylabel(y_name, fontsize=8)
-    axes.set_xlabel("\n".join([x_name, *textwrap.wrap(panel.note, NOTE_CHARACTERS)]), fontsize=8)
+    room = width - 40
+    title = "" if drawing.style == "points" else panel.title
+    axes.set_title(
+        "\n".join(line for one in title.split("\n") for line in printing.fold(one, room, 1.12 * printing.TEXT))
+    )
+    axes.set_ylabel(y_name)
+    axes.set_xlabel("\n".join([x_name, *(printing.fold(panel.note, room, printing.TEXT) if not alone else [])]))
     if panel.ticks:
-        crowded = drawing.style == "lines" and len(panel.ticks) > 6 and any(len(label) > 3 for _, label in panel.ticks)
-        axes.set_xticks(
-            [x for x, _ in panel.ticks],
-            [label for _, label in panel.ticks],
-            fontsize=7,
-            rotation=45 if crowded else 0,
-            ha="right" if crowded else "center",
-        )
+        _tick(axes, panel, room)
     elif drawing.x_scale == "log":
         axes.set_xscale("log")
-    if not drawing.alike:
+    if not drawing.alike or (panel.ticks and drawing.style == "lines"):
         axes.set_xlim(*_ends(panel))
-    axes.tick_params(axis="y", labelsize=7)
-    axes.grid(visible=True, axis="y", color="0.9", linewidth=0.6)
+    axes.grid(visible=True, axis="y", color="0.9", linewidth=0.4)
     axes.set_axisbelow(True)
-    if not drawing.alike and len(panel.series) > 1:
-        axes.legend(fontsize=7, frameon=False)
 
 
-def _align(grid: Sequence[Axes], drawing: Drawing) -> None:
+def _tick(axes: Axes, panel: Panel, room: float) -> None:
+    """Labels level where they fit beside each other, else slanted, and of many every second, third, ..."""
+    ticks = list(panel.ticks)
+    places = [x for x, _ in ticks]
+    apart = (
+        room * min((b - a for a, b in itertools.pairwise(places)), default=1.0) / max(places[-1] - places[0] + 1, 1e-9)
+    )
+    widest = max(printing.text_width(line, printing.SMALL) for _, label in ticks for line in label.split("\n"))
+    crowded = widest + 3 > apart
+    step = math.ceil(1.5 * printing.SMALL / apart) if crowded else 1
+    axes.set_xticks(
+        places[::step],
+        [label for _, label in ticks][::step],
+        rotation=45 if crowded else 0,
+        ha="right" if crowded else "center",
+        rotation_mode="anchor" if crowded else "default",
+    )
+
+
+def _align(grid: Sequence[Axes], drawing: Drawing, room: float) -> None:
     """One scale for all panels that are alike, from zero; limits are drawn where the values come near them."""
     if drawing.style == "points":  # each panel has a unit of its own
         for axes in grid:
             axes.set_ylim(0, 1.15 * axes.get_ylim()[1])
         return
     for panel, axes in zip(drawing.panels, grid, strict=True):
-        if _logarithmic(drawing, panel):
+        logarithmic = _logarithmic(drawing, panel)
+        if logarithmic:
             axes.set_yscale("log")
-            plain_logarithmic(axes.yaxis)
-    ranges = [axes.get_ylim() for axes in grid]
-    if drawing.alike:
-        ranges = [(min(low for low, _ in ranges), max(high for _, high in ranges))] * len(grid)
-    for panel, axes, (low, top) in zip(drawing.panels, grid, ranges, strict=True):
+            printing.plain_logarithmic(axes.yaxis)
         _, factor = _scale(drawing, panel)
         highest, near = _near(drawing, panel)
-        for line in near:
-            axes.axhline(line.value / factor, color=LIMIT, linestyle=":", linewidth=1)
-            _named(axes, line.name, (1, line.value / factor), ("axes fraction", "data"), va="bottom")
-        least = min([low, *(line.value / factor / 1.5 for line in near)]) if _logarithmic(drawing, panel) else 0.0
-        axes.set_ylim(least, max(top, 1.06 * highest / factor))
+        dots = [dot for each in _along(drawing, panel) for series in each.series for dot in series.dots]
+        least = min([dot.value for dot in dots if dot.value > 0] + [line.value for line in near], default=1.0)
+        bottom = least / factor / 1.6 if logarithmic else 0.0
+        top = (1.5 if logarithmic else 1.08) * highest / factor
+        if not drawing.from_zero:
+            bottom = 0.97 * min([least, *(dot.low for dot in dots if dot.low is not None)]) / factor
+        axes.set_ylim(bottom, top if top > bottom else bottom + 1)
+        _limits(axes, near, factor, room)
+        _clipped(axes, drawing, panel, factor)
+
+
+def _limits(axes: Axes, near: Sequence[Line], factor: float, room: float) -> None:
+    """Dashed, with their names above them at the left; those that would lie on each other share a line of text."""
+    low, high = axes.get_ylim()
+    logarithmic = axes.get_yscale() == "log"
+
+    def place(value: float) -> float:
+        return (math.log(value / low) / math.log(high / low)) if logarithmic else (value - low) / (high - low)
+
+    told: list[tuple[float, str]] = []
+    for line in sorted(near, key=lambda one: one.value):
+        value = line.value / factor
+        axes.axhline(value, color=LIMIT, linestyle=(0, (4, 2)), linewidth=0.6)
+        if told and place(value) - place(told[-1][0]) < 0.07:
+            told[-1] = (value, ", ".join(dict.fromkeys([told[-1][1], line.name])))
+        else:
+            told.append((value, line.name))
+    for value, words in told:
+        name = "\n".join(printing.fold(words, room, 1.1 * printing.SMALL))
+        _named(axes, name, (0.01, value), ("axes fraction", "data"), va="bottom", ha="left")
+
+
+def _clipped(axes: Axes, drawing: Drawing, panel: Panel, factor: float) -> None:
+    """An arrow where an interval goes on beyond the panel, with its end in words where there is room."""
+    low, high = axes.get_ylim()
+    for which, series in enumerate(panel.series):
+        shift = _shift(panel, which) if drawing.style == "bars" else 0.0
+        for dot in series.dots:
+            if dot.high is not None and dot.high / factor > high:
+                axes.plot([dot.x + shift], [high], "^", color=printing.INK, markersize=3, clip_on=False, zorder=4)
+                axes.annotate(
+                    f"to {number_of(dot.high / factor)}",
+                    (dot.x + shift, high),
+                    (3, -1),
+                    textcoords="offset points",
+                    fontsize=printing.SMALL - 1,
+                    va="top",
+                    color=printing.MUTED,
+                )
+            if dot.low is not None and 0 < dot.low / factor < low:
+                axes.plot([dot.x + shift], [low], "v", color=printing.INK, markersize=3, clip_on=False, zorder=4)
 
 
 def _named(axes: Axes, name: str, place: tuple[float, float], within: tuple[str, str], **how: Any) -> None:
-    axes.annotate(name, place, xycoords=within, fontsize=6, color=LIMIT, ha="right", **how)
+    """Words on white: a line of the drawing below them does not cross them out."""
+    paper = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.4}
+    axes.annotate(name, place, xycoords=within, fontsize=printing.SMALL, color=LIMIT, bbox=paper, zorder=3, **how)
 
 
-def _bars(axes: Axes, panel: Panel, factor: float) -> None:
-    """The lowest part of a stack is solid and the rest paler; a plain bar is solid."""
+def _bars(axes: Axes, panel: Panel, factor: float, colours: Sequence[Any]) -> None:
+    """The lowest part of a stack is solid and the rest paler; a plain bar is solid. Values stand above where they
+    fit.
+    """
     width = 0.8 / max(1, len(panel.series))
     for number, series in enumerate(panel.series):
-        colour, hatch = COLOURS[number % len(COLOURS)], HATCHES[number % len(HATCHES)]
+        colour, hatch = colours[number], _hatch(number, len(panel.series))
         places = [dot.x + _shift(panel, number) for dot in series.dots]
         solid = [_lowest(dot) / factor for dot in series.dots]
-        axes.bar(places, solid, width, color=colour, hatch=hatch, edgecolor="white", label=series.name)
+        axes.bar(places, solid, width, color=colour, hatch=hatch, **OUTLINE)
         pale = [dot.value / factor - below for dot, below in zip(series.dots, solid, strict=True)]
         if any(pale):
-            axes.bar(places, pale, width, bottom=solid, alpha=0.5, color=colour, hatch=hatch, edgecolor="white")
+            axes.bar(places, pale, width, bottom=solid, alpha=0.4, color=colour, **OUTLINE)
         axes.errorbar(
             places,
             [dot.value / factor for dot in series.dots],
             yerr=_errors(series.dots, factor),
             fmt="none",
-            ecolor="black",
-            elinewidth=1,
-            capsize=2,
+            ecolor=printing.INK,
+            elinewidth=0.6,
+            capsize=1.2,
+            capthick=0.6,
         )
 
 
 def _points(axes: Axes, panel: Panel, factor: float) -> None:
     """Names stand inwards of their points, by turns above and below, so that neighbours keep apart."""
-    axes.plot([x for x, _ in panel.path], [y / factor for _, y in panel.path], color="0.6", linestyle="--", linewidth=1)
+    axes.plot(
+        [x for x, _ in panel.path], [y / factor for _, y in panel.path], color="0.6", linestyle="--", linewidth=0.8
+    )
     dots = [(dot, series.name) for series in panel.series for dot in series.dots]
     right = max((dot.x for dot, _ in dots), default=1.0)
-    for number, series in enumerate(panel.series):
-        _line(axes, series, number, factor)
     for number, (dot, name) in enumerate(sorted(dots, key=lambda each: each[0].x)):
         inwards = dot.x > 0.6 * right
         axes.annotate(
             name,
             (dot.x, dot.value / factor),
-            (-6 if inwards else 6, -11 if number % 2 == 0 else 6),
+            (-4 if inwards else 4, -8 if number % 2 == 0 else 4),
             textcoords="offset points",
             ha="right" if inwards else "left",
-            fontsize=7,
-            color="0.2",
+            fontsize=printing.SMALL,
         )
     axes.set_xlim(0, 1.08 * right)
 
@@ -269,21 +376,29 @@ def _shift(panel: Panel, which: int) -> float:
     return (which - (len(panel.series) - 1) / 2) * 0.8 / max(1, len(panel.series))
 
 
-def _line(axes: Axes, series: Series, number: int, factor: float) -> None:
-    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+def _line(axes: Axes, series: Series, factor: float, colour: Any, marker: str) -> None:
     places, values = [dot.x for dot in series.dots], [dot.value / factor for dot in series.dots]
     if series.look:
-        axes.plot(places, values, DASHES[series.look][0], color=colour, linewidth=1.2, label=series.name)
+        axes.plot(places, values, DASHES[series.look][0], color=colour, linewidth=1.0, label=series.name)
         return
-    axes.plot(places, values, marker=marker, color=colour, markersize=4, linewidth=1, label=series.name)
-    axes.errorbar(places, values, yerr=_errors(series.dots, factor), fmt="none", ecolor=colour, elinewidth=1, capsize=2)
+    axes.plot(places, values, marker=marker, color=colour, markersize=3, linewidth=0.9, label=series.name)
+    axes.errorbar(
+        places,
+        values,
+        yerr=_errors(series.dots, factor),
+        fmt="none",
+        ecolor=colour,
+        elinewidth=0.6,
+        capsize=1.2,
+        capthick=0.6,
+    )
     unsure = [dot for dot in series.dots if dot.unsure]
     axes.plot(
         [dot.x for dot in unsure],
         [dot.value / factor for dot in unsure],
         marker,
         color=colour,
-        markersize=4,
+        markersize=3,
         markerfacecolor="white",
         zorder=3,
     )
@@ -342,10 +457,9 @@ def _gnuplot(drawing: Drawing, out: Path) -> tuple[Path, ...]:
 def _opening(drawing: Drawing, out: Path, data: Path) -> Iterator[str]:
     columns = min(drawing.columns, len(drawing.panels))
     rows = math.ceil(len(drawing.panels) / columns)
-    wide = max(640, 420 * columns, round(90 * _width(drawing)) if drawing.style == "bars" else 0)
+    width = printing.width_of(1 if len(drawing.panels) == 1 and _bar_count(drawing) <= 24 else 2)
     yield f"# {one_line(drawing.title)}; columns of {data.name}: x value low high lower-part"
-    size = (wide, max(480, 320 * rows)) if drawing.alike or columns > 1 else (760, 460 * rows)
-    yield from opening_lines(out.name, data.name, size, 10)
+    yield from opening_lines(out.name, data.name, (width, rows * max(150.0, 0.7 * width / columns)))
     yield f"set output folder . {gnuplot_text(out.stem)} . '.' . format"
     yield f"set multiplot layout {rows},{columns} title {gnuplot_text(drawing.title)}"
     yield "set grid ytics"

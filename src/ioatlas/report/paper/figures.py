@@ -11,10 +11,13 @@ from pathlib import Path
 
 from ioatlas.errors import UsageError
 from ioatlas.model.result import CampaignResult
-from ioatlas.report.export.grid import Axis, Layout, lay_out
+from ioatlas.report.export.conditions import conditions, subject
+from ioatlas.report.export.drawing import Drawing
+from ioatlas.report.export.grid import Layout, lay_out
 from ioatlas.report.export.own import OwnStyle, own_drawing
+from ioatlas.report.export.printing import Kind
 from ioatlas.report.export.quantities import QUANTITIES, Quantity
-from ioatlas.report.export.to_figure import Kind, write_figures
+from ioatlas.report.export.to_figure import axis_word, write_figures
 from ioatlas.report.export.to_panels import write_drawing
 from ioatlas.report.redact import redactor
 
@@ -63,22 +66,16 @@ def _maps(result: CampaignResult, name: str, folder: Path) -> list[Figure]:
     clean = redactor(result.targets)
     found = []
     for quantity in (QUANTITIES[each] for each in MAPS):
-        values = [
-            value
-            for page in layout.pages
-            for tile in page.tiles
-            for entry in tile.cells.values()
-            if (value := quantity.shown(entry)) is not None and value > 0
-        ]
-        if not values:
+        drawing = Drawing.of(layout, quantity)
+        if not drawing.values:
             continue
-        log = max(values) > WIDE * min(values)
+        log = drawing.high > WIDE * min(drawing.values) / drawing.unit.factor
         stem = f"{name}-{quantity.name.replace('_', '-')}"
         written = [
             write_figures(result, layout, quantity, folder / f"{stem}.{kind}", kind, style="map", log=log)
             for kind in KINDS
         ]
-        caption = _caption(result, layout, quantity, log=log)
+        caption = _caption(result, layout, quantity)
         pages = tuple(clean(page.title) for page in layout.pages) if len(layout.pages) > 1 else ()
         found.append(_figure(stem, caption, written, pages))
     return found
@@ -97,18 +94,11 @@ def _of_charts(result: CampaignResult) -> str:
     return clean(" ".join([f"{result.name}: {shown}.{bars}", *notes]))
 
 
-def _caption(result: CampaignResult, layout: Layout, quantity: Quantity, *, log: bool) -> str:
-    clean = redactor(result.targets)
-    sides = f"over {_axis(layout.x)} (across) and {_axis(layout.y)} (up)"
-    tiles = [_axis(axis) for axis in (layout.columns, layout.rows) if axis is not None]
+def _caption(result: CampaignResult, layout: Layout, quantity: Quantity) -> str:
+    tiles = [axis_word(axis) for axis in (layout.columns, layout.rows) if axis is not None]
     panels = f"; a panel for each {' and '.join(tiles)}" if tiles else ""
-    scale = ", logarithmic colours" if log else ""
-    return f"{clean(result.name)}: {quantity.label.lower()} {sides}{panels}{scale}."
-
-
-def _axis(axis: Axis) -> str:
-    """'block size (bs)': the words of an axis inside a sentence."""
-    return axis.heading[:1].lower() + axis.heading[1:]
+    sides = f"over {axis_word(layout.x)} (across) and {axis_word(layout.y)} (up)"
+    return f"{subject(result)}: {quantity.label.lower()} {sides}{panels}. {conditions(result)}"
 
 
 def _names(results: Sequence[CampaignResult]) -> list[str]:

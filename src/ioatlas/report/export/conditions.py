@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Under which conditions the values of a figure hold, in one paragraph, and what the figure is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from statistics import median
+
+from ioatlas.analysis.best import half_interval
+from ioatlas.analysis.wording import per_cent, plural, size_text
+from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.options import SIZE_OPTIONS
+from ioatlas.model.result import CampaignResult
+from ioatlas.report.redact import redactor
+
+MOST_NAMED = 3
+"""Targets in a title, and values of an option before only the first and the last are told."""
+_NAMED = (("bs", "blocks of", ""), ("size", "files of", ""), ("numjobs", "", "job"), ("iodepth", "iodepth", ""))
+
+
+def subject(result: CampaignResult) -> str:
+    """What was measured: the targets by name, or the campaign where there are many."""
+    names = [target.name for target in result.targets]
+    return redactor(result.targets)(", ".join(names) if 0 < len(names) <= MOST_NAMED else result.name)
+
+
+def conditions(result: CampaignResult) -> str:
+    """'disk: blocks of 4 KiB, 1 MiB; 1, 4, 16 jobs; psync, direct; 2 runs of 1.5 s each; 95% interval ±9% in the
+    middle; 22 Nov 2026.'
+    """
+    return f"{subject(result)}: {'; '.join(_parts(result))}."
+
+
+def _parts(result: CampaignResult) -> Iterator[str]:
+    cells = [e.cell for e in result.estimates] or [u.cell for u in result.unmeasured]
+    for name, before, noun in _NAMED:
+        values = _values(cells, name)
+        if values:
+            text = _span(name, values)
+            yield " ".join(filter(None, [before, text, ("job" if values == [1] else "jobs") if noun else ""]))
+    engines = dict.fromkeys(str(v) for v in [*_values(cells, "ioengine"), *(t.ioengine for t in result.targets)] if v)
+    how = [" or ".join(engines)] if engines else []
+    direct = _values(cells, "direct")
+    how += ["direct" if direct[0] else "buffered"] if len(direct) == 1 else []
+    if how:
+        yield ", ".join(how)
+    measured = [e for e in result.estimates if e.kind == "measured" and e.n_visits]
+    if measured:
+        visits = sorted(e.n_visits for e in measured)
+        often = plural(visits[0], "run") if visits[0] == visits[-1] else f"{visits[0]} to {visits[-1]} runs"
+        windows = [e.window_seconds for e in measured if e.window_seconds]
+        yield f"{often}{f' of {median(windows):.2g} s' if windows else ''} each"
+    halves = [half for e in measured if (half := half_interval(e)) is not None]
+    if halves:
+        yield f"95% interval ±{per_cent(median(halves))} in the middle"
+    if any(e.kind == "imported" for e in result.estimates):
+        tools = dict.fromkeys(told["tool"] for told in result.methods.values() if told.get("tool"))
+        repeats = {e.n_repeats for e in result.estimates if e.n_repeats}
+        often = f", means of {plural(min(repeats), 'repeat')}" if len(repeats) == 1 else ""
+        yield f"imported{f' from {chr(44).join(tools)}' if tools else ''}{often}"
+    if result.created_at:
+        yield f"{datetime.fromtimestamp(result.created_at, UTC):%-d %b %Y}"
+
+
+def _values(cells: Sequence[Cell], name: str) -> list[OptionValue]:
+    found = {value for cell in cells if (value := cell.option.get(name)) is not None}
+    return sorted(found, key=lambda value: (isinstance(value, str), value if not isinstance(value, str) else 0))
+
+
+def _span(name: str, values: Sequence[OptionValue]) -> str:
+    texts = [size_text(value) if name in SIZE_OPTIONS else str(value) for value in values]
+    return ", ".join(texts) if len(texts) <= MOST_NAMED else f"{texts[0]} to {texts[-1]}"

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How every figure is printed: its width in columns of a journal, type, colours, the foot with legend and conditions,
+and its file. The drawing library is matplotlib, the extra `figures`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ioatlas.errors import IoAtlasError
+
+if TYPE_CHECKING:
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
+Kind = Literal["png", "svg", "pdf"]
+WIDTHS_MM = {1: 85.0, 2: 175.0}
+"""Of one column of a page, and of two."""
+HIGHEST = 660.0
+"""Points of a page's height that a figure may take."""
+POINTS_PER_MM = 72 / 25.4
+SMALL, TEXT, TITLE = 5.5, 6.5, 8.0
+"""Points of type: notes and ticks, text, the figure's name."""
+INK, MUTED, FAINT = "#14181d", "#59626d", "#b4bac1"
+METADATA: dict[Kind, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""No date and no program version in the file: equal results give equal files."""
+STYLE = Path(__file__).with_name("journal.mplstyle")
+_LINE = 1.3
+"""Of a line's height, of its type."""
+
+
+@contextmanager
+def drawing_library() -> Iterator[None]:
+    """The drawing library without a display and without figures kept alive, or one clear error."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise IoAtlasError(
+            "figures need matplotlib, which is not installed",
+            remedy="install the extra: pip install 'ioatlas[figures]'; or use --format gnuplot",
+        ) from error
+    with mpl.rc_context(fname=STYLE):
+        yield
+
+
+def figure_of(columns: int, height: float = 100.0) -> Figure:
+    """An empty figure over this many columns of a page; height in points, which may be set later."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width_of(columns) / 72, height / 72))
+
+
+def width_of(columns: int) -> float:
+    """Points."""
+    return WIDTHS_MM[columns] * POINTS_PER_MM
+
+
+def text_width(text: str, size: float = TEXT) -> float:
+    """Points that a line of text takes at most, as far as can be told without its font."""
+    return size * sum(0.36 if letter in " .,:;!il|()" else 0.93 if letter in "mwMW–≥≤" else 0.64 for letter in text)
+
+
+def fold(text: str, width: float, size: float) -> list[str]:
+    """The text in lines that are no wider than this, in points."""
+    return textwrap.wrap(text, max(10, int(len(text) * width / max(text_width(text, size), width / 200))))
+
+
+class Foot:
+    """What stands below a figure: the legend, then notes and conditions. It is measured before it is drawn, so that
+    nothing is cut off and nothing lies on anything else.
+    """
+
+    def __init__(self, columns: int, notes: Sequence[str], legend: Sequence[tuple[Any, str]] = ()) -> None:
+        self.width = width_of(columns) - 8
+        self.lines = [line for note in notes if note for line in fold(note, self.width, SMALL)]
+        self._rows: list[list[tuple[Any, str]]] = []
+        used = 0.0
+        for handle, label in legend:
+            wide = text_width(label, TEXT) + 26
+            if not self._rows or used + wide > self.width:
+                self._rows.append([])
+                used = 0.0
+            self._rows[-1].append((handle, label))
+            used += wide
+
+    @property
+    def height(self) -> float:
+        return self._legend_height + len(self.lines) * SMALL * _LINE + 4
+
+    @property
+    def _legend_height(self) -> float:
+        return len(self._rows) * TEXT * 1.6 + (3 if self._rows else 0)
+
+    def draw(self, figure: Figure) -> None:
+        """At the bottom of the figure, whose size is set."""
+        from matplotlib.legend import Legend
+
+        wide, high = (72 * inches for inches in figure.get_size_inches())
+        top = self.height
+        tight: dict[str, Any] = {
+            "handlelength": 1.8,
+            "handletextpad": 0.5,
+            "columnspacing": 1.2,
+            "borderpad": 0.2,
+            "borderaxespad": 0,
+        }
+        for row in self._rows:
+            handles, labels = zip(*row, strict=True)
+            place = (2 / wide, top / high)
+            legend = Legend(figure, handles, labels, ncols=len(row), loc="upper left", bbox_to_anchor=place, **tight)
+            legend.set_frame_on(False)
+            figure.add_artist(legend)
+            top -= TEXT * 1.6
+        top = self.height - self._legend_height
+        for line in self.lines:
+            figure.text(4 / wide, top / high, line, fontsize=SMALL, color=MUTED, va="top")
+            top -= SMALL * _LINE
+
+
+def title_height(lines: Sequence[str]) -> float:
+    return len(lines) * TITLE * _LINE + 4
+
+
+def draw_title(figure: Figure, lines: Sequence[str]) -> None:
+    wide, high = (72 * inches for inches in figure.get_size_inches())
+    for number, line in enumerate(lines):
+        below = 3 + number * TITLE * _LINE
+        figure.text(4 / wide, 1 - below / high, line, fontsize=TITLE, fontweight="bold", va="top")
+
+
+def colours() -> ListedColormap:
+    """Viridis without its darkest: no grey in it, which stands for what is not believed, and in print without colour
+    the order of the values stays.
+    """
+    import matplotlib as mpl
+    import numpy as np
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(mpl.colormaps["viridis"](np.linspace(0.06, 1.0, 256)))
+
+
+def plain_logarithmic(axis: Any) -> None:
+    """Plain numbers at 1, 2 and 5 of each decade: the library's own labels are formulas, which are not read here."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def save(pages: Iterable[tuple[str, Figure]], out: Path, kind: Kind) -> tuple[Path, ...]:
+    """Every page with the word for its file. A PDF holds all of them; PNG and SVG get a file each, where there are
+    several.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pdf":
+        from matplotlib.backends.backend_pdf import PdfPages
+
+        with PdfPages(out, metadata=METADATA["pdf"]) as book:
+            for _, figure in pages:
+                book.savefig(figure)
+        return (out,)
+    written = []
+    for word, figure in pages:
+        path = out.with_name(f"{out.stem}-{word}{out.suffix}") if word else out
+        figure.savefig(path, format=kind, metadata=METADATA[kind])
+        written.append(path)
+    return tuple(written)
+
+
+# -- gnuplot -------------------------------------------------------------------------------------------------
+
+
+def opening_lines(script_name: str, data_name: str, size: tuple[float, float]) -> Iterator[str]:
+    """The beginning of every script: how to draw it, where its data is, and a terminal of this size in points for each
+    format.
+    """
+    width, height = size
+    dots = 300 / 72  # of a point; letters are reckoned at 96 dots an inch
+    yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
+    yield "if (!exists('format')) format = 'png'"
+    yield f"name = {gnuplot_text(script_name)}"
+    yield (
+        "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? "
+        "ARG0[1:strlen(ARG0) - strlen(name)] : ''"
+    )
+    yield f"data = folder . {gnuplot_text(data_name)}"
+    pixels, font = f"{width * dots:.0f},{height * dots:.0f}", f"font 'DejaVu Sans,{TEXT}'"
+    png = f"size {pixels} {font} fontscale {300 / 96} lw {dots:.1f}"
+    yield f"if (format eq 'png') set terminal pngcairo noenhanced {png}"
+    yield f"if (format eq 'svg') set terminal svg noenhanced size {width:.0f},{height:.0f} {font} lw 0.6"
+    yield f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {width / 72:.3f},{height / 72:.3f} {font}"
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks: a comment ends with its line."""
+    return " ".join(text.split())
+
+
+def gnuplot_text(text: str) -> str:
+    """The text as a string of a script, taken as it stands."""
+    return "'" + one_line(text).replace("'", "''") + "'"
