@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from ioatlas.atlas.extract import title_of
 from ioatlas.atlas.fairness import (
     Condition,
     Declaration,
@@ -16,7 +17,10 @@ from ioatlas.atlas.fairness import (
     grade,
     publication,
 )
+from ioatlas.atlas.kinds import kind_of, media_of
 from ioatlas.campaign import load_result
+from ioatlas.model.reason import read_unmeasured
+from ioatlas.model.result import Unmeasured
 from ioatlas.product.sheet_file import read_sheet
 from tests.unit.bundle.made import campaign
 
@@ -70,6 +74,38 @@ def test_what_the_product_sheet_tells_is_told_and_what_is_missing_says_what_to_d
 def test_a_campaign_that_was_stopped_is_not_complete_and_costs_a_grade(result):
     stopped = replace(result, complete=False)
     assert told(checklist(stopped, sheet(), Declaration("", ""), signed=True))["complete"] is Told.NO
+
+
+def test_cells_that_were_left_out_are_counted_though_the_campaign_came_to_its_end(result):
+    one = result.estimates[0].cell
+    lost = tuple(Unmeasured(replace(one, target=f"t{n}"), read_unmeasured("budget")) for n in (1, 2, 3))
+    cut = checklist(replace(result, unmeasured=lost), sheet(), Declaration("", ""), signed=True)
+    (complete,) = (each for each in cut if each.name == "complete")
+    cells = len({each.cell.key for each in result.estimates}) + 3
+    assert (complete.told, complete.text) == (Told.PARTLY, f"3 of {cells} cells were left out")
+
+
+def test_a_title_is_product_protocol_and_size(result):
+    assert title_of(result, sheet()).startswith("Example NAS-8, local, ")
+    assert title_of(result, None).startswith("Unnamed product, local, ")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [("NAS", "NAS"), ("all-flash array", "array"), ("disk array", "array"), ("cloud volume", "cloud volume"),
+     ("block virtualisation", "software"), ("NVMe SSD", "drive"), ("", "")],
+)  # fmt: skip
+def test_the_words_of_a_sheet_tell_its_kind(said, kind):
+    assert kind_of(said) == kind
+
+
+@pytest.mark.parametrize(
+    ("drives", "media"),
+    [("8 x 4 TB SATA SSD", "flash"), ("4 x 3 TB 7,200 rpm", "spindles"), ("8 x 8 TB (WD80)", ""),
+     ("4 x 3 TB 7,200 rpm, 2 x 1 TB NVMe as cache", "flash and spindles")],
+)  # fmt: skip
+def test_the_words_of_its_drives_tell_its_media(drives, media):
+    assert media_of(drives) == media
 
 
 def test_each_value_without_an_interval_is_counted(result):
