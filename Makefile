@@ -13,7 +13,7 @@ NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/test-results/*' -not -path 'web/dist/*' 2>/dev/null)
 GROUPS_TEST := run test $(if $(CI),lab)
 
-.PHONY: help setup setup-test web lint test test-all truth size demo schema docs man wheel deb lock clean
+.PHONY: help setup setup-test web lint test test-all truth size demo schema docs man wheel deb fio-wheel one-file lock clean
 
 help:
 	@echo "make demo    set everything up, measure a scratch directory, say where the report is"
@@ -21,7 +21,7 @@ help:
 	@echo "make setup   set up .venv/bin/ioatlas and the explorer"
 	@echo "make web     build the explorer;  make lint  linters and types only;  make size  lines of code by room;  make truth  check against targets with known limits"
 	@echo "make docs    build the documentation into site/, links checked"
-	@echo "make schema  renew docs/campaign.schema.json and the pages of docs/reference made from the code;  make man  manual pages into build/man;  make wheel  build the package;  make deb  a package for this Debian or Ubuntu;  make lock  renew the lock files;  make clean  remove what was made here"
+	@echo "make schema  renew docs/campaign.schema.json and the pages of docs/reference made from the code;  make man  manual pages into build/man;  make wheel  build the package;  make deb  a package for this Debian or Ubuntu;  make fio-wheel  a static fio as a package;  make one-file  both in one executable;  make lock  renew the lock files;  make clean  remove what was made here"
 
 setup: $(VENV)/.run web
 setup-test: $(VENV)/.test web
@@ -106,6 +106,12 @@ wheel: setup-test man
 
 deb: wheel
 	@scripts/deb
+
+fio-wheel: setup-test
+	@PYTHON="$(CURDIR)/$(VENV)/bin/python" packages/ioatlas-fio/build dist
+
+one-file: wheel fio-wheel
+	@packages/one-file/build dist
 
 lock: | $(VENV)/bin/python
 	@scripts/lock

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """No fio, or one that is too old: one clear message, before anything is written."""
 
+import os
 import shutil
 import subprocess
 import sys
 import time
+import zipfile
+from glob import glob
 from pathlib import Path
 
 import pytest
 
-from ioatlas.fio.process import run_process, start_time_ticks, stop_orphan
+from ioatlas.campaign import load_result
+from ioatlas.fio.process import find_fio, run_process, start_time_ticks, stop_orphan
 from tests.command_line import call
 from tests.real.target_lab import wait_for
 
@@ -49,6 +53,46 @@ def test_without_a_usable_fio_nothing_is_touched(disk_dir, tmp_path, answer, wor
     assert "Traceback" not in process.stderr
     assert list(disk_dir.iterdir()) == []
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("installed", "used"), [(None, "fio-3.34-ioatlas"), ("fio-3.33", "fio-3.34-ioatlas"), ("fio-3.34", "fio-3.34")]
+)
+def test_the_packaged_fio_is_used_where_no_other_is_as_new(tmp_path, monkeypatch, installed, used):
+    for name, version in (("installed", installed), ("packaged", "fio-3.34-ioatlas")):
+        (tmp_path / name).mkdir()
+        if version:
+            (tmp_path / name / "fio").write_text(f"#!/bin/sh\necho {version}\n")
+            (tmp_path / name / "fio").chmod(0o755)
+    (tmp_path / "ioatlas_fio.py").write_text(f"PATH = {str(tmp_path / 'packaged' / 'fio')!r}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ioatlas_fio", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "installed"))
+    assert find_fio().version == used
+    sys.modules.pop("ioatlas_fio")
+
+
+@pytest.mark.long("fio")
+@pytest.mark.skipif(not glob("/usr/lib/*/libaio.a"), reason="libaio-dev is not installed")
+def test_the_packaged_fio_is_built_from_source_and_measures(disk_dir, tmp_path, monkeypatch):
+    done = subprocess.run(
+        [Path(__file__).parents[2] / "packages" / "ioatlas-fio" / "build", tmp_path],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as held:
+        held.extractall(tmp_path / "site")
+    (tmp_path / "site" / "ioatlas_fio" / "fio").chmod(0o755)  # as pip does
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    process = call("map", disk_dir, "--budget", "10s", "-o", tmp_path / "c", PATH="/nonexistent")
+    sys.modules.pop("ioatlas_fio")
+    assert process.returncode == 0, process.stderr
+    assert {session["fio"] for session in load_result(tmp_path / "c").sessions} == {"fio-3.33-ioatlas"}
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")

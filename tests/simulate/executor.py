@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.collect import OUTPUT
-from ioatlas.fio.executor import LoadProcess, Program, ProgramName
-from ioatlas.fio.process import POLL_SECONDS, ProcessOutcome
+from ioatlas.fio.executor import LoadProcess, ProgramName
+from ioatlas.fio.process import POLL_SECONDS, ProcessOutcome, Program
 from tests.simulate.clock import VirtualClock
 from tests.simulate.device import Device, Load
 from tests.simulate.faults import OF_JOBS, STUCK, Fault, FaultKind, Faults

@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.held import by_descriptor, with_names
-from ioatlas.fio.process import ProcessOutcome, find_fio, run_process, stop_orphan
+from ioatlas.fio.process import ProcessOutcome, Program, find_fio, run_process, stop_orphan
 
 ProgramName = Literal["fio", "iozone", "names", "python"]
 
@@ -30,14 +30,6 @@ _GRACE_SECONDS = 30.0
 def limit_seconds(expected_seconds: float) -> float:
     """How long a process that ought to take `expected_seconds` may run before it is long overdue."""
     return expected_seconds * 1.5 + _GRACE_SECONDS
-
-
-@dataclass(frozen=True)
-class Program:
-    """A load generator in use: where it lies and its version, as it says it."""
-
-    path: str
-    version: str
 
 
 @dataclass(frozen=True)
@@ -182,11 +174,6 @@ class SystemExecutor:
         return stop_orphan(pid, started_ticks)
 
 
-def _fio() -> Program:
-    found = find_fio()
-    return Program(found.path, found.version)
-
-
 def _iozone() -> Program:
     path = shutil.which("iozone")
     if path is None:
@@ -212,7 +199,7 @@ def _python() -> Program:
 
 
 _FINDERS: dict[ProgramName, Callable[[], Program]] = {
-    "fio": _fio,
+    "fio": find_fio,
     "iozone": _iozone,
     "names": _names,
     "python": _python,
@@ -222,18 +209,15 @@ _FINDERS: dict[ProgramName, Callable[[], Program]] = {
 @cache
 def lacks_engine(name: str) -> bool:
     """Whether the installed fio says that it has no such engine; False where there is no fio to ask."""
-    path = shutil.which("fio")
-    if path is None:
-        return False
     try:
         said = subprocess.run(
-            [path, f"--enghelp={name}"],
+            [find_fio().path, f"--enghelp={name}"],
             capture_output=True,
             text=True,
             check=False,
             stdin=subprocess.DEVNULL,
             timeout=_GRACE_SECONDS,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except (IoAtlasError, OSError, subprocess.TimeoutExpired):
         return False
     return re.search(r"not (?:loadable|found)", said.stdout + said.stderr) is not None

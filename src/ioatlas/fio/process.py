@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import re
 import select
@@ -25,8 +26,8 @@ _DRIVER = b"work_driver.py"
 
 
 @dataclass(frozen=True)
-class Fio:
-    """The fio binary in use."""
+class Program:
+    """A load generator in use: where it lies and its version, as it says it."""
 
     path: str
     version: str
@@ -42,22 +43,38 @@ class ProcessOutcome:
     stderr: str
 
 
-def find_fio() -> Fio:
-    """The fio on PATH. Raises IoAtlasError when there is none or it is too old."""
-    path = shutil.which("fio")
-    if path is None:
+def find_fio() -> Program:
+    """The fio on PATH; that of the package ioatlas-fio where there is none, or an older one.
+
+    Raises IoAtlasError when there is none of either, or none that is new enough.
+    """
+    found = [_fio_at(path) for path in (shutil.which("fio"), _packaged()) if path]
+    if not found:
         raise IoAtlasError(
             "fio is not installed", remedy="install it, for example `apt-get install fio`, and try again"
         )
+    fio, version = max(found, key=lambda one: one[1])
+    if version < MIN_VERSION:
+        raise IoAtlasError(f"{fio.version} is too old", where=fio.path, remedy="install fio 3.33 or newer")
+    return fio
+
+
+def _packaged() -> str | None:
+    try:
+        place = importlib.import_module("ioatlas_fio")
+    except ImportError:
+        return None
+    return str(place.PATH)
+
+
+def _fio_at(path: str) -> tuple[Program, tuple[int, int]]:
     text = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.strip()
     match = re.match(r"fio-(\d+)\.(\d+)", text)
     if match is None:
         raise IoAtlasError(
             f"{path} does not say which fio it is: {text!r}", remedy="put a fio of version 3.33 or newer first on PATH"
         )
-    if (int(match[1]), int(match[2])) < MIN_VERSION:
-        raise IoAtlasError(f"{text} is too old", where=path, remedy="install fio 3.33 or newer")
-    return Fio(path, text)
+    return Program(path, text), (int(match[1]), int(match[2]))
 
 
 def start_time_ticks(pid: int) -> int | None:

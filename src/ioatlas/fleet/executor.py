@@ -19,10 +19,10 @@ from pathlib import Path
 
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.executor import Clock, Executor, LoadProcess, Program, ProgramName
+from ioatlas.fio.executor import Clock, Executor, LoadProcess, ProgramName
 from ioatlas.fio.held import moved, moved_job, reached
 from ioatlas.fio.loose_json import documents
-from ioatlas.fio.process import ProcessOutcome
+from ioatlas.fio.process import ProcessOutcome, Program
 from ioatlas.fleet.bare import BareClient
 from ioatlas.fleet.client import Address, Client, ClientFacts, ClockOffset, LostClientError
 from ioatlas.fleet.gate import StartGate

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.fio.process import find_fio
 from ioatlas.lab import instance
 from ioatlas.lab.network import lay_link, lay_nodes, node_of, octet_of, server_of
 from ioatlas.lab.recipes import REGISTRY
@@ -395,7 +396,7 @@ def _limit_memory(step: Memory, directory: Path) -> None:
             "this kernel has no memory controller of cgroup v1",
             remedy="choose page-cache, whose cache is all free memory",
         )
-    fio = shutil.which("fio")
+    fio = find_fio().path
     group = instance.MEMORY / instance.namespace_of(directory)
     group.mkdir()
     (group / "memory.limit_in_bytes").write_text(str(step.size_bytes))

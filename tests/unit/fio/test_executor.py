@@ -6,7 +6,8 @@ import time
 import pytest
 
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.executor import Executor, LoadProcess, Program, SystemClock, SystemExecutor, limit_seconds
+from ioatlas.fio.executor import Executor, LoadProcess, SystemClock, SystemExecutor, limit_seconds
+from ioatlas.fio.process import Program
 
 
 def tool(folder, name, script):

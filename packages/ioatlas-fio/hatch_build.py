@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel's tag: a static program runs on any Linux of its processor, whatever its libc and Python."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class TagHook(BuildHookInterface):  # type: ignore[type-arg]
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        machine = os.environ.get("IOATLAS_FIO_MACHINE") or platform.machine()
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-manylinux2014_{machine}.musllinux_1_1_{machine}"
