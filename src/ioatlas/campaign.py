@@ -156,9 +156,19 @@ def _distinct(targets: list[Target], *, shared: bool = False) -> tuple[Target, .
 
 
 def default_directory(plan: Plan) -> Path:
-    """A new directory in the results folder, named after the first target and the time."""
+    """A new directory in the results folder, named after the first target and the time.
+
+    In the home directory where the results folder, which is the working directory unless another was set, lies on what
+    is to be measured or cannot hold a journal.
+    """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", plan.targets[0].name).strip("-.") or "map"
-    return results_folder() / f"ioatlas-{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    made = f"ioatlas-{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    for folder in (results_folder(), Path.home()):
+        with contextlib.suppress(IoAtlasError):
+            for target in plan.targets:
+                check_journal_place(str(folder.absolute()), target)
+            return folder / made
+    return results_folder() / made
 
 
 def start(

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from ioatlas.campaign import default_directory, open_plan
+from ioatlas.procedures.options import read_campaign
 from tests.real.conftest import disk_directory, ioatlas, rows, start
 from tests.real.target_lab import wait_for
 
@@ -308,3 +310,13 @@ def test_a_full_file_system_is_one_clear_message(tmp_path, disk_dir):
         assert sorted(p.name for p in mount.iterdir()) == ["fill", "lost+found"]
     finally:
         subprocess.run(["umount", mount], check=True)
+
+
+def test_inside_the_target_a_campaign_is_made_in_the_home_directory(disk_dir, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    plan = open_plan(
+        read_campaign(SWEEP.format(target=f'path = "{disk_dir}"', rw='["read"]', bs='["4k"]', visits=1, window="1s"))
+    )
+    for where, made_in in ((disk_dir, tmp_path), (disk_dir.parent, Path())):
+        monkeypatch.chdir(where)
+        assert default_directory(plan).parent == made_in

@@ -56,13 +56,14 @@ def command(name: str | None, out: Path | None, *, quick: bool, dry_run: bool, a
 
     One campaign, its report, the figures of the study, and a table: published, here, same direction?
     """
+    from ioatlas.config.user import results_folder
     from ioatlas.reproductions.study import find_study
 
     if name is None:
         _list(as_json=as_json)
         return
     study = find_study(name)
-    directory = out or _default(study, quick=quick)
+    directory = out or results_folder() / f"ioatlas-{study.name}{'-quick' * quick}-{time.strftime('%Y%m%d-%H%M%S')}"
     if dry_run:
         _dry_run(study, directory, quick=quick, as_json=as_json)
         return
@@ -82,12 +83,6 @@ def _list(*, as_json: bool) -> None:
     for one in studies:
         count, few = (len(targets_of(one, quick=quick)) for quick in (False, True))
         click.echo(f"{one.name:<14} {one.title}: {len(one.claim)} claims, {count} configurations ({few} with --quick)")
-
-
-def _default(study: Study, *, quick: bool) -> Path:
-    from ioatlas.config.user import results_folder
-
-    return results_folder() / f"ioatlas-{study.name}{'-quick' if quick else ''}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def _dry_run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:

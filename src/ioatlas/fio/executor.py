@@ -189,20 +189,12 @@ def _iozone() -> Program:
     return Program(path, match[1])
 
 
-def _names() -> Program:
-    """What opens, renames and lists files: a program of ioatlas itself, run by the Python in use."""
-    return Program(sys.executable, "1")
-
-
-def _python() -> Program:
-    return Program(sys.executable, sys.version.split()[0])
-
-
 _FINDERS: dict[ProgramName, Callable[[], Program]] = {
     "fio": find_fio,
     "iozone": _iozone,
-    "names": _names,
-    "python": _python,
+    # What opens, renames and lists files is a program of ioatlas itself, run by the Python in use.
+    "names": lambda: Program(sys.executable, "1"),
+    "python": lambda: Program(sys.executable, sys.version.split()[0]),
 }
 
 
