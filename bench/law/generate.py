@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random targets by seed. Parts are drawn independently, so that every combination comes.
 
-Seeds 0 to 149 are open. 150 to 199 are kept closed until nothing is changed any more.
+Seeds 0 to 149 are open. Those from 150 on are kept closed until nothing is changed any more.
 """
 
 from __future__ import annotations

@@ -159,13 +159,16 @@ def _faster(one: Physics, cell: Cell) -> Iterator[tuple[str, Physics]]:
         if one.arm:
             yield "ios", replace(one, arm=(one.arm[0] / 1.5, one.arm[1] / 1.5))
     else:
-        waits = cell.flight > path.servers
-        yield ("bytes" if waits else "latency"), with_path(lane=path.lane * 1.5)
+        # Where as many are in flight as there are servers, all of these are busy, and no I/O waits: it is both.
+        shares = cell.flight >= path.servers
+        for name in [name for name, held in (("bytes", shares), ("latency", cell.flight <= path.servers)) if held]:
+            yield name, with_path(lane=path.lane * 1.5)
         yield "bytes", with_path(bandwidth=path.bandwidth * 1.5)
-        yield ("ios" if waits else "latency"), with_path(service=path.service / 1.5)
         yield "latency", with_path(latency=path.latency / 1.5)
-        if one.arm:
-            yield ("ios" if waits else "latency"), replace(one, arm=(one.arm[0] / 1.5, one.arm[1] / 1.5))
+        for name in [name for name, held in (("ios", shares), ("latency", cell.flight <= path.servers)) if held]:
+            yield name, with_path(service=path.service / 1.5)
+            if one.arm:
+                yield name, replace(one, arm=(one.arm[0] / 1.5, one.arm[1] / 1.5))
     if one.link:
         yield "link", replace(one, link=replace(one.link, rate=one.link.rate * 1.5))
         yield "latency", replace(one, link=replace(one.link, delay=one.link.delay / 1.5))

@@ -3,13 +3,15 @@
 
 Of the loads of a map only a few move the main numbers: large blocks and small ones, each way, and one I/O alone (drop
 any other and no main number is less certain). So these come first, for as long as they still fall; then again, since
-how loads differ can be seen in repeats alone; then the other cells.
+how loads differ can be seen in repeats alone; then large blocks with fewest in flight, which tell latency from a limit
+in bytes; then the other cells.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -18,7 +20,7 @@ from ioatlas.law.course import Course, still_falls
 from ioatlas.law.read import can_be_told
 from ioatlas.model.cell import Cell
 
-Role = Literal["alone", "large", "small", "heavy"]
+Role = Literal["alone", "large", "small", "light"]
 START_SECONDS = 0.35
 """Of a process, before its first I/O."""
 SMALL_BYTES = 4096
@@ -26,7 +28,7 @@ WAVES = 3
 """Times that all I/Os in flight come back in a load, at least."""
 MOST_WAVE = 0.04
 """Share of the budget in which all I/Os in flight must come back once: of slow targets fewer are kept in flight."""
-SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "heavy": 0.05}
+SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.1, "light": 0.02}
 """Of the budget, for the first load of a cell."""
 MOST_ALONE = 0.05
 """Most of it for the first load of one I/O alone, whose length nobody knows."""
@@ -52,7 +54,7 @@ class Next:
 
 @dataclass(frozen=True)
 class Main:
-    """A cell that a main number rests on."""
+    """A cell that a main number rests on, or (light) what is said of why it is no more."""
 
     cell: Cell
     direction: str
@@ -72,11 +74,11 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         full = max(small, key=lambda cell: cell.outstanding)
         large = _large(mine)
         chosen = _in_time(large, courses, direction, total)
-        heavy = max(large, key=lambda cell: cell.outstanding)
         found += [Main(light, direction, "alone"), Main(chosen, direction, "large"), Main(full, direction, "small")]
-        if heavy.outstanding > chosen.outstanding and _wave(heavy, courses, direction) <= MOST_WAVE * total:
-            found.append(Main(heavy, direction, "heavy"))
-    first = {"alone": 0, "large": 1, "small": 3, "heavy": 5}
+        lightest = min(large, key=lambda cell: cell.outstanding)
+        if lightest.outstanding < chosen.outstanding:
+            found.append(Main(lightest, direction, "light"))
+    first = {"alone": 0, "large": 1, "small": 3, "light": 5}
     later = {("alone", "write"): 4, ("large", "read"): 2}
     if sum(course.seconds for course in courses if not course.visit_id) >= SHARES["large"] * total:
         later["large", "write"] = 4  # the files were written in large blocks: that was such a load
@@ -103,17 +105,12 @@ def _over_most(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.size_bytes == most]
 
 
-def _bytes_per_s(courses: Iterable[Course], direction: str) -> float | None:
-    """The best rate that lasted, of this direction, else of any."""
-    rates = [(course.direction == direction, course.tail * course.bs) for course in courses]
-    return max(rates)[1] if rates else None
-
-
 def _wave(cell: Cell, courses: Sequence[Course], direction: str) -> float:
-    """Seconds in which all that a cell keeps in flight comes back once; 0 while nothing is known."""
-    large = [course for course in courses if course.bs >= cell.bs_bytes / 2]
-    rate = _bytes_per_s(large or courses, direction)
-    return cell.bs_bytes * cell.outstanding / rate if rate else 0.0
+    """Seconds in which all that a cell keeps in flight comes back once, at the best rate that lasted, of its direction
+    and of such blocks if there is one; 0 while nothing is known.
+    """
+    rates = [(one.bs >= cell.bs_bytes / 2, one.direction == direction, one.tail * one.bs) for one in courses]
+    return cell.bs_bytes * cell.outstanding / max(rates)[2] if rates else 0.0
 
 
 def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, total: float) -> Cell:
@@ -143,13 +140,6 @@ def next_load(
     return None
 
 
-def _made(courses: Iterable[Course]) -> dict[tuple[str, str], list[Course]]:
-    made: dict[tuple[str, str], list[Course]] = {}
-    for course in courses:
-        made.setdefault((course.cell.key, course.direction), []).append(course)
-    return made
-
-
 def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None:
     """The load as long as it should run, shorter where a main number would be missing otherwise; None when it takes too
     long.
@@ -165,22 +155,22 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
     return replace(wanted, seconds=seconds)
 
 
-def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float) -> float:
-    """Seconds for each unit of a share, where all of these are to be made in what time is left."""
-    waiting = sum(START_SECONDS + _wave(main.cell, courses, main.direction) for main in mains)
+def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float, least: float = 0.0) -> float:
+    """Seconds for each unit of a share, beyond the least of each, where all are to be made in what time is left."""
+    waiting = sum(least + START_SECONDS + _wave(main.cell, courses, main.direction) for main in mains)
     return max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in mains))
 
 
 def _wanted(
     mains: Sequence[Main], courses: Sequence[Course], cells: Sequence[Cell], total: float, left: float, seed: int
 ) -> Iterable[Next]:
-    made = _made(courses)
-    last = courses[-1] if courses else None
+    keys = [(course.cell.key, course.direction) for course in courses]
+    made = Counter(keys)
     for main in mains:
-        mine = made.get((main.cell.key, main.direction), [])
-        if last is not None and mine and mine[-1] is last and len(mine) <= MOST_RUN_ON and unsettled(last):
-            yield Next(main.cell, main.direction, max(last.seconds, 0.7 * SHARES[main.role] * total), "on")
-    missing = [main for main in mains if (main.cell.key, main.direction) not in made and main.role != "heavy"]
+        key = (main.cell.key, main.direction)
+        if [key] == keys[-1:] and made[key] <= MOST_RUN_ON and unsettled(courses[-1]):
+            yield Next(main.cell, main.direction, max(courses[-1].seconds, 0.7 * SHARES[main.role] * total), "on")
+    missing = [one for one in mains if one.role != "light" and (one.cell.key, one.direction) not in made]
     fair = _fair(missing, courses, left)
     slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
     for main in missing:
@@ -193,13 +183,11 @@ def _wanted(
     others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
     random.Random(seed).shuffle(others)  # noqa: S311 - an order, not a secret
     for count in range(2, MOST_LOADS):
-        again = [one for one in mains if len(made.get((one.cell.key, one.direction), [])) < count]
-        fair = _fair([one for one in again if one.role != "heavy"], courses, left)  # so that each has its turn
-        for main in mains:
-            if main.role == "heavy" and count == 3 and not made.get((main.cell.key, main.direction)):
-                yield Next(main.cell, main.direction, SHARES["heavy"] * total, "heavy")
-            if main.role != "heavy" and main in again:
-                yield Next(main.cell, main.direction, min(AGAIN * total, SHARES[main.role] * fair), "again")
+        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "light" else count)]
+        fair = _fair(again, courses, left, SHORTEST_SECONDS)  # so that each has its turn
+        for main in again:
+            seconds = min(AGAIN * total, SHORTEST_SECONDS + SHARES[main.role] * fair)
+            yield Next(main.cell, main.direction, seconds, "again")
         for cell, way in others:
-            if len(made.get((cell.key, way), [])) < count - 1:
+            if made[cell.key, way] < count - 1:
                 yield Next(cell, way, OTHER * total, "other")

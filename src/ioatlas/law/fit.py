@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 
 from ioatlas.law.course import FALL, FEWEST_IOS, Course, Floats, Noise
-from ioatlas.law.model import DEVICE, Limiter, Shape, Stack, expected
+from ioatlas.law.model import DEVICE, UNITS, Limiter, Seek, Shape, Stack, expected
 
 WITHIN = np.geomspace(0.003, 0.6, 11)
 BETWEEN = np.concatenate(([0.0], np.geomspace(0.002, 0.8, 12)))
@@ -33,8 +34,10 @@ LIKELY = 0.1
 """Spread between loads that is granted until the parameters have had their chance."""
 RIVAL, MOST_RIVALS = 4.0, 3
 """Logarithm of the odds up to which another law may be the right one as well, and how many of them are kept."""
-IDLE = 5.0
-"""Times as many bytes as seen that a device moves in a start in which no load kept it busy."""
+DRAWS, WALKED, WIDEST = 64, 100, 2.4
+"""Points that stand for a posterior, steps that they walk, and how wide these are, over the root of the parameters."""
+GONE, HELD = math.log(100.0), 1e-3
+"""How far a part is put out of the way, and how firmly, where a law has to do without."""
 STEP = 1e-4
 BOTH = ("read", "write")
 
@@ -54,6 +57,10 @@ class Fit:
     courses: tuple[Course, ...]
     stack: Stack
     rivals: tuple[Fit, ...] = ()
+    problem: _Problem | None = None
+    """What it is the answer to; not kept."""
+    draws: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    """Parameters drawn from the posterior, which is normal near its top alone; shape (DRAWS, parameters)."""
 
     @cached_property
     def foretold(self) -> dict[int, Floats]:
@@ -153,14 +160,19 @@ class _Problem:
 
         whiteners, determinant = self.whiteners(noise)
         values = self.residuals(theta[None, :], whiteners)[0]
-        size = np.abs(values)
-        lost = float(np.where(size <= HUBER, values**2, 2 * HUBER * size - HUBER**2).sum())
+        size, lost = np.abs(values), float(_lost(values))
         weights = np.sqrt(np.where(size <= HUBER, 1.0, HUBER / np.maximum(size, HUBER)))
         slope = self._slope(theta, whiteners) * weights[:, None]
         precision = slope.T @ slope + 1e-9 * np.diag(1 / self.spread**2)
         factor = cho_factor(precision, lower=True)
         spread = 2 * float(np.log(np.diag(factor[0])).sum()) + 2 * float(np.log(self.spread).sum())
         return -0.5 * (lost + determinant + spread), np.ascontiguousarray(cho_solve(factor, np.eye(theta.size)))
+
+
+def _lost(values: Floats) -> Floats:
+    """Sum of squares of residuals, shape (...) of (..., residuals), in which large ones count less."""
+    size = np.abs(values)
+    return np.asarray(np.where(size <= HUBER, size**2, 2 * HUBER * size - HUBER**2).sum(axis=-1))
 
 
 # -- priors and starts ---------------------------------------------------------------------------------------
@@ -242,32 +254,20 @@ def _prior_of(shape: Shape, courses: Sequence[Course], starts: Sequence[_Start])
     return np.array([centre[name] for name in shape.names]), np.array([spread[name] for name in shape.names])
 
 
-def _begin(shape: Shape, mean: Floats, before: Fit | None) -> Floats:
-    """Start of the device's parameters: from a fit without the new part, where there is one."""
-    theta = mean.copy()
-    if before is not None:
-        for name, place in before.shape.index.items():
-            if name in shape.index:
-                theta[shape.index[name]] = before.theta[place]
-    return theta
-
-
-def _fit_shape(
-    shape: Shape, courses: Sequence[Course], choices: Sequence[Sequence[_Start]], before: Fit | None
-) -> Fit | None:
+def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequence[_Start]], before: Fit | None) -> Fit:
     """The best fit of a shape. choices: starts of all its limiters together; before: of a shape with fewer parts."""
     tried: list[tuple[float, Floats, _Problem]] = []
     stack = before.stack if before is not None else Stack.of(courses, shape.ways)
     for starts in choices or [()]:
         mean, spread = _prior_of(shape, courses, starts)
         problem = _Problem(shape, courses, stack, mean, spread)
-        for start in _devices(problem, before, anew=bool(starts)):
+        known = dict(zip(before.shape.names, before.theta, strict=True)) if before is not None else {}
+        fitted = np.array([known.get(name, value) for name, value in zip(shape.names, mean, strict=True)])
+        for start in [fitted, mean] if known and starts else [fitted]:  # a limiter may have hidden what the device does
             theta, cost = start, math.inf
             for level in ANNEAL:
                 theta, cost = problem.improve(theta, Noise(level, level), EACH)
             tried.append((cost, theta, problem))
-    if not tried:
-        return None
     tried.sort(key=lambda one: one[0])
     finished: list[Fit] = []
     for _, theta, problem in tried[: FINISHED + MORE]:
@@ -284,27 +284,8 @@ def _finish(problem: _Problem, theta: Floats) -> Fit:
         theta, _ = problem.improve(theta, replace(noise, between=min(noise.between, most)), LAST)
     noise = problem.fit_noise(theta)
     evidence, covariance = problem.evidence(theta, noise)
-    return Fit(problem.shape, theta, covariance, noise, evidence, tuple(problem.courses), problem.stack)
-
-
-def _devices(problem: _Problem, before: Fit | None, *, anew: bool) -> Iterator[Floats]:
-    """Starts of the device: as fitted before, and, where a limiter may have hidden it, as fast as ever seen; at the
-    very first also as if no load had kept it busy.
-    """
-    shape, mean = problem.shape, problem.mean
-    if before is not None:
-        yield _begin(shape, mean, before)
-    if before is None or anew:
-        yield mean.copy()
-    if before is None:
-        idle = mean.copy()
-        for way in shape.ways:
-            mine = [course for course in problem.courses if course.taught and course.direction == way]
-            largest = max(course.bs for course in mine)
-            each = min(course.outstanding / (course.tail * course.bs) for course in mine if course.bs == largest)
-            idle[shape.index[f"{way}.per_byte"]] = math.log(each)
-            idle[shape.index[f"{way}.bytes"]] += math.log(IDLE)
-        yield idle
+    courses, stack = tuple(problem.courses), problem.stack
+    return Fit(problem.shape, theta, covariance, noise, evidence, courses, stack, problem=problem)
 
 
 def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[_Start]]]]:
@@ -316,17 +297,13 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
         _limiters_at(fit.shape, fit.theta),
         *([one] for one in (_starts(courses, have[0]) if len(have) == 1 else [])),
     ]
-    candidates: list[tuple[Limiter, ...]] = []
     ways = fit.shape.ways
-    if len(ways) > 1:
-        candidates += [(Limiter("ios", BOTH), Limiter("bytes", BOTH)), (Limiter("bytes", BOTH),)]
-        candidates += [(Limiter("bytes", ("read",)), Limiter("bytes", ("write",)))]
-    candidates += [(Limiter("bytes", (way,)),) for way in ways]
-    if len(ways) > 1:
-        candidates += [(Limiter("ios", BOTH),), (Limiter("ios", ("read",)), Limiter("ios", ("write",)))]
-    candidates += [(Limiter("ios", (way,)),) for way in ways]
-    candidates += [(Limiter("bytes", ("write",), refills=False),)] if "write" in ways else []
-    for added in candidates:
+    candidates = [(Limiter("bytes", ("write",), refills=False),)] if "write" in ways else []
+    together: list[tuple[Limiter, ...]] = [(Limiter("ios", ways), Limiter("bytes", ways))]
+    for unit in UNITS:
+        candidates += [(Limiter(unit, (way,)),) for way in ways]
+        together += [(Limiter(unit, ways),), tuple(Limiter(unit, (way,)) for way in ways)]
+    for added in [*candidates, *(together if len(ways) > 1 else [])]:
         if any(one in have for one in added) or len(have) + len(added) > 3:
             continue
         if not all(fallen & set(one.ways) for one in added):
@@ -368,9 +345,7 @@ def fit_law(courses: Sequence[Course]) -> Fit | None:
     the marginal likelihood, and a limiter only with a load that saw it run out.
     """
     fit = _fit_parts(courses)
-    if fit is None:
-        return None
-    apart = _apart(fit)
+    apart = _apart(fit) if fit is not None else None
     if not apart:
         return fit
     return _fit_parts([replace(one, fits=one.fits and one.visit_id not in apart) for one in courses]) or fit
@@ -397,21 +372,70 @@ def _fit_parts(courses: Sequence[Course]) -> Fit | None:
     ways = tuple(way for way in BOTH if any(course.direction == way for course in counted))
     kinds = {course.random for course in counted}
     best = _fit_shape(Shape(ways), courses, [], None)
-    assert best is not None
     best = _with_seek(best, courses) if len(kinds) > 1 else best
     tried = [best]
     for _ in range(3):
-        found = [fit for shape, starts in _moves(best, courses) if (fit := _fit_shape(shape, courses, starts, best))]
-        found = [fit for fit in found if _all_seen(fit)]
+        moved = (_fit_shape(shape, courses, starts, best) for shape, starts in _moves(best, courses))
+        found = [fit for fit in moved if _all_seen(fit)]
         tried += found
         if max((fit.evidence for fit in found), default=-math.inf) <= best.evidence:
             break
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
         best = _with_seek(best, courses)
-    tried.sort(key=lambda fit: -fit.evidence)
-    near = [fit for fit in tried if fit.shape != best.shape and fit.evidence > best.evidence - RIVAL]
-    return replace(best, rivals=tuple(near[:MOST_RIVALS]))
+    others = list(_without(best))
+    better = max(others, key=lambda fit: fit.evidence)
+    if better.evidence > best.evidence + RIVAL:  # the search had missed it
+        assert best.problem is not None
+        best = max(best, _finish(best.problem, better.theta), key=lambda fit: fit.evidence)
+        others = list(_without(best))
+    tried = sorted((fit for fit in tried if fit.shape != best.shape), key=lambda fit: -fit.evidence)[:MOST_RIVALS]
+    near = [fit for fit in (*tried, *others) if fit.evidence > best.evidence - RIVAL]
+    return replace(best, draws=_drawn(best), rivals=tuple(replace(fit, draws=_drawn(fit)) for fit in near))
+
+
+def _drawn(fit: Fit) -> Floats:
+    """Parameters drawn from the posterior: from the normal distribution, walking on by Metropolis' rule. Always the
+    same.
+    """
+    assert fit.problem is not None
+    problem, (whiteners, _) = fit.problem, fit.problem.whiteners(fit.noise)
+    sizes, axes = np.linalg.eigh(fit.covariance)
+    root, rng = (np.sqrt(np.maximum(sizes, 0.0)) * axes).T, np.random.default_rng(0)
+
+    def probable(points: Floats) -> Floats:
+        return np.asarray(-0.5 * _lost(problem.residuals(points, whiteners)))
+
+    points = fit.theta + rng.standard_normal((DRAWS, fit.theta.size)) @ root
+    logs = probable(points)
+    for step in range(WALKED):
+        scale = WIDEST / math.sqrt(fit.theta.size) / (1, 4)[step % 2]
+        tried = points + scale * rng.standard_normal(points.shape) @ root
+        found = probable(tried)
+        taken = np.log(rng.random(DRAWS)) < found - logs
+        points[taken], logs[taken] = tried[taken], found[taken]
+    return np.asarray(np.round(points, 3))
+
+
+def _without(fit: Fit) -> Iterator[Fit]:
+    """Laws in which what takes most of the device's time takes none, and its counterpart takes what it took: loads with
+    the same number in flight look alike under latency and under saturation.
+    """
+    assert fit.problem is not None
+    shape = fit.shape
+    for way in shape.ways:
+        mine = [course for course in fit.courses if course.taught and course.direction == way]
+        for part, other, size in (("latency", "iops", min), ("per_byte", "bytes", max)):
+            chosen = size(course.bs for course in mine)
+            heaviest = math.log(max(course.outstanding for course in mine if course.bs == chosen))
+            alone, busy = shape.index[f"{way}.{part}"], shape.index[f"{way}.{other}"]
+            theta, level = fit.theta.copy(), heaviest - fit.theta[busy]
+            gone = alone if theta[alone] > level else busy
+            theta[alone], theta[busy] = level, heaviest - theta[alone]
+            theta[gone] += GONE if gone == busy else -GONE
+            mean, spread = fit.problem.mean.copy(), fit.problem.spread.copy()
+            mean[gone], spread[gone] = theta[gone], HELD
+            yield _finish(_Problem(shape, fit.courses, fit.stack, mean, spread), theta)
 
 
 def _all_seen(fit: Fit) -> bool:
@@ -419,9 +443,6 @@ def _all_seen(fit: Fit) -> bool:
 
 
 def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:
-    tried = [
-        _fit_shape(replace(fit.shape, seek=kind), courses, [_limiters_at(fit.shape, fit.theta)], fit)
-        for kind in ("none", "latency", "both")
-        if kind != fit.shape.seek
-    ]
-    return max([fit, *(one for one in tried if one is not None)], key=lambda one: one.evidence)
+    kinds, starts = [kind for kind in get_args(Seek) if kind != fit.shape.seek], [_limiters_at(fit.shape, fit.theta)]
+    tried = [_fit_shape(replace(fit.shape, seek=kind), courses, starts, fit) for kind in kinds]
+    return max([fit, *tried], key=lambda one: one.evidence)

@@ -11,12 +11,11 @@ from typing import Any, get_args
 import numpy as np
 
 from ioatlas.law.course import Course, Noise
-from ioatlas.law.fit import Fit
-from ioatlas.law.model import Limiter, Seek, Shape, Stack
+from ioatlas.law.fit import DRAWS, Fit
+from ioatlas.law.model import UNITS, Limiter, Seek, Shape, Stack
 
-VERSION = 3
+VERSION = 4
 """Raised with every change after which a law of the same loads may be another one."""
-UNITS = {"bytes", "ios"}
 
 
 def record_of(fit: Fit) -> dict[str, Any]:
@@ -33,6 +32,7 @@ def record_of(fit: Fit) -> dict[str, Any]:
         "covariance": fit.covariance.tolist(),
         "noise": [fit.noise.within, fit.noise.between],
         "evidence": fit.evidence,
+        "draws": fit.draws.tolist(),
         "rivals": [record_of(rival) for rival in fit.rivals],
     }
 
@@ -42,7 +42,7 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
     if record.get("version") != VERSION or record.get("loads") != _digest(courses):
         return None
     try:
-        if record["seek"] not in get_args(Seek) or {unit for unit, _, _ in record["limiters"]} - UNITS:
+        if record["seek"] not in get_args(Seek) or {unit for unit, _, _ in record["limiters"]} - set(UNITS):
             return None
         limiters = tuple(Limiter(unit, tuple(ways), bool(refills)) for unit, ways, refills in record["limiters"])
         shape = Shape(tuple(record["ways"]), record["seek"], limiters)
@@ -50,15 +50,17 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
         within, between = map(float, record["noise"])
         places, evidence = set(record["taught"]), float(record["evidence"])
         made = tuple(replace(one, fits=place in places) for place, one in enumerate(courses))
-        numbers = np.concatenate([theta, covariance.ravel(), (within, between, evidence)])
+        draws = np.array(record["draws"], dtype=float)
+        numbers = np.concatenate([theta, covariance.ravel(), draws.ravel(), (within, between, evidence)])
         size = len(shape.names)
-        if theta.shape != (size,) or covariance.shape != (size, size) or not np.isfinite(numbers).all():
+        shapes = (theta.shape, covariance.shape, draws.shape)
+        if shapes != ((size,), (size, size), (DRAWS, size)) or not np.isfinite(numbers).all():
             return None
         rivals = tuple(fit for one in record["rivals"] if (fit := fit_of(one, courses)) is not None)
         if len(rivals) != len(record["rivals"]):
             return None
         stack = Stack.of(made, shape.ways)
-        return Fit(shape, theta, covariance, Noise(within, between), evidence, made, stack, rivals)
+        return Fit(shape, theta, covariance, Noise(within, between), evidence, made, stack, rivals, draws=draws)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
 

@@ -4,27 +4,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from ioatlas.law.course import Floats
-from ioatlas.law.fit import Fit
-from ioatlas.law.model import Limiter, Loads, Shape, seconds_alone, seconds_of_bytes, seconds_of_ios
+from ioatlas.law.fit import DRAWS, Fit
+from ioatlas.law.model import Limiter, device_times
 from ioatlas.law.told import TOLD_SECONDS, loads_of, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Limit
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_count, format_duration, format_rate, format_size_rounded
 
-NEXT = 1.5
-"""Times the next part that the largest must be to be named alone."""
-UNKNOWN = 0.7
-"""Standard deviation of a part's logarithm beyond which nothing was learned of it."""
+LIKELY = 0.95
+"""How probable a limit must be to be named."""
 MOST_SURE = 0.99
 """How sure a law can make anybody: it may lack a part."""
 AT_LINK = 0.03
 LINKS = frozenset({"link", "network path"})
+DEVICE = ("latency", "target IOPS", "target bandwidth")
+LIMITERS = {"bytes": "rate limit in bytes", "ios": "rate limit in I/Os"}
+KINDS = dict(zip((*DEVICE, *LIMITERS.values()), ("latency", "ios", "bytes", "bytes", "ios"), strict=True))
+"""What a limit is of: one in bytes is one, be it a throttle or the device."""
+KIND_WORDS = {"latency": "latency", "ios": "I/Os a second", "bytes": "bytes a second"}
 
 
 def limit_of(fit: Fit, cell: Cell, direction: str, bounds: Sequence[tuple[str, float]] = ()) -> Limit:
@@ -35,60 +39,55 @@ def limit_of(fit: Fit, cell: Cell, direction: str, bounds: Sequence[tuple[str, f
         if resource in LINKS and abs(value / most - 1) <= AT_LINK:
             text = f"the {resource} carries {format_rate(most)}"
             return Limit(resource, min(1.0, value / most), evidence=(text,), probability=0.95)
-    parts = sorted(_parts(fit, cell, direction), key=lambda one: -one[1])
-    (name, most, spread), (rival, other, _) = parts[:2]
-    if most < NEXT * other:
-        return Limit(evidence=(f"{_told(name)} and {_told(rival)} both hold it back, about as much",))
-    if spread > UNKNOWN:
-        return Limit(evidence=(f"{_told(name)}, most likely, but no load showed how far it goes",))
-    text = _evidence(fit, name, cell, direction, value)
+    kinds = _chances(fit, cell, direction)
+    second, kind = sorted(KIND_WORDS, key=lambda one: kinds[one])[-2:]
+    if (sure := kinds[kind]) < LIKELY:
+        text = f"{KIND_WORDS[kind]} ({sure:.0%}) or {KIND_WORDS[second]} ({kinds[second]:.0%})"
+        return Limit(evidence=(f"{text}: what was seen would look much alike under either",))
+    times = {name: float(logs[0]) for name, logs in _times(fit, fit.theta[None, :], cell, direction).items()}
+    name = max((one for one in times if KINDS[one] == kind), key=lambda one: times[one])
+    rival = max((one for one in times if KINDS[one] != kind), key=lambda one: times[one])
+    text = _evidence(name, math.exp(times[name]), cell, told.value)
     if not told.by_law and told.off and round(told.off, 2):
         text += f", by the law of the target, from which its loads differ by {math.expm1(told.off):+.0%}"
-    ahead = math.log(most / max(other, 1e-12)) / max(spread, 0.1)
-    sure = MOST_SURE * 0.5 * (1 + math.erf(ahead / math.sqrt(2)))
-    return Limit(name, None, rival, other / most, (text,), sure)
+    return Limit(name, None, rival, math.exp(min(0.0, times[rival] - times[name])), (text,), MOST_SURE * sure)
 
 
-def _parts(fit: Fit, cell: Cell, direction: str) -> Iterator[tuple[str, float, float]]:
-    """(name, seconds an I/O that it alone would take, standard deviation of their logarithm) of each part."""
-    loads = loads_of(fit.shape, cell, direction)
-    outstanding = float(cell.outstanding)
-
-    def of(seconds: Callable[[Shape, Floats, Loads], Floats], each: float = 1.0) -> tuple[float, float]:
-        step = 1e-4
-        points = np.concatenate([fit.theta[None, :], fit.theta + step * np.eye(fit.theta.size)])
-        logs = np.log(seconds(fit.shape, points, loads)[:, 0] / each)
-        slope = (logs[1:] - logs[0]) / step
-        return math.exp(float(logs[0])), math.sqrt(max(0.0, float(slope @ fit.covariance @ slope)))
-
-    yield "latency", *of(seconds_alone, outstanding)
-    yield "target IOPS", *of(seconds_of_ios)
-    yield "target bandwidth", *of(seconds_of_bytes)
+def _times(fit: Fit, theta: Floats, cell: Cell, direction: str) -> dict[str, Floats]:
+    """Logarithm of the seconds that an I/O takes by each part, shapes (points,) of theta (points, parameters)."""
+    device = device_times(fit.shape, theta, loads_of(fit.shape, cell, direction))
+    found = {name: logs[:, 0] for name, logs in zip(DEVICE, device, strict=True)}
     for number, limiter in enumerate(fit.shape.limiters):
         if limiter.covers(direction):
-            place = fit.shape.index[f"{number}.rate"]
-            seconds = limiter.size(float(cell.bs_bytes)) / math.exp(fit.theta[place])
-            name = "rate limit in bytes" if limiter.unit == "bytes" else "rate limit in I/Os"
-            yield name, seconds, math.sqrt(float(fit.covariance[place, place]))
+            rate = fit.shape.value(theta, f"{number}.rate")
+            name, logs = LIMITERS[limiter.unit], np.log(limiter.size(float(cell.bs_bytes)) / rate)
+            found[name] = np.maximum(found.get(name, logs), logs)
+    return found
 
 
-def _told(name: str) -> str:
-    return {"latency": "latency", "target IOPS": "its IOPS", "target bandwidth": "its bandwidth"}.get(name, f"a {name}")
+def _chances(fit: Fit, cell: Cell, direction: str) -> Counter[str]:
+    """How probable it is of each kind of part that one of it takes most of an I/O's time: over draws from the posterior
+    of the law and of its rivals, each law with the weight of its evidence.
+    """
+    laws = [fit, *fit.rivals]
+    weights = np.exp(np.array([law.evidence for law in laws]) - max(law.evidence for law in laws))
+    found: Counter[str] = Counter()
+    for law, weight in zip(laws, weights / weights.sum(), strict=True):
+        times = _times(law, law.draws, cell, direction)
+        for place in np.argmax(list(times.values()), axis=0):
+            found[KINDS[list(times)[place]]] += weight / DRAWS
+    return found
 
 
-def _evidence(fit: Fit, name: str, cell: Cell, direction: str, value: float) -> str:
-    """value: bytes a second that are told of the cell; no most is less."""
-    shape, theta = fit.shape, fit.theta
+def _evidence(name: str, seconds: float, cell: Cell, value: float) -> str:
+    """seconds: of an I/O by the part. value: I/Os a second that are told of the cell; no most is less."""
     if name == "latency":
-        alone = float(seconds_alone(shape, theta[None, :], loads_of(shape, cell, direction))[0, 0])
-        return f"an I/O alone takes {alone * 1000:.3g} ms; more in flight gives more"
-    if name == "target IOPS":
-        most = max(math.exp(theta[shape.index[f"{direction}.iops"]]), value / cell.bs_bytes)
-        return f"the target makes {format_count(most)} IOPS at most"
-    if name == "target bandwidth":
-        most = max(math.exp(theta[shape.index[f"{direction}.bytes"]]), value)
-        return f"the target moves {format_rate(most)} at most"
-    return "loads fell to this rate once their credit was used up"
+        return f"an I/O alone takes {1000 * seconds * cell.outstanding:.3g} ms; more in flight gives more"
+    if name not in DEVICE:
+        return "loads fell to this rate once their credit was used up"
+    most = max(1 / seconds, value)
+    words = f"makes {format_count(most)} IOPS" if KINDS[name] == "ios" else f"moves {format_rate(most * cell.bs_bytes)}"
+    return f"the target {words} at most"
 
 
 # -- credit --------------------------------------------------------------------------------------------------
@@ -103,13 +102,17 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             rate, size, more = (
                 float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size", "peak")
             )
-            if size < TOLD_SECONDS * rate or not all(_has_like(rival, limiter) for rival in fit.rivals):
+            # Every rival has such a one too; of one block size nobody knows whether bytes are limited or I/Os.
+            alike = [{(one.ways, one.refills) for one in rival.shape.limiters} for rival in fit.rivals]
+            if size < TOLD_SECONDS * rate or not all((limiter.ways, limiter.refills) in rival for rival in alike):
                 continue
             ways = " and ".join(f"{way}s" for way in limiter.ways)
             on = f" on {target}" if several else ""
-            fast = _fastest(fit, number)
             told, amount = _rate_words(limiter, size)
-            peak = told(min(rate + more, fast)) if fast else told(rate + more)
+            seen = [
+                one.before * limiter.size(one.bs) for one in fit.courses if one.taught and one.direction in limiter.ways
+            ]
+            peak = told(min(rate + more, max(seen)))
             if limiter.refills:
                 back = format_duration(size / rate)
                 text = f"After a pause {ways}{on} run at {peak} for the first {amount}, then at {told(rate)}. "
@@ -122,26 +125,8 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _has_like(fit: Fit, limiter: Limiter) -> bool:
-    """Whether a law has such a limiter too. Of one block size nobody knows whether bytes are limited or I/Os."""
-    return any((one.ways, one.refills) == (limiter.ways, limiter.refills) for one in fit.shape.limiters)
-
-
 def _rate_words(limiter: Limiter, size: float) -> tuple[Callable[[float], str], str]:
     """How rates of a limiter are written, and its size in words."""
     if limiter.unit == "bytes":
         return format_rate, format_size_rounded(int(size))
     return (lambda value: f"{format_count(value)} IOPS"), f"{format_count(size)} I/Os"
-
-
-def _fastest(fit: Fit, number: int) -> float:
-    """The most that was seen of loads that a limiter covers, in its unit."""
-    limiter = fit.shape.limiters[number]
-    return max(
-        (
-            course.before * limiter.size(course.bs)
-            for course in fit.courses
-            if course.taught and limiter.covers(course.direction)
-        ),
-        default=0.0,
-    )

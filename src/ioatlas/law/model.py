@@ -33,6 +33,8 @@ from ioatlas.law.course import Course, Floats, variance_parts
 PEAK_SECONDS = 0.1
 """The peak limit has a bucket of its own, of what passes in this time at its rate: throttles count in such slices."""
 Seek = Literal["none", "latency", "both"]
+Unit = Literal["bytes", "ios"]
+UNITS: tuple[Unit, ...] = ("bytes", "ios")
 DEVICE = ("latency", "per_byte", "iops", "bytes")
 SHARED = ("corner", "knee")
 
@@ -41,7 +43,7 @@ SHARED = ("corner", "knee")
 class Limiter:
     """A limit in bytes or I/Os, of reads, of writes, or of both together."""
 
-    unit: Literal["bytes", "ios"]
+    unit: Unit
     ways: tuple[str, ...]
     refills: bool = True
 
@@ -166,23 +168,24 @@ def seconds_alone(shape: Shape, theta: Floats, loads: Loads) -> Floats:
     return alone if shape.seek == "none" else np.asarray(alone + shape.value(theta, "seek")[:, None] * loads.random)
 
 
-def seconds_of_ios(shape: Shape, theta: Floats, loads: Loads) -> Floats:
+def _seconds_of_ios(shape: Shape, theta: Floats, loads: Loads) -> Floats:
     """Time that the saturated device takes for an I/O, whatever its size, s; shape (points, loads)."""
     each = 1 / _of_ways(shape, theta, "iops", loads)
     return np.asarray(each + shape.value(theta, "seek")[:, None] * loads.random) if shape.seek == "both" else each
 
 
-def seconds_of_bytes(shape: Shape, theta: Floats, loads: Loads) -> Floats:
-    """Time that the saturated device takes for the bytes of an I/O, s; shape (points, loads)."""
-    return np.asarray(loads.bs / _of_ways(shape, theta, "bytes", loads))
+def device_times(shape: Shape, theta: Floats, loads: Loads) -> tuple[Floats, Floats, Floats]:
+    """Logarithm of the time that an I/O takes by latency, by I/Os and by bytes, s; shapes (points, loads)."""
+    alone = seconds_alone(shape, theta, loads) / loads.outstanding
+    moved = loads.bs / _of_ways(shape, theta, "bytes", loads)
+    return np.log(alone), np.log(_seconds_of_ios(shape, theta, loads)), np.log(moved)
 
 
 def device_rate(shape: Shape, theta: Floats, loads: Loads) -> Floats:
     """I/Os a second that the device makes, shape (points, loads) of theta (points, parameters)."""
     corner = 1 + shape.value(theta, "corner")[:, None]
     knee = np.clip(shape.value(theta, "knee"), 1.0, 25.0)[:, None]
-    alone = np.log(seconds_alone(shape, theta, loads) / loads.outstanding)
-    by_ios, by_bytes = np.log(seconds_of_ios(shape, theta, loads)), np.log(seconds_of_bytes(shape, theta, loads))
+    alone, by_ios, by_bytes = device_times(shape, theta, loads)
     saturated = np.logaddexp(corner * by_ios, corner * by_bytes) / corner
     return np.asarray(np.exp(-np.logaddexp(knee * alone, knee * saturated) / knee))
 

@@ -125,7 +125,7 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     if lost:
         level += lost - math.log1p(-float(np.average(shares, weights=seconds)))
         own += doubt**2
-    off, seen = level - value, _seen_seconds(fit.courses, mine, math.exp(level))
+    off, seen = level - value, _seen_seconds(fit.courses, mine[0], math.exp(level))
     more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": still_falls(mine[-1])}
     wide = t_quantile(SURE, freedom + 2)
     if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
@@ -159,13 +159,17 @@ def _lost(fit: Fit, direction: str) -> tuple[float, float]:
     return math.log1p(-float(times.sum())), float(np.linalg.norm(times))
 
 
-def _seen_seconds(courses: Sequence[Course], mine: Sequence[Course], rate: float) -> float:
-    """For how long the loads of a cell ran at the rate that lasts; or would have had to run for as many bytes, and as
-    many I/Os, as all loads of its direction moved: credit that outlasts those cannot be seen. rate: I/Os a second.
+def _seen_seconds(courses: Sequence[Course], mine: Course, rate: float) -> float:
+    """For how long a cell would have to run for as many bytes, and as many I/Os, as loads of its direction moved in one
+    go: credit that outlasts those cannot be seen. Pauses take back as much as a load of their length adds, as of credit
+    that comes back at half the rate. rate: I/Os a second.
     """
-    alike = [course for course in courses if course.counted and course.direction == mine[0].direction]
-    moved = min(sum(course.moved * course.bs for course in alike) / mine[0].bs, sum(course.moved for course in alike))
-    return max(sum(course.flat_seconds for course in mine), moved / rate)
+    seen, most, clock = 0.0, 0.0, 0.0
+    for course in courses:
+        if course.direction == mine.direction:
+            seen = max(0.0, seen - max(0.0, course.start - clock)) + course.moved * min(course.bs / mine.bs, 1.0) / rate
+            most, clock = max(most, seen), course.start + course.ended
+    return most
 
 
 @lru_cache(maxsize=16)
@@ -177,13 +181,17 @@ def _between(fit: Fit) -> tuple[float, float]:
     taught = sum(course.taught for course in fit.courses)
     freedom = 1.0 if left >= MOST_BETWEEN else max(1.0, taught - PER_LOAD * fit.theta.size)
     squares = freedom * left**2
-    repeated: dict[tuple[str, str], list[float]] = {}
+    repeated: dict[tuple[str, str], list[_Tail]] = {}
     for place, course in enumerate(fit.courses):
         if course.taught:
-            repeated.setdefault((course.cell.key, course.direction), []).append(_tail(place, fit, 0.0).log)
-    for logs in repeated.values():
-        squares += float(((np.asarray(logs) - np.mean(logs)) ** 2).sum())
-        freedom += len(logs) - 1
+            tail = _tail(place, fit, *_by_law(fit, course.cell, course.direction))
+            repeated.setdefault((course.cell.key, course.direction), []).append(tail)
+    more = 0.0  # than they differ by for what is seen inside each
+    for tails in repeated.values():
+        logs, spreads = np.array([(one.log, one.spread) for one in tails]).T
+        more += float(((logs - logs.mean()) ** 2).sum() - spreads.sum() * (1 - 1 / logs.size))
+        freedom += logs.size - 1
+    squares += max(0.0, more)
     return squares / freedom, freedom
 
 
@@ -250,6 +258,7 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
     if place in fit.foretold:
         less = math.log(float(np.average(np.exp(usual), weights=lengths))) - lasting
         doubt = error**2 + fit.noise.between**2
+        spread *= math.exp(2 * max(0.0, less))  # only what is not credit tells of what lasts
         level, spread = level - less * (doubt <= CREDIBLE**2), spread + min(less**2, doubt)
     return _Tail(level, spread, max(0.0, rough), float(length), lost, chance)
 
