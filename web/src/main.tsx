@@ -81,7 +81,6 @@ async function start(): Promise<void> {
 function stayThere(before: AppState, state: AppState): void {
   follow(state, linkOf(before));
   state.theme.value = before.theme.value;
-  state.paletteName.value = before.paletteName.value;
 }
 
 start().catch((error: unknown) => {

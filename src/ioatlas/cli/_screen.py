@@ -341,12 +341,12 @@ def _cut(lines: list[Text], room: int, more: str) -> list[Text]:
 
 # Steps from slow to fast, each with the letters that can be read on it.
 _RAMP = (
-    ("#ffffff", "#00224e"),
-    ("#ffffff", "#35456c"),
-    ("#ffffff", "#575d6d"),
-    ("#000000", "#948e77"),
-    ("#000000", "#c8b866"),
-    ("#000000", "#fee838"),
+    ("#ffffff", "#46307e"),
+    ("#ffffff", "#355e8d"),
+    ("#000000", "#25848e"),
+    ("#000000", "#24aa83"),
+    ("#000000", "#65cb5e"),
+    ("#000000", "#cae11f"),
 )
 _FEW_COLOURS = ("", "", "bold", "bold", "bold reverse", "bold reverse")
 

@@ -26,9 +26,8 @@ export interface AppState {
   printing: Signal<boolean>;
   dark: ReadonlySignal<boolean>;
   units: Signal<UnitSystem>;
-  paletteName: Signal<PaletteName>;
   /** What the map is painted with: changes have colours of their own. */
-  shownPalette: ReadonlySignal<PaletteName | "change">;
+  shownPalette: ReadonlySignal<PaletteName>;
   view: Signal<View>;
   quantityId: Signal<QuantityId>;
   /** null: whatever fits the quantity's values. */
@@ -68,7 +67,6 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
   const systemDark = signal(false);
   const printing = signal(false);
   const quantityId = signal<QuantityId>(firstQuantity(atlas));
-  const paletteName = signal<PaletteName>("cividis");
   const scaleChoice = signal<ScaleKind | null>(null);
   const arrangement = signal(forWidth(arrange(atlas), narrow));
   const start = bestPoint(atlas);
@@ -106,8 +104,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     printing,
     dark: computed(() => !printing.value && (theme.value === "auto" ? systemDark.value : theme.value === "dark")),
     units: signal<UnitSystem>("iec"),
-    paletteName,
-    shownPalette: computed(() => (quantityId.value === "change" ? "change" : paletteName.value)),
+    shownPalette: computed(() => (quantityId.value === "change" ? "change" : "values")),
     view: signal<View>("map"),
     quantityId,
     scaleChoice,

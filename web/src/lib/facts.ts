@@ -144,7 +144,7 @@ function powerText(atlas: Atlas, row: number, system: UnitSystem): string {
 }
 
 export function visitsText(facts: Facts): string {
-  if (facts.kind === "predicted") return "no visit: predicted";
+  if (facts.kind === "predicted") return "no visit: estimated";
   if (facts.kind === "imported") return "no visit: imported";
   return `${facts.nVisits} visit${facts.nVisits === 1 ? "" : "s"}`;
 }

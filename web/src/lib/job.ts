@@ -48,7 +48,7 @@ export function jobText(atlas: Atlas, slot: Slot): string {
   );
   lines.push(`; put the target in place of ${place}`);
   const kind = slot > 0 ? textAt(atlas.kind, slot - 1) : "";
-  if (kind === "predicted") lines.push("; predicted, not measured");
+  if (kind === "predicted") lines.push("; estimated, not measured");
   if (kind === "imported") lines.push("; imported from another tool: this is the nearest fio job, not what was run");
   if (slot < 0) lines.push(`; not measured: ${textAt(atlas.reason, -slot - 1)}`.replace(/[\r\n]+/g, " "));
   lines.push(...(job.global_lines.length ? job.global_lines : ["[global]"]));

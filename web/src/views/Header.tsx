@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ThemeChoice } from "../app-state";
 import { running } from "../app-state/running";
-import type { PaletteName } from "../lib/palettes";
 import { counted, duration, type UnitSystem, whole } from "../lib/units";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
@@ -22,7 +21,7 @@ export function Header() {
         : `target ${targets[0]?.name}`,
     profile,
     `${whole(measured)} measured`,
-    predicted ? `${whole(predicted)} predicted` : "",
+    predicted ? `${whole(predicted)} estimated` : "",
     imported ? `${whole(imported)} imported` : "",
     unmeasured.n_rows ? `${whole(unmeasured.n_rows)} not measured` : "",
     counted(campaign.n_visits, "visit"),
@@ -57,17 +56,6 @@ export function Header() {
               options={[
                 ["iec", "KiB"],
                 ["si", "kB"],
-              ]}
-            />
-            <Choice<PaletteName>
-              label="Colours"
-              value={state.paletteName.value}
-              onChange={(v) => {
-                state.paletteName.value = v;
-              }}
-              options={[
-                ["cividis", "Cividis"],
-                ["viridis", "Viridis"],
               ]}
             />
             <Choice<ThemeChoice>

@@ -12,7 +12,6 @@ export function Swatch({ mark, size = 16 }: { mark: Mark; size?: number }) {
   const state = useApp();
   const ref = useRef<HTMLCanvasElement>(null);
   const dark = state.dark.value;
-  const name = state.paletteName.value;
   useLayoutEffect(() => {
     const canvas = ref.current;
     const c = canvas?.getContext("2d");
@@ -22,18 +21,18 @@ export function Swatch({ mark, size = 16 }: { mark: Mark; size?: number }) {
     canvas.height = size * ratio;
     c.scale(ratio, ratio);
     const inks = dark ? DARK_INKS : LIGHT_INKS;
-    const colours = palette(name);
+    const colours = palette("values");
     c.fillStyle = mark === "disagree" ? inks.grey : colours.css(STEP);
     c.fillRect(0, 0, size, size);
     const ink = colours.light[STEP] ? "rgb(0 0 0 / 0.72)" : "rgb(255 255 255 / 0.85)";
     drawMark(c, mark, 0, 0, size, size, mark === "disagree" ? inks.line : ink, inks);
-  }, [mark, size, dark, name]);
+  }, [mark, size, dark]);
   return <canvas ref={ref} class="swatch" style={{ width: `${size}px`, height: `${size}px` }} aria-hidden="true" />;
 }
 
 export const MARK_WORDS: Record<Mark, string> = {
   steady: "measured, steady",
-  predicted: "predicted",
+  predicted: "estimated",
   imported: "imported",
   wide: "measured, known to worse than ±50%",
   unstable: "measured, not steady",
