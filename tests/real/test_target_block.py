@@ -21,7 +21,7 @@ from ioatlas.target import (
     direct_io_alignment,
     open_target,
 )
-from tests.real.target_lab import Bench, needs, root_only, run
+from tests.real.target_lab import Bench, needs, root_only, run, wait_for
 
 pytestmark = [root_only, pytest.mark.root, pytest.mark.unmeasured]
 
@@ -273,7 +273,9 @@ def partitioned(bench, label):
         input=f"label: {label}\nsize=16MiB\nsize=16MiB\n",
     )
     run("partx", "--add", device)
-    bench.undo_later(lambda: run("partx", "--delete", device))
+    # Whoever looks at all disks, as other tests do, holds a partition for a moment.
+    delete = ["partx", "--delete", device]
+    bench.undo_later(lambda: wait_for(lambda: subprocess.run(delete, check=False).returncode == 0, seconds=60))
     assert os.path.exists(f"{device}p2")
     return device
 
