@@ -28,7 +28,7 @@ WAVES = 3
 """Times that all I/Os in flight come back in a load, at least."""
 MOST_WAVE = 0.04
 """Share of the budget in which all I/Os in flight must come back once: of slow targets fewer are kept in flight."""
-SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.1, "light": 0.02}
+SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "light": 0.02}
 """Of the budget, for the first load of a cell."""
 MOST_ALONE = 0.05
 """Most of it for the first load of one I/O alone, whose length nobody knows."""
@@ -155,9 +155,9 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
     return replace(wanted, seconds=seconds)
 
 
-def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float, least: float = 0.0) -> float:
-    """Seconds for each unit of a share, beyond the least of each, where all are to be made in what time is left."""
-    waiting = sum(least + START_SECONDS + _wave(main.cell, courses, main.direction) for main in mains)
+def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float) -> float:
+    """Seconds for each unit of a share, where all of these are to be made in what time is left."""
+    waiting = sum(START_SECONDS + _wave(main.cell, courses, main.direction) for main in mains)
     return max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in mains))
 
 
@@ -183,11 +183,11 @@ def _wanted(
     others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
     random.Random(seed).shuffle(others)  # noqa: S311 - an order, not a secret
     for count in range(2, MOST_LOADS):
-        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "light" else count)]
-        fair = _fair(again, courses, left, SHORTEST_SECONDS)  # so that each has its turn
+        wanted = {"light": count > 2}
+        again = [one for one in mains if made[one.cell.key, one.direction] < wanted.get(one.role, count)]
+        fair = _fair(again, courses, left)  # so that each has its turn
         for main in again:
-            seconds = min(AGAIN * total, SHORTEST_SECONDS + SHARES[main.role] * fair)
-            yield Next(main.cell, main.direction, seconds, "again")
+            yield Next(main.cell, main.direction, min(AGAIN * total, SHARES[main.role] * fair), "again")
         for cell, way in others:
             if made[cell.key, way] < count - 1:
                 yield Next(cell, way, OTHER * total, "other")

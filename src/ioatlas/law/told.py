@@ -125,7 +125,7 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     if lost:
         level += lost - math.log1p(-float(np.average(shares, weights=seconds)))
         own += doubt**2
-    off, seen = level - value, _seen_seconds(fit.courses, mine[0], math.exp(level))
+    off, seen = level - value, _seen_seconds(fit.courses, mine, math.exp(level))
     more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": still_falls(mine[-1])}
     wide = t_quantile(SURE, freedom + 2)
     if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
@@ -159,17 +159,13 @@ def _lost(fit: Fit, direction: str) -> tuple[float, float]:
     return math.log1p(-float(times.sum())), float(np.linalg.norm(times))
 
 
-def _seen_seconds(courses: Sequence[Course], mine: Course, rate: float) -> float:
-    """For how long a cell would have to run for as many bytes, and as many I/Os, as loads of its direction moved in one
-    go: credit that outlasts those cannot be seen. Pauses take back as much as a load of their length adds, as of credit
-    that comes back at half the rate. rate: I/Os a second.
+def _seen_seconds(courses: Sequence[Course], mine: Sequence[Course], rate: float) -> float:
+    """For how long the loads of a cell ran at the rate that lasts; or would have had to run for as many bytes, and as
+    many I/Os, as all loads of its direction moved: credit that outlasts those cannot be seen. rate: I/Os a second.
     """
-    seen, most, clock = 0.0, 0.0, 0.0
-    for course in courses:
-        if course.direction == mine.direction:
-            seen = max(0.0, seen - max(0.0, course.start - clock)) + course.moved * min(course.bs / mine.bs, 1.0) / rate
-            most, clock = max(most, seen), course.start + course.ended
-    return most
+    alike = [course for course in courses if course.counted and course.direction == mine[0].direction]
+    moved = min(sum(course.moved * course.bs for course in alike) / mine[0].bs, sum(course.moved for course in alike))
+    return max(sum(course.flat_seconds for course in mine), moved / rate)
 
 
 @lru_cache(maxsize=16)
