@@ -322,7 +322,7 @@ def _small_io(estimates: Sequence[Estimate], namer: Namer) -> Iterator[SmallIo]:
         if bs > MOST_SMALL_BYTES:
             continue
         lightest = min(chosen, key=lambda e: (e.cell.outstanding, e.kind != "measured", -(e.iops or 0.0)))
-        best = max(chosen, key=lambda e: e.iops or 0.0)
+        best = max([e for e in chosen if e.kind == "measured"] or chosen, key=lambda e: e.iops or 0.0)
         rw = lightest.cell.rw
         word = f"{'random ' if rw.startswith('rand') else ''}{direction}"
         yield SmallIo(

@@ -87,7 +87,8 @@ def doubts_of(
     """
     measured = [e for e in result.estimates if e.kind == "measured"]
     found = [doubt for rule in _RULES for doubt in rule(result, measured, headlines)]
-    found += _numbers(result, measured, headlines, small)
+    graded = [e for e in result.estimates if e.kind == "measured" or e.grade is not None]
+    found += _numbers(result, graded, headlines, small)
     return tuple(sorted(found, key=lambda doubt: doubt.level is not Trust.LOW))
 
 

@@ -13,6 +13,7 @@ from ioatlas.law.read import can_be_told
 from ioatlas.law.told import UNEVEN, Told, grade, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.summary import Trust
 from ioatlas.model.verdict import VerdictClass, VerdictCode, verdict_class
 
 METHOD = "law/1"
@@ -44,7 +45,8 @@ def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit]) -> tuple[Estimate, 
         told = tell(fit, cell, cell.directions[0])
         if told.half_width <= MOST_FORETOLD:
             blank = Estimate(cell, cell.directions[0], "predicted", 0, verdict=VerdictCode.PREDICTED, method=METHOD)
-            found.append(_with_values(blank, told))
+            graded = replace(blank, grade=Trust.LOW, grade_reason="no load measured it")
+            found.append(_with_values(graded, told))
     return tuple(found)
 
 

@@ -88,6 +88,7 @@ def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():
     made = {course.cell.key for course in courses}
     missing = [one for one in QUICK if one.key not in made]
     found = foretold(missing, {"t": fit})
+    assert {one.grade for one in found} == {Trust.LOW}, "no load measured it"
     assert found
     for e in found:
         assert e.kind == "predicted"
