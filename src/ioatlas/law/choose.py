@@ -183,8 +183,7 @@ def _wanted(
     others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
     random.Random(seed).shuffle(others)  # noqa: S311 - an order, not a secret
     for count in range(2, MOST_LOADS):
-        wanted = {"light": count > 2}
-        again = [one for one in mains if made[one.cell.key, one.direction] < wanted.get(one.role, count)]
+        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "light" else count)]
         fair = _fair(again, courses, left)  # so that each has its turn
         for main in again:
             yield Next(main.cell, main.direction, min(AGAIN * total, SHARES[main.role] * fair), "again")
