@@ -257,6 +257,14 @@ def test_files_that_a_slow_target_cannot_write_in_time_are_smaller(tmp_path, nam
         assert size >= 48 << 20
 
 
+def test_files_that_outlast_the_credit_of_a_target_leave_time_to_measure(tmp_path):
+    """Most of a file is written at once, and what is missing at a tenth of that speed."""
+    world = World(tmp_path, law(0.0002, 100_000, 4e6, burst=Burst(180e6, 8, 4e6)))
+    summary = world.run(LARGE.format(budget=60))
+    assert summary.seconds <= 60 + 1
+    assert summary.cells >= 5
+
+
 @pytest.mark.parametrize("name", ["1 IOPS", "fast"])
 def test_a_range_that_a_slow_target_cannot_write_in_time_is_smaller(tmp_path, name):
     """A file that is there already: its data go, but no more of it is written than the budget has time for."""
