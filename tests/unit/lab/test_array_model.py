@@ -4,6 +4,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -165,8 +166,9 @@ def test_the_disk_keeps_what_is_written_and_takes_the_time_of_its_drives(tmp_pat
     words = ["level=raid0", "drives=1", "seek_s=0.02", "size_bytes=1048576"]
     server = subprocess.Popen([sys.executable, "-m", "ioatlas.lab.array_server", f"unix:{path}", *words])
     try:
-        while not path.exists():
-            time.sleep(0.01)
+        with socket.socket(socket.AF_UNIX) as tried:
+            while tried.connect_ex(str(path)):  # its name is there a moment before it takes connections
+                time.sleep(0.01)
         uri, begin = f"nbd+unix:///?socket={path}", time.monotonic()
         subprocess.run([nbd, data, uri], check=True)
         subprocess.run([nbd, uri, tmp_path / "back"], check=True)
