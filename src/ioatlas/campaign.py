@@ -558,7 +558,7 @@ def _laid_out_in_time(
         sites.clean()
         # What is seen last is what lasts; over all, it is less than was hoped for, or all would be there.
         seen = journal.kept(LaidOuts).files[before:]
-        rate = min(min(one.last_bytes_per_s, 1000 * one.moved_bytes / max(one.ran_ms, 1.0)) for one in seen)
+        rate = min(min(one.last_bytes_per_s, one.mean_bytes_per_s) for one in seen)
         made = procedure.with_less_to_write(plan, next_share * budget * rate, rate)
         if made is not plan:
             _replace_plan(journal, procedure, made, made.remarks[len(plan.remarks) :], emit)

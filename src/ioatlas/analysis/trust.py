@@ -115,14 +115,14 @@ def grade_of(e: Estimate) -> tuple[Trust, str]:
 
 
 def _numbers(
-    result: CampaignResult, measured: Sequence[Estimate], headlines: Sequence[Headline], small: Sequence[SmallIo]
+    result: CampaignResult, estimates: Sequence[Estimate], headlines: Sequence[Headline], small: Sequence[SmallIo]
 ) -> Iterator[Doubt]:
     """The main numbers that are less than good by themselves."""
     named = [(one.label, one.cell, one.direction) for one in headlines]
     for io in small:
         named.append((f"{io.label}, {io.lightest.in_flight} in flight", io.lightest.cell, io.direction))
         named.append((f"{io.label}, {io.best.in_flight} in flight", io.best.cell, io.direction))
-    graded = {(e.cell.key, e.direction): e for e in measured if usable(e) and not e.cell.trace}
+    graded = {(e.cell.key, e.direction): e for e in estimates if usable(e) and not e.cell.trace}
     told: set[tuple[str, str]] = set()
     for label, cell, direction in named:
         e = graded.get((cell, direction))
@@ -133,7 +133,7 @@ def _numbers(
         if grade is not Trust.GOOD:
             yield Doubt(DoubtCode.NUMBER, grade, f"{label}: {why}.", _longer(result), (cell,))
     of_a_map = not (result.rounds or result.load_curves or result.works)
-    if of_a_map and not {one.direction for one in headlines} >= {e.direction for e in measured}:
+    if of_a_map and not {one.direction for one in headlines} >= {e.direction for e in estimates}:
         yield Doubt(DoubtCode.NUMBER, Trust.LOW, "One direction has no usable value.", _longer(result))
 
 

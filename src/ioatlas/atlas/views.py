@@ -14,7 +14,6 @@ from ioatlas.atlas.records import Product, Reply, Result
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 from ioatlas.report.redact import names_site
 
-MOST_FINDINGS = 30
 NOT_REPRODUCED = "reproduced by no other account"
 MOST_FACTS, MOST_VALUES = 200, 12
 

@@ -74,8 +74,9 @@ def _chances(fit: Fit, cell: Cell, direction: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for law, weight in zip(laws, weights / weights.sum(), strict=True):
         times = _times(law, law.draws, cell, direction)
+        kinds = [KINDS[name] for name in times]
         for place in np.argmax(list(times.values()), axis=0):
-            found[KINDS[list(times)[place]]] += weight / DRAWS
+            found[kinds[place]] += weight / DRAWS
     return found
 
 
@@ -96,7 +97,6 @@ def _evidence(name: str, seconds: float, cell: Cell, value: float) -> str:
 def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
     """What a target does after a pause, for how long, and when it can again."""
     found = []
-    several = len(fits) > 1
     for target, fit in fits.items():
         for number, limiter in enumerate(fit.shape.limiters):
             rate, size, more = (
@@ -107,12 +107,11 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             if size < TOLD_SECONDS * rate or not all((limiter.ways, limiter.refills) in rival for rival in alike):
                 continue
             ways = " and ".join(f"{way}s" for way in limiter.ways)
-            on = f" on {target}" if several else ""
+            on = f" on {target}" if len(fits) > 1 else ""
             told, amount = _rate_words(limiter, size)
-            seen = [
-                one.before * limiter.size(one.bs) for one in fit.courses if one.taught and one.direction in limiter.ways
-            ]
-            peak = told(min(rate + more, max(seen)))
+            mine = [one for one in fit.courses if one.taught and limiter.covers(one.direction)]
+            seen = max((one.before * limiter.size(one.bs) for one in mine), default=math.inf)
+            peak = told(min(rate + more, seen))
             if limiter.refills:
                 back = format_duration(size / rate)
                 text = f"After a pause {ways}{on} run at {peak} for the first {amount}, then at {told(rate)}. "

@@ -103,12 +103,14 @@ class LaidOut:
     interval_ms: int
 
     @property
+    def mean_bytes_per_s(self) -> float:
+        return 1000 * self.moved_bytes / max(self.ran_ms, 1.0)
+
+    @property
     def last_bytes_per_s(self) -> float:
         """How fast the last two fifths were written."""
         last = self.interval_bytes[int(0.6 * len(self.interval_bytes)) :]
-        if not sum(last):
-            return 1000 * self.moved_bytes / max(self.ran_ms, 1.0)
-        return 1000 * sum(last) / (self.interval_ms * len(last))
+        return 1000 * sum(last) / (self.interval_ms * len(last)) if sum(last) else self.mean_bytes_per_s
 
 
 @dataclass(frozen=True)
