@@ -34,7 +34,13 @@ def client(request, tmp_path_factory):
     host.stop()
 
 
+def parts():
+    """Network interfaces and disks of this machine. Other tests make and remove some beside these."""
+    return set(os.listdir("/sys/class/net")) | set(os.listdir("/sys/block"))
+
+
 def test_facts_are_those_of_the_machine(client):
+    before = parts()
     facts, watched = look_at_client(client)
     there = {fact.name: fact for fact in facts}
     sheet = Sheet()
@@ -43,12 +49,14 @@ def test_facts_are_those_of_the_machine(client):
     for name in ("host.kernel", "host.architecture", "host.os", "cpu.threads", "ram.size_bytes", "clock.source"):
         assert there[name].value == here[name].value, name
     assert there["cpu.model"].kind == here["cpu.model"].kind
-    assert set(watched.interfaces) == set(os.listdir("/sys/class/net")) - {"lo"}
+    stayed = before & parts()
+    assert set(watched.interfaces) & stayed == set(os.listdir("/sys/class/net")) & stayed - {"lo"}
     assert all(os.path.exists(f"/sys/block/{name}") for name in watched.devices)
 
 
 def test_counters_are_those_of_the_machine(client):
     """A processor is kept busy meanwhile: both samplers must see the same use of it."""
+    before = parts()
     _, watched = look_at_client(client)
     far, near = FarSampler(client, watched, 0.3), Sampler(watched, 0.3)
     burner = subprocess.Popen(["sh", "-c", "while :; do :; done"])
@@ -64,6 +72,8 @@ def test_counters_are_those_of_the_machine(client):
     theirs, ours = (one.usage() for one in recordings)
     assert sum(theirs.core_busy) >= 0.5, "the burner alone keeps one busy"
     assert len(theirs.core_busy) == len(ours.core_busy)
-    assert theirs.nics.keys() == ours.nics.keys()
-    assert theirs.disks.keys() == ours.disks.keys()
+    stayed = before & parts()
+    assert stayed
+    assert theirs.nics.keys() & stayed == ours.nics.keys() & stayed
+    assert theirs.disks.keys() & stayed == ours.disks.keys() & stayed
     assert theirs.pressure.keys() == ours.pressure.keys()
