@@ -18,6 +18,7 @@ from ioatlas.model.usage import Usage
 from ioatlas.run.conditions import conditions
 from ioatlas.run.hosts import HostTelemetry, check_hosts
 from ioatlas.run.telemetry import BatchTelemetry
+from ioatlas.target.sites import Sites
 from ioatlas.testbed.measured import background
 from ioatlas.testbed.power import Meter
 from ioatlas.testbed.telemetry import Watched, watched_of
@@ -35,7 +36,7 @@ class Environment:
     conditions: Callable[..., dict[str, Any]] = conditions
     background: Callable[[Watched, float], Usage | None] = background
     """What this machine does while we do nothing."""
-    check_hosts: Callable[[FleetExecutor, Mapping[str, Target], str, Iterable[Cell]], None] = check_hosts
+    check_hosts: Callable[[FleetExecutor, Mapping[str, Target], Sites, Iterable[Cell]], None] = check_hosts
     fleet: FleetExecutor | None = None
     """Of a campaign that several clients make: the executor once more, by what only a fleet has."""
 

@@ -23,6 +23,7 @@ from ioatlas.model.visit import Visit
 from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen, keep_raw
 from ioatlas.target.far import check_far
 from ioatlas.target.opening import MARKER
+from ioatlas.target.sites import Sites
 from ioatlas.target.workspace import directory_name
 from ioatlas.testbed.far import FarSampler, look_at_client
 from ioatlas.testbed.power import Meter
@@ -34,10 +35,10 @@ BETWEEN_SECONDS = 0.5
 """Between two readings of a client: the shortest visit of a fleet holds several."""
 
 
-def check_hosts(fleet: FleetExecutor, targets: Mapping[str, Target], campaign_id: str, cells: Iterable[Cell]) -> None:
+def check_hosts(fleet: FleetExecutor, targets: Mapping[str, Target], sites: Sites, cells: Iterable[Cell]) -> None:
     """Before every start of a load: the guards of its targets on every host. Raises what they raise.
 
-    A host that is lost meanwhile is left to the load itself, which tells.
+    sites: of the campaign, checked before. A host that is lost meanwhile is left to the load itself, which tells.
     """
     writing: dict[str, bool] = {}
     for cell in cells:
@@ -49,14 +50,14 @@ def check_hosts(fleet: FleetExecutor, targets: Mapping[str, Target], campaign_id
 
     def look(client: Client) -> None:
         for name, writes in writing.items():
-            _check_host(fleet, client, hosts[client.name], targets[name], campaign_id, writes=writes)
+            _check_host(fleet, client, hosts[client.name], targets[name], sites, writes=writes)
 
     with ThreadPoolExecutor(LOOKS_AT_ONCE) as pool:
         list(pool.map(look, clients))
 
 
 def _check_host(
-    fleet: FleetExecutor, client: Client, host: Host, target: Target, campaign_id: str, *, writes: bool
+    fleet: FleetExecutor, client: Client, host: Host, target: Target, sites: Sites, *, writes: bool
 ) -> None:
     if target.kind == "uri":  # it names the server; there is nothing on the host to harm
         return
@@ -69,11 +70,12 @@ def _check_host(
             )
         return  # fio makes no file there, and this campaign's directory has a name that is drawn
     path, marker, held = fleet.path_on(host, target.location), ("", ""), ""
-    own = Path(target.location, directory_name(campaign_id), MARKER)
+    # By what is held here: the owner of the target may exchange what its path leads to, and write a marker of his own.
+    own = Path(sites.through(f"{target.location}/{directory_name(sites.campaign_id)}/{MARKER}"))
     try:
         if target.kind == "directory" and beneath.is_ordinary(own):
             text = beneath.read_text(own)
-            there = fleet.hold(client.name, f"{path}/{directory_name(campaign_id)}", text)
+            there = fleet.hold(client.name, f"{path}/{directory_name(sites.campaign_id)}", text)
             marker = (f"{there or ''}/{MARKER}", text)
         elif target.kind == "file":
             held = fleet.hold(client.name, path) or ""

@@ -401,7 +401,7 @@ class Runner:
         try:
             self.sites.check(cells)
             if self.environment.fleet is not None:
-                self.environment.check_hosts(self.environment.fleet, self._targets, self.sites.campaign_id, cells)
+                self.environment.check_hosts(self.environment.fleet, self._targets, self.sites, cells)
             self.sites.renew(cells)
         except IoAtlasError as error:
             if not self.finished:
