@@ -233,6 +233,13 @@ def test_the_best_says_which_faster_cells_it_leaves_out(verdicts, said):
     assert best.tie == said
 
 
+@pytest.mark.parametrize(("low", "named"), [(101, 900), (99, 100)])
+def test_a_cell_whose_runs_disagree_is_the_best_where_all_of_them_are_faster(low, named):
+    apart = replace(value(900, jobs=64, verdict=VerdictCode.RUNS_DISAGREE), bw_low=low * MIB, bw_high=1800 * MIB)
+    [best] = summarise(result([value(100, width=0.0), apart])).headlines
+    assert best.value == named * MIB
+
+
 @pytest.mark.parametrize(("judged", "best"), [(105, 105), (90, 110)])
 def test_a_best_value_that_was_judged_goes_before_one_that_was_not_when_it_is_as_fast(judged, best):
     brief = value(110, bs=4 * MIB, verdict=VerdictCode.TOO_SHORT)
