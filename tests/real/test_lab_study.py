@@ -7,14 +7,14 @@ import json
 import signal
 
 import pytest
+from bench.studies import set_up
+from bench.studies.__main__ import make
+from bench.studies.study import read_study
 
-from ioatlas.cli import _lab_study
 from ioatlas.cli._session import REPORT
 from ioatlas.errors import IoAtlasError
 from ioatlas.lab import instance
 from ioatlas.lab.running import missing, scenarios
-from ioatlas.reproductions import set_up
-from ioatlas.reproductions.study import read_study
 
 TEXT = """
 name = "rates"
@@ -72,11 +72,11 @@ def own_lab(tmp_path, monkeypatch):
         signal.signal(one, handler)
 
 
-@pytest.mark.long("reproductions", "lab")
+@pytest.mark.long("lab")
 @pytest.mark.skipif(bool(missing(scenarios()["bandwidth"])), reason="nbdkit is missing")
 def test_a_study_from_its_targets_to_its_table(own_lab, capsys, monkeypatch):
     study, directory = read_study(TEXT, "rates.toml"), own_lab / "c"
-    _lab_study._run(study, directory, quick=False, as_json=False)
+    make(study, directory, quick=False, as_json=False)
     said = capsys.readouterr().out
     assert "Two rates: 2 claims" not in said
     assert "rates: 2 claims; 1 as published, 1 otherwise" in said
@@ -93,7 +93,7 @@ def test_a_study_from_its_targets_to_its_table(own_lab, capsys, monkeypatch):
     take_down = set_up._take_down
     monkeypatch.setattr(set_up, "_take_down", lambda prefix: take_down(prefix) or ["rates (could not take down: x)"])
     with pytest.raises(IoAtlasError, match="lab targets are left"):  # told, and the answer is there all the same
-        _lab_study._run(study, directory, quick=False, as_json=True)  # complete: answered, not measured again
+        make(study, directory, quick=False, as_json=True)  # complete: answered, not measured again
     assert (directory / "study" / "study.json").exists()
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert last["event"] == "study"

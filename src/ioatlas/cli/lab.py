@@ -15,7 +15,6 @@ from typing import Any
 import click
 
 from ioatlas.cli._arguments import Name
-from ioatlas.cli._lab_study import command as study_command
 from ioatlas.cli._output import folded, say_json
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.lab import instance, scenarios
@@ -243,6 +242,3 @@ def _program(name: str) -> str:
     if found is None:
         raise UsageError("no such program", where=name, remedy="check its name; give its path if it is not in PATH")
     return found
-
-
-command.add_command(study_command)

@@ -1,50 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas lab study`: a published evaluation made again in small, from the lab targets to the table."""
+"""A published evaluation made again in small, from the lab targets to the table.
+
+python -m bench.studies                              what there is
+python -m bench.studies nii2021 --quick --dry-run    what would run: targets, time, bytes
+python -m bench.studies nii2021 --quick -o nii       measure; again after a kill, and it goes on
+"""
 
 from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import Name
-from ioatlas.cli._groups import GroupedCommand
+from bench.studies.claims import Checked, check_claims
+from bench.studies.measured import LEAST_SECONDS, measured_in
+from bench.studies.set_up import campaign_document, campaign_name, check_possible, lab_of, read_document
+from bench.studies.study import NAMES, Study, find_study, targets_of
+from bench.studies.table import COLUMNS, WORDS, as_document, as_table, draw, here, summary, write_answer
+from ioatlas.analysis.wording import plural
+from ioatlas.campaign import load_result, open_plan, reopen, run, start
+from ioatlas.cli._live import Stop, TerminalLine, choose
 from ioatlas.cli._output import say_json
-from ioatlas.errors import PartialResultError, UsageError
+from ioatlas.cli.plan import describe, summary_of
+from ioatlas.config.user import results_folder
+from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
+from ioatlas.report.page import write_report
 from ioatlas.results.library import REPORT
-
-if TYPE_CHECKING:
-    from ioatlas.reproductions.claims import Checked
-    from ioatlas.reproductions.study import Study
-    from ioatlas.run.set_up import Consent
-    from ioatlas.store.journal import Journal
+from ioatlas.run.set_up import Consent
+from ioatlas.store.journal import Journal
 
 PLACE = "study"
 """Folder of figures and table in the campaign's directory."""
 
 
-def _studies() -> tuple[str, ...]:
-    from ioatlas.reproductions.study import NAMES
-
-    return NAMES
-
-
-@click.command(
-    "study",
-    cls=GroupedCommand,
-    epilog="""\b
-Examples:
-  ioatlas lab study                              what there is
-  ioatlas lab study nii2021 --quick --dry-run    what would run: targets, time, bytes
-  ioatlas lab study nii2021 --quick -o nii       measure; again after a kill, and it goes on
-
-\b
-Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a partial result.""",
-)
-@click.argument("name", required=False, type=Name(_studies))
+@click.command(help="Repeat a published evaluation in small, on lab targets, and check its claims.")
+@click.argument("name", required=False, type=click.Choice(NAMES))
 @click.option(
     "-o", "--out", metavar="DIR", type=click.Path(path_type=Path), help="Directory of the campaign. Default: a new one."
 )
@@ -52,27 +45,22 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a 
 @click.option("--dry-run", is_flag=True, help="Show what would run: time and bytes. Nothing is set up.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
 def command(name: str | None, out: Path | None, *, quick: bool, dry_run: bool, as_json: bool) -> None:
-    """Repeat a published evaluation in small, on lab targets, and check its claims.
-
-    One campaign, its report, the figures of the study, and a table: published, here, same direction?
-    """
-    from ioatlas.config.user import results_folder
-    from ioatlas.reproductions.study import find_study
-
+    """One campaign, its report, the figures of the study, and a table: published, here, same direction?"""
     if name is None:
         _list(as_json=as_json)
         return
     study = find_study(name)
     directory = out or results_folder() / f"ioatlas-{study.name}{'-quick' * quick}-{time.strftime('%Y%m%d-%H%M%S')}"
-    if dry_run:
-        _dry_run(study, directory, quick=quick, as_json=as_json)
-        return
-    _run(study, directory, quick=quick, as_json=as_json)
+    try:
+        if dry_run:
+            _dry_run(study, directory, quick=quick, as_json=as_json)
+        else:
+            make(study, directory, quick=quick, as_json=as_json)
+    except IoAtlasError as error:
+        raise SystemExit(f"bench.studies: {error}") from error
 
 
 def _list(*, as_json: bool) -> None:
-    from ioatlas.reproductions.study import NAMES, find_study, targets_of
-
     studies = [find_study(name) for name in NAMES]
     if as_json:
         rows = [
@@ -87,12 +75,6 @@ def _list(*, as_json: bool) -> None:
 
 def _dry_run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:
     """What `ioatlas plan` says of the campaign, with the claims."""
-    from dataclasses import replace
-
-    from ioatlas.campaign import open_plan
-    from ioatlas.cli.plan import describe, summary_of
-    from ioatlas.reproductions.set_up import campaign_document, read_document
-
     apart = study.model_copy(update={"together": False})  # planned before anything is set up
     plan = open_plan(read_document(campaign_document(apart, directory, quick=quick)), ahead=True)
     if study.together:  # what is said last is of their order
@@ -109,15 +91,11 @@ def _dry_run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> No
         click.echo(f"claim        {claim.says}")
 
 
-def _run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:
+def make(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:
     """Set up, measure, answer, take down. A stopped study is answered as far as it came."""
-    from ioatlas.campaign import run
-    from ioatlas.cli._live import Stop, TerminalLine, choose
-    from ioatlas.reproductions.set_up import check_possible, lab_of
-
     check_possible(study, quick=quick, root=os.geteuid() == 0)
     stop, emit, stopped = Stop(), choose(as_json), None
-    again = f"ioatlas lab study {study.name}{' --quick' if quick else ''} -o {directory}"
+    again = f"python -m bench.studies {study.name}{' --quick' if quick else ''} -o {directory}"
     with lab_of(study, directory, quick=quick):
         journal, consent = _journal(study, directory, quick=quick)
         try:
@@ -141,10 +119,6 @@ def _run(study: Study, directory: Path, *, quick: bool, as_json: bool) -> None:
 
 def _journal(study: Study, directory: Path, *, quick: bool) -> tuple[Journal, Consent]:
     """A new campaign, or the one that was begun there."""
-    from ioatlas.campaign import open_plan, reopen, start
-    from ioatlas.reproductions.set_up import campaign_document, campaign_name, read_document
-    from ioatlas.run.set_up import Consent
-
     spec = read_document(campaign_document(study, directory, quick=quick))
     typed = tuple(text for one in spec.confirmations.values() for text in one.values())
     if (directory / "journal.sqlite").exists():
@@ -160,15 +134,6 @@ def _journal(study: Study, directory: Path, *, quick: bool) -> tuple[Journal, Co
 
 def _answer(study: Study, directory: Path, again: str, *, quick: bool) -> list[Checked] | None:
     """Figures, table and report; None where nothing was measured."""
-    from dataclasses import replace
-
-    from ioatlas.analysis.wording import plural
-    from ioatlas.campaign import load_result
-    from ioatlas.report.page import write_report
-    from ioatlas.reproductions.claims import check_claims
-    from ioatlas.reproductions.measured import LEAST_SECONDS, measured_in
-    from ioatlas.reproductions.table import as_table, draw, write_answer
-
     result = load_result(directory)
     if not result.estimates:
         return None
@@ -187,8 +152,6 @@ def _answer(study: Study, directory: Path, again: str, *, quick: bool) -> list[C
 
 
 def _show(study: Study, directory: Path, checked: list[Checked], *, as_json: bool) -> None:
-    from ioatlas.reproductions.table import COLUMNS, WORDS, as_document, here, summary
-
     place = directory / PLACE
     figures = sorted(path.relative_to(directory) for path in place.glob("*.png"))
     if as_json:
@@ -205,3 +168,7 @@ def _show(study: Study, directory: Path, checked: list[Checked], *, as_json: boo
     click.echo(f"\n{summary(study, checked)}")
     click.echo(f"Table: {place / 'study.md'}   Report: {directory / 'report.html'}")
     click.echo(f"Figures: {', '.join(str(directory / path) for path in figures)}")
+
+
+if __name__ == "__main__":
+    command()

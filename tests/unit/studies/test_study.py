@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import pytest
+from bench.studies import measured
+from bench.studies.set_up import campaign_document, ident_of, read_document
+from bench.studies.study import NAMES, Claim, find_study, read_study, targets_of
 
 from ioatlas.campaign import open_plan
 from ioatlas.errors import UsageError
@@ -13,9 +16,6 @@ from ioatlas.lab.running import filled, find
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import parse_size_bytes
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
-from ioatlas.reproductions import measured
-from ioatlas.reproductions.set_up import campaign_document, ident_of, read_document
-from ioatlas.reproductions.study import NAMES, Claim, find_study, read_study, targets_of
 
 OPERATIONS = [workload.streams[0].operation for workload in iozone_round(1 << 22, 1 << 14)]
 FORMS = [(name, quick) for name in NAMES for quick in (False, True)]

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench.studies.study import Made, Study, targets_of
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import IoAtlasError
 from ioatlas.lab import instance
 from ioatlas.lab.running import down, exports_of, find, location_of, missing, up
 from ioatlas.procedures.options import read_campaign
-from ioatlas.reproductions.study import Made, Study, targets_of
 
 TRIES = 5
 """A file system that still writes keeps its devices for some seconds."""

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from ioatlas.reproductions.study import Claim, Place, Value
+from bench.studies.study import Claim, Place, Value
 from ioatlas.stats.intervals import PooledVariance, pool_variance, t_quantile
 
 Outcome = Literal["same", "differs", "undecided", "new", "not measured"]

@@ -12,12 +12,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from bench.studies.claims import Checked, Ratio
+from bench.studies.study import FigureAsked, Study
 from ioatlas.errors import UsageError
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_latency
-from ioatlas.reproductions.claims import Checked, Ratio
-from ioatlas.reproductions.study import FigureAsked, Study
 
 COLUMNS = ("Claim", "Published", "Here", "Same direction?", "Where it differs, and why")
 WORDS = {

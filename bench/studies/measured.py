@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bench.studies.claims import Measured
+from bench.studies.study import Study, Value, targets_of
 from ioatlas.lab.running import filled, find
 from ioatlas.lab.scenario import Limit, Recipe
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.result import CampaignResult
-from ioatlas.reproductions.claims import Measured
-from ioatlas.reproductions.study import Study, Value, targets_of
 from ioatlas.results.sides import QUANTITIES, Place, read_campaign
 
 LEAST_SECONDS = 1.0

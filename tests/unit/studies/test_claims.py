@@ -7,10 +7,9 @@ import random
 from math import exp, log
 
 import pytest
-
-from ioatlas.reproductions.claims import Measured, check_claims
-from ioatlas.reproductions.study import Claim
-from ioatlas.reproductions.table import here, why
+from bench.studies.claims import Measured, check_claims
+from bench.studies.study import Claim
+from bench.studies.table import here, why
 
 
 def claim(expected="higher", **other):
