@@ -79,8 +79,8 @@ def tell(found: SidesComparison, asked: Asked) -> None:
 def _gate(found: SidesComparison) -> None:
     worse = []
     for pair in found.against_base:
-        whole = pair.whole is not None and pair.whole.outcome == found.worse
-        count = pair.count(found.worse)
+        whole = pair.whole is not None and found.fails(pair.whole)
+        count = sum(map(found.fails, pair.cells))
         if whole or count:
             worse.append(f"{found.names[pair.second]} ({'the map as a whole, ' if whole else ''}{count} cells)")
     if worse:

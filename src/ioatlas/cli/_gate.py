@@ -43,8 +43,8 @@ def gate_of(found: SidesComparison, word: str) -> Gate:
     for pair in found.against_base:
         name = found.names[pair.second]
         of = "" if len(found.sides) == 2 else f"{name}: "
-        checks.append(_whole(f"{of}the map as a whole", pair.whole, found.worse))
-        checks += [_cell(f"{of}{labels[cell.cell]}", cell, found.worse) for cell in pair.cells]
+        checks.append(_whole(f"{of}the map as a whole", pair.whole, found))
+        checks += [_cell(f"{of}{labels[cell.cell]}", cell, found) for cell in pair.cells]
         table += [(name, *_row(labels[cell.cell], cell)) for cell in pair.cells]
     who = found.names[1 - found.base] if len(found.sides) == 2 else f"{len(found.sides)} sides"
     title = f"{who} against {found.names[found.base]}: {word}"
@@ -54,22 +54,22 @@ def gate_of(found: SidesComparison, word: str) -> Gate:
 _HEAD = ("cell", "ratio", "95% interval", "visits", "outcome")
 
 
-def _whole(name: str, whole: MapComparison | None, worse: str) -> Check:
+def _whole(name: str, whole: MapComparison | None, found: SidesComparison) -> Check:
     from ioatlas.report.export.to_gate import Check
 
     if whole is None:
         return Check(name, "skipped", "Too few visits to tell it from drift.")
     ends = sorted((whole.low - 1, whole.high - 1))
     sentence = f"{whole.ratio - 1:+.1%} (95% interval {ends[0]:+.1%} to {ends[1]:+.1%}): {whole.outcome}."
-    return Check(name, "failed" if whole.outcome == worse else "passed", sentence)
+    return Check(name, "failed" if found.fails(whole) else "passed", sentence)
 
 
-def _cell(name: str, cell: CellComparison, worse: str) -> Check:
+def _cell(name: str, cell: CellComparison, found: SidesComparison) -> Check:
     from ioatlas.report.export.to_gate import Check
 
     if cell.ratio is None or cell.low is None or cell.high is None:
         return Check(name, "skipped", f"Not comparable: {cell.reason or 'too few visits'}.")
-    outcome: Outcome = "failed" if cell.outcome == worse else "passed"
+    outcome: Outcome = "failed" if found.fails(cell) else "passed"
     sentence = f"{cell.ratio - 1:+.1%} (95% interval {cell.low - 1:+.1%} to {cell.high - 1:+.1%}): {cell.outcome}."
     return Check(name, outcome, sentence)
 

@@ -75,7 +75,8 @@ Examples:
 @click.option(
     "--fail-if-worse",
     is_flag=True,
-    help="Exit with 3 when the map or any cell of another side is worse than the first.",
+    help="Exit with 3 when the map or any cell of another side is worse than the first beyond chance: at 0.1% for all "
+    "together.",
 )
 @gate_files
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -13,7 +13,15 @@ from typing import Literal
 
 import numpy as np
 
-from ioatlas.analysis.compare import TOLERANCE, Outcome, Reading, between_campaigns, between_set_ups
+from ioatlas.analysis.compare import (
+    TOLERANCE,
+    CellComparison,
+    MapComparison,
+    Outcome,
+    Reading,
+    between_campaigns,
+    between_set_ups,
+)
 from ioatlas.analysis.many import ManyComparison, Pair, Place, compare_many, effect_for
 from ioatlas.analysis.power import PowerForetold, foretell, noise_of
 from ioatlas.errors import UsageError
@@ -22,6 +30,8 @@ from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Guess, Side, align, 
 from ioatlas.stats.intervals import pool_variance, t_quantile
 
 MOST_SIDES = 40
+GATE_LEVEL = 0.001
+"""Chance that a build fails whose sides do not differ. A gate is asked many times: 5% would stop a build a week."""
 ONE_SET_UP = (
     "Configurations were measured one after another, each set up once. What drifted meanwhile counts as a difference; "
     "`blocks = 2` in the campaign file tells it apart."
@@ -127,6 +137,18 @@ class SidesComparison:
     def worse(self) -> Outcome:
         """The outcome of a pair whose second side is worse."""
         return "higher" if self.quantity in LOWER_IS_BETTER else "lower"
+
+    def fails(self, one: CellComparison | MapComparison) -> bool:
+        """Whether a gate fails on a cell or map: it is worse, at GATE_LEVEL for all that is tested against the base.
+        Half of that is for the maps, half for the cells, by Bonferroni.
+        """
+        tests: list[CellComparison | MapComparison | None]
+        if isinstance(one, MapComparison):
+            tests = [pair.whole for pair in self.against_base]
+        else:
+            tests = [cell for pair in self.against_base for cell in pair.cells]
+        count = sum(test is not None and test.p is not None for test in tests)
+        return one.outcome == self.worse and one.p is not None and one.p <= GATE_LEVEL / 2 / count
 
     @property
     def against_base(self) -> list[Pair]:

@@ -2,14 +2,16 @@
 """What differs in the conditions of sides, and loads that only a model tells."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ioatlas.analysis.compare import Reading
+from ioatlas.analysis.many import compare_many
 from ioatlas.model.cell import Cell
 from ioatlas.results import comparison
-from ioatlas.results.comparison import compare_sides
+from ioatlas.results.comparison import SidesComparison, compare_sides
 from ioatlas.results.conditions import conditions_apart
 from ioatlas.results.sides import Guess, Row, Side
 
@@ -95,3 +97,39 @@ def test_firmware_is_compared_whatever_the_device_is_called():
     sides = [side("a", device__sda__firmware="1.2"), side("b", device__nvme0n1__firmware="1.3")]
     (found,) = conditions_apart(sides)
     assert (found.group, found.name, found.values) == ("version", "device.firmware", ("1.2", "1.3"))
+
+
+def test_a_gate_over_sides_that_do_not_differ_fails_once_in_a_thousand():
+    rng = np.random.default_rng(20)
+    told = failed = 0
+    for _ in range(200):
+        sides = [
+            {
+                f"c{cell}": [Reading(f"c{cell}", value, 24 * turn + cell) for turn, value in enumerate(values)]
+                for cell, values in enumerate(rng.lognormal(0, 0.05, (8, 5)))
+            }
+            for _ in range(2)
+        ]
+        result = compare_many(sides, visits=[True, True], tolerance=0.0)
+        found = SidesComparison("bw", SimpleNamespace(sides=("a", "b")), result, (), ())
+        (pair,) = result.pairs
+        tests = [pair.whole, *pair.cells]
+        told += any(test.outcome == "lower" for test in tests)
+        failed += any(map(found.fails, tests))
+    assert told >= 2, "the answer tells differences at 5%"
+    assert failed == 0
+
+
+def test_a_gate_fails_on_one_cell_that_is_much_slower_and_names_no_other():
+    rng = np.random.default_rng(21)
+    slower = np.where(np.arange(24) == 7, 0.7, 1.0)
+    sides = [
+        {
+            f"c{cell}": [Reading(f"c{cell}", value * factor[cell], 24 * turn + cell) for turn, value in enumerate(row)]
+            for cell, row in enumerate(rng.lognormal(0, 0.03, (24, 5)))
+        }
+        for factor in (np.ones(24), slower)
+    ]
+    result = compare_many(sides, visits=[True, True])
+    found = SidesComparison("bw", SimpleNamespace(sides=("a", "b")), result, (), ())
+    assert [cell.cell for cell in result.pairs[0].cells if found.fails(cell)] == ["c7"]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/ci: what a runner would execute, step by step in a shell, over two directories of one disk."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import disk_directory
+from tests.real.target_lab import needs
+
+pytestmark = pytest.mark.unmeasured
+EXAMPLES = Path(__file__).parents[2] / "examples" / "ci"
+COMMANDS = {
+    "github": r"^ +run: (?!pipx)(.*)$",
+    "gitlab": r"^ +- ((?:ioatlas) .*)$",
+}
+
+
+@needs("fio")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_steps_run_as_they_stand_and_what_did_not_change_is_not_slower(name, tmp_path):
+    steps = re.findall(COMMANDS[name], (EXAMPLES / f"{name}.yml").read_text(), re.MULTILINE)
+    assert {step.split()[1] for step in steps if step.startswith("ioatlas")} == {"map", "compare", "fit"}
+    with disk_directory() as place:
+        for side in ("before", "after"):
+            (place / side).mkdir()
+        shutil.copytree(EXAMPLES, tmp_path / "examples" / "ci")
+        campaign = tmp_path / "examples" / "ci" / "before-after.toml"
+        # Shorter than a build's; every other word is the example's own.
+        short = {"visits = 20": "visits = 2", '"1s"': '"200ms"', '"256m"': '"8m"', "/mnt": str(place)}
+        text = campaign.read_text()
+        for one, other in short.items():
+            assert one in text
+            text = text.replace(one, other)
+        campaign.write_text(text)
+        ended = {}
+        for step in steps:
+            command = step.replace("/mnt", str(place)).replace("--for etcd", "--for etcd --budget 15s")
+            done = subprocess.run(
+                ["bash", "-ec", command],
+                cwd=tmp_path,
+                env=os.environ | {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            ended[step.split()[1]] = done.returncode
+            assert "Traceback" not in done.stderr
+        assert ended.pop("fit") in {0, 3, 5}, "it fits, does not, or is undecided"
+        assert set(ended.values()) == {0}
+        assert not [one.name for side in ("before", "after") for one in (place / side).iterdir()]
+    assert {"slower.xml", "fit.xml"} <= {one.name for one in tmp_path.iterdir()}
+    if name == "github":
+        assert "etcd" in (tmp_path / "summary.md").read_text()
