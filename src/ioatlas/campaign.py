@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ioatlas import __version__, beneath
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.user import results_folder
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.fio.clock import SessionTime
 from ioatlas.fio.executor import Clock, Executor, SystemExecutor
 from ioatlas.model.events import Emit, Event
@@ -277,17 +277,13 @@ def _new_journal(directory: Path, clock: Clock, plan: Plan) -> Iterator[Journal]
     """The journal of a campaign that is there when the block ends; what an earlier process left is started anew."""
     if directory.exists() and not directory.is_dir():
         raise UsageError("it is not a directory", where=str(directory), remedy="choose another -o")
-    try:
+    with faults(
+        IoAtlasError, "the campaign's directory cannot be made", where=str(directory), remedy="choose another -o"
+    ):
         if directory.is_dir():
             _check_empty(directory)
         with Journal.making(directory, SessionTime(clock).now, _format(plan)) as journal:
             yield journal
-    except OSError as error:
-        raise IoAtlasError(
-            f"the campaign's directory cannot be made: {error.strerror}",
-            where=str(directory),
-            remedy="choose another -o",
-        ) from error
 
 
 def _check_empty(directory: Path) -> None:

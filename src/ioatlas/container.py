@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn, Self
 
-from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.errors import IoAtlasError, RefusedError, faults
 
 MOST_MEMBERS = 65_000
 MOST_PACKED = (4 << 30) - (64 << 20)
@@ -252,10 +252,8 @@ def _parents(name: str) -> Iterator[str]:
 
 def open_file(path: Path) -> Container:
     """The container at `path`. Raises IoAtlasError, RefusedError for what is no ordinary file."""
-    try:
+    with faults(IoAtlasError, "it cannot be read", where=str(path), remedy="name a bundle"):
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise IoAtlasError(f"it cannot be read: {error.strerror}", where=str(path), remedy="name a bundle") from error
     opened = os.fdopen(file, "rb")
     if not stat.S_ISREG(os.fstat(file).st_mode):
         opened.close()

@@ -391,10 +391,10 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
     total = sum(one.count for one in bottlenecks)
     unclear = sum(one.count for one in bottlenecks if one.name == UNDETERMINED)
     if total and unclear > UNCLEAR * total:
-        return "test more jobs and block sizes to find what limits it"
+        return "re-run with --budget 5m --numjobs 1,2,4,8,16,32 --bs 4k,64k,1m"
     if result.rounds or result.load_curves or result.works or any(e.kind == "imported" for e in result.estimates):
-        return "`ioatlas compare` it with another campaign"
-    return "`ioatlas fit TARGET --for USE` says whether it is good enough; `fit --list` shows the uses"
+        return "`ioatlas compare DIR OTHER` shows what another target or setting changes"
+    return "`ioatlas fit DIR --for vm-host` (other uses: `ioatlas fit --list`)"
 
 
 def _without_repeats(advice: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from ioatlas.beneath import NEW_FILE
 from ioatlas.config.user import settings_file
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults, written
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -193,10 +193,8 @@ def _parsed(data: bytes, passphrase: bytes | None, path: Path) -> object:
 
 def _private_bytes(path: Path) -> bytes:
     """Of a file that its owner alone may read. Raises UsageError."""
-    try:
+    with faults(UsageError, "the key cannot be read", where=str(path), remedy=_NO_KEY):
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise UsageError(f"the key cannot be read: {error.strerror}", where=str(path), remedy=_NO_KEY) from error
     with os.fdopen(file, "rb") as opened:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
@@ -270,13 +268,9 @@ def distrust(fingerprint: str) -> bool:
 
 def _write_trusted(text: str) -> None:
     path = trusted_path()
-    try:
+    with written(path, "set XDG_CONFIG_HOME", "the list of trusted keys"):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _put(path, text)
-    except OSError as error:
-        raise IoAtlasError(
-            f"the trusted keys cannot be written: {error.strerror}", where=str(path), remedy="set XDG_CONFIG_HOME"
-        ) from error
 
 
 def _put(path: Path, text: str) -> None:

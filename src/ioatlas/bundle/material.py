@@ -14,7 +14,7 @@ import tomlkit
 
 from ioatlas import beneath
 from ioatlas.campaign import OURS
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, UsageError, faults
 from ioatlas.fio.series import ARCHIVE
 from ioatlas.model.visit import BatchStatus
 from ioatlas.run.telemetry import RAW
@@ -91,16 +91,20 @@ def _take(found: Material, path: Path, place: Path) -> None:
 
 
 def _unzipped(path: Path) -> dict[str, bytes]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            infos = archive.infolist()
-            if sum(info.file_size for info in infos) > MOST_BYTES:
-                raise IoAtlasError("it would unpack to more than 1 GiB", where=str(path), remedy="remove it")
-            return {info.filename: archive.read(info) for info in infos}
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise IoAtlasError(
-            f"the logs cannot be unpacked: {error}", where=str(path), remedy="restore the directory from a copy"
-        ) from error
+    with (
+        faults(
+            IoAtlasError,
+            "the logs cannot be unpacked",
+            where=str(path),
+            remedy="restore the directory from a copy",
+            of=(zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError),
+        ),
+        zipfile.ZipFile(path) as archive,
+    ):
+        infos = archive.infolist()
+        if sum(info.file_size for info in infos) > MOST_BYTES:
+            raise IoAtlasError("it would unpack to more than 1 GiB", where=str(path), remedy="remove it")
+        return {info.filename: archive.read(info) for info in infos}
 
 
 def _gunzipped(path: Path) -> bytes:

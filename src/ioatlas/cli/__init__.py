@@ -60,7 +60,7 @@ SECTIONS = {
 )
 @click.version_option(__version__, "-V", "--version", prog_name="ioatlas")
 def ioatlas() -> None:
-    """Performance maps of storage: name a target, get a map whose every cell has an interval and a verdict."""
+    """How fast a storage target is, how sure that is, and what limits it. To begin: `ioatlas map DIRECTORY`."""
 
 
 def main(arguments: list[str] | None = None) -> Any:

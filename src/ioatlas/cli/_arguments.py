@@ -10,6 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
+from ioatlas.model.units import RATE_UNITS, rates_in
+
 
 class PathOrWord(StringParamType):
     """Text that is mostly a path: a target, which may be a URI; a key; a command line or a file of it."""
@@ -44,3 +46,13 @@ where_option = click.option(
     multiple=True,
     help="Only loads with these values; give it once an option.",
 )
+units_option = click.option(
+    "--units",
+    type=click.Choice(tuple(RATE_UNITS)),
+    default="binary",
+    envvar="IOATLAS_UNITS",
+    expose_value=False,
+    callback=lambda ctx, _param, system: ctx.with_resource(rates_in(system)),
+    help="Units of throughput: MiB/s (binary, the default) or MB/s (decimal).",
+)
+"""Of everything that the command prints, draws and writes for people."""

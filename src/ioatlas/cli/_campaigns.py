@@ -49,7 +49,7 @@ def newest() -> Path:
     folder = library_folders()[0]
     found = directories([folder])
     if not found:
-        remedy = "make one: `ioatlas map DIRECTORY`"
+        remedy = "`ioatlas map DIRECTORY` makes one"
         raise UsageError("there is no campaign yet", where=str(folder.resolve()), remedy=remedy)
     return found[0]
 

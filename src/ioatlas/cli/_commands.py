@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,12 @@ class Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if self.default and not (args and args[0] in {*self.said, *ctx.help_option_names}):
             args = [self.default, *args]
-        return super().parse_args(ctx, args)
+        with _one_style():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _one_style():
+            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -82,6 +88,22 @@ class Commands(click.Group):
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise _unknown(args[0], self.list_commands(ctx), ctx.command_path)
         return super().resolve_command(ctx, args)
+
+
+@contextmanager
+def _one_style() -> Iterator[None]:
+    """What click finds wrong is told as everything else is."""
+    try:
+        yield
+    except click.UsageError as error:
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            raise
+        remedy = f"`{error.ctx.command_path if error.ctx else 'ioatlas'} --help` shows what it takes"
+        if isinstance(error, click.NoSuchOption):
+            near = f"did you mean {error.possibilities[0]}? " if error.possibilities else ""
+            raise UsageError("there is no such option", where=error.option_name, remedy=near + remedy) from None
+        what = error.format_message().rstrip(".")
+        raise UsageError(f"{what[:1].lower()}{what[1:]}", remedy=remedy) from None
 
 
 def _unknown(word: str, known: list[str], path: str) -> UsageError:

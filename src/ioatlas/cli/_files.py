@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import UsageError, written
+from ioatlas.report.export.markup import csv_text, table
 
 Rows = Sequence[Sequence[Any]]
 ENDINGS = (".csv", ".md", ".html", ".json")
@@ -33,30 +32,10 @@ def write_table(path: Path, title: str, head: Sequence[str], rows: Rows, documen
     elif path.suffix == ".csv":
         text = csv_text(head, rows)
     else:
-        text = markdown(title, head, rows) if path.suffix == ".md" else html(title, head, rows)
-    try:
+        lines = [f"# {title}", "", *table(head, rows), ""]
+        text = "\n".join(lines) if path.suffix == ".md" else html(title, head, rows)
+    with written(path, "name another file"):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise IoAtlasError(f"it cannot be written: {error.strerror}", where=str(path)) from error
-
-
-def csv_text(head: Sequence[str], rows: Rows) -> str:
-    """With plain line ends; None is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def markdown(title: str, head: Sequence[str], rows: Rows) -> str:
-    """A heading and a table."""
-    lines = [f"# {title}", "", _bars(head), _bars(["---"] * len(head)), *(_bars(row) for row in rows)]
-    return "\n".join(lines) + "\n"
-
-
-def _bars(cells: Sequence[Any]) -> str:
-    return f"| {' | '.join(_text(cell).strip().replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in cells)} |"
 
 
 def html(title: str, head: Sequence[str], rows: Rows) -> str:

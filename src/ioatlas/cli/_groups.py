@@ -15,12 +15,12 @@ OPTION_GROUPS = {
     "What may be written": "read_only verify destroy overwrite answers",
     "What else is known": "product iperf drive facts",
     "Beside the plan": "like schema",
-    "Results": "output metrics verbose quiet open_report as_json dry_run yes help help_all",
+    "Results": "output metrics units verbose quiet open_report as_json dry_run yes help help_all",
 }
 REST = "Other options"
 _RARE = (
     "trace engine error grade max_visits window blocks drive facts answers prepare iperf together client_range "
-    "on_lost_client bring_fio file_sizes directory_depth metrics"
+    "on_lost_client bring_fio file_sizes directory_depth metrics units"
 )
 RARE = frozenset(_RARE.split())
 SHOWING_ALL = "ioatlas.help_all"

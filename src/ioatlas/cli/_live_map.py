@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ioatlas.cli._heatmap import LOADS, SmallMap, Value, draw, unit_of
+from ioatlas.cli._heatmap import draw
 from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import number_of
 from ioatlas.model.visit import SWEPT
+from ioatlas.report.small_map import LOADS, SmallMap, Value, unit_of
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.cli._arguments import Name, PathOrWord
+from ioatlas.cli._arguments import Name, PathOrWord, units_option
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.config.options import FLAG, Declared
 from ioatlas.config.profiles import profiles
@@ -271,6 +271,6 @@ def measuring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     writes = (facts_option, read_only_option, destroy_option, overwrite_option)
     said = (open_option, verbose_option, quiet_option, dry_run_option, yes_option)
     as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-    for option in reversed((*writes, *said, as_json, metrics_option)):
+    for option in reversed((*writes, *said, as_json, metrics_option, units_option)):
         command = option(command)
     return command

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,15 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.analysis.best import NUMBER_WIDTH
-from ioatlas.analysis.wording import Namer, per_cent, plural
+from ioatlas.analysis.wording import Namer, plural
 from ioatlas.cli._output import columns, table_of
-from ioatlas.model.application import figure_text
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
-from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
+from ioatlas.model.summary import Summary, Trust
+from ioatlas.model.units import format_count, format_rate
 from ioatlas.product.quantity import money
+from ioatlas.report.told import next_line, small_of, title_of, value_of, where_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -78,20 +76,27 @@ def print_lines(lines: Sequence[Text], console: Console) -> None:
 
 def screen(summary: Summary, result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
     """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next."""
-    width = min(console.width, WIDEST)
-    top = [
-        *title_lines(summary, width),
-        *_of_code(result, FindingCode.FIT, "Fit", width),
-        *_numbers(summary, width, place),
-    ]
-    top += _of_code(result, FindingCode.BURST, "Burst", width)
-    top += [*_factors(result, width), *_prices(result, width, place)]
-    end = [*_doubts(summary, width), *_end(summary, place, report, width)]
-    room = max(LEAST_MAP_LINES, LINES - len(top) - len(end) - 2)
-    middle = _middle(result, console, width, room, f"ioatlas show {place} -v")
     from rich.text import Text
 
-    return [*top, Text(""), *middle, *([Text("")] if middle else []), *end]
+    width = min(console.width, WIDEST)
+    title = title_lines(summary, width)
+    end = [Text(""), *_doubts(summary, width), *_end(summary, place, report, width)]
+    room = LINES - len(title) - len(end)
+    return [*title, *answer_lines(summary, result, console, width=width, room=room, place=place), *end]
+
+
+def answer_lines(
+    summary: Summary, result: CampaignResult, console: Console, *, width: int, room: int, place: str
+) -> list[Text]:
+    """How fast, and where: in so many lines, unless the numbers alone take more."""
+    from rich.text import Text
+
+    top = [*_of_code(result, FindingCode.FIT, "Fit", width), *_numbers(summary, width, place)]
+    top += _of_code(result, FindingCode.BURST, "Burst", width)
+    top += [*_factors(result, width), *_prices(result, width, place)]
+    room = max(LEAST_MAP_LINES, room - len(top) - 1)
+    middle = _middle(result, console, width, room, f"ioatlas show {place} -v")
+    return [*top, *([Text(""), *middle] if middle else [])]
 
 
 # -- parts ---------------------------------------------------------------------------------------------------
@@ -100,19 +105,7 @@ def screen(summary: Summary, result: CampaignResult, console: Console, *, place:
 def title_lines(summary: Summary, width: int) -> list[Text]:
     from rich.text import Text
 
-    cells = f"{plural(summary.n_cells, 'cell')}"
-    if summary.n_estimated:
-        cells = (
-            f"{summary.n_measured:,} measured + {summary.n_estimated:,} estimated of {plural(summary.n_cells, 'cell')}"
-        )
-    elif summary.n_imported and not summary.n_measured:
-        cells += " imported"
-    elif summary.n_measured < summary.n_cells:
-        cells = f"{summary.n_measured:,} of {plural(summary.n_cells, 'cell')}"
-    parts = [summary.name, summary.profile, cells]
-    parts += [format_duration(summary.seconds)] if summary.seconds else []
-    parts += [] if summary.complete else ["not finished"]
-    text = " · ".join(part for part in parts if part)
+    text = title_of(summary)
     badge = f" TRUST: {summary.trust.upper()} "
     line = Text(text, style="bold")
     if len(text) + len(badge) + 2 > width:
@@ -130,10 +123,10 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     shown = summary.headlines[: MOST_WORKS if works else MOST_HEADLINES]
     label = max([LABEL, *(len(one.label) + 2 for one in shown)])
     lines: list[Text] = []
-    values = [_value(one) for one in shown]
+    values = [value_of(one) for one in shown]
     widest = max((len(value) for value in values), default=0)
     for one, value in zip(shown, values, strict=True):
-        lines += labelled(one.label, f"{value.ljust(widest)}   {_told(one)}".rstrip(), width, label)
+        lines += labelled(one.label, f"{value.ljust(widest)}   {where_of(one)}".rstrip(), width, label)
     if not shown:
         lines += labelled("Best", "no value can be named: see why below", width, label)
     more = len(summary.headlines) - len(shown)
@@ -141,7 +134,7 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     small = summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]
     wide = max((len(one.label) + 2 for one in small), default=0)
     for io in small:
-        lines += labelled(io.label, _small(io), width, max(wide, label))
+        lines += labelled(io.label, small_of(io), width, max(wide, label))
     if summary.bottlenecks:
         parts = [f"{'unclear' if one.name == UNDETERMINED else one.name} {one.count:,}" for one in summary.bottlenecks]
         parts[0] += " cell" if summary.bottlenecks[0].count == 1 else " cells"
@@ -188,49 +181,6 @@ def _prices(result: CampaignResult, width: int, place: str) -> list[Text]:
     return labelled("Price", " · ".join(parts), width, LABEL) if parts else []
 
 
-def _value(one: Headline) -> str:
-    if one.quantity == "figure":
-        wide = one.uncertainty
-        return f"{figure_text(one.value)} {one.unit}{f' ±{per_cent(wide)}' if wide is not None else ''}"
-    number = {
-        "bw_bytes_per_s": format_rate,
-        "iops": lambda value: f"{format_count(value)} {one.unit or 'IOPS'}",
-        "lat_mean_ns": format_latency,
-    }[one.quantity](one.value)
-    wide = one.uncertainty
-    if wide is None:  # without an interval the number of runs tells what it is worth
-        told = f" ({plural(one.n_visits, 'run')})" if one.n_visits and not one.estimated else ""
-    else:
-        told = f" ±{per_cent(wide)}" if wide <= NUMBER_WIDTH else " (runs disagree)"
-    return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}{told}"
-
-
-def _told(one: Headline) -> str:
-    notes = [one.tie] if one.tie else []
-    if one.lower_bound:
-        notes.append("client-limited")
-    if one.estimated:
-        notes.append("estimated")
-    told = f"{one.where} ({'; '.join(notes)})" if notes else one.where
-    return f"{told} · {one.grade}" if one.grade is not None else told
-
-
-def _small(io: SmallIo) -> str:
-    """'7.6 k IOPS 129 us p99 272 us @1 → 41.8 k 381 us p99 1.1 ms @16 · low': the worse grade of both."""
-    loads = [io.lightest] if io.lightest.cell == io.best.cell else [io.lightest, io.best]
-    text = " → ".join(_reading(one, unit="" if number else " IOPS") for number, one in enumerate(loads))
-    grades = [one.grade for one in loads if one.grade is not None]
-    return f"{text} · {max(grades, key=list(Trust).index)}" if grades else text
-
-
-def _reading(one: LoadReading, unit: str) -> str:
-    """'7.6 k IOPS 129 us p99 272 us @1': I/Os in flight after the @."""
-    text = f"{'~' if one.estimated else ''}{format_count(one.iops)}{unit}"
-    text += f" {format_latency(one.lat_mean_ns)}" if one.lat_mean_ns else ""
-    text += f" p99 {format_latency(one.lat_p99_ns)}" if one.lat_p99_ns else ""
-    return f"{text} @{one.in_flight}"
-
-
 def _doubts(summary: Summary, width: int) -> list[Text]:
     from rich.text import Text
 
@@ -245,22 +195,11 @@ def _doubts(summary: Summary, width: int) -> list[Text]:
 
 
 def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
-    lines = labelled("Next", _to_paste(summary.next_step, place).replace("DIR", place), width, 8)
+    lines = labelled("Next", next_line(summary.next_step, Path(place), place).replace("`", ""), width, 8)
     more = f"ioatlas show {place} -v"
     if report and len(report) + len(more) + 16 <= width:
         return [*lines, *labelled("Report", f"{report}   More: {more}", width, 8)]
     return [*lines, *(labelled("Report", report, width, 8) if report else []), *labelled("More", more, width, 8)]
-
-
-def _to_paste(step: str, place: str) -> str:
-    """A campaign that is to be run again as the whole line that does so, into the next directory beside it."""
-    file = Path(place) / "campaign.toml"
-    if not step.startswith("re-run") or not file.is_file():
-        return step
-    free = next((f"{place}-{number}" for number in range(2, 100) if not Path(f"{place}-{number}").exists()), place)
-    options = " ".join(re.findall(r"--[a-z-]+ \S+", step)).split()
-    line = shlex.join(["ioatlas", "map", "--campaign", str(file), *options, "-o", free])
-    return f"{'when idle: ' if 'idle' in step else ''}{line}"
 
 
 def _middle(result: CampaignResult, console: Console, width: int, room: int, more: str) -> list[Text]:
@@ -277,7 +216,8 @@ def _middle(result: CampaignResult, console: Console, width: int, room: int, mor
 
     if makes_no_map(result):
         return load_list(result, width=width, lines=room, more=more)
-    from ioatlas.cli._heatmap import draw, small_map
+    from ioatlas.cli._heatmap import draw
+    from ioatlas.report.small_map import small_map
 
     found = small_map(result)
     if found is None:

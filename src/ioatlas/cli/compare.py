@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ioatlas.cli._arguments import quantity_option
+from ioatlas.cli._arguments import quantity_option, units_option
 from ioatlas.cli._campaigns import SideArgument
 from ioatlas.cli._comparison import Asked, tell
 from ioatlas.cli._faults import says_what_does_not_fit
@@ -79,6 +79,7 @@ Examples:
     "together.",
 )
 @gate_files
+@units_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @says_what_does_not_fit
 def command(

@@ -88,11 +88,12 @@ def command(
     Intervals of measured values carry through. A star marks products that no other one beats in both total
     cost and value; a question mark those where the intervals do not decide.
     """
-    from ioatlas.cli._files import check_ending, csv_text, write_table
+    from ioatlas.cli._files import check_ending, write_table
     from ioatlas.product.comparison import compare_costs
     from ioatlas.product.cost import Terms
     from ioatlas.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
     from ioatlas.product.price import common_currency
+    from ioatlas.report.export.markup import csv_text
 
     if output is not None and output.suffix.lower() not in FIGURES:
         check_ending(output)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -12,11 +12,11 @@ import click
 
 from ioatlas import beneath
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._arguments import where_option
+from ioatlas.cli._arguments import units_option, where_option
 from ioatlas.cli._campaigns import SideArgument, newest, own_place
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import UsageError, written
 from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ioatlas.report.export.grid import Layout
     from ioatlas.report.export.quantities import Quantity
 
-TABLES = ("csv", "json")
+TABLES = ("csv", "json", "md", "bbcode")
 FIGURES = ("png", "svg", "pdf")
 WHOLE = ("html", "paper")
 SCRIPT_SUFFIXES = (".gp", ".plt", ".gnuplot", ".gnu")
@@ -37,6 +37,7 @@ QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 Examples:
   ioatlas export nas1 -o nas1.csv                    the format is that of the name
   ioatlas export nas1 --format json | jq '.findings[].sentence'
+  ioatlas export nas1 -o nas1.md                     the answer to paste elsewhere
   ioatlas export nas1 -o nas1.html                   the report, written anew
   ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and map.dat; then: gnuplot figure/map.gp
   ioatlas export nas1 -o latency.pdf --quantity lat_p99 --scale log --columns 1
@@ -47,7 +48,7 @@ Examples:
   ioatlas export nas1 nas2 --format paper -o both --author "A. Uthor" --license CC-BY-4.0
 
 \b
-Without DIR: the newest campaign. Without -o, csv and json go to standard output, the others into DIR.
+Without DIR: the newest campaign. Without -o, csv, json, md and bbcode go to standard output, the others into DIR.
 Several DIR are drawn beside each other: campaigns, DIR:TARGET, imported results, exported files, in their order.
 A paper's folder holds figures with captions, tables, all values with a dictionary (Data Package 2.0), a methods
 section, CITATION.cff and checksums, and nothing that names your site; `pdflatex paper.tex` sets it.""",
@@ -95,6 +96,7 @@ section, CITATION.cff and checksums, and nothing that names your site; `pdflatex
     help="Width of a figure in columns of a journal's page: 85 mm or 175 mm. Default: as many as it needs.",
 )
 @where_option
+@units_option
 @click.option("--title", metavar="TEXT", help="Of bars, lines and latency, and of a paper. Default: the names.")
 @click.option("--author", "authors", metavar="NAME", multiple=True, help="An author of a paper; give it once for each.")
 @click.option("--license", "licence", metavar="SPDX", default="", help="Of a paper's data, such as CC-BY-4.0.")
@@ -123,20 +125,12 @@ def command(
         return
     if authors or licence or no_figures:
         raise UsageError("--author, --license and --no-figures are for a paper", remedy="add --format paper")
-    try:
-        written = _written(sides, kind, output, where, drawn)
-    except BrokenPipeError:  # the reader has enough: `ioatlas export ... | head`
-        raise
-    except OSError as error:
-        raise IoAtlasError(
-            f"cannot be written: {error.strerror}",
-            where=str(error.filename or output or "standard output"),
-            remedy="name another place with -o",
-        ) from error
-    if as_json and written:
-        say_json({"files": [str(path) for path in written]}, line=True)
+    with written(output or "standard output", "name another place with -o"):
+        files = _written(sides, kind, output, where, drawn)
+    if as_json and files:
+        say_json({"files": [str(path) for path in files]}, line=True)
     else:
-        for path in written:
+        for path in files:
             click.echo(path)
 
 
@@ -205,7 +199,7 @@ def kind_of(output: Path | None) -> str:
     if suffix[1:] in (*TABLES, *FIGURES, "html"):
         return suffix[1:]
     raise UsageError(
-        "no format is told",
+        "no format is named",
         where=str(output) if output else "",
         remedy=f"name a file such as -o map.pdf, or --format {', '.join((*TABLES, 'gnuplot', *FIGURES, *WHOLE))}",
     )
@@ -224,17 +218,23 @@ def _option(name: str) -> str:
 
 
 def _table(result: CampaignResult, kind: str, output: Path | None) -> list[Path]:
+    from ioatlas.cli._pasted import pasted
     from ioatlas.report.export.to_json import write_json
     from ioatlas.report.table import write_csv
 
-    write: Callable[[CampaignResult, TextIO], None] = write_csv if kind == "csv" else write_json
+    def write(out: TextIO) -> None:
+        if kind in ("csv", "json"):
+            (write_csv if kind == "csv" else write_json)(result, out)
+        else:
+            out.write(pasted(result, kind))
+
     if output is None or str(output) == "-":
-        write(result, sys.stdout)
+        write(sys.stdout)
         return []
     path = output / f"cells.{kind}" if output.is_dir() else output
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as out:
-        write(result, out)
+        write(out)
     return [path]
 
 

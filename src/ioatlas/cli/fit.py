@@ -40,6 +40,7 @@ Examples:
   ioatlas fit /mnt/nas --for vm-host:20,media:streams=3
   ioatlas fit /mnt/data --for "training:unet3d accelerators=2 kind=h100"
   ioatlas fit /mnt/backup --for "backup:2TB in 8h" --budget 20m
+  ioatlas fit nas1 --for vm-host                          the target of the campaign nas1
   ioatlas fit --new > mine.toml                           a use of your own: --for mine.toml
   ioatlas resume DIR                                      one that was stopped
 
@@ -91,7 +92,7 @@ def command(
 
     given = {"fit": uses, "fit_max": most} | ({"budget": budget} if budget is not None else {})
     spec = CAMPAIGN.apply(
-        CampaignSpec(targets=(("", target),)),
+        CampaignSpec(targets=(_target_of(target),)),
         given,
         lambda key, *_: "--for" if key == "fit" else f"--{key}",
         folder=Path(),
@@ -107,6 +108,17 @@ def command(
         return
     journal = start(plan, output or default_directory(plan), destroy=destroy, overwrite=overwrite, facts=facts)
     finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report, gate=(junit, markdown))
+
+
+def _target_of(word: str) -> tuple[str, str]:
+    """A target as it is named, or that of a campaign whose directory is named."""
+    file = Path(word) / "campaign.toml"
+    if not file.is_file():
+        return "", word
+    targets = CAMPAIGN.read_file(file).targets
+    if len(targets) != 1:
+        raise UsageError(f"it has {len(targets)} targets", where=word, remedy="name the target itself")
+    return targets[0]
 
 
 def finish(

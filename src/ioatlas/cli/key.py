@@ -10,7 +10,7 @@ import click
 
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._output import say, say_json
-from ioatlas.errors import UsageError
+from ioatlas.errors import UsageError, faults
 
 if TYPE_CHECKING:
     from ioatlas.bundle.keys import PublicKey
@@ -115,8 +115,6 @@ def _named(source: str) -> PublicKey:
                 raise UsageError("nobody signed this bundle", where=source, remedy="ask its maker for the key")
             return opened.attestation.key
     public = Path(f"{source}.pub")
-    try:
+    with faults(UsageError, "the key cannot be read", where=source):
         text = beneath.read_text(public if public.exists() else Path(source), most_bytes=keys.MOST_BYTES)
-    except OSError as error:
-        raise UsageError(f"the key cannot be read: {error.strerror}", where=source) from error
     return keys.read_public(text, source)

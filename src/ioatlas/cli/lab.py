@@ -16,7 +16,7 @@ import click
 
 from ioatlas.cli._arguments import Name
 from ioatlas.cli._output import folded, say_json
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, UsageError, faults
 from ioatlas.lab import instance, scenarios
 from ioatlas.lab.running import LabTarget, down, missing, start, up
 from ioatlas.model.units import parse_size_bytes
@@ -212,12 +212,8 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
             if words[0] == "ioatlas":
                 given += _confirmation(given, target.location)
             command = [_program(words[0]), *given]
-            try:
+            with faults(UsageError, "cannot be run", where=words[0], remedy="name a program after `--`"):
                 done = subprocess.run(command, check=False)
-            except OSError as error:
-                raise UsageError(
-                    f"cannot be run: {error.strerror}", where=words[0], remedy="name a program after `--`"
-                ) from error
     sys.exit(done.returncode if done.returncode >= 0 else 1)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ioatlas.cli._arguments import units_option
 from ioatlas.cli._output import columns, say_json
 from ioatlas.config.user import library_folders
 from ioatlas.report.answer import answer_of
@@ -30,6 +31,7 @@ directory. `library = ["...", "..."]` in that file names more folders to look in
 )
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--target", metavar="TARGET", help="Only campaigns of this target: its name or its place.")
+@units_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(folder: Path | None, target: str | None, as_json: bool) -> None:
     """List the campaigns, imports and bundles in FOLDER, or in the library, the newest first."""

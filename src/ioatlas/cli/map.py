@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._arguments import units_option
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
@@ -61,6 +62,7 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a 
 @destroy_options
 @overwrite_options
 @metrics_option
+@units_option
 @answer_option
 def command(
     asked: Asked,

@@ -12,7 +12,7 @@ from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._commands import Commands
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import folded, say, say_json
-from ioatlas.errors import GateError, UsageError
+from ioatlas.errors import GateError, UsageError, written
 
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
 
@@ -67,15 +67,8 @@ def new_(sheet: Path, **given: str | float | None) -> None:
             raise UsageError(f"--{name} says nothing without --{needs}", where=f"--{name}", remedy=f"add --{needs}")
     text = new_sheet(sheet.name, given, datetime.now(UTC).date().isoformat())
     figures(read_sheet(text, str(sheet)))  # what was typed is checked before it is written
-    try:
-        with sheet.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UsageError("it is there already", where=str(sheet), remedy="name a new file") from None
-    except OSError as error:
-        raise UsageError(
-            f"it cannot be written: {error.strerror}", where=str(sheet), remedy="name a file in a folder that exists"
-        ) from error
+    with written(sheet, "name a file in a folder that exists"), sheet.open("x", encoding="utf-8") as file:
+        file.write(text)
     click.echo(f"{sheet}: fill it in, then `ioatlas product check {sheet}`")
 
 

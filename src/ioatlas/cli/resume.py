@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._arguments import units_option
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import metrics_option
@@ -48,6 +49,7 @@ Examples:
     "it was shown.",
 )
 @metrics_option
+@units_option
 @says_what_does_not_fit
 def command(
     directory: Path,

@@ -32,7 +32,7 @@ from ioatlas.analysis.wording import plural
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._options import quiet_option
 from ioatlas.cli._output import room, say_json
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, UsageError, written
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.finding import Finding
 from ioatlas.model.testbed import Testbed
@@ -180,12 +180,8 @@ def _times(budget: str | None, iperf: bool) -> float:
 def _write(path: Path, data: Mapping[str, Any]) -> None:
     """Beside what is printed. Raises IoAtlasError."""
     place = path / "shakedown.json" if path.is_dir() else path
-    try:
+    with written(place, "name another place with -o"):
         beneath.write_text(place, json.dumps(data, indent=1) + "\n", in_root=True)
-    except OSError as error:
-        raise IoAtlasError(
-            f"cannot be written: {error.strerror}", where=str(place), remedy="name another place with -o"
-        ) from error
 
 
 def _look(

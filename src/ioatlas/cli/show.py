@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import where_option
+from ioatlas.cli._arguments import units_option, where_option
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._curves import curve_tables
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import table_of
+from ioatlas.errors import written
 from ioatlas.model.tree import is_tree
 from ioatlas.results.library import REPORT
 
@@ -37,6 +38,8 @@ Examples:
   ioatlas show nas1 --quantity lat_p99 --x iodepth
   ioatlas show nas1 --where bs=4k --where rw=randread  only those
   ioatlas show nas1 --cells                           every cell with its interval, visits and verdict
+  ioatlas show nas1 --markdown                        the answer to paste elsewhere; --bbcode for a forum
+  ioatlas show nas1 --png nas1.png                    the answer as a picture
   ioatlas show nas1 --json | jq '.rows[0]'""",
 )
 @campaign_argument
@@ -56,6 +59,10 @@ Examples:
 @where_option
 @click.option("-v", "--verbose", is_flag=True, help="Every finding and the whole map.")
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell instead of the map.")
+@units_option
+@click.option("--markdown", "form", flag_value="md", help="Print the answer as Markdown, to paste it elsewhere.")
+@click.option("--bbcode", "form", flag_value="bbcode", help="The same for a forum.")
+@click.option("--png", metavar="FILE", type=click.Path(path_type=Path), help="Draw the answer as a card of 1200 x 630.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, as `export --format json` does.")
 @says_what_does_not_fit
 def command(
@@ -66,6 +73,8 @@ def command(
     where: tuple[str, ...],
     verbose: bool,
     all_cells: bool,
+    form: str | None,
+    png: Path | None,
     as_json: bool,
 ) -> None:
     """Show the answer of the campaign in DIR on one screen, or its map as a table."""
@@ -79,6 +88,18 @@ def command(
         from ioatlas.report.export.to_json import write_json
 
         write_json(result, sys.stdout)
+        return
+    if png is not None:
+        from ioatlas.report.export.to_card import write_card
+
+        with written(png, "name another file"):
+            write_card(result, png)
+        click.echo(png)
+    if form is not None:
+        from ioatlas.cli._pasted import pasted
+
+        click.echo(pasted(result, form), nl=False)
+    if png or form:
         return
     from rich.text import Text
 
@@ -175,8 +196,9 @@ def _map(result: CampaignResult, quantity: Quantity, x: str, y: str, console: Co
     """All of it, or the list of cells where there are no two axes."""
     from rich.text import Text
 
-    from ioatlas.cli._heatmap import draw, small_map
+    from ioatlas.cli._heatmap import draw
     from ioatlas.cli._screen import style_of
+    from ioatlas.report.small_map import small_map
 
     found = small_map(result, quantity, x, y)
     if found is None:

@@ -9,7 +9,7 @@ import click
 
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._output import say_json
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, UsageError, faults
 
 _TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "fio")
 _STARTED_BY = {
@@ -86,14 +86,10 @@ def command(tool: str, command_or_file: str, as_json: bool, output: Path | None)
             for number, text in enumerate(render_campaigns(translation), 1)
             if number > 1
         }
-        try:
+        with faults(IoAtlasError, "cannot write", where=str(output), remedy="name a folder you can write to"):
             output.mkdir(parents=True, exist_ok=True)
             for name, text in parts.items():
                 (output / name).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise IoAtlasError(
-                f"cannot write: {error.strerror or error}", where=str(output), remedy="name a folder you can write to"
-            ) from error
         click.echo(f"{output}: {', '.join(parts)}; {len(translation.jobs)} fio sections", err=True)
         click.echo(parts["fidelity.txt"], nl=False)
         return

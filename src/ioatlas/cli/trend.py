@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.analysis.timeline import RECENT
-from ioatlas.cli._arguments import WORDS
+from ioatlas.cli._arguments import WORDS, units_option
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._output import say_json
@@ -56,6 +56,7 @@ Examples:
     help="Draw the levels: .png, .svg, .pdf, .gp or .csv.",
 )
 @gate_files
+@units_option
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 3 when the target got worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @says_what_does_not_fit

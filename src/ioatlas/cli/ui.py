@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._arguments import units_option
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.errors import IoAtlasError
 
@@ -34,6 +35,7 @@ It answers on 127.0.0.1 only, to whoever has the printed address. Ctrl-C ends it
 )
 @click.option("--port", metavar="PORT", type=click.IntRange(0, 65535), default=8750, show_default=True, help="0: any.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
+@units_option
 @says_what_does_not_fit
 def command(folders: tuple[Path, ...], port: int, no_open: bool) -> None:
     """Serve the library in FOLDER, or in the results folder, to the browser of this machine.

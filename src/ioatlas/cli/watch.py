@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.analysis.watching import Rules
-from ioatlas.cli._arguments import PathOrWord, quantity_option
+from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import asked_place, metrics_option
 from ioatlas.cli._options import (
@@ -92,6 +92,7 @@ Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse.""",
 @click.option("--yes", is_flag=True, expose_value=False, hidden=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @metrics_option
+@units_option
 @says_what_does_not_fit
 def command(
     target: str | None,

@@ -19,7 +19,7 @@ from ioatlas.config.configurations import read_configurations, read_confirmation
 from ioatlas.config.options import Constants, Declared, Given, Table, Where, declared, plain
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
-from ioatlas.errors import UsageError
+from ioatlas.errors import UsageError, faults
 from ioatlas.model.units import format_size
 
 if TYPE_CHECKING:
@@ -244,13 +244,9 @@ def _targets(tables: Any, where: Where) -> tuple[tuple[str, str], ...]:
 
 
 def _text_of(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise UsageError(
-            f"the campaign file cannot be read: {error.strerror}", where=str(path), remedy="name a readable TOML file"
-        ) from error
+    told = faults(UsageError, "the campaign file cannot be read", where=str(path), remedy="name a readable TOML file")
+    with told, path.open("rb") as file:
+        raw = file.read(MAX_FILE_BYTES + 1)
     if len(raw) > MAX_FILE_BYTES:
         raise UsageError(
             f"that is no campaign file: it is larger than {format_size(MAX_FILE_BYTES)}",

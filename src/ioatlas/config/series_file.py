@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.configurations import read_factors, write_factors
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import UsageError, faults, written
 from ioatlas.model.factors import Factor
 
 if TYPE_CHECKING:
@@ -61,10 +61,8 @@ def parse_factors(texts: Iterable[str]) -> dict[str, Factor]:
 def read_series(path: Path) -> Series:
     """The series in a file. Raises UsageError naming line, key and remedy."""
     text = _text(path)
-    try:
+    with faults(UsageError, "not TOML", where=str(path), remedy="mend that line", of=tomllib.TOMLDecodeError):
         parsed = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"not TOML: {error}", where=str(path), remedy="mend that line") from error
     from pydantic import ValidationError
 
     from ioatlas.config.faults import located, where_of
@@ -136,15 +134,8 @@ def new_series(path: Path, name: str) -> None:
     document = tomlkit.document()
     document.add(tomlkit.comment("Campaigns measured apart: `ioatlas history series add` writes members."))
     document.update({"series": FORMAT, "name": name or path.stem})
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(tomlkit.dumps(document))
-    except FileExistsError:
-        raise UsageError("it is there already", where=str(path), remedy="name a new file") from None
-    except OSError as error:
-        raise IoAtlasError(
-            f"it cannot be written: {error.strerror}", where=str(path), remedy="name a file in a folder that exists"
-        ) from error
+    with written(path, "name a file in a folder that exists"), path.open("x", encoding="utf-8") as file:
+        file.write(tomlkit.dumps(document))
 
 
 def add_member(path: Path, member: SeriesMember) -> None:

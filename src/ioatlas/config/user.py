@@ -17,7 +17,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import UsageError
+from ioatlas.errors import UsageError, faults
 
 VARIABLE = "IOATLAS_RESULTS"
 KEYS = ("results", "library")
@@ -59,10 +59,8 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the settings cannot be read: {error}", where=str(path)) from None
-    try:
+    with faults(UsageError, "this is no TOML", where=str(path), of=tomllib.TOMLDecodeError):
         settings = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"this is no TOML: {error}", where=str(path)) from None
     unknown = sorted(settings.keys() - set(KEYS))
     if unknown:
         raise UsageError(

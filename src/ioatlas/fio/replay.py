@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ioatlas import beneath
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, faults
 from ioatlas.fio.io_log import RESOLUTION_NS, IoLog, series_of_rows
 from ioatlas.fio.iolog import TimedIo, Trace, due_ms, lane_of, lane_text, read_trace, trace_text
 from ioatlas.fio.jobfile import JobSection, JobValue
@@ -88,12 +88,8 @@ class _Done:
 
 def read_replay(directory: Path, name: str, cell: Cell) -> tuple[IoLog, SectionState, str]:
     """The logs of all lanes against the trace; the state of its section; and why it is not finished."""
-    try:
+    with faults(IoAtlasError, "the trace of this campaign cannot be read", where=FILE, remedy="start a new campaign"):
         trace = read_trace(beneath.read_text(directory / ".." / ".." / FILE), FILE)
-    except OSError as error:
-        raise IoAtlasError(
-            f"the trace of this campaign cannot be read: {error.strerror}", where=FILE, remedy="start a new campaign"
-        ) from error
     empty = IoLog(SectionSeries(None, None, {}), {})
     lanes = [
         _lane(directory / f"{lane_name(name, number)}_lat.log", lane_of(trace, number, cell.numjobs))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import UsageError
+from ioatlas.errors import UsageError, faults
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 
 _TEXT_MAX = 4 << 20
@@ -55,7 +55,7 @@ class Source:
 
 def read_source(path: Path, *, where: str = "") -> Source:
     """A text file of at most 4 MiB. Raises UsageError when it is missing, larger, or not a regular file."""
-    try:
+    with faults(UsageError, "cannot be read", where=where or str(path), remedy="check the path and its permissions"):
         if not path.is_file():
             raise UsageError(
                 "there is no such file",
@@ -69,12 +69,6 @@ def read_source(path: Path, *, where: str = "") -> Source:
                 remedy="name another file",
             )
         raw = path.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"cannot be read: {error.strerror or error}",
-            where=where or str(path),
-            remedy="check the path and its permissions",
-        ) from error
     if b"\0" in raw[:4096] and not raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UsageError("the file is not text", where=where or str(path), remedy="name a text file")
     encoding = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"

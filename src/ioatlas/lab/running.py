@@ -447,7 +447,7 @@ def _serve(step: Serve, context: Mapping[str, str]) -> int:
 
 @contextmanager
 def exact_sleeps() -> Iterator[None]:
-    """Programs started inside sleep as long as they ask for: by default the kernel may add 50 us (prctl(2),
+    """Programs started inside sleep as long as they ask for: by default the kernel may add 50 µs (prctl(2),
     PR_SET_TIMERSLACK; inherited).
     """
     prctl = getattr(ctypes.CDLL(None), "prctl", None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.metrics.families import OPEN, PLAIN, Values
 from ioatlas.model.events import Emit, Event
 
@@ -133,12 +133,14 @@ class Metrics:
             def log_message(self, *_: object) -> None:
                 """Nothing: standard error is the session's."""
 
-        try:
+        with faults(
+            IoAtlasError,
+            "nothing can be served there",
+            where=f"--metrics {host}:{port}",
+            remedy="choose another port",
+            of=(OSError, OverflowError),
+        ):
             server = ThreadingHTTPServer((host, port), Handler)
-        except (OSError, OverflowError) as error:
-            raise IoAtlasError(
-                f"nothing can be served there: {error}", where=f"--metrics {host}:{port}", remedy="choose another port"
-            ) from error
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         return server

@@ -9,14 +9,18 @@ a bare letter (`4k`, `1m`) is binary as fio users expect.
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from decimal import Decimal
 from math import ceil
+from typing import Literal
 
 from ioatlas.errors import UsageError
 
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?)(ib|b|i)?\s*$", re.IGNORECASE)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|ns|min|d|h|m|s)?", re.IGNORECASE)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|µs|ns|min|d|h|m|s)?", re.IGNORECASE)
 _LARGEST = 1 << 63
 _LONGEST_SECONDS = 1e9
 _SECONDS: dict[str, Decimal] = {
@@ -29,6 +33,7 @@ _SECONDS: dict[str, Decimal] = {
         "s": "1",
         "ms": "1e-3",
         "us": "1e-6",
+        "µs": "1e-6",
         "ns": "1e-9",
     }.items()
 }
@@ -36,37 +41,23 @@ _SECONDS: dict[str, Decimal] = {
 
 def parse_size_bytes(text: str | int, *, where: str = "") -> int:
     """Bytes of `4k`, `4KiB`, `4 kB`, `1.5GiB` or a bare integer. Raises UsageError on anything else."""
-    if isinstance(text, bool):
-        raise UsageError(f"{text!r} is not a size", where=where, remedy="write a size such as 4k, 1MiB or 4096")
-    if isinstance(text, int):
-        if abs(text) >= _LARGEST:
-            raise UsageError("that is larger than any file can be", where=where, remedy="write a size below 8 EiB")
-        value = Decimal(text)
-        factor = 1
-    else:
-        match = _SIZE.match(text)
-        if match is None:
-            raise UsageError(
-                f"{text!r} is not a size", where=where, remedy="write a size such as 4k, 1MiB, 1MB or 4096"
-            )
-        number, letter, unit = match.groups()
-        power = _POWER[letter.lower()]
-        # "4kB" is decimal; "4k", "4ki" and "4KiB" are binary; "512B" has no prefix at all.
-        base = 1000 if unit is not None and unit.lower() == "b" else 1024
-        try:
-            value = Decimal(number)
-        except InvalidOperation as error:  # pragma: no cover - the pattern admits digits only
-            raise UsageError(f"{text!r} is not a size", where=where) from error
-        factor = base**power
-    size = value * factor
-    if size != size.to_integral_value() or size < 0:
-        raise UsageError(
-            f"{text!r} is not a whole number of bytes",
-            where=where,
-            remedy="write a size that is a whole number of bytes",
-        )
+
+    def fault(what: str, remedy: str = "write a size such as 4k, 1MiB, 1MB or 4096") -> UsageError:
+        return UsageError(what, where=where, remedy=remedy)
+
+    match = _SIZE.match(str(text)) if not isinstance(text, bool) else None
+    if isinstance(text, int) and abs(text) >= _LARGEST:
+        raise fault("that is larger than any file can be", "write a size below 8 EiB")
+    if match is None:
+        raise fault(f"{text!r} is not a size")
+    number, letter, unit = match.groups()
+    # "4kB" is decimal; "4k", "4ki" and "4KiB" are binary; "512B" has no prefix at all.
+    base = 1000 if unit is not None and unit.lower() == "b" else 1024
+    size = Decimal(number) * base ** _POWER[letter.lower()]
+    if size != size.to_integral_value():
+        raise fault(f"{text!r} is not a whole number of bytes", "write a size that is a whole number of bytes")
     if size >= _LARGEST:
-        raise UsageError(f"{text!r} is larger than any file can be", where=where, remedy="write a size below 8 EiB")
+        raise fault(f"{text!r} is larger than any file can be", "write a size below 8 EiB")
     return int(size)
 
 
@@ -80,36 +71,33 @@ def format_size(size_bytes: int) -> str:
 
 def format_size_rounded(size_bytes: float) -> str:
     """Three significant digits with a binary unit, for people: 1.24 GiB."""
-    value = float(size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < 999.5 or unit == "TiB":
-            return f"{_three_digits(value)} {unit}"
-        value /= 1024
-    raise AssertionError("unreachable")
+    units = [(unit, 1024.0**power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))]
+    unit, factor = _fitting(units, size_bytes)
+    return f"{_three_digits(size_bytes / factor)} {unit}"
+
+
+def _fitting(units: Sequence[tuple[str, float]], value: float) -> tuple[str, float]:
+    """The first unit in which the value has at most three digits."""
+    return next((unit for unit in units if abs(value) / unit[1] < 999.5), units[-1])
 
 
 def parse_duration_seconds(text: str | float, *, where: str = "") -> float:
     """Seconds of `10m`, `1h30m`, `500ms`, `90` (bare numbers are seconds, as in fio). Raises UsageError."""
-    if isinstance(text, bool):
-        raise UsageError(
-            f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms"
-        )
-    if isinstance(text, (int, float)):
-        if not 0 <= text <= _LONGEST_SECONDS:
-            raise UsageError(
-                f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms"
-            )
+
+    def fault(what: str) -> UsageError:
+        return UsageError(what, where=where, remedy="write a duration such as 10m, 90s or 500ms")
+
+    if not isinstance(text, str):
+        if isinstance(text, bool) or not 0 <= text <= _LONGEST_SECONDS:
+            raise fault(f"{text!r} is not a duration")
         return float(text)
-    total = Decimal(0)
-    rest = text.strip()
+    total, rest = Decimal(0), text.strip()
     if not rest:
-        raise UsageError("a duration is empty", where=where, remedy="write a duration such as 10m, 90s or 500ms")
+        raise fault("a duration is empty")
     while rest:
         match = _DURATION.match(rest)
         if match is None:
-            raise UsageError(
-                f"{text!r} is not a duration", where=where, remedy="write a duration such as 10m, 90s or 500ms"
-            )
+            raise fault(f"{text!r} is not a duration")
         total += Decimal(match.group(1)) * _SECONDS[(match.group(2) or "s").lower()]
         rest = rest[match.end() :].strip()
     return parse_duration_seconds(float(total), where=where)
@@ -143,39 +131,57 @@ def round_budget(seconds: float) -> str:
 
 def parse_percent(text: str | float, *, where: str = "") -> float:
     """A fraction from '5%' or 0.05. Raises UsageError."""
+    percent = isinstance(text, str) and text.strip().endswith("%")
     try:
-        value = (
-            float(text.strip().removesuffix("%")) / 100
-            if isinstance(text, str) and text.strip().endswith("%")
-            else float(text)
-        )
-    except ValueError as error:
-        raise UsageError(
-            f"{text!r} is not a percentage", where=where, remedy="write a percentage such as 5%"
-        ) from error
+        value = float(text.strip().removesuffix("%") if isinstance(text, str) else text) / (100 if percent else 1)
+    except ValueError:
+        value = -1.0
     if not value >= 0:
         raise UsageError(f"{text!r} is not a percentage", where=where, remedy="write a percentage such as 5%")
     return value
 
 
+# -- rates ---------------------------------------------------------------------------------------------------
+
+RateSystem = Literal["binary", "decimal"]
+RATE_UNITS: dict[RateSystem, tuple[tuple[str, float], ...]] = {
+    "binary": tuple((f"{unit}/s", 1024.0**power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))),
+    "decimal": tuple((f"{unit}/s", 1000.0**power) for power, unit in enumerate(("B", "kB", "MB", "GB", "TB"))),
+}
+_SYSTEM: ContextVar[RateSystem] = ContextVar("system of units of throughput", default="binary")
+
+
 def rate_units() -> tuple[tuple[str, float], ...]:
-    """Units of throughput, each with the bytes per second that it is, from the smallest up."""
-    return tuple((f"{unit}/s", 1024.0**power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB")))
+    """Units of throughput, each with the bytes per second that it is, from the smallest up, as they were chosen."""
+    return RATE_UNITS[_SYSTEM.get()]
+
+
+def rate_system() -> RateSystem:
+    """Of RATE_UNITS."""
+    return _SYSTEM.get()
+
+
+@contextmanager
+def rates_in(system: RateSystem) -> Iterator[None]:
+    """All rates of an answer in units of RATE_UNITS[system]."""
+    before = _SYSTEM.set(system)
+    try:
+        yield
+    finally:
+        _SYSTEM.reset(before)
 
 
 def format_rate(bytes_per_second: float) -> str:
-    """Throughput for people, binary units, three significant digits: '113 MiB/s'."""
-    return f"{format_size_rounded(bytes_per_second)}/s"
+    """Throughput for people, three significant digits: '113 MiB/s'."""
+    unit, factor = _fitting(rate_units(), bytes_per_second)
+    return f"{_three_digits(bytes_per_second / factor)} {unit}"
 
 
 def format_rate_like(bytes_per_second: float, other: float) -> str:
     """In the unit in which another rate is told, so that both can be compared at a glance: '1,008 MiB/s' beside 744."""
-    value, like = bytes_per_second, other
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if like < 999.5 or unit == "TiB":
-            return f"{value:,.0f} {unit}/s" if abs(value) >= 999.5 else f"{_three_digits(value)} {unit}/s"
-        value, like = value / 1024, like / 1024
-    raise AssertionError("unreachable")
+    unit, factor = _fitting(rate_units(), other)
+    value = bytes_per_second / factor
+    return f"{value:,.0f} {unit}" if abs(value) >= 999.5 else f"{_three_digits(value)} {unit}"
 
 
 def format_count(value: float) -> str:
@@ -187,8 +193,8 @@ def format_count(value: float) -> str:
 
 
 def format_latency(nanoseconds: float) -> str:
-    """Latency for people: '84.2 us', '1.05 ms', '2.3 s'."""
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+    """Latency for people: '84.2 µs', '1.05 ms', '2.3 s'."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= factor * 0.9995:
             return f"{_three_digits(nanoseconds / factor)} {unit}"
     return f"{nanoseconds:.0f} ns"

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ioatlas.config.faults import fault_of
-from ioatlas.errors import UsageError
+from ioatlas.errors import UsageError, faults
 from ioatlas.model.result import SHEET
 from ioatlas.model.units import format_size
 from ioatlas.product.sheet import FORMAT, Sheet
@@ -29,15 +29,16 @@ def read_sheet_file(path: Path) -> Sheet:
 
 def text_of(path: Path) -> str:
     """The text of a sheet's file. Raises UsageError."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(
-            f"the product sheet cannot be read: {error.strerror}",
+    with (
+        faults(
+            UsageError,
+            "the product sheet cannot be read",
             where=str(path),
             remedy="name a readable product.toml; `ioatlas product new FILE.toml` writes one",
-        ) from error
+        ),
+        path.open("rb") as file,
+    ):
+        raw = file.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise UsageError(
             f"that is no product sheet: it is larger than {format_size(MOST_BYTES)}",

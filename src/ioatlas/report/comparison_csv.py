@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ioatlas import beneath
 from ioatlas.analysis.compare import CellComparison
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import written
 from ioatlas.model.words import words
+from ioatlas.report.export.markup import csv_text
 from ioatlas.results.comparison import SidesComparison
 from ioatlas.results.sides import Row
 
@@ -23,20 +23,8 @@ COLUMNS = words("""
 
 def write_pairs(found: SidesComparison, path: Path) -> None:
     """Raises IoAtlasError when it cannot be written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="") as out:
-            writer = csv.writer(out, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(_rows(found))
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise IoAtlasError(
-            f"the table cannot be written: {error.strerror}",
-            where=str(path),
-            remedy="give a place that can be written",
-        ) from error
+    with written(path, "give a place that can be written", "the table"):
+        beneath.write_text(path, csv_text(COLUMNS, _rows(found)), in_root=True)
 
 
 def _rows(found: SidesComparison) -> Iterator[list[object]]:

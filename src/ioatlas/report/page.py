@@ -13,7 +13,7 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, written
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.answer import DATA_ELEMENT_ID
 from ioatlas.report.page_data import report_data
@@ -26,8 +26,8 @@ def write_report(result: CampaignResult, path: Path, comparison: ComparisonData 
     comparison: of two campaigns that `result` joins. Raises IoAtlasError when the explorer was not built into this
     installation, or when the file cannot be written.
     """
-    text = report_html(result, comparison)
-    try:
+    text = report_html(result, comparison, path.parent)
+    with written(path, "give a place that can be written", "the report"):
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -37,18 +37,16 @@ def write_report(result: CampaignResult, path: Path, comparison: ComparisonData 
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-    except OSError as error:
-        raise IoAtlasError(
-            f"the report cannot be written: {error.strerror}",
-            where=str(path),
-            remedy="give a place that can be written",
-        ) from error
 
 
-def report_html(result: CampaignResult, comparison: ComparisonData | None = None, *, live: str = "") -> str:
-    """The page's text. live: address below which a server tells what is new of a campaign that runs."""
+def report_html(
+    result: CampaignResult, comparison: ComparisonData | None = None, place: Path | None = None, *, live: str = ""
+) -> str:
+    """The page's text. place: the campaign's directory. live: address below which a server tells what is new of a
+    campaign that runs.
+    """
     script, style = _built("explorer.js"), _built("explorer.css")
-    data = report_data(result, comparison).model_dump_json()
+    data = report_data(result, comparison, place).model_dump_json()
     policy = "; ".join(
         (
             "default-src 'none'",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import attrgetter
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult, Change, ProductCost
 from ioatlas.model.target import Target
+from ioatlas.model.units import rate_system
 from ioatlas.model.words import words
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
@@ -61,10 +63,13 @@ _PLAIN_VALUES = words("""
 """)
 
 
-def report_data(result: CampaignResult, comparison: ComparisonData | None = None) -> ReportData:
+def report_data(
+    result: CampaignResult, comparison: ComparisonData | None = None, place: Path | None = None
+) -> ReportData:
     """Everything the page shows, packed. Pure: equal results give equal data.
 
-    comparison: of two campaigns that `result` joins (`results.joined`).
+    comparison: of two campaigns that `result` joins (`results.joined`). place: the campaign's directory, for what to do
+    next.
     """
     grid = Grid(result)
     order = (
@@ -89,7 +94,8 @@ def report_data(result: CampaignResult, comparison: ComparisonData | None = None
             if result.created_at
             else "",
         ),
-        summary=summary_data(result, _rows_by_key(estimates), estimates, clean),
+        summary=summary_data(result, _rows_by_key(estimates), estimates, clean, place),
+        units=rate_system(),
         targets=[_target_data(target) for target in result.targets],
         axes=grid.axes,
         constants=[

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from ioatlas.analysis.summary import summarise
 from ioatlas.model.estimate import Estimate
@@ -17,6 +18,7 @@ from ioatlas.report.page_format.summary import (
     SummaryData,
     WorstCellData,
 )
+from ioatlas.report.told import next_line
 
 
 class _Rows:
@@ -40,6 +42,7 @@ def summary_data(
     rows_of: Mapping[str, Sequence[int]],
     estimates: Sequence[Estimate],
     clean: Callable[[str], str],
+    place: Path | None = None,
 ) -> SummaryData:
     """rows_of: rows of the page's table by cell key; estimates: in that order. clean: takes what names the site out."""
     summary = summarise(result)
@@ -51,6 +54,7 @@ def summary_data(
         headlines=[_headline(one, rows, clean) for one in summary.headlines],
         small=[_small(one, rows, clean) for one in summary.small],
         worst=[_worst(one, rows, clean) for one in summary.worst],
+        next_step=clean(next_line(summary.next_step, place)),
     )
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, UsageError, faults
 from ioatlas.store.database import LARGEST_FIELD
 from ioatlas.store.rules import OBJECTS, check_count, check_file, check_objects
 from ioatlas.store.stored import Row
@@ -155,24 +155,28 @@ class Imported:
         no room.
         """
         rows = zip([import_id] * len(records), digests, [record.decode() for record in records], strict=True)
-        try:
+        with faults(
+            IoAtlasError,
+            "the readings cannot be kept",
+            where=str(self.directory),
+            remedy="make room, import again",
+            of=sqlite3.Error,
+        ):
             self._link.executemany("INSERT OR IGNORE INTO reading (import_id, digest, record) VALUES (?, ?, ?)", rows)
-        except sqlite3.Error as error:
-            raise IoAtlasError(
-                f"the readings cannot be kept: {error}", where=str(self.directory), remedy="make room, import again"
-            ) from error
 
     def end_import(self, import_id: int, problems: Iterable[str]) -> None:
         """Write down what could not be read, and keep the import."""
-        try:
+        with faults(
+            IoAtlasError,
+            "the readings cannot be kept",
+            where=str(self.directory),
+            remedy="make room, import again",
+            of=sqlite3.Error,
+        ):
             self._link.executemany(
                 "INSERT INTO problem (import_id, text) VALUES (?, ?)", [(import_id, text) for text in problems]
             )
             self._link.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise IoAtlasError(
-                f"the readings cannot be kept: {error}", where=str(self.directory), remedy="make room, import again"
-            ) from error
 
     def readings(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(label given by the user or '', record) of every reading, in the order imported."""

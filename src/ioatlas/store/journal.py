@@ -87,7 +87,7 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 else "there is no such directory",
                 where=str(directory),
                 remedy="name the DIR that `ioatlas map -o` wrote"
-                + ("; of other tools' results make one: `ioatlas import FILE -o DIR`" if directory.is_file() else ""),
+                + ("; `ioatlas import FILE -o DIR` makes one of another tool's results" if directory.is_file() else ""),
             )
         check_file(path)
         engine = connect(path)

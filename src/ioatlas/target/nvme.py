@@ -17,7 +17,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, UsageError, faults
 
 LONGEST_SECONDS = 3600
 _NAMESPACE = re.compile(r"^/dev/nvme\d+n\d+$")
@@ -67,15 +67,16 @@ def format_namespace(path: str, size_bytes: int) -> str:
     # Without --force nvme opens the device exclusively, and waits 10 s: it refuses when anyone took the device into use
     # since the guards looked.
     _run(path, "format", "--ses=1", f"--lbaf={lba_format}")
-    try:
-        with Path(path).open("rb") as device:
-            after = device.seek(0, os.SEEK_END)
-    except OSError as error:
-        raise IoAtlasError(
-            f"the namespace cannot be opened after its format: {error.strerror}",
+    with (
+        faults(
+            IoAtlasError,
+            "the namespace cannot be opened after its format",
             where=path,
             remedy="check it with `nvme list`",
-        ) from error
+        ),
+        Path(path).open("rb") as device,
+    ):
+        after = device.seek(0, os.SEEK_END)
     if after != size_bytes:
         raise IoAtlasError(
             f"the namespace has {after} B after its format, {size_bytes} B before",

@@ -133,7 +133,7 @@ def _open_path(path: str, name: str | None) -> Target:
         status = os.lstat(bare)
     except FileNotFoundError as error:
         # Never a new file: a mistyped mount point would become one on the local disk.
-        raise IoAtlasError(
+        raise UsageError(
             "there is nothing at this path",
             where=masked(bare),
             remedy=_REMOTE

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, faults
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.fio.single import run_job
@@ -116,12 +116,10 @@ def _memory_file() -> Iterator[Load]:
     descriptor = os.memfd_create("ioatlas-stack")
     try:
         # Pages that were never written would be read much faster.
-        try:
-            with open(descriptor, "wb", closefd=False) as file:
-                data = os.urandom(1 << 20)
-                file.writelines(data for _ in range(_MEMORY_BYTES >> 20))
-        except OSError as error:
-            raise IoAtlasError(f"there is no memory to read from: {error.strerror}") from error
+        told = faults(IoAtlasError, "there is no memory to read from")
+        with told, open(descriptor, "wb", closefd=False) as file:
+            data = os.urandom(1 << 20)
+            file.writelines(data for _ in range(_MEMORY_BYTES >> 20))
         yield {"ioengine": "psync", "filename": f"/proc/{os.getpid()}/fd/{descriptor}"}
     finally:
         os.close(descriptor)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ioatlas.errors import UsageError
+from ioatlas.errors import UsageError, faults
 from ioatlas.testbed.sheet import Sheet, as_int
 
 _COLUMNS = "TARGET,SOURCE,FSTYPE,OPTIONS,MAJ:MIN,FSROOT,PROPAGATION"
@@ -61,14 +61,13 @@ def look_at_path(sheet: Sheet, location: str) -> Route:
     if re.match(r"^[A-Za-z][A-Za-z0-9+.-]*:", location) and not os.path.lexists(location):
         return _uri(sheet, location)
     path = Path(location)
-    try:
+    with faults(
+        UsageError,
+        "cannot look at the target",
+        where=location,
+        remedy="name a directory, a file, a block device or a URI",
+    ):
         status = path.stat()
-    except OSError as error:
-        raise UsageError(
-            f"cannot look at the target: {error.strerror}",
-            where=location,
-            remedy="name a directory, a file, a block device or a URI",
-        ) from error
     sheet.known("target.location", str(path.resolve()), "the command line", private=True)
     if stat.S_ISBLK(status.st_mode):
         sheet.known("target.kind", "block", "stat")

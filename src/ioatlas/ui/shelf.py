@@ -96,7 +96,10 @@ class Shelf:
             if kept is not None and kept[0] == now:
                 return kept[1]
             result = load_result(directory)
-            made = report_data(result, None).model_dump_json() if what == "data" else report_html(result, live=live_at)
+            if what == "data":
+                made = report_data(result, None, directory).model_dump_json()
+            else:
+                made = report_html(result, None, directory, live=live_at)
             if len(self._kept) >= MOST_KEPT:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[directory, what] = (now, made)

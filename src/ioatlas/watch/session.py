@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ioatlas.analysis.watching import Change, Chart, Round, Rules, Watched
 from ioatlas.campaign import open_plan, reopen, run, start
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.fio.executor import Clock
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.units import format_duration
@@ -63,13 +63,9 @@ class Confirmed:
 @contextmanager
 def only_one(directory: Path) -> Iterator[None]:
     """Hold the directory of a watch. Raises UsageError while another process does."""
-    try:
+    with faults(UsageError, "the watch's directory cannot be used", where=str(directory), remedy="choose another -o"):
         directory.mkdir(parents=True, exist_ok=True)
         file = os.open(directory / LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise UsageError(
-            f"the watch's directory cannot be used: {error.strerror}", where=str(directory), remedy="choose another -o"
-        ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

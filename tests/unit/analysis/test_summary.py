@@ -170,7 +170,7 @@ def test_limits_are_counted_and_an_unclear_one_asks_for_more_loads():
     cells = [replace(e, limit=limit) for e, limit in zip(row(7), limits, strict=True)]
     summary = summarise(result(cells))
     assert [(one.name, one.count) for one in summary.bottlenecks] == [("drive", 2), ("undetermined", 5)]
-    assert "test more jobs" in summary.next_step
+    assert "--numjobs" in summary.next_step
 
 
 def test_limits_are_counted_with_the_mean_of_their_probabilities():

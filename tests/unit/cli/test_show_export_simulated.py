@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -148,3 +149,44 @@ def test_no_campaign_there(command: tuple[str, ...], tmp_path: Path) -> None:
     assert done.returncode in (1, 2)
     assert "no journal" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_answer_is_passed_on_by_paste_and_names_no_place(campaign: Path, tmp_path: Path) -> None:
+    told = ioatlas("show", campaign, "--markdown").stdout
+    assert told.startswith("**")
+    assert re.search(r"trust: (good|fair|low)\*\*\n\n```text\n", told)
+    assert "Best read" in told
+    assert "MiB/s" in told
+    assert "secret" not in told.replace("secret-target", "")  # the target's name, which is its directory's
+    forum = ioatlas("show", campaign, "--bbcode").stdout
+    assert forum.startswith("[b]")
+    assert "[code]\n" in forum
+    assert forum[forum.index("[code]") :].splitlines()[1] in told
+    assert ioatlas("export", campaign, "-o", tmp_path / "x.md").returncode == 0
+    assert (tmp_path / "x.md").read_text() == told
+
+
+def test_the_card_has_the_size_in_which_links_are_previewed(campaign: Path, tmp_path: Path) -> None:
+    done = ioatlas("show", campaign, "--png", tmp_path / "card.png")
+    assert done.returncode == 0, done.stderr
+    head = (tmp_path / "card.png").read_bytes()[:24]
+    assert (int.from_bytes(head[16:20]), int.from_bytes(head[20:24])) == (1200, 630)
+    lost = ioatlas("show", campaign, "--png", tmp_path / "none" / "card.png")
+    assert lost.returncode == 1
+    assert "what to do" in lost.stderr
+
+
+def test_one_choice_of_units_holds_for_all_that_people_read(campaign: Path, tmp_path: Path) -> None:
+    for way in (("--units", "decimal"), ()):
+        env = {} if way else {"IOATLAS_UNITS": "decimal"}
+        for told in (ioatlas("show", campaign, *way, **env), ioatlas("show", campaign, *way, "-v", **env)):
+            assert "MB/s" in told.stdout
+            assert not re.search(r"[KMG]iB/s", told.stdout)
+    for name in ("map.svg", "lines.gp", "report.html"):
+        style = ("--figure", "lines") if name == "lines.gp" else ()
+        done = ioatlas("export", campaign, "-o", tmp_path / name, "--units", "decimal", *style)
+        assert done.returncode == 0, done.stderr
+        text = (tmp_path / name).read_text()
+        assert '"units":"decimal"' in text if name == "report.html" else "MB/s" in text
+    rows = ioatlas("export", campaign, "--format", "csv", "--units", "decimal").stdout
+    assert rows == ioatlas("export", campaign, "--format", "csv").stdout  # data has base units

@@ -7,7 +7,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from ioatlas.cli._heatmap import SmallMap, Value, _value, draw, unit_of
+from ioatlas.cli._heatmap import draw
 from ioatlas.cli._output import folded, room, say
 from ioatlas.cli._readings import COLUMNS, LEFT_OUT_FIRST, readings_table
 from ioatlas.model.cell import Cell
@@ -15,6 +15,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.report.export.grid import Axis
+from ioatlas.report.small_map import SmallMap, Value, _value, unit_of
 
 ROW = {
     "source": "/srv/results/2024/a-long-name-of-a-result-file.json:120",
@@ -27,7 +28,7 @@ ROW = {
     "depth": "32",
     "IOPS": "41.8 k",
     "bandwidth": "163 MiB/s",
-    "mean": "381 us",
+    "mean": "381 µs",
     "p99": "1.1 ms",
     "errors": "",
     "statistic": "mean of 4",

@@ -343,7 +343,7 @@ def test_a_latency_limit_asks_for_less(measured):
         for one in shown
     )
     assert limited <= free
-    assert shown[1]["workload"] == "bs=4 KiB, 99% within 115 us"
+    assert shown[1]["workload"] == "bs=4 KiB, 99% within 115 µs"
 
 
 def test_two_products_in_files_and_on_the_screen(measured, tmp_path):

@@ -36,7 +36,7 @@ IOZONE = """\
             1024       4   101000   102000   201000   202000
             1024      64   301000   302000   401000   402000
 """
-CDM = "CrystalDiskMark 8.0.1 x64\n[Read]\n  RND    4KiB (Q=  1, T= 1):    41.375 MB/s [  10101.3 IOPS] <    98.75 us>\n"
+CDM = "CrystalDiskMark 8.0.1 x64\n[Read]\n  RND    4KiB (Q=  1, T= 1):    41.375 MB/s [  10101.3 IOPS] <    98.75 µs>\n"
 
 
 def fio_json(bw, bs="4k", direct="1", name="a"):

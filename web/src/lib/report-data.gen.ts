@@ -14,6 +14,10 @@ export interface ReportData {
   version: 1;
   campaign: Campaign;
   summary: SummaryData;
+  /**
+   * of throughput, as the report was asked for
+   */
+  units: "binary" | "decimal";
   targets: TargetData[];
   axes: Axis[];
   constants: Constant[];

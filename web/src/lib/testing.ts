@@ -71,6 +71,7 @@ export function smallReport(): ReportData {
       worst: [],
       next_step: "",
     },
+    units: "binary",
     targets: [{ name: "nas", kind: "directory", placeholder: "/place", facts: [] }],
     axes: [
       axis("target", ["nas"], { role: "target" }),

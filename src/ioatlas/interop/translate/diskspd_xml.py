@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Sequence
 from xml.etree import ElementTree as ET
 
-from ioatlas.errors import UsageError
+from ioatlas.errors import UsageError, faults
 from ioatlas.interop.command import whole_number
 from ioatlas.interop.fidelity import Fidelity, exact, not_expressible
 from ioatlas.interop.translate.diskspd_command import REPORTING, Span, Spec, set_priority
@@ -137,10 +137,8 @@ def read_profile(text: str, where: str, paths: Sequence[str]) -> list[Span]:
         raise UsageError(
             "a profile has no business with a document type or entities", where=where, remedy="remove the declaration"
         )
-    try:
+    with faults(UsageError, "not well-formed XML", where=where, remedy="correct the profile", of=ET.ParseError):
         root = ET.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))  # noqa: S314 - entities are refused above
-    except ET.ParseError as error:
-        raise UsageError(f"not well-formed XML: {error}", where=where, remedy="correct the profile") from error
     profile = root if root.tag == "Profile" else root.find(".//Profile")
     nodes = [] if profile is None else profile.findall("TimeSpans/TimeSpan")
     if not nodes:

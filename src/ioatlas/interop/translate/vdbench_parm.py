@@ -206,19 +206,27 @@ def _without_comment(line: str) -> str:
     """The line up to its first blank outside quotes and brackets; a blank after a comma or around `=` is layout."""
     line = re.sub(r",\s+(?=[A-Za-z_]+\s*=|\(|[\w.*/\\$-]+\s*[,)])", ",", line)
     line = re.sub(r"\s*=\s*", "=", line) if re.match(r"^[a-z]+\s+=", line) else line
+    return next((line[:position] for position, letter in _outside(line) if letter.isspace()), line)
+
+
+def _outside(text: str) -> Iterator[tuple[int, str]]:
+    """Each letter outside quotes and brackets, with its position."""
     quote, level = "", 0
-    for position, ch in enumerate(line):
+    for position, letter in enumerate(text):
         if quote:
-            quote = "" if ch == quote else quote
-        elif ch in "\"'":
-            quote = ch
-        elif ch == "(":
-            level += 1
-        elif ch == ")":
-            level -= 1
-        elif ch.isspace() and level <= 0:
-            return line[:position]
-    return line
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "()":
+            level += 1 if letter == "(" else -1
+        elif level <= 0:
+            yield position, letter
+
+
+def _divided(text: str) -> list[str]:
+    """At the commas outside quotes and brackets."""
+    cuts = [-1, *(position for position, letter in _outside(text) if letter == ","), len(text)]
+    return [text[start + 1 : end] for start, end in itertools.pairwise(cuts)]
 
 
 def split_values(value: str, where: str) -> list[str]:
@@ -229,31 +237,12 @@ def split_values(value: str, where: str) -> list[str]:
     if not value.startswith("("):
         return [value.strip("\"'")] if value else []
     inner = value[1:-1] if value.endswith(")") else value.replace("(", "").replace(")", "")
-    parts, level, start = [], 0, 0
-    for position, ch in enumerate(inner):
-        level += (ch == "(") - (ch == ")")
-        if ch == "," and level == 0:
-            parts.append(inner[start:position])
-            start = position + 1
-    parts.append(inner[start:])
-    return [part.strip().strip("\"'") for part in parts if part.strip()]
+    return [part.strip().strip("\"'") for part in _divided(inner) if part.strip()]
 
 
 def _pairs(line: str, where: str) -> Iterator[tuple[str, list[str]]]:
     """keyword, values of one logical line; commas inside brackets and quotes do not divide."""
-    parts, level, start, quote = [], 0, 0, ""
-    for position, ch in enumerate(line):
-        if quote:
-            quote = "" if ch == quote else quote
-        elif ch in "\"'":
-            quote = ch
-        elif ch in "()":
-            level += 1 if ch == "(" else -1
-        elif ch == "," and level == 0:
-            parts.append(line[start:position])
-            start = position + 1
-    parts.append(line[start:])
-    for part in parts:
+    for part in _divided(line):
         if not part.strip():
             continue
         keyword, equals, value = part.strip().partition("=")

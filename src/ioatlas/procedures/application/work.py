@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from ioatlas.config.options import NAME_PATTERN, Where
-from ioatlas.errors import UsageError
+from ioatlas.errors import UsageError, faults
 
 LONGEST_COMMAND, LONGEST_UNIT, LONGEST_REGEX, MOST_WORKS = 32_768, 40, 500, 64
 LIMIT_SECONDS, LONGEST_LIMIT_SECONDS = 600.0, 7 * 86_400.0
@@ -114,12 +114,14 @@ class Work:
 
 
 def _check_metric(metric: Metric, at: Where) -> None:
-    try:
+    with faults(
+        UsageError,
+        "that is no regular expression",
+        where=at("metric", "regex"),
+        remedy="mend it",
+        of=(re.error, RecursionError, OverflowError),
+    ):
         groups = re.compile(metric.regex).groups
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(
-            f"that is no regular expression: {error}", where=at("metric", "regex"), remedy="mend it"
-        ) from error
     if not groups or len(metric.regex) > LONGEST_REGEX:
         raise UsageError(
             "no part of it is the figure",

@@ -34,7 +34,7 @@ def build_fit_plan(spec: CampaignSpec, uses: tuple[Use, ...], targets: tuple[Tar
     if spec.axes or spec.constants or spec.patterns or spec.prepare != "laid-out" or spec.verify or spec.clients:
         raise UsageError(
             "a use says itself what is loaded",
-            where="fit",
+            where="--for",
             remedy="leave everything else out, or write a use of your own: `ioatlas fit --new`",
         )
     cells: list[Cell] = []

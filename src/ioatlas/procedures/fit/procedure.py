@@ -29,7 +29,7 @@ USUAL_WINDOWS = 30
 
 def _uses(spec: CampaignSpec) -> tuple[Use, ...]:
     asked = spec.of(FitOptions)
-    uses = (read_ladder if asked.fit_max else read_uses)(asked.fit, "fit")
+    uses = (read_ladder if asked.fit_max else read_uses)(asked.fit, "--for")
     return uses if asked.fit_share == 1 else tuple(scaled(use, asked.fit_share) for use in uses)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ioatlas.analysis.fixed_work import Speeds
 from ioatlas.design.coarsen import coarsen
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, faults
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import SectionResult
@@ -387,10 +387,8 @@ class WorkFile:
         path = self._sites.through(self.path(cell))
         flags = (os.O_RDWR if cell.writes else os.O_RDONLY) | (os.O_DIRECT if cell.integer("direct", 1) else 0)
         begin = time.perf_counter()
-        try:
+        with faults(IoAtlasError, "the file of the sequence cannot be opened", where=path):
             file = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError as error:
-            raise IoAtlasError(f"the file of the sequence cannot be opened: {error.strerror}", where=path) from error
         opened = time.perf_counter()
         if not cell.writes:
             os.fsync(file)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ioatlas import beneath
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, UsageError, faults
 from ioatlas.fio.iolog import Trace, read_trace
 from ioatlas.fio.replay import write_trace
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
@@ -128,12 +128,8 @@ def restore_trace(plan: Plan, directory: Path) -> None:
     Raises IoAtlasError when the copy is not the trace of the plan's cells.
     """
     path = directory / TRACE_FILE
-    try:
+    with faults(IoAtlasError, "the trace of this campaign cannot be read", where=str(path), remedy="start a new one"):
         trace = read_trace(beneath.read_text(path, most_bytes=MOST_BYTES), str(path))
-    except OSError as error:
-        raise IoAtlasError(
-            f"the trace of this campaign cannot be read: {error.strerror}", where=str(path), remedy="start a new one"
-        ) from error
     cells = [cell for cell, _ in plan.cells]
     if {cell.trace for cell in cells} != {trace.digest}:
         raise IoAtlasError("this is not the trace that was planned", where=str(path), remedy="start a new campaign")

@@ -73,7 +73,7 @@ class Drawing:
             "lines",
             layout.x.heading,
             q.label.lower(),
-            {"B/s": "B/s", "ns": "ns"}.get(q.units[0].name, "1/s"),
+            q.kind,
             panels,
             y_scale="log" if self.log else "linear",
             note=" ".join(notes),

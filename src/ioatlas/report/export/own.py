@@ -13,7 +13,7 @@ from ioatlas.model.load_curve import LoadCurve, Spread
 from ioatlas.model.panel import Chart, ChartPoint, Dot, Drawing, Line, Panel, Series
 from ioatlas.model.result import CampaignResult, Quantity, RoundsResult
 from ioatlas.model.tree import is_tree
-from ioatlas.model.units import format_size, format_size_rounded
+from ioatlas.model.units import format_size, format_size_rounded, rate_units
 from ioatlas.report.export.conditions import conditions
 from ioatlas.report.export.to_panels import FAR
 from ioatlas.report.redact import redactor
@@ -87,9 +87,9 @@ def _chart(chart: Chart, clean: Callable[[str], str]) -> Panel:
 
     points = [point for line in chart.lines for point in line.points]
     top = max(point.mean + (point.sd or 0.0) for point in points)
-    factor, unit = (1e6, " MB/s") if chart.y_unit == "bytes/s" else (1.0, "")
+    unit, factor = _unit_of(chart)
     far = [level for level in chart.levels if level.value > FAR * top]
-    beyond = "; ".join(f"{one.name} {one.value / factor:,.4g}{unit}" for one in far)
+    beyond = "; ".join(f"{one.name} {one.value / factor:,.4g} {unit}".rstrip() for one in far)
     least = min([*(point.mean for point in points), *(one.value for one in chart.levels)])
     return Panel(
         clean(chart.title),
@@ -174,10 +174,14 @@ def _apart(marks: Sequence[Line]) -> tuple[Line, ...]:
     return tuple(found)
 
 
+def _unit_of(chart: Chart) -> tuple[str, float]:
+    return rate_units()[2] if chart.y_unit == "bytes/s" else ("", 1.0)
+
+
 def chart_rows(chart: Chart) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """A chart as a table of texts: columns, and a row for each x."""
     xs = sorted({point.x for line in chart.lines for point in line.points})
-    factor, unit = (1e6, ", MB/s") if chart.y_unit == "bytes/s" else (1.0, "")
+    unit, factor = _unit_of(chart)
     by_x = [{point.x: point for point in line.points} for line in chart.lines]
     rows = []
     for x in xs:
@@ -187,4 +191,4 @@ def chart_rows(chart: Chart) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
             spread = f" ± {point.sd / factor:.3g}" if point is not None and point.sd is not None else ""
             texts.append("–" if point is None else f"{point.mean / factor:.4g}{spread} ({point.n})")
         rows.append((format_size_rounded(int(x)) if chart.x_unit == "bytes" else f"{x:g}", *texts))
-    return (chart.x_name, *(f"{line.name}{unit}" for line in chart.lines)), rows
+    return (chart.x_name, *(f"{line.name}, {unit}" if unit else line.name for line in chart.lines)), rows

@@ -24,14 +24,14 @@ class Unit:
 
 @dataclass(frozen=True)
 class Quantity:
-    """`field` of an estimate (base units), its bounds, and units from the smallest up."""
+    """`field` of an estimate (base units), its bounds, and what kind of units it has: of `units_of`."""
 
     name: str
     label: str
     field: str
     low: str
     high: str
-    units: tuple[Unit, ...]
+    kind: str
     sd: str
     per_job: bool = False
     bars_of_sd: bool = False
@@ -56,7 +56,7 @@ class Quantity:
         return value / estimate.cell.numjobs if value is not None and self.per_job else value
 
     def unit(self, values: Iterable[float]) -> Unit:
-        return unit_for(self.units, values)
+        return unit_for(units_of(self.kind), values)
 
 
 def unit_for(units: Sequence[Unit], values: Iterable[float]) -> Unit:
@@ -65,24 +65,30 @@ def unit_for(units: Sequence[Unit], values: Iterable[float]) -> Unit:
     return next((unit for unit in reversed(units) if top / unit.factor >= 10), units[0])
 
 
-RATE = tuple(Unit(name, factor) for name, factor in rate_units())
 TIME = (Unit("ns", 1), Unit("µs", 1e3), Unit("ms", 1e6), Unit("s", 1e9))
 COUNT = (Unit("IOPS", 1), Unit("kIOPS", 1e3), Unit("MIOPS", 1e6))
 
 
+def units_of(kind: str) -> tuple[Unit, ...]:
+    """Units from the smallest up, of rates as they were chosen; another unit stays as it is."""
+    if kind == "B/s":
+        return tuple(Unit(name, factor) for name, factor in rate_units())
+    return {"1/s": COUNT, "ns": TIME}.get(kind, (Unit(kind, 1.0),))
+
+
 def _latency(name: str, label: str) -> Quantity:
-    return Quantity(name, label, f"{name}_ns", f"{name}_low_ns", f"{name}_high_ns", TIME, f"{name}_sd_ns")
+    return Quantity(name, label, f"{name}_ns", f"{name}_low_ns", f"{name}_high_ns", "ns", f"{name}_sd_ns")
 
 
 QUANTITIES = {
     q.name: q
     for q in (
-        Quantity("bw", "Throughput", "bw_bytes_per_s", "bw_low", "bw_high", RATE, "bw_sd"),
-        Quantity("iops", "I/Os per second", "iops", "iops_low", "iops_high", COUNT, "iops_sd"),
+        Quantity("bw", "Throughput", "bw_bytes_per_s", "bw_low", "bw_high", "B/s", "bw_sd"),
+        Quantity("iops", "I/Os per second", "iops", "iops_low", "iops_high", "1/s", "iops_sd"),
         _latency("lat_mean", "Mean latency"),
         _latency("lat_p99", "99th percentile of latency"),
         Quantity(
-            "bw_per_job", "Throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", RATE, "bw_sd", per_job=True
+            "bw_per_job", "Throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", "B/s", "bw_sd", per_job=True
         ),
     )
 }

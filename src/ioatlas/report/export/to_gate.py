@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import written
+from ioatlas.report.export.markup import escaped, row, table
 
 Outcome = Literal["passed", "failed", "skipped"]
 MARKS: dict[Outcome, str] = {"passed": "✅", "failed": "❌", "skipped": "⚪"}
@@ -82,20 +83,19 @@ def markdown(gate: Gate) -> str:
     """A summary for a pull request: the answer, the checks, and the table folded below."""
     failed = [check for check in gate.checks if check.outcome == "failed"]
     answer = f"{MARKS['failed']} {_worst(failed, gate.bad)}" if failed else _nothing(gate)
-    lines = [f"## {_cell(gate.title)}", "", _cell(answer), "", "| | check | |", "|---|---|---|"]
+    lines = [f"## {escaped(gate.title)}", "", escaped(answer), "", "| | check | |", "|---|---|---|"]
     # Of many checks those that passed are in the table below.
     shown = [check for check in gate.checks if check.outcome == "failed" or len(gate.checks) <= MOST_SHOWN]
     for check in shown[:MOST_FAILED]:
-        lines.append(f"| {MARKS[check.outcome]} | {_cell(check.name)} | {_cell(check.sentence)} |")
+        lines.append(row((MARKS[check.outcome], check.name, check.sentence)))
     left = len(gate.checks) - len(shown[:MOST_FAILED])
     if left:
         lines.append(f"| | {left} more | |")
     if gate.note:
-        lines += ["", _cell(gate.note)]
+        lines += ["", escaped(gate.note)]
     if gate.table:
         heading, *rows = gate.table
-        lines += ["", f"<details><summary>{len(rows)} rows</summary>", "", _row(heading), _row(["---"] * len(heading))]
-        lines += [*map(_row, rows), "", "</details>"]
+        lines += ["", f"<details><summary>{len(rows)} rows</summary>", "", *table(heading, rows), "", "</details>"]
     return "\n".join(lines) + "\n"
 
 
@@ -115,19 +115,15 @@ def _worst(failed: Sequence[Check], bad: str) -> str:
 
 def write(gate: Gate, *, junit_file: Path | None, markdown_file: Path | None) -> list[Path]:
     """Write the files that are asked for. Raises IoAtlasError when one cannot be written."""
-    written = []
+    files = []
     for path, text in ((junit_file, junit), (markdown_file, markdown)):
         if path is None:
             continue
-        try:
+        with written(path, "name another file"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text(gate), encoding="utf-8")
-        except OSError as error:
-            raise IoAtlasError(
-                f"cannot be written: {error.strerror}", where=str(path), remedy="name another file"
-            ) from None
-        written.append(path)
-    return written
+        files.append(path)
+    return files
 
 
 def _lines(check: Check) -> str:
@@ -137,13 +133,3 @@ def _lines(check: Check) -> str:
 def _text(text: str) -> str:
     """Without the characters that no XML document may hold."""
     return _NOT_XML.sub("\ufffd", text)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(_cell, cells)) + " |"
-
-
-def _cell(text: str) -> str:
-    """Text that ends no table cell and opens no tag or link of its own."""
-    flat = " ".join(text.split())
-    return re.sub(r"([\\`|<>\[\]*_])", r"\\\1", flat)

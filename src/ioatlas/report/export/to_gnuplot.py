@@ -17,7 +17,7 @@ from ioatlas.report.export.conditions import conditions
 from ioatlas.report.export.drawing import NOT_BELIEVED, Drawing
 from ioatlas.report.export.grid import Layout, Page, Tile
 from ioatlas.report.export.printing import MUTED, SMALL, gnuplot_text, one_line, opening_lines
-from ioatlas.report.export.quantities import Quantity
+from ioatlas.report.export.quantities import Quantity, units_of
 from ioatlas.report.export.to_figure import NO_VALUE, Cell, MapPlan, Ticks, axis_word, page_title
 
 PALETTE = words("""
@@ -51,7 +51,7 @@ def write_gnuplot(
 
 def _data_lines(drawing: Drawing, plans: list[tuple[Page, MapPlan]]) -> Iterator[str]:
     layout, q = drawing.layout, drawing.quantity
-    yield f"# {q.label} ({q.units[0].name}), {q.low} and {q.high} are its interval"
+    yield f"# {q.label} ({units_of(q.kind)[0].name}), {q.low} and {q.high} are its interval"
     yield f"# x: {layout.x.name} = {' '.join(str(v) for v in layout.x.levels)}"
     yield f"# y: {layout.y.name} = {' '.join(str(v) for v in layout.y.levels)}"
     yield f"# mark: {', '.join(f'{code} {mark}' for code, mark in enumerate(Mark))}, {MISSING} {NO_VALUE}"

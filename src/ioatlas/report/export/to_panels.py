@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import UsageError, written
 from ioatlas.model.panel import Dot, Drawing, Line, Look, Panel, Series
 from ioatlas.model.units import number_of
 from ioatlas.report.export import printing
 from ioatlas.report.export.printing import Kind, gnuplot_text, one_line, opening_lines
-from ioatlas.report.export.quantities import COUNT, RATE, TIME, Unit, unit_for
+from ioatlas.report.export.quantities import unit_for, units_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,6 @@ OUTLINE: dict[str, Any] = {"edgecolor": printing.INK, "linewidth": 0.4}
 CLIPPED = 1.3
 """Intervals that end above the largest value times this end in an arrow."""
 SUFFIXES = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".gp": "gnuplot", ".csv": "csv"}
-_SCALES = {"B/s": RATE[1:], "1/s": COUNT, "ns": TIME[1:]}
 
 
 def write_drawing(drawing: Drawing, out: Path, kind: str = "", columns: int = 0) -> tuple[Path, ...]:
@@ -45,15 +44,11 @@ def write_drawing(drawing: Drawing, out: Path, kind: str = "", columns: int = 0)
     if not kind and suffix not in SUFFIXES:
         raise UsageError(f"{out.name} is no drawing", where="-o", remedy=f"end its name in {', '.join(SUFFIXES)}")
     kind = kind or SUFFIXES[suffix]
-    try:
+    with written(out, "name another place"):
         out.parent.mkdir(parents=True, exist_ok=True)
         if kind == "gnuplot":
             return _gnuplot(drawing, out)
         return _csv(drawing, out) if kind == "csv" else _figure(drawing, out, kind, columns)  # type: ignore[arg-type]
-    except OSError as error:
-        raise IoAtlasError(
-            f"cannot be written: {error.strerror}", where=str(error.filename or out), remedy="name another place"
-        ) from error
 
 
 # -- scales --------------------------------------------------------------------------------------------------
@@ -63,7 +58,7 @@ def _scale(drawing: Drawing, panel: Panel) -> tuple[str, float]:
     """The unit of a panel's y axis and its factor: the largest in which its largest value is at least 10."""
     values = [dot.value for each in _along(drawing, panel) for series in each.series for dot in series.dots]
     unit = panel.y_unit or drawing.y_unit
-    scale = unit_for(_SCALES.get(unit, (Unit(unit, 1.0),)), values)
+    scale = unit_for(units_of(unit)[unit in ("B/s", "ns") :], values)
     return scale.name, scale.factor
 
 

@@ -21,6 +21,7 @@ from pydantic import Field
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.summary import DoubtCode
+from ioatlas.model.units import RateSystem
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.report.page_format.cells import (
     Axis,
@@ -47,6 +48,7 @@ class ReportData(Model):
     version: Literal[1]
     campaign: Campaign
     summary: SummaryData
+    units: RateSystem = Field(description="of throughput, as the report was asked for")
     targets: list[TargetData]
     axes: list[Axis]
     constants: list[Constant]

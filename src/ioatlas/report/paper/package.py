@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ioatlas import __version__
-from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.errors import RefusedError, written
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.paper import data, figures, tables
@@ -49,7 +49,7 @@ def write_paper(results: Sequence[CampaignResult], folder: Path, about: About, *
     draw: with figures, which need matplotlib.
     """
     check_folder(folder)
-    try:
+    with written(folder, "name another folder"):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as made:
             place = Path(made) / "paper"
@@ -58,10 +58,6 @@ def write_paper(results: Sequence[CampaignResult], folder: Path, about: About, *
             if folder.exists():
                 shutil.rmtree(folder)
             place.rename(folder)
-    except OSError as error:
-        raise IoAtlasError(
-            f"cannot be written: {error.strerror}", where=str(error.filename or folder), remedy="name another folder"
-        ) from error
     files = tuple(sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()))
     return Paper(folder, files, told[0], told[1], told[2])
 

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Sequence
 
 from ioatlas.analysis.summary import summarise
@@ -15,6 +12,7 @@ from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline
 from ioatlas.model.units import format_count, format_latency, format_rate
+from ioatlas.report.export import markup
 from ioatlas.report.redact import redactor
 
 MOST_ROWS = 60
@@ -118,19 +116,12 @@ def _rest(e: Estimate) -> tuple[str, str, str]:
 
 
 def to_csv(table: Table) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
-    return out.getvalue()
+    return markup.csv_text(table.columns, table.rows)
 
 
 def to_markdown(table: Table) -> str:
-    def row(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(re.sub(r"([\\`|<>*])", r"\\\1", cell) for cell in cells) + " |"
-
-    lines = [f"**{table.title}.** {table.note}".strip(), "", row(table.columns), "|" + "---|" * len(table.columns)]
-    return "\n".join([*lines, *map(row, table.rows)]) + "\n"
+    lines = [f"**{table.title}.** {table.note}".strip(), "", *markup.table(table.columns, table.rows)]
+    return "\n".join(lines) + "\n"
 
 
 def to_latex(table: Table, label: str) -> str:

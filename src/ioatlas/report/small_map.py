@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small heat map of an answer: kinds of load side by side, block sizes down, jobs across. The terminal, what is
+pasted elsewhere, and the card draw it.
+
+Marks say what a colour cannot: they are there in pipes, without colour and for readers who do not see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ioatlas.analysis.best import speed, with_fresh
+from ioatlas.analysis.marks import SIGNS, Mark, mark_of
+from ioatlas.errors import UsageError
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.export_columns import FACTOR
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.tree import is_tree
+from ioatlas.model.units import number_of, rate_units
+from ioatlas.report.export.grid import UNSET, UNTOLD, Axis, Level, axes_of, axis_named, coordinates
+from ioatlas.report.export.quantities import Quantity
+from ioatlas.report.table import Entry, entries
+
+MISSING = "·"
+LEGEND = {**{sign: words for sign, words in SIGNS.values() if sign}, MISSING: "no value"}
+"""Every mark with its words, in the order of the legend."""
+LOADS = {"randread": "rand read", "randwrite": "rand write"}
+AXIS_WORDS = {"numjobs": "jobs", "size": "size"}
+
+
+@dataclass(frozen=True)
+class Value:
+    """What stands in one place: its text without the mark, the mark, and its share of the largest value."""
+
+    text: str
+    mark: str = ""
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class SmallMap:
+    """columns: of each kind of load. left_out: what does not fit or is folded, in words."""
+
+    unit: str
+    x: Axis
+    y: Axis
+    values: Mapping[tuple[Level, Level, Level], Value]
+    loads: tuple[Level, ...]
+    folded: str
+
+    @property
+    def name_across(self) -> str:
+        return AXIS_WORDS.get(self.x.name, self.x.heading)
+
+    def across(self, level: Level) -> str:
+        """A value of the axis across; an axis that nobody set needs none."""
+        return "" if level in (UNSET, UNTOLD) and len(self.x.levels) == 1 else self.x.label(level)
+
+    def upwards(self, level: Level) -> str:
+        """A value of the axis upwards; of a factor with its name, where it is a bare number."""
+        return self.y.title(level) if self.y.name.startswith(FACTOR) else self.y.label(level)
+
+    @property
+    def marks(self) -> list[str]:
+        used = {value.mark or value.text for value in self.values.values()}
+        return [mark for mark in LEGEND if mark in used]
+
+
+def small_map(result: CampaignResult, quantity: Quantity | None = None, x: str = "", y: str = "") -> SmallMap | None:
+    """None where there are no two axes to draw, as with a single cell. quantity: by default the speed. x, y: axes by
+    their names, else those that say most. Raises UsageError on an axis that there is not.
+    """
+    again = {(e.cell.key, e.direction, e.kind): e for e in with_fresh(result.estimates, result.fresh)}
+    found = [
+        replace(entry, estimate=again.get((e.cell.key, e.direction, e.kind), e)) if (e := entry.estimate) else entry
+        for entry in entries(result)
+    ]
+    axes = {axis.name: axis for axis in axes_of(result, found, (x, y))}
+    x, y = axis_named(x, axes), axis_named(y, axes)
+    sides = [name for name in axes if name not in ("rw", "target")]
+    for name in filter(None, (x, y)):
+        if name not in sides:
+            remedy = f"choose from {', '.join(sides)}"
+            raise UsageError(f"the campaign has no axis {name!r} to show", where="--x, --y", remedy=remedy)
+    varied = [name for name in sides if len(axes[name].levels) > 1]
+    y = y or ("bs" if "bs" in axes and x != "bs" else next((name for name in varied if name != x), ""))
+    rest = [name for name in varied if name != y]
+    factors = [name for name in rest if name.startswith(FACTOR)]
+    numeric = [name for name in factors if not any(isinstance(level, str) for level in axes[name].levels)]
+    most = sorted(numeric, key=lambda name: -len(axes[name].levels))[:1]
+    preferred = (*most, "numjobs", "iodepth", "size")
+    x = x or next((name for name in preferred if name in rest), rest[0] if rest else "numjobs")
+    if x not in axes and found:
+        axes[x] = Axis(x, tuple(dict.fromkeys(coordinates(entry, (x,))[x] for entry in found)))
+    if not found or y not in axes or x not in axes or x == y or (len(found) < 2 and not varied):
+        return None
+    places: dict[tuple[Level, Level, Level], list[Entry]] = {}
+    others = [name for name in (*factors, "target") if name in axes and len(axes[name].levels) > 1 and name != x]
+    for entry in found:
+        at = coordinates(entry, (*others, "rw", x, y))
+        word = str(entry.cell.option.get("operation", at["rw"]))
+        load = ": ".join(
+            [*([", ".join(axes[name].title(at[name]) for name in others)] if others else []), LOADS.get(word, word)]
+        )
+        places.setdefault((load, at[x], at[y]), []).append(entry)
+    in_calls = all(is_tree(entry.cell) for entry in found)
+
+    def rate(e: Estimate) -> float:
+        """What is drawn: bytes per second, or calls where most move no data."""
+        if quantity is not None:
+            return quantity.value(e) or 0.0
+        return (e.iops or 0.0) if in_calls else speed(e)
+
+    lowest = quantity is not None and quantity.name.startswith("lat")
+    chosen = {place: _chosen(candidates, rate, lowest=lowest) for place, candidates in places.items()}
+    # What disagrees has no value, by which others could be ranked.
+    rates = {place: rate(e) if e and mark_of(e) is not Mark.DISAGREE else 0.0 for place, e in chosen.items()}
+    top = max(rates.values(), default=0.0)
+    scale = quantity.unit([top]) if quantity is not None else None
+    unit, factor = (scale.name, scale.factor) if scale else unit_of(top, in_calls=in_calls)
+    values = {place: _value(e, rates[place], factor, top) for place, e in chosen.items()}
+    over = [f"{name} ({len(axes[name].levels)})" for name in rest if name not in (x, *others)]
+    folded = f"{'lowest' if lowest else 'highest'} over {', '.join(over)}" if over else ""
+    return SmallMap(unit, axes[x], axes[y], values, tuple(dict.fromkeys(load for load, _, _ in values)), folded)
+
+
+def _chosen(candidates: Sequence[Entry], rate: Callable[[Estimate], float], *, lowest: bool) -> Estimate | None:
+    """The best of what is folded into one place: what may be named before what may not, measured before estimated where
+    they are as good.
+    """
+    there = [entry.estimate for entry in candidates if entry.estimate is not None and rate(entry.estimate) > 0]
+    if not there:
+        return None
+    order = list(Mark)
+    sound = [e for e in there if order.index(mark_of(e)) < order.index(Mark.IMPORTED)]
+    sign = -1 if lowest else 1
+    return max(sound or there, key=lambda e: (-order.index(mark_of(e)) if not sound else 0, sign * rate(e)))
+
+
+def unit_of(top: float, *, in_calls: bool = False) -> tuple[str, float]:
+    """The unit for a map whose largest value is this, and how much one of it is."""
+    if in_calls:
+        return ("k operations/s", 1000) if top >= 10_000 else ("operations/s", 1)
+    small, middle, large = rate_units()[1:4]
+    if top >= 100 * large[1]:
+        return large
+    return middle if top >= 999.5 * small[1] else small  # from here on the headline has this unit: both have one
+
+
+def _value(e: Estimate | None, rate: float, factor: float, top: float) -> Value:
+    if e is None:
+        return Value(MISSING)
+    mark = mark_of(e)
+    if mark is Mark.DISAGREE:
+        return Value(SIGNS[mark][0])
+    return Value(number_of(rate / factor), SIGNS[mark][0], rate / top if top else None)
+
+
+def thinned(levels: Sequence[Level], count: int) -> list[Level]:
+    """So many of them, the first and the last included, evenly spread."""
+    if count >= len(levels):
+        return list(levels)
+    if count < 2:
+        return [levels[0]]
+    return [levels[round(n * (len(levels) - 1) / (count - 1))] for n in range(count)]

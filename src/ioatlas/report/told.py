@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of an answer in words: the same on the screen, in what is pasted elsewhere, and on the card."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from ioatlas.analysis.best import NUMBER_WIDTH
+from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.model.application import figure_text
+from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
+from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
+
+
+def title_of(summary: Summary) -> str:
+    """'disk · quick · 24 cells · 52 s'"""
+    cells = f"{plural(summary.n_cells, 'cell')}"
+    if summary.n_estimated:
+        cells = (
+            f"{summary.n_measured:,} measured + {summary.n_estimated:,} estimated of {plural(summary.n_cells, 'cell')}"
+        )
+    elif summary.n_imported and not summary.n_measured:
+        cells += " imported"
+    elif summary.n_measured < summary.n_cells:
+        cells = f"{summary.n_measured:,} of {plural(summary.n_cells, 'cell')}"
+    parts = [summary.name, summary.profile, cells]
+    parts += [format_duration(summary.seconds)] if summary.seconds else []
+    parts += [] if summary.complete else ["not finished"]
+    return " · ".join(part for part in parts if part)
+
+
+def next_line(step: str, place: Path | None, shown: str = "") -> str:
+    """The next step with what to paste between backticks, whole: a campaign that is to be run again as the line that
+    does so, into the next directory beside it. place: the campaign's directory, None where there is none; shown: as the
+    user named it, else its name alone, for a report names no place.
+    """
+    if place is None or not (place / "campaign.toml").is_file():
+        return step
+    shown = shown or place.name
+    step = step.replace("DIR", shlex.quote(shown))
+    if not step.startswith("re-run"):
+        return step
+    numbers = (str(number) for number in range(2, 100))
+    free = next((f"{shown}-{n}" for n in numbers if not place.with_name(f"{place.name}-{n}").exists()), shown)
+    options = " ".join(re.findall(r"--[a-z-]+ \S+", step)).split()
+    line = shlex.join(["ioatlas", "map", "--campaign", f"{shown}/campaign.toml", *options, "-o", free])
+    return f"{'when idle: ' if 'idle' in step else ''}`{line}`"
+
+
+def value_of(one: Headline) -> str:
+    if one.quantity == "figure":
+        wide = one.uncertainty
+        return f"{figure_text(one.value)} {one.unit}{f' ±{per_cent(wide)}' if wide is not None else ''}"
+    number = {
+        "bw_bytes_per_s": format_rate,
+        "iops": lambda value: f"{format_count(value)} {one.unit or 'IOPS'}",
+        "lat_mean_ns": format_latency,
+    }[one.quantity](one.value)
+    wide = one.uncertainty
+    if wide is None:  # without an interval the number of runs tells what it is worth
+        told = f" ({plural(one.n_visits, 'run')})" if one.n_visits and not one.estimated else ""
+    else:
+        told = f" ±{per_cent(wide)}" if wide <= NUMBER_WIDTH else " (runs disagree)"
+    return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}{told}"
+
+
+def where_of(one: Headline) -> str:
+    notes = [one.tie] if one.tie else []
+    if one.lower_bound:
+        notes.append("client-limited")
+    if one.estimated:
+        notes.append("estimated")
+    told = f"{one.where} ({'; '.join(notes)})" if notes else one.where
+    return f"{told} · {one.grade}" if one.grade is not None else told
+
+
+def small_of(io: SmallIo) -> str:
+    """'7.6 k IOPS 129 µs p99 272 µs @1 → 41.8 k 381 µs p99 1.1 ms @16 · low': the worse grade of both."""
+    loads = [io.lightest] if io.lightest.cell == io.best.cell else [io.lightest, io.best]
+    text = " → ".join(_reading(one, unit="" if number else " IOPS") for number, one in enumerate(loads))
+    grades = [one.grade for one in loads if one.grade is not None]
+    return f"{text} · {max(grades, key=list(Trust).index)}" if grades else text
+
+
+def _reading(one: LoadReading, unit: str) -> str:
+    """'7.6 k IOPS 129 µs p99 272 µs @1': I/Os in flight after the @."""
+    text = f"{'~' if one.estimated else ''}{format_count(one.iops)}{unit}"
+    text += f" {format_latency(one.lat_mean_ns)}" if one.lat_mean_ns else ""
+    text += f" p99 {format_latency(one.lat_p99_ns)}" if one.lat_p99_ns else ""
+    return f"{text} @{one.in_flight}"

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is pasted elsewhere is inert, whatever a target is called; the next step is a whole line."""
+
+from pathlib import Path
+
+import pytest
+
+from ioatlas.model.units import format_rate, format_rate_like, rates_in
+from ioatlas.report.export.markup import bbcode, escaped, markdown, table
+from ioatlas.report.told import next_line
+
+HOSTILE = "a|b `c` *d* [e](f) <i> @me #1 https://x www.x.y [/code] ``` &lt; ~~g~~\nh"
+
+
+def test_a_name_opens_no_tag_and_calls_nobody() -> None:
+    text = escaped(HOSTILE)
+    assert "\n" not in text
+    for alone in ("|", "`", "*", "[", "<", "&", "~"):
+        assert text.count(alone) == text.count(f"\\{alone}")
+    for called in ("@me", "#1", "://x", "www.x"):
+        assert called not in text
+    assert [line.count("|") - line.count("\\|") for line in table(["x", "y"], [[HOSTILE, None]])] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("form", [markdown, bbcode])
+def test_code_ends_where_it_should(form) -> None:
+    told = form(HOSTILE.replace("\n", " "), "trust: good", [HOSTILE, "````"], ["one [b]", "two"], "end")
+    if form is markdown:
+        assert "\n`````text\n" in told
+        assert told.count("\n`````") == 2
+    else:
+        assert told.count("[/code]") == 1
+        assert told.count("[*]") == 2
+        assert "[b]" not in told.partition("[list]")[2]
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        ("re-run with --budget 2m", "`ioatlas map --campaign nas1/campaign.toml --budget 2m -o nas1-3`"),
+        ("re-run when idle", "when idle: `ioatlas map --campaign nas1/campaign.toml -o nas1-3`"),
+        ("`ioatlas fit DIR --for vm-host`", "`ioatlas fit nas1 --for vm-host`"),
+        ("use direct=1", "use direct=1"),
+    ],
+)
+def test_the_next_step_is_a_line_to_paste(tmp_path: Path, step: str, line: str) -> None:
+    for name in ("nas1", "nas1-2"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "nas1" / "campaign.toml").touch()
+    assert next_line(step, tmp_path / "nas1") == line
+    assert next_line(step, tmp_path / "nas1", f"{tmp_path}/nas1").replace(f"{tmp_path}/", "") == line
+    assert next_line(step, None) == step
+
+
+def test_rates_are_told_in_the_units_that_were_chosen() -> None:
+    with rates_in("decimal"):
+        assert (format_rate(50e6), format_rate(999), format_rate(2e12)) == ("50 MB/s", "999 B/s", "2 TB/s")
+        assert format_rate_like(1.2e9, 9e8) == "1,200 MB/s"
+    assert format_rate(50 * 2**20) == "50 MiB/s"
