@@ -377,7 +377,7 @@ describe("a crossed sweep", () => {
     const tiles = await page.locator("canvas.tile").count();
     await page.getByRole("button", { name: "Show the map of changes" }).click();
     expect(await page.locator("canvas.tile").count()).toBe(tiles / 2);
-    expect(await page.locator(".detail .readout .on").textContent()).toMatch(/^Change([+\u2212]\d+ %|)/);
+    expect(await page.locator(".detail .readout .on").textContent()).toMatch(/^Change([+\u2212]\d+%|)/);
     expect(await page.locator(".bar-ticks").textContent()).toContain("±0");
     await page.getByRole("radio", { name: "Throughput", exact: true }).check();
     expect(await page.locator("canvas.tile").count()).toBe(tiles);
@@ -467,6 +467,27 @@ describe("a crossed sweep", () => {
   });
 });
 
+test("the answer, what to do next and the map begin on a telephone's first screen", async () => {
+  for (const kind of ["quick", "adaptive"]) {
+    const { page } = await open(browser, reports.write(kind), { viewport: { width: 390, height: 844 } });
+    for (const part of [".card-value", ".next", "canvas.tile"]) {
+      const box = await page.locator(part).first().boundingBox();
+      expect((box?.y ?? 9999) + 40, `${kind} ${part}`).toBeLessThan(844);
+    }
+    await page.close();
+  }
+});
+
+test("the next step's command is copied, and said so", async () => {
+  const { page } = await open(browser, reports.write("quick"));
+  const next = page.locator(".next");
+  const command = await next.locator("code").first().textContent();
+  expect(command).toMatch(/^ioatlas /);
+  await next.getByRole("button").click();
+  await expect.poll(() => next.getByRole("status").textContent()).toMatch(/Copied|Select/);
+  await page.close();
+});
+
 test("no fact's name runs into its value, however long it is", async () => {
   for (const width of [1280, 390]) {
     const { page } = await open(browser, reports.write("seed2021"));
@@ -516,7 +537,7 @@ describe("several streams at once", () => {
     const streams = section.locator("table").last();
     expect(await streams.locator("tbody tr").first().textContent()).toContain("14.0 k");
     await section.getByLabel("Load point of the table of streams").selectOption({ label: "10%" });
-    expect(await streams.locator("tbody tr").first().textContent()).toContain("1.40 k");
+    expect(await streams.locator("tbody tr").first().textContent()).toContain("1400");
     expect(complaints).toEqual([]);
     await page.close();
   });

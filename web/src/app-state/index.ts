@@ -103,7 +103,7 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     systemDark,
     printing,
     dark: computed(() => !printing.value && (theme.value === "auto" ? systemDark.value : theme.value === "dark")),
-    units: signal<UnitSystem>("iec"),
+    units: signal<UnitSystem>(atlas.data.units === "decimal" ? "si" : "iec"),
     shownPalette: computed(() => (quantityId.value === "change" ? "change" : "values")),
     view: signal<View>("map"),
     quantityId,

@@ -41,7 +41,8 @@ export function follow(state: AppState, hash: string): void {
     if (quantity) state.quantityId.value = quantity.id as QuantityId;
     const scale = words.get("scale");
     state.scaleChoice.value = scale === "linear" || scale === "log" ? scale : null;
-    state.units.value = words.get("units") === "si" ? "si" : "iec";
+    const units = words.get("units");
+    if (units === "si" || units === "iec") state.units.value = units;
     const arrangement = arrangementOf(state, words);
     if (arrangement) state.arrangement.value = arrangement;
     const old = state.pinned.value;

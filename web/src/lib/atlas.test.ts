@@ -96,10 +96,10 @@ describe("what a cell says", () => {
       interval: "3.91 to 4.10 KiB/s",
     });
     expect(facts.lines.find((line) => line.id === "per_job")).toMatchObject({ value: "1.00 KiB/s" });
-    expect(facts.lines.find((line) => line.id === "width")?.value).toBe("4.9 %");
+    expect(facts.lines.find((line) => line.id === "width")?.value).toBe("4.9%");
     expect(spoken(facts, "here")).toBe(
       "here: Throughput 4.00 KiB/s (3.91 to 4.10 KiB/s); Throughput per job 1.00 KiB/s (0.977 to 1.03 KiB/s); " +
-        "Interval width 4.9 %; 2 visits; steady; measured by t/1",
+        "Interval width 4.9%; 2 visits; steady; measured by t/1",
     );
     expect(factsAt(atlas, -1, "iec").reason).toBe("not admissible: too large");
   });

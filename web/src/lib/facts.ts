@@ -122,7 +122,7 @@ export function limitText(atlas: Atlas, row: number): string {
 export function limitWords(limit: string, probability: number | null): string {
   if (!limit || probability === null || !(probability > 0)) return limit;
   const odds = probability >= 0.95 ? "almost certainly" : probability >= 0.8 ? "very likely" : "probably";
-  return `${odds} ${limit} (${Math.round(probability * 100)} %)`;
+  return `${odds} ${limit} (${Math.round(probability * 100)}%)`;
 }
 
 /** Throughput beside the tightest bound of the path. */

@@ -47,7 +47,7 @@ export function levelText(
   }
   if (axis.unit === "bytes") return size(level, system);
   if (axis.unit === "bytes/s") return rate(level, system);
-  if (axis.unit === "percent") return `${level} %`;
+  if (axis.unit === "percent") return `${level}%`;
   return Number.isInteger(level) ? String(level) : significant(level, 4);
 }
 

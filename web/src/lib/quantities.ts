@@ -24,13 +24,13 @@ function widthText(width: number): string {
   return width > WIDEST ? `over ${percent(WIDEST)}` : percent(width);
 }
 
-/** A ratio as people say it: "+12 %", "−5 %", and beyond a doubling "2.4 times". */
+/** A ratio as people say it: "+12%", "−5%", and beyond a doubling "2.4 times". */
 export function changeText(ratio: number): string {
   if (!Number.isFinite(ratio)) return "–";
   if (ratio >= 2) return `${ratio.toPrecision(3)} times`;
   const share = Math.round((ratio - 1) * 1000) / 10;
   const digits = Math.abs(share) < 10 ? share.toFixed(1) : share.toFixed(0);
-  return `${share > 0 ? "+" : share < 0 ? "\u2212" : "±"}${digits.replace("-", "")} %`;
+  return `${share > 0 ? "+" : share < 0 ? "\u2212" : "±"}${digits.replace("-", "")}%`;
 }
 
 const THROUGHPUT = ["bw_bytes_per_s", "bw_low", "bw_high"] as const;

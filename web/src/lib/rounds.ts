@@ -40,9 +40,9 @@ export function placeRounds(test: RoundsData): RoundsDrawn {
     const across = (name: string, kind: Bound["kind"], a: number, b: number) => {
       bounds.push({ name, kind, from: { x: px(first), y: py(a) }, to: { x: px(end), y: py(b) } });
     };
-    across("+10 %", "limit", average * 1.1, average * 1.1);
+    across("+10%", "limit", average * 1.1, average * 1.1);
     across("average", "average", average, average);
-    across("−10 %", "limit", average * 0.9, average * 0.9);
+    across("−10%", "limit", average * 0.9, average * 0.9);
     if (test.line) across("", "fit", test.line[0] ?? average, test.line[1] ?? average);
   }
   const every = Math.max(1, Math.ceil(test.values.length / 13));

@@ -46,13 +46,13 @@ describe("scale", () => {
   });
 
   test("tick texts drop needless zeros only", () => {
-    expect(["1.00 GiB/s", "1.50 ms", "100 k", "0 B/s", "0.250 s", "10.0 %"].map(tickText)).toEqual([
+    expect(["1.00 GiB/s", "1.50 ms", "100 k", "0 B/s", "0.250 s", "10.0%"].map(tickText)).toEqual([
       "1 GiB/s",
       "1.5 ms",
       "100 k",
       "0 B/s",
       "0.25 s",
-      "10 %",
+      "10%",
     ]);
   });
 });

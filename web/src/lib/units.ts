@@ -52,7 +52,7 @@ export function count(value: number): string {
     ["M", 1e6],
     ["k", 1e3],
   ] as const) {
-    if (Math.abs(value) >= factor * 0.9995) return `${significant(value / factor)} ${unit}`;
+    if (Math.abs(value) >= factor * (unit === "k" ? 9.995 : 0.9995)) return `${significant(value / factor)} ${unit}`;
   }
   return significant(value);
 }
@@ -70,7 +70,7 @@ export function latency(ns: number): string {
 }
 
 export function percent(fraction: number): string {
-  return Number.isFinite(fraction) ? `${significant(fraction * 100, fraction >= 0.0995 ? 3 : 2)} %` : "–";
+  return Number.isFinite(fraction) ? `${significant(fraction * 100, fraction >= 0.0995 ? 3 : 2)}%` : "–";
 }
 
 export function duration(seconds: number): string {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { showRows } from "../app-state";
 import { running } from "../app-state/running";
 import { limitWords } from "../lib/facts";
+import { copyText } from "../lib/files";
 import type {
   CountData,
   DoubtData,
@@ -58,13 +60,34 @@ export function Summary() {
             <b>Bottleneck</b> {limits}
           </span>
         ) : null}
-        {summary.next_step && !unfinished ? (
-          <span>
-            <b>Next</b> <Typed text={summary.next_step} />
-          </span>
-        ) : null}
       </p>
+      {summary.next_step && !unfinished ? <Next text={summary.next_step} /> : null}
     </section>
+  );
+}
+
+/** What to do next, with its command to paste. */
+function Next({ text }: { text: string }) {
+  const [told, setTold] = useState("");
+  const command = text.split("`")[1] ?? "";
+  const copy = async () => {
+    setTold((await copyText(command)) ? "Copied" : "Select the command to copy it");
+    setTimeout(() => setTold(""), 2500);
+  };
+  return (
+    <p class="summary-end next">
+      <span>
+        <b>Next</b> <Typed text={text} />{" "}
+        {command ? (
+          <button type="button" class="quiet" onClick={copy}>
+            Copy<span class="unseen"> the command</span>
+          </button>
+        ) : null}{" "}
+        <span class="soft" role="status">
+          {told}
+        </span>
+      </span>
+    </p>
   );
 }
 
@@ -102,7 +125,7 @@ export function Trust() {
 
 /** "link 12 (85 %)": how many cells, and the mean of the probabilities that were stated. */
 function bottleneckText(one: CountData): string {
-  const odds = one.probability === null ? "" : ` (${Math.round(one.probability * 100)} %)`;
+  const odds = one.probability === null ? "" : ` (${Math.round(one.probability * 100)}%)`;
   return `${limitWord(one.name)} ${one.count}${odds}`;
 }
 
@@ -148,8 +171,7 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
   }[one.quantity];
   const wide = one.uncertainty;
   const runs = one.n_visits && !one.estimated ? `(${one.n_visits} run${one.n_visits === 1 ? "" : "s"})` : "";
-  const about =
-    wide === null ? runs : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))}\u00a0%`;
+  const about = wide === null ? runs : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))}%`;
   return (
     <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]} grade={one.grade ?? null}>
       <p class="card-value">
@@ -157,12 +179,12 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
         <b>{format(one.value)}</b> <span class="soft">{about}</span>
       </p>
       <p>{one.where}</p>
-      {one.tie ? <p class="soft">{one.tie}</p> : null}
+      {one.tie ? <p class="soft extra">{one.tie}</p> : null}
       {one.moved !== null && one.first !== null && Math.abs(one.moved) > (wide ?? 0) ? (
-        <p class="soft">{format(one.first)} before it was measured again</p>
+        <p class="soft extra">{format(one.first)} before it was measured again</p>
       ) : null}
-      {one.limit ? <p class="soft">Limit: {limitWords(limitWord(one.limit), one.limit_probability)}</p> : null}
-      {one.lower_bound ? <p class="soft">The client was the limit: a minimum</p> : null}
+      {one.limit ? <p class="soft extra">Limit: {limitWords(limitWord(one.limit), one.limit_probability)}</p> : null}
+      {one.lower_bound ? <p class="soft extra">The client was the limit: a minimum</p> : null}
     </Card>
   );
 }
@@ -194,7 +216,7 @@ function Load({ load }: { load: LoadReadingData }) {
       <span class="soft">{load.in_flight} in flight</span> {load.estimated ? "~" : ""}
       <b>{count(load.iops)} IOPS</b>
       <br />
-      <span class="soft">
+      <span class="soft times">
         {load.lat_mean_ns === null ? "" : `mean ${latency(load.lat_mean_ns)}`}
         {load.lat_p99_ns === null ? "" : `, p99 ${latency(load.lat_p99_ns)}`}
       </span>
