@@ -36,8 +36,12 @@ class Fit:
         if self.answer is Answer.FAIL:
             broken = [told(one) for _, one in self.judged if one.answer is Answer.FAIL]
             return f"FAIL: {self.target} does not fit {self.use.title}: {'; '.join(broken)}."
-        left = [takes(one) for _, one in self.judged if one.answer is Answer.UNDECIDED]
-        return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {'; '.join(left)}."
+        left = [one for _, one in self.judged if one.answer is Answer.UNDECIDED]
+        count = "its requirement" if len(self.judged) == 1 else f"{len(left)} of {len(self.judged)} requirements"
+        more = max(one.more * one.seconds / max(1, one.windows) for one in left)
+        open_ = any(one.more >= HOPELESS * one.windows for one in left)
+        how = "one lies at its limit" if open_ else f"about {format_duration(more)} more would tell"
+        return f"UNDECIDED: {count} could not be decided whether {self.target} fits {self.use.title}; {how}."
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -58,8 +62,10 @@ def times(margin: float) -> str:
 def told(one: Judged) -> str:
     """'p99 of flushes 12.1 ms (11.2 ms to 13.0 ms), at most 10 ms'."""
     asked = one.requirement
-    if one.value is None or one.low is None or one.high is None:
+    if one.value is None:
         return f"{asked.words}: not measured"
+    if one.low is None or one.high is None:
+        return f"{asked.words}, measured {asked.amount(one.value)} in {one.windows} windows that differ too much"
     ends = f"{asked.amount(one.low)} to {asked.amount(one.high)}"
     return f"{asked.words}, measured {asked.amount(one.value)} ({ends})"
 

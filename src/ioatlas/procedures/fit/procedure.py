@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from ioatlas.store.journal import Journal
 
 USUAL_WINDOWS = 30
+SURE_OF_IT = 0.6
+"""Of what could be written in its time at the rate that was seen, what is: on a disk that others use too that rate
+does not hold, and files that took too long are begun anew.
+"""
 
 
 def _uses(spec: CampaignSpec) -> tuple[Use, ...]:
@@ -81,7 +85,7 @@ class FitUses(Procedure):
 
     def with_less_to_write(self, plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:
         asked = plan.spec.of(FitOptions)
-        share = asked.fit_share * able_bytes / max(1, plan.prepared_bytes)
+        share = asked.fit_share * SURE_OF_IT * able_bytes / max(1, plan.prepared_bytes)
         spec = plan.spec.having(replace(asked, fit_share=share))
         made = build_fit_plan(spec, _uses(spec), plan.targets, read_only=False)
         if made.prepared_bytes >= plan.prepared_bytes:

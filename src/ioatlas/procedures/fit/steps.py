@@ -3,23 +3,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from ioatlas.fio.batch import Batch, Section
+from ioatlas.fio.collect import SectionResult
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.fit.fits import carried, fits_of
 from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.use import Uses
-from ioatlas.procedures.fit.verdict import GAP_MS, PACED_WINDOW_SECONDS, RATE_WINDOW_SECONDS, WINDOW_SECONDS
+from ioatlas.procedures.fit.verdict import (
+    GAP_MS,
+    PACED_WINDOW_SECONDS,
+    RATE_WINDOW_SECONDS,
+    WINDOW_SECONDS,
+    counts,
+)
 from ioatlas.procedures.load_points.steps import judged_together
 from ioatlas.run.gates import Gates
-from ioatlas.run.intake import judged
+from ioatlas.run.intake import Intake, judged
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import Steps
-from ioatlas.stats.share import FEWEST
+from ioatlas.stats.windows import FEWEST
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
-FIRST = FEWEST + 2
+FIRST = FEWEST + 4
 """Windows of a load before its requirements are looked at first."""
 NOT_ASKED = "left out: how many the target carries is told without it"
 GROWTH = 3
@@ -87,6 +96,20 @@ class FitSteps(Steps):
 
     def drains_long(self, section: Section) -> bool:  # noqa: ARG002
         return False
+
+    def take_in(
+        self,
+        results: Sequence[SectionResult],
+        planned: dict[int, PlannedVisit],
+        gates: Gates | None,  # noqa: ARG002 - counters that do not agree with a use's flushes and caches are no doubt
+        usage: Mapping[str, Any] | None,
+    ) -> Intake:
+        """What counts is not made again, one load after another, before anything is looked at."""
+        intake = super().take_in(results, planned, None, usage)
+        taken = {(visit.cell_key, visit.replicate) for visit in intake.visits if counts(visit)}
+        intake.again = [one for one in intake.again if (one.cell_key, one.replicate) not in taken]
+        intake.visits = [replace(visit, discarded=()) if counts(visit) else visit for visit in intake.visits]
+        return intake
 
     def learn(self, visit: Visit, asked_ms: int | None = None) -> None:
         """Windows are given here, not found."""

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What windows of a load tell of its mean or of a percentile, asked again after every window, with one stated risk for
+all the asking.
+
+Windows lie around a level, about normally on the scale of logarithms, and each follows the last. How far the level of
+all time may lie from theirs is told by a mixture of t statistics that holds at every look (Robbins 1970; Lai 1976; Wang
+and Ramdas 2025), of as many independent windows as theirs are worth. Slow windows weigh more in a mean and in a
+percentile than their number: so the spread of windows is part of the level, and its own error of the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+
+import numpy as np
+
+from ioatlas.model.histogram import Histogram
+from ioatlas.stats.warmup import Floats
+
+METHOD = "t-mixture-sequence/1"
+RISK = 0.0005
+"""Of an interval that ever leaves the level out."""
+FEWEST = 6
+"""Windows before anything is said."""
+PRECISION = 0.01
+"""Of the mixture, in windows: a level is looked for within ten spreads of the limit."""
+DOUBT = 1.0
+"""Standard errors that are added to how much windows are seen to follow: a few show less of it than there is."""
+LONG_MEMORY = 0.95
+"""Of each window in the next, at most: what follows more than that is no series that a mean tells of."""
+LEAST = 0.1
+"""A window in which next to nothing happened counts as this part of the mean."""
+SAME = 1e-18
+"""Variance of logarithms that is one of rounding."""
+_NODES = 24
+_HALVINGS = 26
+
+
+@dataclass(frozen=True)
+class Told:
+    """What windows tell, in logarithms. low, high: the level itself, by what was counted and by windows like these.
+    error: of it, for one independent window, by how many there are. worth: how many independent ones they are.
+    """
+
+    low: float
+    high: float
+    error: Callable[[float], float]
+    worth: float
+
+    def interval(self) -> tuple[float, float]:
+        """The level lies between these at every look; infinitely far where too little is known."""
+        far = self._far(self.worth)
+        return (exp(self.low - far) if far < inf else 0.0), (exp(self.high + far) if far < inf else inf)
+
+    def times(self, limit: float, most: float) -> float:
+        """How many times what was seen it takes until the interval leaves a limit out, if all goes on as it did."""
+        gap = max(self.low - log(limit), log(limit) - self.high)
+        found = 1.0
+        while found < most and self._far(found * self.worth) >= gap:
+            found *= 1.1
+        return min(found, most)
+
+    def _far(self, count: float) -> float:
+        error = self.error(count)
+        return error * _reach(count) if error else 0.0
+
+
+def of_mean(values: Sequence[float], weights: Sequence[float]) -> Told | None:
+    """Of the mean of windows that count so much each. None where nothing happened in any."""
+    w = np.asarray(weights, float)
+    x = np.asarray(values, float)
+    mean = float((w * x).sum() / w.sum())
+    if not mean > 0:
+        return None
+    middle, spread, worth = _spread(np.log(np.maximum(x, LEAST * mean)), w)
+    return _told((log(mean), middle + spread**2 / 2), spread, spread, worth)
+
+
+def of_percentile(windows: Sequence[Histogram], left: float) -> Told | None:
+    """Of the latency that a share `left` of all I/Os exceeds. None where so few were made that it has none beyond."""
+    some = [one for one in windows if one.count]
+    whole = Histogram.merge(some)
+    if whole.count * left < 1:
+        return None
+    w = np.array([one.count for one in some], float)
+    share = max(left, 1 / float(np.median(w)))  # a window tells no rarer latency
+    levels = np.log([one.percentile_ns(100 * (1 - share)) or 1.0 for one in some])
+    middle, spread, worth = _spread(levels, w)
+    counted = log(whole.percentile_ns(100 * (1 - left)) or 1)
+    if not spread:
+        return _told((counted,), 0.0, 0.0, worth)
+    latency = _percentile(some, levels, left)
+    level = latency(spread)
+    slope = max(0.0, (latency(1.2 * spread) - level) / (0.2 * spread))
+    return _told((counted, middle + level), spread, slope, worth)
+
+
+def _told(levels: Sequence[float], spread: float, slope: float, worth: float) -> Told:
+    """slope: how much the level moves with the spread."""
+    return Told(
+        min(levels),
+        max(levels),
+        lambda count: spread * sqrt(1 / count + slope**2 / (2 * max(0.5, count - 1))),
+        worth,
+    )
+
+
+def _percentile(windows: Sequence[Histogram], levels: Floats, left: float) -> Callable[[float], float]:
+    """The latency that a share of all I/Os exceeds, above the middle of the windows' levels and by their spread, where
+    I/Os lie around the level of their window as these do.
+    """
+    from scipy.special import ndtri
+
+    bins = [(log(ns) - level, n) for one, level in zip(windows, levels, strict=True) for ns, n in one.bins]
+    bins.sort()
+    around = np.array([at for at, _ in bins])
+    above = 1 - np.concatenate(([0.0], np.cumsum([float(n) for _, n in bins]))) / sum(n for _, n in bins)
+    nodes = ndtri((np.arange(_NODES) + 0.5) / _NODES)
+
+    def latency(spread: float) -> float:
+        low, high = float(around[0]) - 4 * spread, float(around[-1]) + 4 * spread
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            beyond = above[np.searchsorted(around, middle - spread * nodes, "right")].mean()
+            low, high = (middle, high) if beyond > left else (low, middle)
+        return high
+
+    return latency
+
+
+def _spread(levels: Floats, weights: Floats) -> tuple[float, float, float]:
+    """The middle of windows, their standard deviation, and how many independent ones they are worth."""
+    w = weights * levels.size / weights.sum()
+    middle = float((w * levels).mean())
+    off = np.sqrt(w) * (levels - middle)
+    square, count = float((off * off).sum()), levels.size
+    if square < SAME * count:
+        return middle, 0.0, float(count)
+    follow = float((off[1:] * off[:-1]).sum()) / square
+    # A series of few windows shows less following than there is (Kendall 1954).
+    follow = min(LONG_MEMORY, max(0.0, follow + (1 + 3 * follow) / count + DOUBT / count**0.5))
+    worth = max(1.5, count * (1 - follow) / (1 + follow) * count / float((w * w).sum()))
+    return middle, sqrt(square / count * worth / (worth - 1)), worth
+
+
+def _reach(count: float) -> float:
+    """Standard errors within which the level of so many independent windows lies, whenever one looks."""
+    grown = 2 / count * (log(1 / RISK) + 0.5 * log((count + PRECISION) / PRECISION))
+    kept = PRECISION / (count + PRECISION)
+    if grown > 50 or exp(grown) * kept >= 1:
+        return inf
+    return sqrt(max(1.0, count - 1) * (exp(grown) - 1) / (1 - exp(grown) * kept))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sequential test of a level: how often it errs when it is asked again and again, of windows that hang together."""
+
+from math import exp, log
+
+import numpy as np
+import pytest
+
+from ioatlas.model.histogram import Histogram
+from ioatlas.stats.windows import FEWEST, RISK, of_mean, of_percentile
+
+LOOKS = (10, 13, 22, 38, 66, 117)
+P99 = 2.3263
+
+
+def _following(random, sequences, follow):
+    """Standard normal windows, each of which follows the last."""
+    values = random.standard_normal((sequences, LOOKS[-1]))
+    for at in range(1, LOOKS[-1]):
+        values[:, at] = follow * values[:, at - 1] + np.sqrt(1 - follow**2) * values[:, at]
+    return values
+
+
+def _decided(tell, windows, limit):
+    """-1 below the limit, 1 above, 0 undecided; and after how many windows."""
+    for look in LOOKS:
+        low, high = tell(windows[:look]).interval()
+        if high < limit or low > limit:
+            return (-1 if high < limit else 1), look
+    return 0, LOOKS[-1]
+
+
+def _histogram(values):
+    """In bins of a 64th of a doubling, as fio has them."""
+    bins, counts = np.unique(np.rint(64 * np.log2(values)), return_counts=True)
+    return Histogram(tuple(zip(np.exp2(bins / 64).astype(int).tolist(), counts.tolist(), strict=True)))
+
+
+def _mean(values):
+    return of_mean(values, np.ones(len(values)))
+
+
+def _p99(windows):
+    return of_percentile(windows, 0.01)
+
+
+@pytest.mark.parametrize(("follow", "moves"), [(0.0, 0.05), (0.0, 0.5), (0.5, 0.05), (0.5, 0.5)])
+def test_a_mean_at_its_limit_is_decided_in_less_than_one_of_a_hundred(follow, moves):
+    random = np.random.default_rng(20261124)
+    each = np.exp(moves * _following(random, 1000, follow))
+    assert np.mean([_decided(_mean, one, exp(moves**2 / 2))[0] != 0 for one in each]) < 0.01
+
+
+@pytest.mark.parametrize(("follow", "moves"), [(0.0, 0.3), (0.5, 0.05), (0.5, 0.3)])
+def test_a_percentile_at_its_limit_is_decided_in_less_than_one_of_a_hundred(follow, moves):
+    random = np.random.default_rng(20261124)
+    limit = 1e6 * exp(P99 * np.hypot(0.4, moves))
+    wrong = 0
+    for levels in _following(random, 40, follow):
+        lat = 1e6 * np.exp(moves * levels[:, None] + 0.4 * random.standard_normal((LOOKS[-1], 200)))
+        wrong += _decided(_p99, [_histogram(one) for one in lat], limit)[0] != 0
+    assert wrong == 0  # one of 40 is more than one of a hundred
+
+
+@pytest.mark.parametrize("times", [1 / 3, 3.0])
+def test_three_times_from_the_limit_is_decided_soon_though_windows_move(times):
+    random = np.random.default_rng(7)
+    limit = 1e6 * exp(P99 * np.hypot(0.4, 0.3)) * times
+    taken = []
+    for levels in _following(random, 10, 0.2):
+        lat = 1e6 * np.exp(0.3 * levels[:, None] + 0.4 * random.standard_normal((LOOKS[-1], 200)))
+        side, look = _decided(_p99, [_histogram(one) for one in lat], limit)
+        assert side == (-1 if times > 1 else 1)
+        taken.append(look)
+    assert np.median(taken) <= 38
+
+
+def test_what_it_would_take_grows_towards_the_limit():
+    random = np.random.default_rng(3)
+    told = _mean(np.exp(0.3 * random.standard_normal(20)))
+    low, high = told.interval()
+    takes = [told.times(high * share, 100) for share in (1.01, 0.97, 0.9)]
+    assert takes[0] == 1
+    assert takes == sorted(takes)
+    assert told.times((low * high) ** 0.5, 100) == 100
+
+
+def test_too_few_windows_tell_nothing_and_windows_without_a_difference_all():
+    assert _mean([1.0, 1.1, 0.9]).interval() == (0.0, float("inf"))
+    assert _mean([3.0] * 8).interval() == pytest.approx((3.0, 3.0))
+    assert _mean([0.0] * 8) is None
+    assert of_percentile([Histogram(((1000, 5),))] * 8, 0.01) is None
+    assert log(1 / RISK) > FEWEST
