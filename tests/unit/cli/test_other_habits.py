@@ -73,3 +73,23 @@ def test_a_plan_tells_why_cells_are_left_out(tmp_path):
     (tmp_path / "small").write_bytes(bytes(3000))
     told = " ".join(call("plan", tmp_path / "small", "--bs", "512,4k", "--rw", "read", "--numjobs", "1").stdout.split())
     assert "left out 1 x not admissible: the block (4 KiB) is larger than the file (3000 B)" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "where", "told"),
+    [
+        (["map", "--bugdet", "5m", "."], "--bugdet", "--budget"),
+        (["compare"], "", "`ioatlas compare --help`"),
+        (["show", "--quantity", "speed"], "", "lat_p99"),
+        (["--loud"], "--loud", "`ioatlas --help`"),
+        (["map", "/srv/none/such"], "/srv/none/such", "mounted first"),
+    ],
+)
+def test_every_fault_says_what_where_and_what_to_do(words, where, told):
+    done = call(*words)
+    assert done.returncode == 2
+    said = " ".join(done.stderr.split())
+    assert said.startswith(f"ioatlas: {where}")
+    assert "what to do: " in said
+    assert told in said
+    assert "Usage:" not in said
