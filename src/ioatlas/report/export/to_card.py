@@ -30,6 +30,8 @@ DOTS = 100
 BADGES = {Trust.GOOD: ("#e1f3ec", "#0f7a58"), Trust.FAIR: ("#fbf0d9", "#8a5a00"), Trust.LOW: ("#b3261e", "white")}
 TILES, ACROSS, UPWARDS = 4, 8, 8
 """Kinds of load, and values of each axis, that are drawn: more is too small to be read."""
+LEAST = 8
+"""Pixels of type from which numbers stand in cells."""
 SMALLEST = 0.65
 """Of its size, to which a line that does not fit is made smaller before it is cut."""
 _DOUBTED = {SIGNS[mark][0] for mark in NOT_BELIEVED}
@@ -40,9 +42,11 @@ def write_card(result: CampaignResult, path: Path) -> None:
     """A PNG. Nothing on it names the site. Raises IoAtlasError when matplotlib is not installed."""
     summary, clean = summarise(result), redactor(result.targets)
     with printing.drawing_library():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDE / DOTS, HIGH / DOTS), dpi=DOTS)
+        FigureCanvasAgg(figure)  # without one each line that is measured draws everything anew
         sheet = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDE), ylim=(HIGH, 0))
         sheet.set_axis_off()
         pen = _Pen(sheet)
@@ -71,19 +75,15 @@ def write_card(result: CampaignResult, path: Path) -> None:
 def _of_headline(one: Headline) -> tuple[str, str, str]:
     value, sign, interval = value_of(one).partition(" ±")
     value, bracket, runs = value.partition(" (")
-    return (
-        one.label,
-        value,
-        " · ".join(filter(None, [f"±{interval}" if sign else f"({runs}" * bool(bracket), one.where])),
-    )
+    doubt = f"±{interval}" if sign else f"({runs}" if bracket else ""
+    return one.label, value, " · ".join(filter(None, [doubt, one.where]))
 
 
 def _of_small(io: SmallIo) -> tuple[str, str, str]:
-    alone = io.lightest
-    times = [f"{format_latency(alone.lat_mean_ns)}"] if alone.lat_mean_ns else []
-    times += [f"p99 {format_latency(alone.lat_p99_ns)}"] if alone.lat_p99_ns else []
     value = f"{'~' if io.best.estimated else ''}{format_count(io.best.iops)} IOPS"
-    return io.label, value, f"{alone.in_flight} in flight: {', '.join(times)}" if times else ""
+    times = [(io.lightest.lat_mean_ns, ""), (io.lightest.lat_p99_ns, "p99 ")]
+    told = ", ".join(f"{word}{format_latency(time)}" for time, word in times if time)
+    return io.label, value, f"{io.lightest.in_flight} in flight: {told}" if told else ""
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,8 @@ class _Pen:
         side = EDGE + 78
         tile = (WIDE - EDGE - side - 14 * (len(loads) - 1)) / max(len(loads), 2)
         wide, high = tile / len(xs), 232 / len(ys)
+        longest = max((len(value.text + value.mark) for value in found.values.values()), default=1)
+        size = min(17, 0.6 * high, (wide - 3) / (0.7 * longest))  # one for all, for a number that is cut is another
         self.write(EDGE, 302, found.unit, 16, colour=MUTED)
         for n, load in enumerate(loads):
             left = side + n * (tile + 14)
@@ -144,14 +146,19 @@ class _Pen:
             for i, x in enumerate(xs):
                 self.write(left + (i + 0.5) * wide, 563, found.across(x), 14, colour=MUTED, ha="center", room=wide)
                 for j, y in enumerate(ys):
-                    self.cell(left + i * wide, 312 + j * high, wide, high, found.values.get((load, x, y)))
+                    place = (left + i * wide, 312 + j * high, wide, high)
+                    self.cell(*place, found.values.get((load, x, y)), size)
         for j, y in enumerate(ys):
             self.write(side - 10, 317 + (j + 0.5) * high, found.upwards(y), 14, colour=MUTED, ha="right", room=76)
         self.write(EDGE, 563, found.name_across, 14, colour=MUTED, room=70)
-        marks = [f"{mark} {LEGEND[mark]}" for mark in found.marks if mark != MISSING]
-        self.write(EDGE, 584, "   ".join(marks), 13, colour=MUTED)
+        told = [f"{mark} {LEGEND[mark]}" for mark in found.marks if mark != MISSING]
+        told += [found.folded] if found.folded else []
+        for levels, axis in ((xs, found.x), (ys, found.y)):
+            told += [f"{len(levels)} of {len(axis.levels)} {axis.name} values"] * (len(levels) < len(axis.levels))
+        told += [f"{len(loads)} of {len(found.loads)} kinds of load"] * (len(loads) < len(found.loads))
+        self.write(EDGE, 584, "   ".join(told), 13, colour=MUTED)
 
-    def cell(self, x: float, y: float, wide: float, high: float, value: Value | None) -> None:
+    def cell(self, x: float, y: float, wide: float, high: float, value: Value | None, size: float) -> None:
         if value is None or value.text == MISSING:
             self.box(x + 1, y + 1, wide - 2, high - 2, facecolor="none", edgecolor=FAINT, linewidth=0.5)
             return
@@ -163,8 +170,7 @@ class _Pen:
             look = {"facecolor": "#f1f2f3", "edgecolor": MUTED, "linestyle": "dashed", "linewidth": 0.7}
         self.box(x + inset, y + inset, wide - 2 * inset, high - 2 * inset, **look)
         ink = MUTED if not coloured else "black" if (value.share or 0) > BRIGHT else "white"
-        size = min(17, 0.6 * high)
         style = "italic" if value.mark == _ESTIMATED else "normal"
-        text = f"{value.text}{value.mark}"
-        place = (x + wide / 2, y + high / 2 + 0.36 * size)
-        self.write(*place, text, size, colour=ink, style=style, ha="center", room=wide - 4)
+        if size >= LEAST:
+            place = (x + wide / 2, y + high / 2 + 0.36 * size)
+            self.write(*place, f"{value.text}{value.mark}", size, colour=ink, style=style, ha="center")
