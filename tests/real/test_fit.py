@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether real targets fit: an NBD server that answers in 20 ms, and a directory on a disk."""
 
+import contextlib
 import json
 import shutil
 import signal
@@ -40,16 +41,21 @@ change = "a faster server"
 """
 
 
-@pytest.fixture(scope="module")
-def uri():
+@contextlib.contextmanager
+def server(*how):
     with tempfile.TemporaryDirectory(prefix="iot", dir="/tmp") as directory:  # socket paths are short
         bench = Bench(directory)
         path = Path(directory) / "s"
-        delay = ["--filter=delay", "memory", "64M", "rdelay=20ms"]
-        bench.start("nbdkit", "--foreground", "--unix", str(path), *delay, stderr=subprocess.DEVNULL)
+        bench.start("nbdkit", "--foreground", "--unix", str(path), *how, stderr=subprocess.DEVNULL)
         wait_for(path.exists)
         yield f"nbd+unix:///?socket={path}"
         bench.clear()
+
+
+@pytest.fixture(scope="module")
+def uri():
+    with server("--filter=delay", "memory", "64M", "rdelay=20ms") as found:
+        yield found
 
 
 def use(folder, limit):
@@ -83,3 +89,16 @@ def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
     assert json.loads(done.stdout)["answer"] == "pass"
     assert list(disk_dir.iterdir()) == []
     assert "PASS" in ioatlas("show", directory).stdout
+
+
+def test_how_many_a_capped_server_carries(tmp_path):
+    """100 I/Os a second, of which each reader needs 60: one, and never two."""
+    path = tmp_path / "mine.toml"
+    path.write_text(READS.split("[[require]]", maxsplit=1)[0] + '[[require]]\niops = "{users * 60}"\n')
+    with server("--filter=rate", "memory", "64M", f"rate={100 * 4096 * 8}", "burstiness=0.1") as capped:
+        done = ioatlas("fit", capped, "--for", path, "--max", "--read-only", "--json", "-q", "-o", tmp_path / "c")
+    told = json.loads(done.stdout)
+    answers = {one["use"]: one["answer"] for one in told["fits"]}
+    assert answers.get("mine:users=2") != "pass"  # a starved machine may be undecided, or not carry one
+    assert done.returncode == {"pass": 0, "fail": 3, "undecided": 5}[told["answer"]], done.stderr
+    assert (told["answer"] == "pass") == (answers.get("mine:users=1") == "pass")

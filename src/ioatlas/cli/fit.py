@@ -212,7 +212,8 @@ def _measured(one: Judged) -> str:
     margin = one.margin
     if margin is None:
         return told(one)
-    return f"{told(one)}: {times(margin)} as good as needed" if margin >= 1 else f"{told(one)}: {margin:.0%} of it"
+    good = times(margin) if margin >= 1 else f"{margin:.0%}"
+    return f"{told(one)}: {good} as good as needed"
 
 
 def _tell_uses(*, new: bool, as_json: bool) -> None:

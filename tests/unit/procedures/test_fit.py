@@ -3,6 +3,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -121,6 +122,17 @@ def test_a_share_of_slow_flushes_is_held_against_what_the_percentile_leaves():
     assert [every[slow].answer for slow in (0, 2, 8)] == [Answer.PASS, Answer.UNDECIDED, Answer.FAIL]
     assert every[0].margin == pytest.approx(10)
     assert every[8].low <= every[8].value <= every[8].high
+
+
+def test_without_a_page_cache_a_flush_takes_as_long_as_its_write_too():
+    """Writes of 30 ms whose flush has nothing left to do are no log that a flush of 10 ms fits."""
+    visits = [_visit(n, 0, latency=30e6) for n in range(20)]
+    quick = Histogram(((100_000, 200),))
+    visits = [replace(one, parts=(replace(one.parts[0], flush=Flush(200, 1e5, quick, 1e5, quick)),)) for one in visits]
+    assert judge(FLUSHES, visits, "").answer is Answer.PASS
+    with_write = judge(replace(FLUSHES, written=True), visits, "")
+    assert with_write.answer is Answer.FAIL
+    assert with_write.value == pytest.approx(30.1 * MS, rel=0.02)
 
 
 def test_what_is_undecided_asks_for_more_windows():

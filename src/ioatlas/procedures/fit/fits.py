@@ -37,11 +37,11 @@ class Fit:
             broken = [told(one) for _, one in self.judged if one.answer is Answer.FAIL]
             return f"FAIL: {self.target} does not fit {self.use.title}: {'; '.join(broken)}."
         left = [one for _, one in self.judged if one.answer is Answer.UNDECIDED]
-        count = "its requirement" if len(self.judged) == 1 else f"{len(left)} of {len(self.judged)} requirements"
-        more = max(one.more * one.seconds / max(1, one.windows) for one in left)
-        open_ = any(one.more >= HOPELESS * one.windows for one in left)
-        how = "one lies at its limit" if open_ else f"about {format_duration(more)} more would tell"
-        return f"UNDECIDED: {count} could not be decided whether {self.target} fits {self.use.title}; {how}."
+        each = "its requirement is" if len(self.judged) == 1 else f"{len(left)} of {len(self.judged)} requirements are"
+        more = format_duration(max(one.more * one.seconds / max(1, one.windows) for one in left))
+        hopeless = any(one.more >= HOPELESS * one.windows for one in left)
+        how = "no budget would tell what moves so" if hopeless else f"about {more} more of budget would tell"
+        return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open; {how}."
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -75,7 +75,7 @@ def takes(one: Judged) -> str:
     if not one.windows:
         return f"{one.requirement.words}: not measured"
     if one.more >= HOPELESS * one.windows:
-        return f"{told(one)}: it lies at the limit"
+        return f"{told(one)}: it lies at the limit, or moves too much to be told"
     return f"{told(one)}: about {format_duration(one.more * one.seconds / one.windows)} more would tell"
 
 
@@ -140,10 +140,11 @@ class Carried:
         if self.high == len(self.fits):
             return f"{target} {carries}; more was not tried."
         above = self.fits[self.high]
-        why = [takes(one) for _, one in above.judged if one.answer is not Answer.PASS]
-        verb = "does not fit" if above.answer is Answer.FAIL else "is undecided"
+        failed = above.answer is Answer.FAIL
+        why = [told(one) if failed else takes(one) for _, one in above.judged if one.answer is above.answer]
+        verb = "It does not carry" if failed else "It is undecided whether it carries"
         more = "" if self.next is None else " The budget ended before what lies between was tried."
-        return f"{target} {carries}; {above.use.title} {verb}: {'; '.join(why)}.{more}"
+        return f"{target} {carries}. {verb} {above.use.title}: {'; '.join(why)}.{more}"
 
 
 def carried(fits: Sequence[Fit]) -> Carried:

@@ -14,7 +14,7 @@ from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size_rounded
-from ioatlas.procedures.fit.use import Asked, Load, Use
+from ioatlas.procedures.fit.use import Asked, Load, Quantity, Use
 from ioatlas.procedures.load_points.plan import complete
 from ioatlas.run.plan import Plan, files_of
 
@@ -95,12 +95,17 @@ def _least(load: Load) -> int:
 
 def asked(use: Use, target: Target) -> Asked:
     """A use on a target, with the places of its loads."""
+    direct = {load.name for loads in use.phases for load in loads if target.kind == "uri" or load.options.get("direct")}
+    requires = tuple(
+        replace(one, written=True) if one.quantity is Quantity.FLUSH and one.load in direct else one
+        for one in use.requires
+    )
     places = {
         load.name: (cell.key, load.name if cell.streams else "")
         for cell, loads in cells_of(use, target)
         for load in loads
     }
-    return Asked(use, target.name, places)
+    return Asked(replace(use, requires=requires), target.name, places)
 
 
 def _room(target: Target) -> int | None:

@@ -64,7 +64,8 @@ class Requirement:
 
     limit: at most, of a latency in nanoseconds; at least, of anything else: bytes or I/Os a second, a share.
     percentile: of the latency; None for its mean. asked: I/Os a second that the load asks for, where it asks.
-    bytes: that must have been moved before it can be said to hold.
+    bytes: that must have been moved before it can be said to hold. written: of a flush, that the write before it counts
+    with it, since no page cache takes that.
     """
 
     load: str
@@ -75,13 +76,15 @@ class Requirement:
     change: str = ""
     asked: float = 0.0
     bytes: int = 0
+    written: bool = False
 
     @property
     def words(self) -> str:
         """'log: p99 of flushes at most 10 ms'."""
         if self.quantity.is_latency:
             what = "mean" if self.percentile is None else f"p{self.percentile:g}"
-            of = f"{self.quantity}{'es' if self.quantity is Quantity.FLUSH else 's'}"
+            flush = "writes with their flush" if self.written else "flushes"
+            of = flush if self.quantity is Quantity.FLUSH else f"{self.quantity}s"
             return f"{self.load}: {what} of {of} at most {self.amount(self.limit)}"
         if self.quantity is Quantity.KEPT:
             return f"{self.load}: {format_count(self.asked)} I/Os a second kept up"

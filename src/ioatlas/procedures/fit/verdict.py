@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil
+from math import ceil, log2
 
 from ioatlas.analysis.windows import window_values
 from ioatlas.model.histogram import Histogram
@@ -32,8 +32,10 @@ WINDOW_SECONDS, RATE_WINDOW_SECONDS, PACED_WINDOW_SECONDS = 1.0, 2.0, 3.0
 """Of a load that runs freely, of one whose rate is to be so high at least, and of one that is told its rate, where a
 use says nothing.
 """
-HOPELESS = 100
-"""A requirement that would take so many times what was measured lies at its limit, as far as anybody can tell."""
+BINS = 64
+"""Of a doubling, as the load generator counts latencies."""
+HOPELESS = 30
+"""A requirement that would take so many times what was measured lies at its limit, or moves too much to be told."""
 
 WIDEST = 1000
 """Times its lower end that an interval may be wide to be one."""
@@ -115,7 +117,7 @@ def judge(requirement: Requirement, visits: Sequence[Visit], stream: str) -> Jud
 def _known(requirement: Requirement, windows: Sequence[Sequence[Part]]) -> tuple[float | None, Told | None]:
     """The value as it was measured, and what the windows tell of it."""
     if requirement.quantity.is_latency and requirement.percentile is not None:
-        each = [_histogram(requirement.quantity, parts) for parts in windows]
+        each = [_histogram(requirement, parts) for parts in windows]
         value = Histogram.merge(each).percentile_ns(requirement.percentile)
         return value, of_percentile(each, 1 - requirement.percentile / 100)
     kept = [pair for parts in windows if (pair := _value(requirement, parts)) is not None]
@@ -129,7 +131,7 @@ def _known(requirement: Requirement, windows: Sequence[Sequence[Part]]) -> tuple
 def _value(requirement: Requirement, parts: Sequence[Part]) -> tuple[float, float] | None:
     """A window's mean latency with its I/Os, or its rate with its time."""
     if requirement.quantity.is_latency:
-        histogram = _histogram(requirement.quantity, parts)
+        histogram = _histogram(requirement, parts)
         mean = histogram.mean_ns
         return None if mean is None else (mean, float(histogram.count))
     if not _seconds(parts):
@@ -148,8 +150,29 @@ def _seconds(parts: Sequence[Part]) -> float:
     return max((part.runtime_ms for part in parts), default=0.0) / 1000
 
 
-def _histogram(quantity: Quantity, parts: Sequence[Part]) -> Histogram:
-    if quantity is Quantity.FLUSH:
-        flush = Flush.joined(part.flush for part in parts)
-        return flush.histogram if flush is not None else Histogram()
-    return Histogram.merge(part.histogram for part in parts if part.direction == quantity.value)
+def _histogram(requirement: Requirement, parts: Sequence[Part]) -> Histogram:
+    if requirement.quantity is not Quantity.FLUSH:
+        return Histogram.merge(part.histogram for part in parts if part.direction == requirement.quantity.value)
+    flush = Flush.joined(part.flush for part in parts)
+    if flush is None:
+        return Histogram()
+    if not requirement.written:
+        return flush.histogram
+    # A write and its flush are counted apart: as if how long one takes said nothing of the other.
+    write = Histogram.merge(part.histogram for part in parts if part.direction == "write")
+    sums: dict[int, float] = {}
+    for ns, count in flush.histogram.bins:
+        for more, times in write.bins:
+            at = round(2 ** (round(BINS * log2(ns + more)) / BINS))
+            sums[at] = sums.get(at, 0.0) + count * times / write.count
+    return _rounded(sums, flush.histogram.count)
+
+
+def _rounded(sums: Mapping[int, float], total: int) -> Histogram:
+    """Whole I/Os, as many as there were, the slowest kept."""
+    bins, beyond, given = {}, 0.0, 0
+    for ns in sorted(sums, reverse=True):
+        beyond += sums[ns]
+        bins[ns] = min(total, round(beyond)) - given
+        given += bins[ns]
+    return Histogram.from_counts(bins)
