@@ -13,6 +13,7 @@ import numpy as np
 from recording import Recording
 
 from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings, predicted_map
+from ioatlas.design.regimes import weak_regimes
 from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
 from ioatlas.surrogate.gp import one_thread
 from ioatlas.surrogate.space import Floats, Space
@@ -190,7 +191,7 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
         unmeasured=tuple(int(c) for c in unmeasured),
         log_predicted=said.mean,
         log_half_width=half,
-        weak_regimes=design.weak_regimes(history, model),
+        weak_regimes=weak_regimes(model, settings.error),
         latency_errors=latency,
         **judged,
     )

@@ -6,7 +6,7 @@ the same cells as one that was not.
 
 Order of work: cliff pass, start that touches every level, then batches that mix cells chosen for what they teach,
 random hold-out cells that are predicted before they are measured, and second visits at distant times. A reading far
-from its prediction is measured again; if it stays there, so are its neighbours.
+from its prediction is measured again.
 
 A design ends with a map: every cell with a 90% interval, and where the model is not to be trusted.
 """
@@ -24,9 +24,9 @@ import numpy as np
 from ioatlas.design import cliff_pass
 from ioatlas.design.acquire import reduce_error, spread_out
 from ioatlas.design.holdout import Pick, state, width_factor
-from ioatlas.design.regimes import failing_regimes, regime_of, weak_regimes
+from ioatlas.design.regimes import regime_of, weak_regimes
 from ioatlas.errors import UsageError
-from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
+from ioatlas.model.map_model import ChangePoint, StatedError
 from ioatlas.model.visit import DesignPurpose
 from ioatlas.surrogate.change_points import find_change_points, fit_with, footprint, undecided
 from ioatlas.surrogate.gp import one_thread
@@ -186,7 +186,7 @@ class AdaptiveDesign:
         made = sum(1 for reading in history if reading.request.purpose is DesignPurpose.HOLD_OUT)
         # Cells that are still owed to the hold-out sample are nobody else's.
         owed = max(0, self._hold_out_wanted - made) if self._end_is_known else 0
-        requests = self._surprises(history, readings, model, max(0, left - owed))
+        requests = self._surprises(history, model)
         requests += self._bracket_requests(
             model, asked | {r.cell for r in requests}, left - owed - len({r.cell for r in requests} - asked)
         )
@@ -197,16 +197,8 @@ class AdaptiveDesign:
         room = min(room - honest, left - max(owed - honest, 0) - len({r.cell for r in requests} - asked))
         open_cells = np.setdiff1d(open_cells, [r.cell for r in requests])
         if room > 0 and len(open_cells):
-            weight, cost = self._weights(model), self._cost(model)
-            failing = np.intersect1d(open_cells, self._failing_cells(model))
-            dense = reduce_error(model, failing, room, weight, cost, rng) if len(failing) else []
-            others = np.setdiff1d(open_cells, dense)
-            requests += [Request(c, DesignPurpose.DENSE) for c in dense]
-            if room > len(dense) and len(others):
-                requests += [
-                    Request(c, DesignPurpose.LEARN)
-                    for c in reduce_error(model, others, room - len(dense), weight, cost, rng)
-                ]
+            chosen = reduce_error(model, open_cells, room, self._weights(model), self._cost(model), rng)
+            requests += [Request(cell, DesignPurpose.LEARN) for cell in chosen]
         requests += self._repeats(history, requests)
         return [requests[i] for i in rng.permutation(len(requests))]
 
@@ -292,12 +284,6 @@ class AdaptiveDesign:
     def stated_error(self, history: Sequence[Reading], model: Surrogate, readings: float | None = None) -> StatedError:
         return state(self.picks(history, model, readings))
 
-    def weak_regimes(self, history: Sequence[Reading], model: Surrogate) -> tuple[WeakRegime, ...]:
-        """Where the model fails, and where it failed and cells were asked for densely."""
-        return weak_regimes(
-            model, {r.request.cell for r in history if r.request.purpose is DesignPurpose.DENSE}, self.settings.error
-        )
-
     def factor(self, history: Sequence[Reading], model: Surrogate) -> float:
         gap, variance = model.leave_one_out()
         return width_factor(self.picks(history, model), gap / np.sqrt(variance))
@@ -313,7 +299,7 @@ class AdaptiveDesign:
         stated = self.stated_error(history, model)
         if stated.n < PICKS_TO_STOP or stated.median is None or stated.median > self.settings.error:
             return False
-        return not failing_regimes(model, self.settings.error)
+        return not weak_regimes(model, self.settings.error)
 
     def _cliff_requests(self, readings: Mapping[int, Sequence[float]], asked: set[int], left: int) -> list[Request]:
         """A round of the cliff pass; it may use a fifth of the cells."""
@@ -371,38 +357,15 @@ class AdaptiveDesign:
             for c, m, s in zip(cells, said.mean, sd, strict=True)
         ]
 
-    def _surprises(
-        self, history: Sequence[Reading], readings: Mapping[int, Sequence[float]], model: Surrogate, left: int
-    ) -> list[Request]:
-        """Readings that the others did not foresee: once more; confirmed ones: the cells around."""
+    def _surprises(self, history: Sequence[Reading], model: Surrogate) -> list[Request]:
+        """Readings that the others did not foresee: once more."""
         gap, variance = model.leave_one_out()
         far = np.abs(gap) > np.maximum(SURPRISE_SDS * np.sqrt(variance), SURPRISE_LEAST)
-        visits = {
-            cell: sum(1 for r in history if r.request.cell == cell) for cell in model.training.cells[far].tolist()
-        }
-        requests: list[Request] = []
-        asked = {r.request.cell for r in history}
-        spent = sum(1 for r in history if r.request.purpose is DesignPurpose.NEIGHBOUR)
-        room = min(left, max(0, round(0.15 * self._plan) - spent)) if self._is_grown(model) else 0
+        visits = Counter(reading.request.cell for reading in history)
         order = np.argsort(-np.abs(gap))
-        for at in order[far[order]]:
-            cell = int(model.training.cells[at])
-            if visits[cell] < self.settings.visits_limit and len(requests) < max(2, self._plan // 16):
-                requests.append(Request(cell, DesignPurpose.SURPRISE))
-            elif len(readings[cell]) >= min(2, self.settings.visits_limit) and room > 0:
-                for other in self._neighbours(cell):
-                    if room > 0 and other not in asked and all(r.cell != other for r in requests):
-                        requests.append(Request(other, DesignPurpose.NEIGHBOUR))
-                        room -= 1
-        return requests
-
-    def _neighbours(self, cell: int) -> list[int]:
-        """Cells one level away on one own numeric axis."""
-        own = [i for i in self.space.own_axes if self.space.axes[i].numeric]
-        index = self.space.index[:, self.space.own_axes]
-        step = np.abs(index - index[cell])
-        numeric = np.isin(np.array(self.space.own_axes), own)
-        return np.flatnonzero((step.sum(axis=1) == 1) & (step[:, ~numeric].sum(axis=1) == 0)).tolist()
+        cells = [int(cell) for cell in model.training.cells[order[far[order]]]]
+        again = [cell for cell in cells if visits[cell] < self.settings.visits_limit]
+        return [Request(cell, DesignPurpose.SURPRISE) for cell in again[: max(2, self._plan // 16)]]
 
     def _repeats(self, history: Sequence[Reading], already: Sequence[Request]) -> list[Request]:
         """Second visits of hold-out cells measured at least two batches ago: they tell the noise, at distant times."""
@@ -464,16 +427,6 @@ class AdaptiveDesign:
             mine = standard[group[model.training.cells] == number]
             weight[group == number] = np.clip((mine.sum() + 4.0) / (len(mine) + 4.0), 0.5, 4.0)
         return weight
-
-    def _is_grown(self, model: Surrogate) -> bool:
-        """Whether surprises say something of the map; a young model is surprised everywhere."""
-        return len(model.training.cells) >= JUDGED_SHARE * self._plan
-
-    def _failing_cells(self, model: Surrogate) -> Ints:
-        """Cells of the regimes where the model fails; none while it is young: it fails everywhere then."""
-        if not self._is_grown(model):
-            return np.array([], dtype=np.int64)
-        return np.flatnonzero(np.isin(regime_of(model), failing_regimes(model, self.settings.error)))
 
     def _cost(self, model: Surrogate) -> Floats:
         if self.settings.cost is None:

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regimes of a map: a mode (`rw`) on one side of each cliff. Where the model fails in one, it is measured densely and
-named.
-"""
+"""Regimes of a map: a mode (`rw`) on one side of each cliff. Where the model fails in one, that is said."""
 
 from __future__ import annotations
-
-from collections.abc import Collection
 
 import numpy as np
 
 from ioatlas.model.map_model import WeakRegime
-from ioatlas.surrogate.space import Floats, Ints
+from ioatlas.surrogate.space import Ints
 from ioatlas.surrogate.surrogate import Surrogate
 
 FAILED_ERROR = 0.3
@@ -32,55 +28,25 @@ def regime_of(model: Surrogate) -> Ints:
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
-def weak_regimes(model: Surrogate, dense: Collection[int] = (), goal: float | None = None) -> tuple[WeakRegime, ...]:
-    """Regimes that fail, or that hold cells of `dense`: those asked for because their regime failed. goal: the median
-    error asked for.
+def weak_regimes(model: Surrogate, goal: float | None = None) -> tuple[WeakRegime, ...]:
+    """Regimes whose readings the others miss by far more than the goal and the noise, and that have cells left. goal:
+    the median error asked for.
     """
     group, found = regime_of(model), []
-    failing = failing_regimes(model, goal)
-    error = _errors(model)
-    asked = np.array(sorted(dense), dtype=np.int64)
-    for number in np.unique(group).tolist():
-        mine = group[model.training.cells] == number
-        count = int(np.sum(group[asked] == number))
-        if number in failing or (count and mine.any()):
-            cells = np.flatnonzero(group == number)
-            found.append(
-                WeakRegime(
-                    _name(model, cells),
-                    len(cells),
-                    int(mine.sum()),
-                    count,
-                    float(np.median(error[mine])),
-                    number in failing,
-                )
-            )
-    return tuple(found)
-
-
-def failing_regimes(model: Surrogate, goal: float | None = None) -> tuple[int, ...]:
-    """Numbers of the regimes (of `regime_of`) whose readings the others miss by far more than the goal and the noise,
-    and that have cells left.
-    """
-    group, error = regime_of(model), _errors(model)
+    error = np.abs(np.expm1(-model.leave_one_out()[0]))
     limit = FAILED_ERROR if goal is None else min(FAILED_ERROR, FAR * goal)
     # Without a repeat nothing tells noise from what is a cell's own.
     unknown = 0.0 if model.training.noise.pairs else model.hyper.rough_var
     noise = np.sqrt(model.training.read_var + unknown)
-    found = []
     for number in np.unique(group).tolist():
-        mine = group[model.training.cells] == number
-        if mine.sum() < FAILED_LEAST or mine.sum() == np.sum(group == number):
+        mine, cells = group[model.training.cells] == number, np.flatnonzero(group == number)
+        count = int(mine.sum())
+        if count < FAILED_LEAST or count == len(cells):
             continue
-        by_noise = NOISE_TIMES * MEDIAN_OF_NORMAL * float(np.median(noise[mine]))
-        if float(np.median(error[mine])) > max(limit, by_noise):
-            found.append(number)
+        missed = float(np.median(error[mine]))
+        if missed > max(limit, NOISE_TIMES * MEDIAN_OF_NORMAL * float(np.median(noise[mine]))):
+            found.append(WeakRegime(_name(model, cells), len(cells), count, 0, missed, failing=True))
     return tuple(found)
-
-
-def _errors(model: Surrogate) -> Floats:
-    gap, _ = model.leave_one_out()
-    return np.asarray(np.abs(np.expm1(-gap)))
 
 
 def _name(model: Surrogate, cells: Ints) -> str:

@@ -49,10 +49,10 @@ class ChangePoint:
 
 @dataclass(frozen=True)
 class WeakRegime:
-    """A regime where the readings were not foreseen, or that was measured densely because they had not been.
+    """A regime where the readings were not foreseen.
 
-    cells, measured, dense: cells of the regime, those with a reading, those asked for because the model failed there.
-    measured is None in the first journals, which know only where.
+    cells, measured, dense: cells of the regime, those with a reading, those asked for because the model failed there,
+    in journals of versions up to 0.3. measured is None in the first ones, which know only where.
     median_error: median |predicted / measured - 1| of its readings, each foretold from the others. failing: whether
     that is still beyond the limit and cells are left: its predictions should be measured, not believed.
     """

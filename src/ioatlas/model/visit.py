@@ -62,9 +62,9 @@ class DesignPurpose(StrEnum):
     SURPRISE = "surprise"
     """Again, because the reading was far from what was expected."""
     NEIGHBOUR = "neighbour"
-    """Next to a surprise that was confirmed."""
+    """Next to a surprise that was confirmed. Only in journals of versions up to 0.3."""
     DENSE = "dense"
-    """In a regime where the model fails."""
+    """In a regime where the model fails. Only in journals of versions up to 0.3."""
     CLOSING = "closing"
     """A second visit at the end, of a cell that has one."""
 

@@ -104,9 +104,9 @@ def _weak(regime: WeakRegime) -> str:
     if regime.measured is None:
         return f"{where}: measure these cells rather than believe them."
     known = f"{regime.measured:,} of its {regime.cells:,} cells are measured"
-    done = f"{regime.dense:,} more cells were measured there" if regime.dense else "too late for more cells there"
+    done = f"{regime.dense:,} more cells were measured there"
     if regime.failing:
-        return f"{where}; {done}, {known}. Measure the others rather than believe them."
+        return f"{where}; {f'{done}, ' if regime.dense else ''}{known}. Measure the others rather than believe them."
     if regime.measured == regime.cells:
         return f"{where}; {done}, so that none is estimated."
     return f"{where}; {done}, and they now pass: {known}."

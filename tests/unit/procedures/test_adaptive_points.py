@@ -70,7 +70,7 @@ def test_what_was_done_about_a_failing_regime_is_told():
     assert "60% off; 30 more cells were measured there, so that none is estimated" in told[0]
     assert "25 more cells were measured there, 35 of its 40 cells are measured. Measure the others" in told[1]
     assert "they now pass: 20 of its 40 cells are measured" in told[2]
-    assert "too late" in told[3]
+    assert "60% off; 5 of its 40 cells are measured" in told[3]
     old = {**outcome, "weak_regimes": [{"name": "rw=read", "cells": 7, "median_error": 0.4, "measured_share": 0.1}]}
     assert "rw=read were 40% off" in next(
         f.sentence for f in map_findings(Maps.of_content({"t": old})) if f.code == "weak-regime"

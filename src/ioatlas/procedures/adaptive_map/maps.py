@@ -13,6 +13,7 @@ import numpy as np
 
 from ioatlas.analysis.windows import window_values
 from ioatlas.design.adaptive import METHOD, AdaptiveDesign, PredictedMap, Reading, Request, Settings, predicted_map
+from ioatlas.design.regimes import weak_regimes
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.map_model import MapOutcome, Maps
@@ -109,7 +110,7 @@ class AdaptiveMap:
             len(measured),
             self._design.stated_error(history, model),
             tuple(model.change_points),
-            tuple(self._design.weak_regimes(history, model)),
+            weak_regimes(model, self._design.settings.error),
         )
         self._journal.keep(Maps({**self._journal.kept(Maps).targets, self._target: outcome}))
 
