@@ -234,8 +234,10 @@ def test_the_best_says_which_faster_cells_it_leaves_out(verdicts, said):
 
 
 @pytest.mark.parametrize(("low", "named"), [(101, 900), (99, 100)])
-def test_a_cell_whose_runs_disagree_is_the_best_where_all_of_them_are_faster(low, named):
-    apart = replace(value(900, jobs=64, verdict=VerdictCode.RUNS_DISAGREE), bw_low=low * MIB, bw_high=1800 * MIB)
+@pytest.mark.parametrize(("verdict", "grade"), [(VerdictCode.RUNS_DISAGREE, None), (VerdictCode.UNSTABLE, Trust.LOW)])
+def test_a_cell_that_is_uneven_is_the_best_where_its_whole_interval_lies_above(low, named, verdict, grade):
+    apart = value(900, jobs=64, verdict=verdict)
+    apart = replace(apart, bw_low=low * MIB, bw_high=1800 * MIB, grade=grade)
     [best] = summarise(result([value(100, width=0.0), apart])).headlines
     assert best.value == named * MIB
 
