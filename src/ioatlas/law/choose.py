@@ -54,7 +54,9 @@ class Next:
 
 @dataclass(frozen=True)
 class Main:
-    """A cell that a main number rests on, or (light) what is said of why it is no more."""
+    """A cell that a main number rests on, or (light) what is said of why it is no more: large blocks with fewest in
+    flight and with most, where a target far away is faster.
+    """
 
     cell: Cell
     direction: str
@@ -76,8 +78,12 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         chosen = _in_time(large, courses, direction, total)
         found += [Main(light, direction, "alone"), Main(chosen, direction, "large"), Main(full, direction, "small")]
         lightest = min(large, key=lambda cell: cell.outstanding)
-        if lightest.outstanding < chosen.outstanding:
-            found.append(Main(lightest, direction, "light"))
+        able = [cell for cell in large if _wave(cell, courses, direction) <= MOST_WAVE * total]
+        found += [
+            Main(one, direction, "light")
+            for one in (lightest, max(able or [chosen], key=lambda cell: cell.outstanding))
+            if one.outstanding != chosen.outstanding
+        ]
     first = {"alone": 0, "large": 1, "small": 3, "light": 5}
     later = {("alone", "write"): 4, ("large", "read"): 2}
     if sum(course.seconds for course in courses if not course.visit_id) >= SHARES["large"] * total:
@@ -137,6 +143,9 @@ def next_load(
         fitted = _fitted(one, courses, left)
         if fitted is not None:
             return fitted
+    written_only = courses and not any(one.visit_id for one in courses)
+    if mains and written_only:  # that took the time: something is measured all the same
+        return Next(mains[0].cell, mains[0].direction, max(LEAST_SECONDS, MOST_ALONE * total), "first")
     return None
 
 
@@ -166,12 +175,14 @@ def _wanted(
 ) -> Iterable[Next]:
     keys = [(course.cell.key, course.direction) for course in courses]
     made = Counter(keys)
+    missing = [one for one in mains if one.role != "light" and (one.cell.key, one.direction) not in made]
+    fair = _fair(missing, courses, left)
     for main in mains:
         key = (main.cell.key, main.direction)
         if [key] == keys[-1:] and made[key] <= MOST_RUN_ON and unsettled(courses[-1]):
-            yield Next(main.cell, main.direction, max(courses[-1].seconds, 0.7 * SHARES[main.role] * total), "on")
-    missing = [one for one in mains if one.role != "light" and (one.cell.key, one.direction) not in made]
-    fair = _fair(missing, courses, left)
+            seconds = max(courses[-1].seconds, 0.7 * SHARES[main.role] * total)
+            if not missing or _fair(missing, courses, left - seconds) >= min(fair, total) / 2:  # each has its turn
+                yield Next(main.cell, main.direction, seconds, "on")
     slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
     for main in missing:
         waves = WAVES * _wave(main.cell, courses, main.direction)
