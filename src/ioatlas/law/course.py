@@ -133,6 +133,10 @@ class Course:
     def seconds(self) -> float:
         return float(self.edges[-1])
 
+    def filling(self, ios: float) -> float:
+        """Relative error of so many first I/Os: what is in flight at the start may pass at once, or have to wait."""
+        return min(self.outstanding, ios) / (2 * ios)
+
     @cached_property
     def flat_seconds(self) -> float:
         """How long it ran after its kink."""
@@ -271,10 +275,15 @@ def courses_of(
 
 @dataclass(frozen=True)
 class Noise:
-    """Spread of a law's residuals, in logarithms. within: of a sixteenth of a load; between: of whole loads."""
+    """Spread of a law's residuals, in logarithms. within: of a sixteenth of each load, shape (loads,), or (1,) where
+    all are alike; between: of whole loads, as is most probable. spread: of a load that is yet to come, which is more,
+    for few loads leave it open how far they differ. unlike: logarithm of how probable it is that loads are so rough.
+    """
 
-    within: float = 0.15
-    between: float = 0.15
+    within: Floats
+    between: float
+    spread: float = 0.0
+    unlike: float = 0.0
 
 
 def variance_parts(course: Course) -> tuple[Floats, Floats]:
@@ -284,7 +293,7 @@ def variance_parts(course: Course) -> tuple[Floats, Floats]:
     length, ios = np.diff(course.edges), np.diff(course.done)
     share = np.maximum(1.0, course.seconds / EVEN_BINS / length)
     fixed = np.minimum(COUNT / ios, course.edge_seconds / length) ** 2 + (CLOCK_SECONDS / length) ** 2
-    fixed[0] += (min(course.outstanding, float(ios[0])) / (2 * ios[0])) ** 2
+    fixed[0] += course.filling(float(ios[0])) ** 2
     if course.fell:  # before the kink the client and the device show; what comes after is the limiter, which is exact
         kink = course.kink
         steps = np.abs(np.diff(np.log(course.rates[:kink]))) if kink > 2 else np.zeros(0)

@@ -15,15 +15,20 @@ from ioatlas.law.course import FALL, FEWEST_IOS, Course, Floats, Noise
 from ioatlas.law.model import DEVICE, UNITS, Limiter, Seek, Shape, Stack, expected
 
 WITHIN = np.geomspace(0.003, 0.6, 11)
+LOGS = np.log(WITHIN)
+UNLIKE = np.array([0.1, 0.3, 1.0])
+"""How far the noise of one load may be from that of another, as logarithms."""
 BETWEEN = np.concatenate(([0.0], np.geomspace(0.002, 0.8, 12)))
+LEAST_BETWEEN, MOST_BETWEEN = 0.005, 0.05
+"""Bounds of the spread between loads that is expected of later ones; at the upper one it is misfit."""
 HUBER = 3.0
 """Standard deviations beyond which a residual counts by its size, no more by its square."""
 ANNEAL = (0.15, 0.04)
 """Noise with which starts are first improved: kinks make many optima, and wide noise passes over the small ones."""
 SMALL = 0.015
 """Noise with which a good start is fitted first."""
-FINISHED, MORE = 2, 3
-"""Starts that are followed to the end, and more of them where no limiter of those was seen to run out."""
+FINISHED = 2
+"""Starts that are followed to the end: first those whose limiters were seen to run out."""
 EACH, LAST = 8, 15
 """Evaluations of a start at each noise, and of one that is followed to the end."""
 ENDLESS = 12.0
@@ -69,6 +74,13 @@ class Fit:
         places = [place for place, course in enumerate(self.courses) if course.taught]
         return {place: row[: self.courses[place].edges.size - 1] for place, row in zip(places, told, strict=True)}
 
+    def within(self, place: int) -> float:
+        """Spread inside loads of the same cell; as of the usual load where none of them taught the law."""
+        told = [(self.courses[one], within) for one, within in zip(self.foretold, self.noise.within, strict=True)]
+        wanted = self.courses[place].cell.key
+        alike = [within for course, within in told if course.cell.key == wanted]
+        return float(np.sqrt(np.mean(np.square(alike or np.median(self.noise.within)))))
+
     @cached_property
     def residuals(self) -> list[Floats]:
         """Of each load that taught it: logarithm of what was seen over what the law says, by bin."""
@@ -82,6 +94,11 @@ class _Problem:
         self.shape, self.courses, self.stack = shape, courses, stack
         self.mean, self.spread = mean, spread
 
+    def at(self, theta: Floats) -> Fit:
+        """The law with these parameters, of which it is not known how good it is."""
+        blank, rough = np.zeros((theta.size, theta.size)), Noise(np.full(1, SMALL), SMALL)
+        return Fit(self.shape, theta, blank, rough, -math.inf, tuple(self.courses), self.stack, problem=self)
+
     def whiteners(self, noise: Noise) -> tuple[Floats, float]:
         """Of each course the inverse Cholesky factor of its covariance, shape (loads, bins, bins) with zeros beyond its
         last bin; and the sum of the log determinants.
@@ -90,7 +107,7 @@ class _Problem:
         both = real[:, :, None] & real[:, None, :]
         spread = noise.between**2 * both
         bins = np.arange(real.shape[1])
-        spread[:, bins, bins] += np.where(real, noise.within**2 * self.stack.share + self.stack.fixed, 1.0)
+        spread[:, bins, bins] += np.where(real, noise.within[:, None] ** 2 * self.stack.share + self.stack.fixed, 1.0)
         lower = np.linalg.cholesky(spread)
         determinant = 2 * float(np.log(np.diagonal(lower, axis1=1, axis2=2)).sum())
         return np.where(both, np.linalg.inv(lower), 0.0), determinant
@@ -126,33 +143,52 @@ class _Problem:
         return np.asarray(((values[1:] - values[0]) / STEP).T)
 
     def fit_noise(self, theta: Floats) -> Noise:
-        """Spread inside loads and between them by restricted likelihood over a grid (Patterson and Thompson 1971): the
-        parameters are integrated out, or they would take up most of what loads differ by. Covariances of loads are
-        inverted by Sherman and Morrison's formula.
+        """Spread inside each load and between them. Loads need not be alike: what a throttle gives is exact, what
+        a busy client makes of an I/O alone is not. So the spread of a load is drawn from a distribution of its own over
+        a grid, whose centre and width are what makes the loads most probable. That between loads is found by restricted
+        likelihood (Patterson and Thompson 1971): the parameters are integrated out, or they would take up most of what
+        loads differ by. Covariances of loads are inverted by Sherman and Morrison's formula.
         """
         points = np.concatenate([theta[None, :], theta + STEP * np.eye(theta.size)])
         told = expected(self.shape, points, self.stack)
         slopes = (told[1:] - told[0]).transpose(1, 2, 0) / STEP
         off = np.clip(self.stack.seen - told[0], -1.0, 1.0)
-        between = BETWEEN[None, :, None] ** 2
+        between = BETWEEN[:, None] ** 2
         real = self.stack.real
-        spread = np.where(real, WITHIN[:, None, None] ** 2 * self.stack.share + self.stack.fixed, 1.0)
-        weights = real / spread  # (within, loads, bins)
-        total, first = weights.sum(axis=2), (weights * off).sum(axis=2)
-        shrunk = between / (1 + between * total[:, None])  # (within, between, loads)
+
+        def weighed(within: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+            spread = np.where(real, within**2 * self.stack.share + self.stack.fixed, 1.0)
+            weights = real / spread
+            cost = (weights * off**2 + np.log(spread)).sum(axis=2)
+            return weights, weights.sum(axis=2), (weights * off).sum(axis=2), cost
+
+        _, total, first, cost = weighed(WITHIN[:, None, None])
+        each = between[:, None]  # (between, 1, 1) before (within, loads)
+        cost = cost + np.log1p(each * total) - each / (1 + each * total) * first**2
+        far = (LOGS - LOGS[:, None]) / UNLIKE[:, None, None]
+        prior = -0.5 * (far**2).reshape(-1, WITHIN.size)  # (centre and width, within)
+        prior -= np.log(np.exp(prior).sum(axis=1, keepdims=True))
+        chances = prior[:, :, None] - 0.5 * cost[:, None]  # (between, centre and width, within, loads)
+        likely = np.logaddexp.reduce(chances, axis=2)
+        best = np.argmax(likely.sum(axis=2), axis=1)
+        rows = np.arange(best.size)
+        posterior = np.exp(chances[rows, best] - likely[rows, best][:, None])
+        within = np.exp((posterior * LOGS[:, None]).sum(axis=1))  # (between, loads)
+        weights, total, first, _ = weighed(within[:, :, None])
+        shrunk = between / (1 + between * total)
         heavy = np.einsum("wlb,lbp->wlp", weights, slopes)
-        inside_cost = (weights * off**2 + np.log(spread)).sum(axis=(1, 2))
-        cost = inside_cost[:, None] + (np.log1p(between * total[:, None]) - shrunk * first[:, None] ** 2).sum(axis=2)
         flat = slopes.reshape(-1, theta.size)
-        inside = (weights.reshape(WITHIN.size, 1, -1) * flat.T) @ flat
-        outer = (shrunk[:, :, None] * heavy.transpose(0, 2, 1)[:, None]) @ heavy[:, None]
-        precision = np.diag(1 / self.spread**2) + inside[:, None] - outer
-        pull = ((weights * off).reshape(WITHIN.size, -1) @ flat)[:, None] - (shrunk * first[:, None]) @ heavy
+        inside = (weights.reshape(rows.size, 1, -1) * flat.T) @ flat
+        precision = np.diag(1 / self.spread**2) + inside - np.einsum("wl,wlp,wlq->wpq", shrunk, heavy, heavy)
+        pull = (weights * off).reshape(rows.size, -1) @ flat - np.einsum("wl,wlp->wp", shrunk * first, heavy)
         pull = pull - (theta - self.mean) / self.spread**2
-        cost -= (pull * np.linalg.solve(precision, pull[..., None])[..., 0]).sum(axis=-1)
-        cost += np.linalg.slogdet(precision)[1]
-        place, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
-        return Noise(float(WITHIN[place]), float(BETWEEN[column]))
+        lost = -2 * likely.sum(axis=2)[rows, best] + np.linalg.slogdet(precision)[1]
+        lost -= (pull * np.linalg.solve(precision, pull[..., None])[..., 0]).sum(axis=-1)
+        row, weight = int(np.argmin(lost)), np.exp(-0.5 * (lost - lost.min()))
+        granted = np.clip(BETWEEN, LEAST_BETWEEN, MOST_BETWEEN)
+        spread = math.sqrt(float(np.average(granted**2, weights=weight)))
+        unlike = [np.interp(one, LOGS, prior[best[row]]) for one in np.log(within[row])]
+        return Noise(within[row], float(BETWEEN[row]), spread, float(np.sum(unlike)))
 
     def evidence(self, theta: Floats, noise: Noise) -> tuple[float, Floats]:
         """Logarithm of the marginal likelihood by Laplace's method, and the covariance of the parameters."""
@@ -166,7 +202,9 @@ class _Problem:
         precision = slope.T @ slope + 1e-9 * np.diag(1 / self.spread**2)
         factor = cho_factor(precision, lower=True)
         spread = 2 * float(np.log(np.diag(factor[0])).sum()) + 2 * float(np.log(self.spread).sum())
-        return -0.5 * (lost + determinant + spread), np.ascontiguousarray(cho_solve(factor, np.eye(theta.size)))
+        return noise.unlike - 0.5 * (lost + determinant + spread), np.ascontiguousarray(
+            cho_solve(factor, np.eye(theta.size))
+        )
 
 
 def _lost(values: Floats) -> Floats:
@@ -231,9 +269,14 @@ def _draw_down(courses: Sequence[Course], limiter: Limiter, rate: float) -> floa
     return most
 
 
-def _starts(courses: Sequence[Course], limiter: Limiter) -> list[_Start]:
-    """Where a limiter may lie, by the loads that fell: rates are their tails, sizes the largest draw-down there."""
+def _starts(courses: Sequence[Course], limiter: Limiter, *, other_unit: bool = False) -> list[_Start]:
+    """Where a limiter may lie, by the loads that fell: rates are their tails, sizes the largest draw-down there.
+    other_unit: there is one of the other unit too, so that it is large blocks that tell of bytes, small ones of I/Os.
+    """
     fallen = [course for course in courses if course.taught and course.fell and limiter.covers(course.direction)]
+    if other_unit and fallen:
+        chosen = (max if limiter.unit == "bytes" else min)(course.bs for course in fallen)
+        fallen = [course for course in fallen if course.bs == chosen]
     if not fallen:
         return []
     tails = sorted(course.tail * limiter.size(course.bs) for course in fallen)
@@ -266,26 +309,22 @@ def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequen
         for start in [fitted, mean] if known and starts else [fitted]:  # a limiter may have hidden what the device does
             theta, cost = start, math.inf
             for level in ANNEAL:
-                theta, cost = problem.improve(theta, Noise(level, level), EACH)
+                theta, cost = problem.improve(theta, Noise(np.full(1, level), level), EACH)
             tried.append((cost, theta, problem))
-    tried.sort(key=lambda one: one[0])
-    finished: list[Fit] = []
-    for _, theta, problem in tried[: FINISHED + MORE]:
-        if len(finished) < FINISHED or not any(map(_all_seen, finished)):
-            finished.append(_finish(problem, theta))
+    tried.sort(key=lambda one: (not _all_seen(one[2].at(one[1])), one[0]))
+    finished = [_finish(problem, theta) for _, theta, problem in tried[:FINISHED]]
     return max(finished, key=lambda fit: (_all_seen(fit), fit.evidence))
 
 
 def _finish(problem: _Problem, theta: Floats) -> Fit:
     """The fit from a good start. Noise follows once the parameters fit at a small one: else all is called noise."""
-    theta, _ = problem.improve(theta, Noise(SMALL, SMALL), LAST)
+    theta, _ = problem.improve(theta, Noise(np.full(1, SMALL), SMALL), LAST)
     for most in (LIKELY, LIKELY, math.inf):
         noise = problem.fit_noise(theta)
         theta, _ = problem.improve(theta, replace(noise, between=min(noise.between, most)), LAST)
     noise = problem.fit_noise(theta)
     evidence, covariance = problem.evidence(theta, noise)
-    courses, stack = tuple(problem.courses), problem.stack
-    return Fit(problem.shape, theta, covariance, noise, evidence, courses, stack, problem=problem)
+    return replace(problem.at(theta), covariance=covariance, noise=noise, evidence=evidence)
 
 
 def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[_Start]]]]:
@@ -308,11 +347,13 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
             continue
         if not all(fallen & set(one.ways) for one in added):
             continue
-        starts = [_starts(courses, one) for one in added]
+        units = {one.unit for one in added}
+        starts = [_starts(courses, one, other_unit=len(units) > 1) for one in added]
         if len(added) == 1:
             choices = [[*before, start] for before in known for start in starts[0]]
-        else:  # I/Os by small blocks and bytes by large ones: the least of each unit's tails
-            choices = [[*before, *(each[place] for each in starts)] for before in known for place in (0, -1)]
+        else:
+            places = range(max(map(len, starts)))
+            choices = [[*before, *(one[min(n, len(one) - 1)] for one in starts)] for before in known for n in places]
         yield replace(fit.shape, limiters=(*have, *added)), choices
 
 
@@ -348,7 +389,8 @@ def fit_law(courses: Sequence[Course]) -> Fit | None:
     apart = _apart(fit) if fit is not None else None
     if not apart:
         return fit
-    return _fit_parts([replace(one, fits=one.fits and one.visit_id not in apart) for one in courses]) or fit
+    rest = [replace(one, fits=one.fits and one.visit_id not in apart) for one in courses]
+    return _fit_parts(rest, fit) or fit
 
 
 def _apart(fit: Fit) -> frozenset[int]:
@@ -364,8 +406,8 @@ def _apart(fit: Fit) -> frozenset[int]:
     return frozenset(far) if len(far) <= MOST_APART * len(taught) and ways == set(fit.shape.ways) else frozenset()
 
 
-def _fit_parts(courses: Sequence[Course]) -> Fit | None:
-    """The law of the loads that are to teach it."""
+def _fit_parts(courses: Sequence[Course], known: Fit | None = None) -> Fit | None:
+    """The law of the loads that are to teach it. known: of more loads, in whose shape it is looked for first."""
     counted = [course for course in courses if course.taught]
     if not counted:
         return None
@@ -374,7 +416,10 @@ def _fit_parts(courses: Sequence[Course]) -> Fit | None:
     best = _fit_shape(Shape(ways), courses, [], None)
     best = _with_seek(best, courses) if len(kinds) > 1 else best
     tried = [best]
-    for _ in range(3):
+    if known is not None and known.shape.limiters:
+        tried.append(_fit_shape(known.shape, courses, [_limiters_at(known.shape, known.theta)], None))
+        best = max(filter(_all_seen, tried), key=lambda fit: fit.evidence)
+    for _ in range(3 if known is None else 1):
         moved = (_fit_shape(shape, courses, starts, best) for shape, starts in _moves(best, courses))
         found = [fit for fit in moved if _all_seen(fit)]
         tried += found

@@ -14,7 +14,7 @@ from ioatlas.law.course import Course, Noise
 from ioatlas.law.fit import DRAWS, Fit
 from ioatlas.law.model import UNITS, Limiter, Seek, Shape, Stack
 
-VERSION = 4
+VERSION = 5
 """Raised with every change after which a law of the same loads may be another one."""
 
 
@@ -30,7 +30,7 @@ def record_of(fit: Fit) -> dict[str, Any]:
         "limiters": [[one.unit, list(one.ways), one.refills] for one in shape.limiters],
         "theta": fit.theta.tolist(),
         "covariance": fit.covariance.tolist(),
-        "noise": [fit.noise.within, fit.noise.between],
+        "noise": [fit.noise.between, fit.noise.spread, *fit.noise.within.tolist()],
         "evidence": fit.evidence,
         "draws": fit.draws.tolist(),
         "rivals": [record_of(rival) for rival in fit.rivals],
@@ -47,20 +47,33 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
         limiters = tuple(Limiter(unit, tuple(ways), bool(refills)) for unit, ways, refills in record["limiters"])
         shape = Shape(tuple(record["ways"]), record["seek"], limiters)
         theta, covariance = (np.array(record[name], dtype=float) for name in ("theta", "covariance"))
-        within, between = map(float, record["noise"])
+        noise = np.array(record["noise"], dtype=float)
         places, evidence = set(record["taught"]), float(record["evidence"])
         made = tuple(replace(one, fits=place in places) for place, one in enumerate(courses))
         draws = np.array(record["draws"], dtype=float)
-        numbers = np.concatenate([theta, covariance.ravel(), draws.ravel(), (within, between, evidence)])
+        numbers = np.concatenate([theta, covariance.ravel(), draws.ravel(), noise, (evidence,)])
         size = len(shape.names)
-        shapes = (theta.shape, covariance.shape, draws.shape)
-        if shapes != ((size,), (size, size), (DRAWS, size)) or not np.isfinite(numbers).all():
+        shapes = (theta.shape, covariance.shape, draws.shape, noise.shape)
+        if (
+            shapes != ((size,), (size, size), (DRAWS, size), (2 + sum(one.taught for one in made),))
+            or not np.isfinite(numbers).all()
+        ):
             return None
         rivals = tuple(fit for one in record["rivals"] if (fit := fit_of(one, courses)) is not None)
         if len(rivals) != len(record["rivals"]):
             return None
         stack = Stack.of(made, shape.ways)
-        return Fit(shape, theta, covariance, Noise(within, between), evidence, made, stack, rivals, draws=draws)
+        return Fit(
+            shape,
+            theta,
+            covariance,
+            Noise(noise[2:], *map(float, noise[:2])),
+            evidence,
+            made,
+            stack,
+            rivals,
+            draws=draws,
+        )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ioatlas.law.course import COUNT, EVEN_BINS, Course, Floats, still_falls
-from ioatlas.law.fit import Fit
+from ioatlas.law.fit import MOST_BETWEEN, Fit
 from ioatlas.law.model import Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
@@ -22,8 +22,6 @@ from ioatlas.stats.intervals import t_quantile
 WIDE = 2.2
 """Half-width of an interval in standard deviations: 95% where the variance is itself estimated from a dozen loads."""
 SURE = 0.975
-LEAST_BETWEEN, MOST_BETWEEN = 0.005, 0.05
-"""Bounds of the spread between loads that is taken from the law; at the upper one it is misfit."""
 PER_LOAD = 0.5
 """Loads that a parameter of the law takes up: it is learned from the course of a load too."""
 FLOOR = 0.004
@@ -132,7 +130,8 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
         return _told(level, own, wide=wide, by_law=False, **more)
     # Both say it: each with its weight; what they differ by is how far either may be off.
     share = own / (own + error**2) if error > 0 else 1.0
-    return _told(level - share * off, own * (1 - share) + (share * off) ** 2, wide=wide, **more)
+    known = own * (1 - share) + (share * off) ** 2
+    return _told(level - share * off, known + (0.0 if lost else doubt**2), wide=wide, **more)
 
 
 @lru_cache(maxsize=64)
@@ -149,14 +148,15 @@ def _refuted(fit: Fit, rw: str, direction: str) -> float:
 def _lost(fit: Fit, direction: str) -> tuple[float, float]:
     """Logarithm of the share of its usual speed that a direction keeps over time, for pauses that its loads met, and
     the standard error, as of a compound Poisson process: a load that met none is not spared for good. 0 where chance
-    may have given it.
+    may have given it: the error alone.
     """
     counted = [one for one, course in enumerate(fit.courses) if course.counted and course.direction == direction]
     *_, seconds, shares, chances = np.array([_tail(place, fit, 0.0) for place in counted]).T
     times = seconds * shares / seconds.sum()
+    doubt = float(np.linalg.norm(times))
     if times.sum() <= OFF * float(np.linalg.norm(seconds * chances)) / seconds.sum():
-        return 0.0, 0.0
-    return math.log1p(-float(times.sum())), float(np.linalg.norm(times))
+        return 0.0, doubt
+    return math.log1p(-float(times.sum())), doubt
 
 
 def _seen_seconds(courses: Sequence[Course], mine: Sequence[Course], rate: float) -> float:
@@ -173,9 +173,9 @@ def _between(fit: Fit) -> tuple[float, float]:
     """Variance between loads of one cell, and its degrees of freedom: from all repeats, and from what the law leaves
     between loads. Where it leaves much, that is its own misfit, and it counts for one repeat only.
     """
-    left = min(max(fit.noise.between, LEAST_BETWEEN), MOST_BETWEEN)
+    left = fit.noise.spread
     taught = sum(course.taught for course in fit.courses)
-    freedom = 1.0 if left >= MOST_BETWEEN else max(1.0, taught - PER_LOAD * fit.theta.size)
+    freedom = 1.0 if fit.noise.between >= MOST_BETWEEN else max(1.0, taught - PER_LOAD * fit.theta.size)
     squares = freedom * left**2
     repeated: dict[tuple[str, str], list[_Tail]] = {}
     for place, course in enumerate(fit.courses):
@@ -239,9 +239,9 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
     lengths, logs, usual = lengths[begin:], logs[begin:], usual[begin:]
     # Of a few waves nobody knows how far the next one is; of more their spread tells.
     count = COUNT if logs.size >= FEWEST_BINS else max(COUNT, WAVE * course.outstanding)
-    counting = min(count / ios, course.edge_seconds / length)
+    counting = math.hypot(min(count / ios, course.edge_seconds / length), (begin == 0) * course.filling(ios))
     rest = max(1.0, course.seconds / EVEN_BINS / length) / max(1, logs.size)
-    spread = counting**2 + fit.noise.within**2 * rest
+    spread = counting**2 + fit.within(place) ** 2 * rest
     rough = 0.0
     if logs.size >= FEWEST_BINS:
         off = logs - logs.mean()
