@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The best of each product, by conditions and load: what search, charts and product pages read instead of all cells.
 
+A value is confirmed where its result was reproduced, or another evaluator, with another key and from another client,
+came to at least 1 / ALIKE of it. It stands before all others: what one alone tells gains nothing by being high.
 It holds what all may see: it is written with every change of that, for the products that the change touches.
 """
 
@@ -18,8 +20,10 @@ from ioatlas.atlas.tables import best, cell, product, result
 
 ANY_RW, ANY_SIZE = "", 0
 """The row of a product and its conditions for any load: it has no values."""
+ALIKE = 1.25
 _CONDITIONS = ("product_id", "protocol", "link")
 _LOAD = ("rw", "direction", "bs_bytes", "in_flight")
+_WHO = ("owner_id", "signer", "testbed")
 _VALUES = ("iops", "iops_low", "iops_high", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns")
 
 
@@ -31,39 +35,52 @@ def refresh(link: sa.Connection, *products: str | None) -> None:
     here: list[sa.ColumnElement[bool]] = [result.c.product_id.in_(ids)] if ids else [result.c.product_id.is_not(None)]
     shown = (*here, public(), current(NOBODY))
     link.execute(sa.delete(best).where(*([best.c.product_id.in_(ids)] if ids else [])))
-    names = [*_CONDITIONS, *_LOAD, "result_id", "evaluators", "least", "most", *_VALUES]
+    names = [*_CONDITIONS, *_LOAD, "result_id", "confirmed", "evaluators", "least", "most", *_VALUES]
     link.execute(sa.insert(best).from_select(names, _best_cells(shown)))
     conditions = [result.c[name] for name in _CONDITIONS]
     no_load = (sa.literal(ANY_RW), sa.literal(""), sa.literal(ANY_SIZE), sa.literal(0))
-    counted = (sa.func.max(result.c.id), sa.func.count(sa.distinct(result.c.owner_id)))
+    counted = (sa.func.max(result.c.id), sa.false(), sa.func.count(sa.distinct(result.c.owner_id)))
     some = sa.select(*conditions, *no_load, *counted).where(*shown, result.c.verified).group_by(*conditions)
-    link.execute(sa.insert(best).from_select(names[:9], some))
+    link.execute(sa.insert(best).from_select(names[:10], some))
     _count(link, ids)
 
 
 def _best_cells(shown: Any) -> sa.Select[Any]:
-    """The cell whose interval begins highest, with the range of what each evaluator reached."""
+    """The cell whose interval begins highest, confirmed ones first, with the range of what each evaluator reached."""
     alike = (cell.c.usable, cell.c.streams == "", cell.c.loop == "closed", cell.c.iops > 0, cell.c.bs_bytes > 0)
     in_flight = (cell.c.iodepth * cell.c.numjobs).label("in_flight")
     load = (cell.c.rw, cell.c.direction, cell.c.bs_bytes, in_flight)
     fit = (
-        sa.select(*(result.c[name] for name in _CONDITIONS), *load, result.c.owner_id, cell.c.result_id, cell.c.number)
+        sa.select(*(result.c[name] for name in (*_CONDITIONS, *_WHO, "reproduced")), *load)
+        .add_columns(cell.c.result_id, cell.c.number)
         .add_columns(*(cell.c[name] for name in _VALUES))
         .join(result, result.c.id == cell.c.result_id)
         .where(*shown, result.c.verified, *alike)
         .cte("fit")
     )
     keys = [fit.c[name] for name in (*_CONDITIONS, *_LOAD)]
-    first = (fit.c.iops_low.desc().nulls_last(), fit.c.iops.desc(), fit.c.result_id, fit.c.number)
-    place = sa.func.row_number().over(partition_by=keys, order_by=first).label("place")
-    ranked = sa.select(fit, place).cte("ranked")
-    each = sa.select(*keys, fit.c.owner_id, sa.func.max(fit.c.iops).label("top")).group_by(*keys, fit.c.owner_id).cte()
+    who = [fit.c[name] for name in _WHO]
+    each = sa.select(*keys, *who, sa.func.max(fit.c.iops).label("top")).group_by(*keys, *who).cte()
+    another = [each.c[name] == fit.c[name] for name in (*_CONDITIONS, *_LOAD)]
+    another += [test for name in _WHO for test in (each.c[name] != fit.c[name], each.c[name] != "")]
+    another += [fit.c.signer != "", fit.c.testbed != "", each.c.top * ALIKE >= fit.c.iops]
+    confirmed = (fit.c.reproduced > 0) | sa.exists().where(*another)
+    told = sa.select(fit, confirmed.label("confirmed")).cte("told")
+    first = (
+        told.c.confirmed.desc(),
+        told.c.iops_low.desc().nulls_last(),
+        told.c.iops.desc(),
+        told.c.result_id,
+        told.c.number,
+    )
+    place = sa.func.row_number().over(partition_by=[told.c[one.name] for one in keys], order_by=first).label("place")
+    ranked = sa.select(told, place).cte("ranked")
     same = [each.c[name] for name in (*_CONDITIONS, *_LOAD)]
-    count, least, most = sa.func.count(), sa.func.min(each.c.top), sa.func.max(each.c.top)
+    count, least, most = sa.func.count(sa.distinct(each.c.owner_id)), sa.func.min(each.c.top), sa.func.max(each.c.top)
     spread = sa.select(*same, count.label("evaluators"), least.label("least"), most.label("most")).group_by(*same).cte()
     joined = sa.and_(*(ranked.c[name] == spread.c[name] for name in (*_CONDITIONS, *_LOAD)))
     return (
-        sa.select(*(ranked.c[name] for name in (*_CONDITIONS, *_LOAD)), ranked.c.result_id)
+        sa.select(*(ranked.c[name] for name in (*_CONDITIONS, *_LOAD)), ranked.c.result_id, ranked.c.confirmed)
         .add_columns(spread.c.evaluators, spread.c.least, spread.c.most, *(ranked.c[name] for name in _VALUES))
         .join(spread, joined)
         .where(ranked.c.place == 1)

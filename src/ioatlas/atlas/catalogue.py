@@ -63,11 +63,15 @@ class Sought:
 
 @dataclass(frozen=True)
 class Listed:
-    """A product with the best that it does for the load. result_id: whose cell that is. iops: None without the load."""
+    """A product with the best that it does for the load. result_id: whose cell that is. iops: None without the load.
+
+    confirmed: as in `best`. What is not takes no place by what it does.
+    """
 
     product: Product
     protocol: str
     result_id: str
+    confirmed: bool
     in_flight: int
     iops: float | None
     iops_low: float | None
@@ -114,7 +118,7 @@ def search(database: Database, sought: Sought) -> Found:
         lacks = [name for name, test in tests.items() if not test(one)]
         if not lacks:
             known = fits.get(one.product.id)
-            if known is None or (one.iops_low or 0) > (known.iops_low or 0):
+            if known is None or (one.confirmed, one.iops_low or 0) > (known.confirmed, known.iops_low or 0):
                 fits[one.product.id] = one
         if len(lacks) > 1:
             continue
@@ -123,7 +127,7 @@ def search(database: Database, sought: Sought) -> Found:
                 missed[name][one.product.id] = one
             else:
                 counted[name].setdefault(one.facet(name), set()).add(one.product.id)
-    ordered = sorted(fits.values(), key=lambda one: (_ORDERS[sought.sort](one), one.product.id))
+    ordered = sorted(fits.values(), key=lambda one: (*_place(sought.sort, one), one.product.id))
     first = (min(sought.page, MOST_PAGES) - 1) * A_PAGE
     prices = [one.product.price_per_tib for key, one in missed["price"].items() if key not in fits]
     dearer = [price for price in prices if price is not None]
@@ -149,6 +153,12 @@ _ORDERS: Mapping[Sort, Callable[[Listed], float]] = {
 }
 
 
+def _place(sort: Sort, one: Listed) -> tuple[bool, float]:
+    by_load = sort in (Sort.SPEED, Sort.VALUE, Sort.P99)
+    waits = by_load and not one.confirmed
+    return waits, _ORDERS[Sort.NEWEST if waits else sort](one)
+
+
 def _tests(sought: Sought) -> dict[str, Callable[[Listed], bool]]:
     """By what they look at. What may fit was chosen by the database."""
     made: dict[str, Callable[[Listed], bool]] = {}
@@ -169,7 +179,7 @@ def _is(name: str, wanted: str, one: Listed) -> bool:
 
 
 _OF_PRODUCT = tuple(Product.__dataclass_fields__)
-_OF_LOAD = ("result_id", "in_flight", "iops", "iops_low", "iops_high", "lat_p99_ns", "lat_p99_high_ns")
+_OF_LOAD = ("result_id", "confirmed", "in_flight", "iops", "iops_low", "iops_high", "lat_p99_ns", "lat_p99_high_ns")
 
 
 def _asked(sought: Sought) -> sa.Select[Any]:
@@ -184,7 +194,7 @@ def _asked(sought: Sought) -> sa.Select[Any]:
     asked_for = sa.and_(*here)
     if not sought.asks:
         asked_for |= (best.c.rw == ANY_RW) & (best.c.bs_bytes == ANY_SIZE)
-    order = (best.c.iops_low.desc().nulls_last(), best.c.iops.desc().nulls_last(), best.c.link)
+    order = (best.c.confirmed.desc(), best.c.iops_low.desc().nulls_last(), best.c.iops.desc().nulls_last(), best.c.link)
     place = sa.func.row_number().over(partition_by=(best.c.product_id, best.c.protocol), order_by=order).label("place")
     values = [best.c[name] for name in ("protocol", *_OF_LOAD)]
     able = sa.select(best.c.product_id, *values, place).where(asked_for).subquery()
@@ -213,12 +223,14 @@ def depths(database: Database, rw: str, bs_bytes: int) -> dict[int, int]:
 def offers(database: Database, rw: str, bs_bytes: int, in_flight: int) -> tuple[str, list[Offered]]:
     """(currency, every product that has a price in it and an interval at this one load and depth)."""
     release(database)
-    place = sa.func.row_number().over(partition_by=best.c.product_id, order_by=best.c.iops.desc())
-    values = (best.c.iops, best.c.iops_low, best.c.iops_high)
+    place = sa.func.row_number().over(
+        partition_by=best.c.product_id, order_by=(best.c.confirmed.desc(), best.c.iops.desc())
+    )
+    values = (best.c.confirmed, best.c.iops, best.c.iops_low, best.c.iops_high)
     load = (best.c.rw == rw, best.c.bs_bytes == bs_bytes, best.c.in_flight == in_flight, best.c.iops_low.is_not(None))
     top = sa.select(best.c.product_id, *values, place.label("place")).where(*load).subquery()
     named = (product.c.id, product.c.vendor, product.c.model, product.c.currency, product.c.price_per_tib)
-    asked = sa.select(*named, product.c.reproduced, top.c.iops, top.c.iops_low, top.c.iops_high)
+    asked = sa.select(*named, top.c.confirmed, top.c.iops, top.c.iops_low, top.c.iops_high)
     asked = asked.join(top, top.c.product_id == product.c.id).where(top.c.place == 1, product.c.price_per_tib > 0)
     with database.reading() as link:
         rows = link.execute(asked).all()
@@ -226,7 +238,7 @@ def offers(database: Database, rw: str, bs_bytes: int, in_flight: int) -> tuple[
     return currency, [
         Offered(
             f"{row.vendor} {row.model}".strip(), f"/products/{row.id}", row.price_per_tib,
-            row.iops, row.iops_low, row.iops_high, row.reproduced > 0,
+            row.iops, row.iops_low, row.iops_high, row.confirmed,
         )
         for row in rows
         if row.currency == currency

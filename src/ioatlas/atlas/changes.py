@@ -47,7 +47,6 @@ class Decision(StrEnum):
     """Of a moderator on a doubt."""
 
     RELEASE = "release"
-    KEEP = "keep"
     FLAG = "flag"
 
 
@@ -90,7 +89,7 @@ def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, d
     return after
 
 
-_REMEDY = "`ioatlas atlas serve queue` lists what is doubted"
+_REMEDY = "only what a moderator flagged is released"
 _ASKED = [
     result.c[name] for name in ("owner_id", "wants_private", "licence_says", "permission", "embargo", "flag", "state")
 ]
@@ -109,19 +108,13 @@ def decide(database: Database, number: str, decision: Decision, reason: str, by:
         if by is not None and row["owner_id"] == by.account_id:
             raise RefusedError("nobody decides on his own result", where=number, remedy="ask another moderator")
         if row["state"] == State.WITHDRAWN or (decision is not Decision.FLAG and not row["flag"]):
-            raise UsageError("no check doubts it", where=number, remedy=_REMEDY)
-        doubt = "" if decision is Decision.RELEASE else row["flag"]
-        if decision is Decision.FLAG:
-            doubt = reason
+            raise UsageError("nobody flagged it", where=number, remedy=_REMEDY)
+        doubt, word, what = ("", "released", "cleared") if decision is Decision.RELEASE else (reason, "", "flagged")
         after = publication_of(
             row["licence_says"], row["permission"], row["embargo"], private=row["wants_private"], flagged=doubt
         )
-        if decision is Decision.KEEP:
-            after = Publication(after.state, f"{doubt}. A moderator keeps it back: {reason}")
-        word = {Decision.RELEASE: "released", Decision.KEEP: "kept", Decision.FLAG: ""}[decision]
         link.execute(sa.update(result).where(result.c.id == number).values(flag=doubt, decision=word))
         _settle(link, number, after)
-        what = {Decision.RELEASE: "cleared", Decision.KEEP: "kept back", Decision.FLAG: "flagged"}[decision]
         tell(link, number, what, reason)
         audit.note(link, by.account_id if by else "", f"{DECIDED}{decision}", number, reason=reason)
     return after

@@ -137,7 +137,7 @@ def _too_much(path: Path, limits: Mapping[str, int]) -> str:
 def _found(
     directory: Path, index: Mapping[str, Any], checked: Verification, declared: Mapping[str, Any]
 ) -> dict[str, Any]:
-    from ioatlas.atlas import fairness
+    from ioatlas.atlas import fairness, plausible
     from ioatlas.bundle.verify import Signature
     from ioatlas.campaign import load_result
     from ioatlas.product.figures import drives_line, figures
@@ -151,6 +151,12 @@ def _found(
     signed = checked.signature is not Signature.NONE
     conditions = fairness.checklist(result, sheet, said, signed=signed, licence=index["licence"])
     summary = document(result)["summary"]
+    cells = _cells(result)
+    here = _here(result) if _kind(sheet) == "NAS" else ""
+    doubted = plausible.doubts(directory, cells, sheet, _link(result), here)
+    for one in cells:
+        one["doubt"] = _clean(doubted.get((one["cell_key"], one["direction"]), ""))
+        one["usable"] &= not one["doubt"]
     return {
         "verified": checked.verified,
         "signature": str(checked.signature),
@@ -179,7 +185,7 @@ def _found(
         "grade": str(fairness.grade(conditions)),
         "conditions": _plain(fairness.as_json(conditions)),
         "summary": _plain(summary),
-        "cells": _cells(result),
+        "cells": cells,
     }
 
 
@@ -252,6 +258,14 @@ def _protocol(result: CampaignResult) -> str:
     schemes = {target.location.partition("://")[0] for target in result.targets if "://" in target.location}
     found += [scheme.upper() for scheme in sorted(schemes)]
     return _clean(found[0]) if found else "local"
+
+
+def _here(result: CampaignResult) -> str:
+    """How a target is reached that is on this very client; '' for one elsewhere, as far as facts tell."""
+    facts = {name.rsplit(": ", 1)[-1]: value for session in result.sessions for name, value in session.items()}
+    if _protocol(result) == "local":
+        return "a local disk or directory"
+    return "on the client itself" if facts.get("nic.kind") == "loopback" or "UNIX" in _protocol(result) else ""
 
 
 def _link(result: CampaignResult) -> str:

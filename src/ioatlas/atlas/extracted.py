@@ -56,6 +56,7 @@ class CellFound(_Strict):
     verdict: Text
     cached: bool
     usable: bool
+    doubt: Text = ""
 
 
 class CheckFound(_Strict):

@@ -10,10 +10,10 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException
 from pydantic import Field
 
-from ioatlas.atlas import changes, queries, replies, reproductions
-from ioatlas.atlas.api import PROBLEMS, Asking, Cursor, Limit, Number, Served, found_result, needs, readable
+from ioatlas.atlas import changes, replies, reproductions
+from ioatlas.atlas.api import PROBLEMS, Asking, Number, Served, found_result, needs, readable
 from ioatlas.atlas.changes import Change, Decision
-from ioatlas.atlas.records import Page, Result, Scope
+from ioatlas.atlas.records import Scope
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
 
@@ -56,18 +56,9 @@ def change(service: Served, viewer: Asking, number: Number, said: Changed, dry_r
     return Now(str(after.state), after.reason)
 
 
-@router.get("/queue", summary="What moderators have to decide")
-def queue(service: Served, viewer: Asking, cursor: Cursor = "", limit: Limit = 20) -> Page[Result]:
-    """Results that a check doubts, newest first."""
-    needs(viewer, Scope.MODERATE)
-    if not viewer.moderates:
-        raise HTTPException(403, "only moderators decide")
-    return queries.doubted(service.database, cursor=cursor, limit=limit)
-
-
-@router.post("/results/{number}/decision", summary="Decide on a doubt")
+@router.post("/results/{number}/decision", summary="Flag it, or release it")
 def decide(service: Served, viewer: Asking, number: Number, said: Decided) -> Now:
-    """release: it is seen as if nothing was doubted. keep: it stays back. flag: a moderator's own doubt."""
+    """flag: only its owner and moderators see it. release: it is seen again."""
     needs(viewer, Scope.MODERATE)
     after = changes.decide(
         service.database, found_result(service, number, viewer).id, said.decision, said.reason, viewer

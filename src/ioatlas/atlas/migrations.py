@@ -26,6 +26,7 @@ STEPS: Mapping[int, Step] = {
     4: steps_of.searches_without_rows,
     5: steps_of.one_publisher,
     6: steps_of.products_first,
+    7: steps_of.doubts_of_loads,
 }
 """By the number of the form that they lead to: from 2 on, without gaps. A step that was released is never changed."""
 _LOCK = 0x10A7_1A5

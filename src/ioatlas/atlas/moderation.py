@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of moderators: what checks doubt and why, a decision with its reason, and who decided what before."""
+"""The pages of moderators: a decision on a result with its reason, and who decided what before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -33,20 +32,17 @@ class Moderation:
 
     def routes(self) -> list[BaseRoute]:
         return [
-            Route("/moderate", self.queue),
+            Route("/moderate", self.decisions),
             Route("/moderate/{id}", self.one),
             Route("/moderate/{id}", taken(self.pages.origin, self.decide), methods=["POST"]),
         ]
 
-    def queue(self, request: Request) -> Response:
-        """What is doubted and not decided, newest first; then the newest decisions."""
+    def decisions(self, request: Request) -> Response:
+        """The newest ones."""
         self._moderator(request)
-        found = queries.doubted(self.database, cursor=request.query_params.get("cursor", ""))
         entries = reversed([*audit.entries(self.database, MOST_DECISIONS, begins=DECIDED)])
         return self.pages.page(
             "moderate",
-            results=[(one, one.owner, one.flag) for one in found.entries],
-            next=f"/moderate?{urlencode({'cursor': found.next})}" if found.next else "",
             decisions=[
                 (views.moment(one.at), one.account or "operator", one.action.removeprefix(DECIDED), one.subject,
                  str(one.detail.get("reason", "")))

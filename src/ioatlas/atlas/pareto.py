@@ -22,7 +22,10 @@ MIB = float(1 << 20)
 
 @dataclass(frozen=True)
 class Offered:
-    """A product's price and I/Os a second, with the interval of what was measured; None without one."""
+    """A product's price and I/Os a second, with the interval of what was measured; None without one.
+
+    confirmed: as in `best`. Only such a value is on the front.
+    """
 
     label: str
     link: str
@@ -30,7 +33,7 @@ class Offered:
     value: float
     low: float | None = None
     high: float | None = None
-    reproduced: bool = False
+    confirmed: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Point:
     y_high: float
     on_front: bool
     own: bool
-    reproduced: bool
+    confirmed: bool
     text: str
     label_x: float = 0.0
     label_y: float = 0.0
@@ -65,7 +68,7 @@ class Tick:
 @dataclass(frozen=True)
 class Chart:
     """The whole picture, in its own units. step: the front as points of a line. rest: all others, as paths of dots;
-    rest_reproduced: those of them that another account reproduced. count: of all products in it.
+    rest_confirmed: those of them that are confirmed. count: of all products in it.
     """
 
     title: str
@@ -76,7 +79,7 @@ class Chart:
     y_ticks: tuple[Tick, ...]
     step: str
     rest: str
-    rest_reproduced: str
+    rest_confirmed: str
     count: int
     width: int = WIDTH
     height: int = HEIGHT
@@ -87,9 +90,10 @@ class Chart:
 
 
 def front(offers: Sequence[Offered]) -> frozenset[int]:
-    """Places of those that no other beats: none is as cheap and as fast, and better in one of both."""
+    """Places of confirmed ones that no other of them beats: none is as cheap and fast, and better in one of both."""
     found: list[int] = []
-    for place in sorted(range(len(offers)), key=lambda at: (offers[at].price, -offers[at].value)):
+    confirmed = [place for place, one in enumerate(offers) if one.confirmed]
+    for place in sorted(confirmed, key=lambda at: (offers[at].price, -offers[at].value)):
         one, last = offers[place], offers[found[-1]] if found else None
         if last is None or one.value > last.value or (one.value, one.price) == (last.value, last.price):
             found.append(place)
@@ -131,7 +135,7 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, o
             y(one.high or one.value),
             at in best,
             one.link == own,
-            one.reproduced,
+            one.confirmed,
             f"{one.label}: {amount_text(one.price)} {currency} per TiB, {told(one.value)}",
         )
         for at in named
@@ -140,10 +144,10 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, o
     rest = [one for at, one in enumerate(known) if at not in best and one.link != own]
     dots = [
         "".join(f"M{px} {py}h0" for px, py in sorted({(round(x(one.price)), round(y(one.value))) for one in some}))
-        for some in ([one for one in rest if not one.reproduced], [one for one in rest if one.reproduced])
+        for some in ([one for one in rest if not one.confirmed], [one for one in rest if one.confirmed])
     ]
     line = sorted((one for one in points if one.on_front), key=lambda one: (one.x, -one.y))
-    steps = [f"{line[0].x},{HEIGHT - BOTTOM}", f"{line[0].x},{line[0].y}"]
+    steps = [f"{line[0].x},{HEIGHT - BOTTOM}", f"{line[0].x},{line[0].y}"] if line else []
     for before, after in pairwise(line):
         steps += [f"{after.x},{before.y}", f"{after.x},{after.y}"]
     return Chart(
@@ -155,7 +159,7 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, o
         tuple(
             Tick(y(value), f"{value * bs_bytes / MIB:g} MiB/s" if rate else format_count(value)) for value in up.ticks()
         ),
-        " ".join([*steps, f"{WIDTH - RIGHT},{line[-1].y}"]),
+        " ".join([*steps, *(f"{WIDTH - RIGHT},{one.y}" for one in line[-1:])]),
         dots[0],
         dots[1],
         len(known),

@@ -18,7 +18,6 @@ from ioatlas.atlas.fairness import State
 from ioatlas.atlas.records import (
     LIKENESS,
     NOT_CHECKED,
-    OPERATOR,
     Cell,
     Page,
     Reply,
@@ -169,12 +168,6 @@ def owned(database: Database, viewer: Viewer, *, cursor: str = "", limit: int = 
     return _page(database, asked, cursor, limit)
 
 
-def doubted(database: Database, *, cursor: str = "", limit: int = 20) -> Page[Result]:
-    """For moderators: results that a check doubts and nobody decided on, newest first."""
-    asked = _results(OPERATOR).where(result.c.state == State.FLAGGED, result.c.decision == "")
-    return _page(database, asked, cursor, limit)
-
-
 def may_read_data(found: Result, viewer: Viewer) -> bool:
     """Whether cells and bundle are handed out: of a withdrawn result only to its owner and moderators."""
     own = bool(viewer.account_id) and found.owner_id == viewer.account_id
@@ -283,7 +276,7 @@ def _badge(verified: bool, reproduced: int) -> str:
 def _likeness(checks: Sequence[Mapping[str, Any]]) -> str:
     """What came of holding it against its peers."""
     one = next((each for each in checks if each["name"] == LIKENESS), {"state": "note", "text": ""})
-    said = str(one["text"]).partition(":")[0] if one["state"] == "failed" else str(one["text"])
+    said = str(one["text"])
     if one["state"] == "note":
         return f"likeness {said if said.startswith(NOT_CHECKED) else NOT_CHECKED}"
     return said

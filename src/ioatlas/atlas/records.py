@@ -13,7 +13,7 @@ from ioatlas.atlas.extracted import CellFound
 Entry = TypeVar("Entry")
 LIKENESS = "like systems"
 """The check that holds a result against its peers."""
-NOT_CHECKED = "not checked"
+NOT_CHECKED, DOUBTED = "not checked", "doubted loads"
 
 
 class AccountKind(StrEnum):
@@ -157,7 +157,8 @@ class Cell(CellFound):
     """One cell and direction with its measured values; bounds are None where the interval is withheld.
 
     rw: of the whole load. streams: names of the streams of a load of several, else ''. options: swept ones.
-    usable: a value of the target itself: neither cached nor withheld. Only these are found and ranked.
+    usable: a value of the target itself: neither cached, withheld nor doubted. Only these are found and ranked.
+    doubt: what speaks against it; '' for nothing.
     """
 
     result_id: str

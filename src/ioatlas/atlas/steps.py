@@ -94,11 +94,7 @@ def _one_publisher_each(link: sa.Connection) -> None:
 
 
 def products_first(link: sa.Connection) -> None:
-    """To form 6: what is known of a product, the best of it by load, and titles that tell results apart.
-
-    The table of the best follows from the others: any form of it may be made anew.
-    """
-    link.execute(sa.text("DROP TABLE IF EXISTS best"))
+    """To form 6: what is known of a product, and titles that tell results apart."""
     for name in ("kind", "media", "currency"):
         add_column(link, "product", Column(name, Text, nullable=False, server_default=""))
     for name in ("results", "evaluators", "reproduced"):
@@ -114,6 +110,15 @@ def products_first(link: sa.Connection) -> None:
         values = {"id": one["id"], "title": title[:480], "media": media_of(one["drive"]), "product": one["product_id"]}
         link.execute(sa.text("UPDATE result SET title = :title WHERE id = :id"), values)
         link.execute(sa.text("UPDATE product SET media = :media WHERE id = :product"), values)
+
+
+def doubts_of_loads(link: sa.Connection) -> None:
+    """To form 7: what speaks against single loads, and the best of each product by load and by whether it is confirmed.
+
+    The table of the best follows from the others: any form of it may be made anew.
+    """
+    add_column(link, "cell", Column("doubt", Text, nullable=False, server_default=""))
+    link.execute(sa.text("DROP TABLE IF EXISTS best"))
     best.create(link)
     refresh(link)
 

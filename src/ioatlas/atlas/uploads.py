@@ -28,7 +28,7 @@ from ioatlas.atlas.database import Database, insert_new
 from ioatlas.atlas.extracted import Found
 from ioatlas.atlas.fairness import Declaration, Publication, State
 from ioatlas.atlas.queries import public
-from ioatlas.atlas.records import LIKENESS, Account
+from ioatlas.atlas.records import Account
 from ioatlas.atlas.tables import cell, once, product, result, trace
 from ioatlas.errors import RefusedError, UsageError
 
@@ -119,7 +119,7 @@ class Desk:
                     audit.note(link, of.id, REFUSED, upload.sha256)
                 raise
         self._check_anothers(of, found)
-        found = found.model_copy(update={"checks": [*found.checks, spread.check(self.database, found, of.id)]})
+        found = spread.marked(self.database, found, product_number(found))
         self.blobs.keep(upload)
         try:
             return self._note(upload, of, wish, found)
@@ -190,7 +190,7 @@ class Desk:
                     state=str(published.state),
                     reason=published.reason,
                     wants_private=wish.private,
-                    flag=doubt_of(found),
+                    flag="",
                     replaces=wish.replaces or None,
                     published_at=now if published.state is State.PUBLIC else None,
                     uploaded_at=now,
@@ -232,17 +232,8 @@ def new_id() -> str:
 def publication_of(found: Found, wish: Wish, day: date) -> Publication:
     """Who may see it on a day, by what its product's sheet says and what its publisher wishes."""
     permission = wish.declared.permission or found.licence_permission
-    embargo, doubt = wish.declared.embargo, doubt_of(found)
-    return changes.publication_of(
-        found.licence_says if found.has_sheet else "", permission, embargo,
-        private=wish.private, flagged=doubt, day=day,
-    )  # fmt: skip
-
-
-def doubt_of(found: Found) -> str:
-    """Why it is shown to nobody but its owner and moderators; '' for no doubt."""
-    failed = [one.text for one in found.checks if one.name == LIKENESS and one.state == "failed"]
-    return failed[0][:480] if failed else ""
+    says = found.licence_says if found.has_sheet else ""
+    return changes.publication_of(says, permission, wish.declared.embargo, private=wish.private, day=day)
 
 
 def _words(found: Found) -> str:
@@ -250,10 +241,17 @@ def _words(found: Found) -> str:
     return " ".join(part for part in parts if part).lower()
 
 
+def product_number(found: Found) -> str:
+    """Of the product that an upload names; '' for none."""
+    named = f"{found.vendor} {found.model}".strip()
+    return (
+        accounts.slug(named) or f"product-{hashlib.sha256(named.encode()).hexdigest()[:12]}" if found.has_sheet else ""
+    )
+
+
 def _product(link: sa.Connection, found: Found, now: float) -> str:
     """The product's id; its row is made when it is the first of its kind."""
-    named = f"{found.vendor} {found.model}".strip()
-    number = accounts.slug(named) or f"product-{hashlib.sha256(named.encode()).hexdigest()[:12]}"
+    named, number = f"{found.vendor} {found.model}".strip(), product_number(found)
     values = {"id": number, "vendor": found.vendor, "model": found.model, "words": named.lower(), "added_at": now}
     told = {name: getattr(found, name) for name in _OF_PRODUCT}
     if not insert_new(link, product, {**values, **told, "vendor_slug": accounts.slug(found.vendor)}):

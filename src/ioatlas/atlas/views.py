@@ -102,7 +102,7 @@ def notice(one: Result) -> str:
     """What a reader has to know before anything else."""
     words = {
         "withdrawn": "This result was withdrawn",
-        "flagged": "A check doubts this result. Only its owner and moderators see it",
+        "flagged": "A moderator flagged this result. Only its owner and moderators see it",
         "private": "Only you and those you share it with see this",
         "embargoed": "Only you see this until its embargo ends",
     }

@@ -360,7 +360,7 @@ def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequen
     path = directory / LINES
     if kept is None or OF_CLIENTS in kept or not path.exists():
         return
-    samples = _samples(path)
+    samples = samples_of(path)
     if len(samples) < 2:
         return
     seen = Seen(samples, (), 0.0, PowerLog(()))
@@ -374,7 +374,8 @@ def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequen
             yield f"{name} is {str(one)[:60]}, by its counters {str(other)[:60]}"
 
 
-def _samples(path: Path) -> tuple[Sample, ...]:
+def samples_of(path: Path) -> tuple[Sample, ...]:
+    """The readings of a batch's counters."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
     clock = read_clock(path.parent)
     return tuple(Sample(clock.session(row["at"]), row["monotonic_seconds"], row["raw"]) for row in rows if "raw" in row)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._serve_doubts import decide, queue
+from ioatlas.cli._serve_doubts import decide
 from ioatlas.cli._serve_place import blobs_of, opened, place_of, place_options
 from ioatlas.cli._serve_tidy import tidy
 from ioatlas.errors import IoAtlasError, UsageError
@@ -310,7 +310,6 @@ def restore(context: click.Context, of: Path, folder: Path | None, database: str
         _told(bring(held, blobs_of(place), of), f"restored from {of}", of)
 
 
-command.add_command(queue)
 command.add_command(decide)
 command.add_command(tidy)
 

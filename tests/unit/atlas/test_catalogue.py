@@ -6,11 +6,12 @@ import sqlalchemy as sa
 
 from ioatlas.atlas import accounts, catalogue, changes, queries, removal
 from ioatlas.atlas.asked import Asked
+from ioatlas.atlas.best import refresh
 from ioatlas.atlas.fairness import Declaration
 from ioatlas.atlas.pareto import front
 from ioatlas.atlas.records import OPERATOR
 from ioatlas.atlas.tables import best, result
-from tests.unit.atlas.made import cell, found, put
+from tests.unit.atlas.made import cell, found, put, reproduce_all
 
 
 def search(database, **asked):
@@ -51,6 +52,7 @@ def test_facets_count_products_as_if_nothing_was_asked_of_them(database, desk, a
         told = {"kind": kind, "media": media, "year": year, "protocol": protocol, "price_per_tib": price}
         put(desk, alice, found(model=model, cells=[cell(iops=iops)], **told))
     put(desk, alice, found("again", model="N1", protocol="SMB", price_per_tib=50.0))
+    reproduce_all(database)
     page = search(database, kind="NAS", media="flash")
     assert (models(page), page.total) == (["N1"], 1)
     assert page.facets["kind"] == {"NAS": 1, "array": 1}
@@ -86,6 +88,37 @@ def test_the_best_is_kept_with_every_change_of_what_all_may_see(database, desk, 
     assert kept(database) == {}
 
 
+def test_what_one_evaluator_alone_tells_takes_no_place_by_it(database, desk, alice):
+    who = [accounts.new_account(database, name) for name in ("bert", "cleo", "dora")]
+
+    def one(of, title, iops, model="N100", **other):
+        told = {"signer": f"SHA256:{of.name}", "testbed": f"of {of.name}", **other}
+        put(desk, of, found(title, [cell(iops=iops)], model=model, **told))
+
+    def first():
+        page = search(database, rw="randread", bs="4k", sort="speed")
+        return [(listed.product.model, listed.iops, listed.confirmed) for listed in page.entries]
+
+    one(alice, "a", 1e4)
+    one(alice, "fake", 9e9, "fake")
+    one(alice, "fake again", 9e9, "fake")  # of the same account
+    one(who[0], "same key", 9e9, "fake", signer="SHA256:anna")
+    one(who[0], "same client", 9e9, "fake", testbed="of anna")
+    one(who[0], "unsigned", 9e9, "fake", signer="")
+    one(who[0], "nobody's client", 9e9, "fake", testbed="")
+    assert first() == [("fake", 9e9, False), ("N100", 1e4, False)]  # the newest before the others
+    one(who[0], "b", 1.2e4)
+    assert first() == [("N100", 1.2e4, True), ("fake", 9e9, False)]
+    one(who[1], "much more", 9e9)
+    one(who[2], "much less", 10.0)
+    assert first()[0] == ("N100", 1.2e4, True)
+    one(who[1], "slow", 100.0, "slow")
+    one(who[2], "slow too", 110.0, "slow")
+    assert [name for name, _, _ in first()] == ["N100", "slow", "fake"]
+    page = search(database, iops="1M")
+    assert (models(page), page.total) == (["fake"], 1)
+
+
 def test_what_an_embargo_held_is_found_on_its_day(database, desk, alice):
     put(desk, alice, found(), declared=Declaration(embargo="2999-01-01"))
     assert search(database).total == 0
@@ -102,13 +135,17 @@ def test_the_front_is_that_of_all_data_as_sql_says_it(database, desk, alice):
         put(desk, alice, found(str(number), cells, model=f"m{number}", price_per_tib=price))
     put(desk, alice, found("euro", [cell(iops=1e9, iodepth=16)], model="euro", currency="EUR", price_per_tib=1.0))
     put(desk, alice, found("none", [cell(iops=1e9, iodepth=16, iops_low=None)], model="none", price_per_tib=1.0))
+    assert front(catalogue.offers(database, "randread", 4096, 16)[1]) == frozenset()  # nothing is confirmed
+    with database.writing() as link:
+        link.execute(sa.update(result).where(result.c.title != "7").values(reproduced=1))
+        refresh(link)
     currency, offers = catalogue.offers(database, "randread", 4096, 16)
     drawn = {offers[place].link.rpartition("/")[2] for place in front(offers)}
     said = """
       WITH point AS (SELECT result.product_id AS id, result.price_per_tib AS price, max(cell.iops) AS iops
         FROM cell JOIN result ON result.id = cell.result_id
         WHERE cell.rw = 'randread' AND cell.bs_bytes = 4096 AND cell.iodepth * cell.numjobs = 16
-          AND cell.iops_low IS NOT NULL AND result.currency = 'USD' GROUP BY 1, 2)
+          AND cell.iops_low IS NOT NULL AND result.currency = 'USD' AND result.reproduced > 0 GROUP BY 1, 2)
       SELECT id FROM point WHERE NOT EXISTS (SELECT 1 FROM point AS other WHERE other.price <= point.price
         AND other.iops >= point.iops AND (other.price < point.price OR other.iops > point.iops))"""
     with database.reading() as link:

@@ -2,6 +2,7 @@
 """What pages show, made from plain values: maps, charts, ranks, citations and typed searches."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -69,13 +70,17 @@ def test_a_cell_without_a_value_is_empty():
 # -- charts --------------------------------------------------------------------------------------------------
 
 
+told = partial(Offered, confirmed=True)
+
+
 def test_the_front_holds_what_nothing_beats_in_both():
-    offers = [Offered("cheap", "", 10, 5), Offered("beaten", "", 20, 4), Offered("fast", "", 30, 9)]
+    offers = [told("cheap", "", 10, 5), told("beaten", "", 20, 4), told("fast", "", 30, 9)]
+    offers += [Offered("by one alone", "", 1, 1e9)]
     assert front(offers) == {0, 2}
 
 
 def test_a_chart_places_dearer_to_the_right_and_faster_higher():
-    made = chart("t", [Offered("a", "/r/a", 10, 5e3, 4e3, 6e3), Offered("b", "/r/b", 30, 9e3)], "USD", 4096)
+    made = chart("t", [told("a", "/r/a", 10, 5e3, 4e3, 6e3), told("b", "/r/b", 30, 9e3)], "USD", 4096)
     a, b = made.points
     assert a.x < b.x
     assert a.y > b.y
@@ -85,8 +90,8 @@ def test_a_chart_places_dearer_to_the_right_and_faster_higher():
 
 
 def test_names_stand_on_the_front_alone_and_hide_nothing():
-    offers = [Offered(f"product {n}", f"/p/{n}", 10 + n, 1e3 * (n + 1)) for n in range(40)]
-    offers += [Offered(f"beaten {n}", f"/b/{n}", 60 + n, 900) for n in range(40)]
+    offers = [told(f"product {n}", f"/p/{n}", 10 + n, 1e3 * (n + 1)) for n in range(40)]
+    offers += [told(f"beaten {n}", f"/b/{n}", 60 + n, 900) for n in range(40)]
     made = chart("t", offers, "USD", 4096, own="/b/7")
     assert sum(one.on_front for one in made.points) == 40
     assert [one.label for one in made.points if not one.on_front] == ["beaten 7"]
