@@ -11,6 +11,7 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.model.result import RoundsResult
+from ioatlas.report.export import printing
 from ioatlas.report.export.own import own_drawing
 from ioatlas.report.export.to_panels import write_drawing
 
@@ -91,6 +92,17 @@ def test_matplotlib_draws_every_test(tmp_path):
     words = re.findall(r">([^<>]+)<", again.decode())
     assert any("SNIA latency test, disk: 4 KiB random write" in text for text in words)
     assert any("SNIA throughput test, bs 128 KiB" in text for text in words)
+
+
+def test_ids_of_a_drawing_hang_on_no_last_bit(tmp_path):
+    """The library makes them of places to the last bit, which another drawing of the figure may round otherwise."""
+    drawn = tmp_path / "x.svg"
+    for first, second in (("p2ef2e9e46b", "m0123456789"), ("pe67d7b6300", "m98765430ab")):
+        drawn.write_text(
+            f'<clipPath id="{first}"/><g clip-path="url(#{first})" fill="#ededed"/><use xlink:href="#{second}"/>'
+        )
+        printing._number_ids(drawn)
+        assert drawn.read_text() == '<clipPath id="p0"/><g clip-path="url(#p0)" fill="#ededed"/><use xlink:href="#m1"/>'
 
 
 def test_no_round_no_plot():

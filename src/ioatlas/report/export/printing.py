@@ -5,6 +5,7 @@ and its file. The drawing library is matplotlib, the extra `figures`.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ INK, MUTED, FAINT = "#14181d", "#59626d", "#b4bac1"
 METADATA: dict[Kind, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """No date and no program version in the file: equal results give equal files."""
 STYLE = Path(__file__).with_name("journal.mplstyle")
+_ID = re.compile(r'(?:(?<=id=")|(?<=#))[a-z]+[0-9a-f]{10}\b')
 _LINE = 1.3
 """Of a line's height, of its type."""
 
@@ -168,8 +170,21 @@ def save(pages: Iterable[tuple[str, Figure]], out: Path, kind: Kind) -> tuple[Pa
     for word, figure in pages:
         path = out.with_name(f"{out.stem}-{word}{out.suffix}") if word else out
         figure.savefig(path, format=kind, metadata=METADATA[kind])
+        if kind == "svg":
+            _number_ids(path)
         written.append(path)
     return tuple(written)
+
+
+def _number_ids(path: Path) -> None:
+    """Ids by their order: the library makes them of places to the last bit, which differs from one drawing to another
+    of the same figure.
+    """
+    known: dict[str, str] = {}
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        _ID.sub(lambda found: known.setdefault(found[0], f"{found[0][0]}{len(known)}"), text), encoding="utf-8"
+    )
 
 
 # -- gnuplot -------------------------------------------------------------------------------------------------
