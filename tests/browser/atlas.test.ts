@@ -72,7 +72,7 @@ test("what a moderator doubts is hidden, and released it is back with the reason
 
   await page.getByRole("link", { name: "Decide on it" }).click();
   await page.getByLabel("Reason").fill("no such drive");
-  await page.getByRole("button", { name: "Doubt it" }).click();
+  await page.getByRole("button", { name: "Flag it" }).click();
   await page.waitForURL("**/moderate");
   expect((await fetch(`${address}/r/${id}`)).status).toBe(404);
   const widths = await page.locator(".stack td").evaluateAll((all) => all.map((one) => one.clientWidth));

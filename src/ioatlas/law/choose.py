@@ -132,21 +132,22 @@ def unsettled(course: Course) -> bool:
 
 
 def next_load(
-    cells: Sequence[Cell], courses: Sequence[Course], *, total: float, left: float, seed: int = 0
+    cells: Sequence[Cell], courses: Sequence[Course], *, total: float, left: float, seed: int = 0, begun: bool = True
 ) -> Next | None:
     """The next load of a map; None when nothing more is worth its time.
 
     courses: what was seen so far, the lay-out's among them, in the order of time. total, left: seconds of the budget.
+    begun: whether a load was made, if it gave nothing. Where the writing of files took the whole of a small budget, one
+    is made all the same.
     """
     mains = main_cells(cells, courses, total)
     for one in _wanted(mains, courses, cells, total, left, seed):
         fitted = _fitted(one, courses, left)
         if fitted is not None:
             return fitted
-    written_only = courses and not any(one.visit_id for one in courses)
-    if mains and written_only:  # that took the time: something is measured all the same
-        return Next(mains[0].cell, mains[0].direction, max(LEAST_SECONDS, MOST_ALONE * total), "first")
-    return None
+    if begun or not mains:
+        return None
+    return Next(mains[0].cell, mains[0].direction, max(LEAST_SECONDS, MOST_ALONE * total), "first")
 
 
 def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None:

@@ -94,7 +94,9 @@ class LawSteps(MapSteps):
             most = left if len(cells) == 1 else min(left, share * total)
             if not able:
                 continue
-            one = next_load(able, courses, total=share * total, left=most, seed=self._seed)
+            one = next_load(
+                able, courses, total=share * total, left=most, seed=self._seed, begun=any(c.visit_id for c in courses)
+            )
             if one is not None:
                 return [self._visit(one, len(courses))]
         return []
