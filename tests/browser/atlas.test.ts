@@ -79,7 +79,7 @@ test("what a moderator doubts is hidden, and released it is back with the reason
   expect(Math.min(...widths)).toBeGreaterThan(300); // a cell has the phone's width, so that no word breaks
   expect(await faults(page)).toEqual([]);
 
-  await page.getByRole("link", { name: `Decide on ${id}` }).click();
+  await page.getByRole("link", { name: id, exact: true }).click();
   await page.getByLabel("Reason").waitFor();
   expect(await faults(page)).toEqual([]);
   await page.getByLabel("Reason").fill("the data sheet says so");
