@@ -155,7 +155,7 @@ def test_a_target_that_is_gone_is_told_after_three_rounds(copy):
     assert seen[:4] == [*["watched"] * 3, "alarm"]
     assert (seen.count("alarm"), seen[-1]) == (1, "done")
     assert "could not be measured in 3 rounds" in next(one for one in told if one["event"] == "alarm")["text"]
-    assert (new.returncode, (copy.home / "new").exists()) == (1, False), "one that never was there is named at once"
+    assert (new.returncode, (copy.home / "new").exists()) == (2, False), "one that never was there is named at once"
 
 
 def test_others_are_refused(copy, tmp_path):
