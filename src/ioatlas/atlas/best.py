@@ -22,7 +22,7 @@ ANY_RW, ANY_SIZE = "", 0
 """The row of a product and its conditions for any load: it has no values."""
 ALIKE = 1.25
 _CONDITIONS = ("product_id", "protocol", "link")
-_LOAD = ("rw", "direction", "bs_bytes", "in_flight")
+LOAD = ("rw", "direction", "bs_bytes", "in_flight")
 _WHO = ("owner_id", "signer", "testbed")
 _VALUES = ("iops", "iops_low", "iops_high", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns")
 
@@ -35,7 +35,7 @@ def refresh(link: sa.Connection, *products: str | None) -> None:
     here: list[sa.ColumnElement[bool]] = [result.c.product_id.in_(ids)] if ids else [result.c.product_id.is_not(None)]
     shown = (*here, public(), current(NOBODY))
     link.execute(sa.delete(best).where(*([best.c.product_id.in_(ids)] if ids else [])))
-    names = [*_CONDITIONS, *_LOAD, "result_id", "confirmed", "evaluators", "least", "most", *_VALUES]
+    names = [*_CONDITIONS, *LOAD, "result_id", "confirmed", "evaluators", "least", "most", *_VALUES]
     link.execute(sa.insert(best).from_select(names, _best_cells(shown)))
     conditions = [result.c[name] for name in _CONDITIONS]
     no_load = (sa.literal(ANY_RW), sa.literal(""), sa.literal(ANY_SIZE), sa.literal(0))
@@ -58,10 +58,10 @@ def _best_cells(shown: Any) -> sa.Select[Any]:
         .where(*shown, result.c.verified, *alike)
         .cte("fit")
     )
-    keys = [fit.c[name] for name in (*_CONDITIONS, *_LOAD)]
+    keys = [fit.c[name] for name in (*_CONDITIONS, *LOAD)]
     who = [fit.c[name] for name in _WHO]
     each = sa.select(*keys, *who, sa.func.max(fit.c.iops).label("top")).group_by(*keys, *who).cte()
-    another = [each.c[name] == fit.c[name] for name in (*_CONDITIONS, *_LOAD)]
+    another = [each.c[name] == fit.c[name] for name in (*_CONDITIONS, *LOAD)]
     another += [test for name in _WHO for test in (each.c[name] != fit.c[name], each.c[name] != "")]
     another += [fit.c.signer != "", fit.c.testbed != "", each.c.top * ALIKE >= fit.c.iops]
     confirmed = (fit.c.reproduced > 0) | sa.exists().where(*another)
@@ -75,12 +75,12 @@ def _best_cells(shown: Any) -> sa.Select[Any]:
     )
     place = sa.func.row_number().over(partition_by=[told.c[one.name] for one in keys], order_by=first).label("place")
     ranked = sa.select(told, place).cte("ranked")
-    same = [each.c[name] for name in (*_CONDITIONS, *_LOAD)]
+    same = [each.c[name] for name in (*_CONDITIONS, *LOAD)]
     count, least, most = sa.func.count(sa.distinct(each.c.owner_id)), sa.func.min(each.c.top), sa.func.max(each.c.top)
     spread = sa.select(*same, count.label("evaluators"), least.label("least"), most.label("most")).group_by(*same).cte()
-    joined = sa.and_(*(ranked.c[name] == spread.c[name] for name in (*_CONDITIONS, *_LOAD)))
+    joined = sa.and_(*(ranked.c[name] == spread.c[name] for name in (*_CONDITIONS, *LOAD)))
     return (
-        sa.select(*(ranked.c[name] for name in (*_CONDITIONS, *_LOAD)), ranked.c.result_id, ranked.c.confirmed)
+        sa.select(*(ranked.c[name] for name in (*_CONDITIONS, *LOAD)), ranked.c.result_id, ranked.c.confirmed)
         .add_columns(spread.c.evaluators, spread.c.least, spread.c.most, *(ranked.c[name] for name in _VALUES))
         .join(spread, joined)
         .where(ranked.c.place == 1)

@@ -7,7 +7,6 @@ It proves nothing: who makes up everything alike, within these bounds, is not se
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,8 @@ from ioatlas.bundle.remade import LINES, samples_of
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.collect import OUTPUT
 from ioatlas.fio.figures import buckets, latency_of
+from ioatlas.fio.loose_json import documents
+from ioatlas.fio.output import looks_like_job
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import format_count, format_latency, format_rate
 from ioatlas.model.visit import Part, Visit
@@ -110,12 +111,13 @@ def _of_raw_output(journal: Journal) -> dict[Key, str]:
 
 
 def _jobs(place: Path) -> dict[str, Mapping[str, Any]]:
-    """{fio's name of a job: its record}; nothing where the file is not fio's."""
+    """{fio's name of a job: its record}, of what the batch was read from; nothing where the file is not fio's."""
     try:
         text = beneath.read_text(place / OUTPUT)
-        return {str(one["jobname"]): one for one in json.loads(text[text.index("{") :])["jobs"]}
-    except (OSError, IoAtlasError, ValueError, LookupError, TypeError):
+    except (OSError, IoAtlasError):
         return {}
+    told = [one.value["jobs"] for one in documents(text, []) if isinstance(one.value.get("jobs"), list)]
+    return {str(one["jobname"]): one for one in (told[-1] if told else ()) if looks_like_job(one)}
 
 
 def _counted(jobs: Any, samples: Sequence[Sample]) -> Iterator[str]:

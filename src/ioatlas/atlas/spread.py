@@ -6,6 +6,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from ioatlas.analysis.wording import plural
+from ioatlas.atlas.best import LOAD
 from ioatlas.atlas.database import Database
 from ioatlas.atlas.extracted import CellFound, CheckFound, Found
 from ioatlas.atlas.records import DOUBTED, LIKENESS, NOT_CHECKED
@@ -18,7 +19,6 @@ ENOUGH = 2
 BEYOND = 3.0
 """Times the confirmed value; a load that gives more, or less than one part of so many of the least, is doubted."""
 MOST_NAMED = 4
-_LOAD = ("rw", "direction", "bs_bytes", "in_flight")
 
 
 def marked(database: Database, found: Found, product_id: str) -> Found:
@@ -27,7 +27,7 @@ def marked(database: Database, found: Found, product_id: str) -> Found:
     with database.reading() as link:
         rows = link.execute(sa.select(best).where(*here, best.c.evaluators >= ENOUGH, best.c.confirmed)).all()
         known = link.execute(sa.select(sa.func.max(best.c.evaluators)).where(*here)).scalar() or 0
-    peers = {tuple(getattr(row, name) for name in _LOAD): row for row in rows}
+    peers = {tuple(getattr(row, name) for name in LOAD): row for row in rows}
     cells, held, doubted = list(found.cells), 0, 0
     for number, one in enumerate(found.cells):
         row = peers.get(_load(one)) if one.usable and one.iops else None

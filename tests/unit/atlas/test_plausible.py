@@ -82,7 +82,8 @@ def test_figures_that_contradict_each_other_are_told(change, seed):
     assert [*plausible._of_figures(told)]
 
 
-def test_of_honest_raw_output_nothing_is_doubted_and_of_a_changed_one_its_load_alone(tmp_path, monkeypatch):
+@pytest.mark.parametrize("behind", ["", "\nfio: the end\n"])
+def test_of_honest_raw_output_nothing_is_doubted_and_of_a_changed_one_its_load_alone(tmp_path, monkeypatch, behind):
     directory = opened_directory(OLD_BUNDLE)
     cells = extract._cells(load_result(directory))
     assert plausible.doubts(directory, cells, None, "", "") == {}
@@ -93,7 +94,7 @@ def test_of_honest_raw_output_nothing_is_doubted_and_of_a_changed_one_its_load_a
         told = json.loads(path.read_text())
         for job in told["jobs"]:
             job["read"]["iops"] *= 3
-        path.write_text(json.dumps(told))
+        path.write_text(f"{json.dumps(told)}{behind}")
     found = plausible.doubts(other, cells, None, "", "")
     assert found
     assert {direction for _, direction in found} == {"read"}
