@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -284,6 +285,11 @@ class Noise:
     between: float
     spread: float = 0.0
     unlike: float = 0.0
+
+    @classmethod
+    def alike(cls, level: float) -> Self:
+        """The same for all loads, inside them and between them."""
+        return cls(np.full(1, level), level)
 
 
 def variance_parts(course: Course) -> tuple[Floats, Floats]:

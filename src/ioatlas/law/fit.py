@@ -96,7 +96,7 @@ class _Problem:
 
     def at(self, theta: Floats) -> Fit:
         """The law with these parameters, of which it is not known how good it is."""
-        blank, rough = np.zeros((theta.size, theta.size)), Noise(np.full(1, SMALL), SMALL)
+        blank, rough = np.zeros((theta.size, theta.size)), Noise.alike(SMALL)
         return Fit(self.shape, theta, blank, rough, -math.inf, tuple(self.courses), self.stack, problem=self)
 
     def whiteners(self, noise: Noise) -> tuple[Floats, float]:
@@ -309,7 +309,7 @@ def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequen
         for start in [fitted, mean] if known and starts else [fitted]:  # a limiter may have hidden what the device does
             theta, cost = start, math.inf
             for level in ANNEAL:
-                theta, cost = problem.improve(theta, Noise(np.full(1, level), level), EACH)
+                theta, cost = problem.improve(theta, Noise.alike(level), EACH)
             tried.append((cost, theta, problem))
     tried.sort(key=lambda one: (not _all_seen(one[2].at(one[1])), one[0]))
     finished = [_finish(problem, theta) for _, theta, problem in tried[:FINISHED]]
@@ -318,7 +318,7 @@ def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequen
 
 def _finish(problem: _Problem, theta: Floats) -> Fit:
     """The fit from a good start. Noise follows once the parameters fit at a small one: else all is called noise."""
-    theta, _ = problem.improve(theta, Noise(np.full(1, SMALL), SMALL), LAST)
+    theta, _ = problem.improve(theta, Noise.alike(SMALL), LAST)
     for most in (LIKELY, LIKELY, math.inf):
         noise = problem.fit_noise(theta)
         theta, _ = problem.improve(theta, replace(noise, between=min(noise.between, most)), LAST)

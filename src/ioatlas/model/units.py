@@ -21,6 +21,7 @@ from ioatlas.errors import UsageError
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?)(ib|b|i)?\s*$", re.IGNORECASE)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|µs|ns|min|d|h|m|s)?", re.IGNORECASE)
+_BINARY = tuple((unit, 1024.0**power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB")))
 _LARGEST = 1 << 63
 _LONGEST_SECONDS = 1e9
 _SECONDS: dict[str, Decimal] = {
@@ -71,8 +72,7 @@ def format_size(size_bytes: int) -> str:
 
 def format_size_rounded(size_bytes: float) -> str:
     """Three significant digits with a binary unit, for people: 1.24 GiB."""
-    units = [(unit, 1024.0**power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))]
-    unit, factor = _fitting(units, size_bytes)
+    unit, factor = _fitting(_BINARY, size_bytes)
     return f"{_three_digits(size_bytes / factor)} {unit}"
 
 
@@ -145,7 +145,7 @@ def parse_percent(text: str | float, *, where: str = "") -> float:
 
 RateSystem = Literal["binary", "decimal"]
 RATE_UNITS: dict[RateSystem, tuple[tuple[str, float], ...]] = {
-    "binary": tuple((f"{unit}/s", 1024.0**power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))),
+    "binary": tuple((f"{unit}/s", factor) for unit, factor in _BINARY),
     "decimal": tuple((f"{unit}/s", 1000.0**power) for power, unit in enumerate(("B", "kB", "MB", "GB", "TB"))),
 }
 _SYSTEM: ContextVar[RateSystem] = ContextVar("system of units of throughput", default="binary")

@@ -40,7 +40,7 @@ class Value:
 
 @dataclass(frozen=True)
 class SmallMap:
-    """columns: of each kind of load. left_out: what does not fit or is folded, in words."""
+    """loads: kinds of load, side by side. folded: which axes a value is the best over, in words."""
 
     unit: str
     x: Axis

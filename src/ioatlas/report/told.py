@@ -50,20 +50,24 @@ def next_line(step: str, place: Path | None, shown: str = "") -> str:
 
 
 def value_of(one: Headline) -> str:
+    return " ".join(filter(None, parts_of(one)))
+
+
+def parts_of(one: Headline) -> tuple[str, str]:
+    """('113 MiB/s', '±2%'): the number with its unit, and how sure it is; '' where nothing tells."""
+    wide = one.uncertainty
     if one.quantity == "figure":
-        wide = one.uncertainty
-        return f"{figure_text(one.value)} {one.unit}{f' ±{per_cent(wide)}' if wide is not None else ''}"
+        return f"{figure_text(one.value)} {one.unit}", "" if wide is None else f"±{per_cent(wide)}"
     number = {
         "bw_bytes_per_s": format_rate,
         "iops": lambda value: f"{format_count(value)} {one.unit or 'IOPS'}",
         "lat_mean_ns": format_latency,
     }[one.quantity](one.value)
-    wide = one.uncertainty
     if wide is None:  # without an interval the number of runs tells what it is worth
-        told = f" ({plural(one.n_visits, 'run')})" if one.n_visits and not one.estimated else ""
+        told = f"({plural(one.n_visits, 'run')})" if one.n_visits and not one.estimated else ""
     else:
-        told = f" ±{per_cent(wide)}" if wide <= NUMBER_WIDTH else " (runs disagree)"
-    return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}{told}"
+        told = f"±{per_cent(wide)}" if wide <= NUMBER_WIDTH else "(runs disagree)"
+    return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}", told
 
 
 def where_of(one: Headline) -> str:

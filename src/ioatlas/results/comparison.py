@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, inf, log, log1p, sqrt
 from pathlib import Path
 from typing import Literal
@@ -139,16 +140,17 @@ class SidesComparison:
         return "higher" if self.quantity in LOWER_IS_BETTER else "lower"
 
     def fails(self, one: CellComparison | MapComparison) -> bool:
-        """Whether a gate fails on a cell or map: it is worse, at GATE_LEVEL for all that is tested against the base.
-        Half of that is for the maps, half for the cells, by Bonferroni.
-        """
-        tests: list[CellComparison | MapComparison | None]
-        if isinstance(one, MapComparison):
-            tests = [pair.whole for pair in self.against_base]
-        else:
-            tests = [cell for pair in self.against_base for cell in pair.cells]
-        count = sum(test is not None and test.p is not None for test in tests)
-        return one.outcome == self.worse and one.p is not None and one.p <= GATE_LEVEL / 2 / count
+        """Whether a gate fails on a cell or map: it is worse, at GATE_LEVEL for all that is tested against the base."""
+        of_map, of_cell = self._gate_cuts
+        cut = of_map if isinstance(one, MapComparison) else of_cell
+        return one.outcome == self.worse and one.p is not None and one.p <= cut
+
+    @cached_property
+    def _gate_cuts(self) -> tuple[float, float]:
+        """The p of a map and of a cell at which a gate fails: half of GATE_LEVEL each, by Bonferroni."""
+        maps = sum(pair.whole is not None for pair in self.against_base)
+        cells = sum(cell.p is not None for pair in self.against_base for cell in pair.cells)
+        return GATE_LEVEL / 2 / max(1, maps), GATE_LEVEL / 2 / max(1, cells)
 
     @property
     def against_base(self) -> list[Pair]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -155,28 +156,20 @@ class Imported:
         no room.
         """
         rows = zip([import_id] * len(records), digests, [record.decode() for record in records], strict=True)
-        with faults(
-            IoAtlasError,
-            "the readings cannot be kept",
-            where=str(self.directory),
-            remedy="make room, import again",
-            of=sqlite3.Error,
-        ):
+        with self._keeping():
             self._link.executemany("INSERT OR IGNORE INTO reading (import_id, digest, record) VALUES (?, ?, ?)", rows)
 
     def end_import(self, import_id: int, problems: Iterable[str]) -> None:
         """Write down what could not be read, and keep the import."""
-        with faults(
-            IoAtlasError,
-            "the readings cannot be kept",
-            where=str(self.directory),
-            remedy="make room, import again",
-            of=sqlite3.Error,
-        ):
+        with self._keeping():
             self._link.executemany(
                 "INSERT INTO problem (import_id, text) VALUES (?, ?)", [(import_id, text) for text in problems]
             )
             self._link.execute("COMMIT")
+
+    def _keeping(self) -> AbstractContextManager[None]:
+        what, where = "the readings cannot be kept", str(self.directory)
+        return faults(IoAtlasError, what, where=where, remedy="make room, import again", of=sqlite3.Error)
 
     def readings(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(label given by the user or '', record) of every reading, in the order imported."""

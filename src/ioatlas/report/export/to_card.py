@@ -19,7 +19,7 @@ from ioatlas.report.export.printing import FAINT, INK, MUTED
 from ioatlas.report.export.to_figure import BRIGHT
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import LEGEND, MISSING, SmallMap, Value, small_map, thinned
-from ioatlas.report.told import title_of, value_of
+from ioatlas.report.told import parts_of, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,10 +73,8 @@ def write_card(result: CampaignResult, path: Path) -> None:
 
 
 def _of_headline(one: Headline) -> tuple[str, str, str]:
-    value, sign, interval = value_of(one).partition(" ±")
-    value, bracket, runs = value.partition(" (")
-    doubt = f"±{interval}" if sign else f"({runs}" if bracket else ""
-    return one.label, value, " · ".join(filter(None, [doubt, one.where]))
+    value, sure = parts_of(one)
+    return one.label, value, " · ".join(filter(None, [sure, one.where]))
 
 
 def _of_small(io: SmallIo) -> tuple[str, str, str]:
