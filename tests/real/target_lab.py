@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad targets for the guards' tests: loop devices, mounts and NBD servers, each taken down by its own name or pid."""
 
+import contextlib
 import fcntl
+import itertools
 import os
 import shutil
 import subprocess
@@ -11,6 +13,8 @@ from pathlib import Path
 import pytest
 
 LOOP_CTL_REMOVE = 0x4C81  # <linux/loop.h>
+_NUMBERS = itertools.count(1000 + os.getpid() % 10_000 * 64)
+"""Of loop devices, of each process that runs tests its own."""
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
 
 
@@ -51,21 +55,17 @@ class Bench:
         return path
 
     def loop(self, image=None, *options):
-        device = run("losetup", "--find", "--show", *options, str(image or self.image()))
-        self._undo.append(lambda: run("losetup", "--detach", device))
-        return device
-
-    def private_loop(self, image):
-        """A loop device of a high number, which nobody looking for a free one is given while it is detached for a
-        moment.
+        """A loop device of a high number. Nobody who looks for a free one is given it: he would have one that was free
+        a moment before open for writing, or take one that is detached for a moment.
         """
-        number = 1000 + os.getpid() % 100000
+        number = next(_NUMBERS)
         device = f"/dev/loop{number}"
-        run("losetup", device, str(image))
+        run("losetup", *options, device, str(image or self.image()))
 
         def remove():
-            subprocess.run(["losetup", "--detach", device], check=False, capture_output=True)
-            with open("/dev/loop-control", "rb") as control:
+            if Path(f"/sys/block/loop{number}/loop/backing_file").exists():  # unless a test detached it
+                run("losetup", "--detach", device)
+            with open("/dev/loop-control", "rb") as control, contextlib.suppress(OSError):  # held by a mount namespace
                 fcntl.ioctl(control, LOOP_CTL_REMOVE, number)
 
         self._undo.append(remove)

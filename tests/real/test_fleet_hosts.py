@@ -5,13 +5,13 @@ import gzip
 import json
 import os
 import shutil
-import subprocess
 
 import pytest
 
 from ioatlas.fleet.keeper import Keeper
 from tests.real.conftest import disk_directory, ioatlas
 from tests.real.ssh_hosts import SSHD, SshHost, left_by
+from tests.real.target_lab import Bench
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="an sshd that logs in needs root"),
@@ -97,13 +97,13 @@ def test_a_device_that_is_not_known_to_be_the_same_is_refused(hosts, tmp_path, l
         file = place / "disk"
         file.write_bytes(os.urandom(1 << 20))
         os.truncate(file, 64 << 20)
-        device = subprocess.run(["losetup", "-f", "--show", file], check=True, capture_output=True, text=True).stdout
-        device = device.strip()
+        bench = Bench(place)
+        device = bench.loop(file)
         try:
             typed = ("--destroy", str(64 << 20))
             done = ioatlas("map", device, "--clients", hosts(), *typed, *campaign(tmp_path))
             assert done.returncode == 2
             assert "no serial number or WWN" in done.stderr, done.stderr
         finally:
-            subprocess.run(["losetup", "-d", device], check=True)
+            bench.clear()
     assert not left()

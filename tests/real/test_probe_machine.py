@@ -14,6 +14,7 @@ from ioatlas import lab
 from ioatlas.errors import UsageError
 from ioatlas.lab.running import missing
 from ioatlas.testbed import testbed
+from tests.real.target_lab import Bench
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = [pytest.mark.usefixtures("own_lab"), pytest.mark.unmeasured]
@@ -91,26 +92,17 @@ def test_a_loop_device_leads_down_to_what_it_lies_on():
 def test_the_members_of_a_btrfs(tmp_path):
     if shutil.which("mkfs.btrfs") is None:
         pytest.skip("needs btrfs-progs")
-    loops = []
+    bench, loops = Bench(tmp_path), []
     point = tmp_path / "m"
     point.mkdir()
     try:
-        for index in range(2):
-            image = tmp_path / f"{index}.img"
-            with image.open("wb") as out:
-                out.truncate(256 << 20)
-            loops.append(
-                subprocess.run(
-                    ["losetup", "--find", "--show", str(image)], capture_output=True, text=True, check=True
-                ).stdout.strip()
-            )
+        loops += [bench.loop(bench.image(256 << 20)) for _ in range(2)]
         subprocess.run(["mkfs.btrfs", "-q", "-f", "-d", "raid1", "-m", "raid1", *loops], check=True)
         subprocess.run(["mount", loops[0], str(point)], check=True)
         bed = testbed(str(point))
     finally:
         subprocess.run(["umount", str(point)], check=False, capture_output=True)
-        for loop in loops:
-            subprocess.run(["losetup", "-d", loop], check=False)
+        bench.clear()
     assert bed.value("fs.type") == "btrfs"
     assert set(str(bed.value("array.members")).split()) == {loop.removeprefix("/dev/") for loop in loops}
     assert bed.value("array.level") == "raid1"

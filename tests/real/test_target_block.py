@@ -469,7 +469,7 @@ def test_a_link_to_a_device_is_resolved(bench):
 
 
 def test_another_disk_under_the_same_name_is_noticed(bench):
-    device = bench.private_loop(bench.image())
+    device = bench.loop()
     target = open_target(device)
     check_identity(target)
     run("losetup", "--detach", device)
@@ -481,7 +481,7 @@ def test_another_disk_under_the_same_name_is_noticed(bench):
 
 
 def test_a_device_that_has_gone_is_one_clear_error(bench):
-    device = bench.private_loop(bench.image())
+    device = bench.loop()
     target = open_target(device)
     run("losetup", "--detach", device)
     with pytest.raises(RefusedError, match="size_bytes was 67108864, is 0"):

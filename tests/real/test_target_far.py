@@ -19,6 +19,7 @@ from ioatlas.target.guard import check_block_device
 from ioatlas.target.opening import open_target
 from tests.real.conftest import disk_directory
 from tests.real.ssh_hosts import BUSYBOX, poor_path
+from tests.real.target_lab import Bench
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and namespaces need root"),
@@ -40,9 +41,13 @@ def loop():
         file = place / "disk"
         file.write_bytes(b"")
         os.truncate(file, 64 << 20)
-        device = _output("losetup", "-f", "--show", file)
-        stack.callback(subprocess.run, ["losetup", "-d", device], check=False)
-        yield device, file, stack
+        yield attached(file, stack), file, stack
+
+
+def attached(file, stack):
+    bench = Bench(file.parent)
+    stack.callback(bench.clear)
+    return bench.loop(file)
 
 
 def _output(*command):
@@ -113,9 +118,7 @@ def opened_for_writing(device, file, stack):
 
 def mounted_by_another_way(device, file, stack):
     """A second loop device of the same file, with what is mounted there."""
-    other = _output("losetup", "-f", "--show", file)
-    stack.callback(subprocess.run, ["losetup", "-d", other], check=False)
-    mounted(other, file, stack)
+    mounted(attached(file, stack), file, stack)
 
 
 @pytest.mark.parametrize(
