@@ -275,7 +275,9 @@ def _ledger(journal: Journal) -> Counter[str]:
 
 def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) -> CampaignResult:
     """The result with how the target was over time, and with all findings in their order."""
-    told = read.told if read.parts.in_replicates else []
+    # Loads that were chosen one after another are no rounds: each has its own length, and what credit was left.
+    chosen = read.parts.journal.is_kept(KeptLaw)
+    told = read.told if read.parts.in_replicates and not chosen else []
     states = replicate_states(read.cells, told)
     baselines, voided = baseline_charts(read.cells, read.visits), read.parts.journal.kept(Voided).replicates
     replicates = replicate_rows(states, voided)
