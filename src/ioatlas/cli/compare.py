@@ -134,15 +134,9 @@ def _tell_the_same(sides: tuple[Path, ...]) -> None:
 
 def share_of(text: str) -> float:
     from ioatlas.errors import UsageError
+    from ioatlas.model.units import parse_percent
 
-    try:
-        value = float(text.strip().removesuffix("%")) / 100 if text.strip().endswith("%") else float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= MOST_TOLERANCE:
-        raise UsageError(
-            f"{text!r} is not a tolerance",
-            where="--tolerance",
-            remedy="write a share of at most 50%, such as 2% or 0.02",
-        )
+    value = parse_percent(text, where="--tolerance")
+    if value > MOST_TOLERANCE:
+        raise UsageError(f"{text!r} is too wide", where="--tolerance", remedy="write at most 50%, such as 2% or 0.02")
     return value
