@@ -66,7 +66,7 @@ def methods(readings: Iterable[ImportedReading]) -> dict[str, str]:
                 found.setdefault(name, {})[value] = None
         if reading.runtime_seconds is not None:
             seconds.append(reading.runtime_seconds)
-    told = {name: _several(sorted(values) if name == "engine" else list(values)) for name, values in found.items()}
+    told = {name: several(sorted(values) if name == "engine" else list(values)) for name, values in found.items()}
     return {**told, "running time": _span(min(seconds), max(seconds)) if seconds else UNKNOWN}
 
 
@@ -79,11 +79,11 @@ def differences(sets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
         for label, facts in sets.items():
             by_value.setdefault(facts.get(name, "no figure"), []).append(label)
         if len(by_value) > 1:
-            found[name] = "; ".join(f"{value} ({_several(labels, 4)})" for value, labels in by_value.items())
+            found[name] = "; ".join(f"{value} ({several(labels, 4)})" for value, labels in by_value.items())
     return found
 
 
-def _several(values: Sequence[str], most: int = 6) -> str:
+def several(values: Sequence[str], most: int = 6) -> str:
     shown = ", ".join(values[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ioatlas.analysis.attribution import mean_probability
 from ioatlas.analysis.best import (
@@ -25,6 +26,7 @@ from ioatlas.analysis.best import (
     usable,
     with_fresh,
 )
+from ioatlas.analysis.imported_answer import in_flight, named, operation_of, rivals, small_ones
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
@@ -57,7 +59,7 @@ def summarise(result: CampaignResult) -> Summary:
     for e in estimates:
         kinds[e.kind].add(e.cell.key)
     headlines = tuple(_best_of_all(_headlines(result, estimates, namer), result))
-    small = () if result.load_curves else tuple(_best_small(_small_io(estimates, namer), result))
+    small = () if result.load_curves else tuple(_best_small(small_io(estimates, namer), result))
     doubts = doubts_of(result, headlines, small)
     bottlenecks = _bottlenecks(estimates)
     return Summary(
@@ -101,8 +103,8 @@ def _best_of_all(found: Iterable[Headline], result: CampaignResult) -> Iterator[
 
 
 def _best_small(found: Iterable[SmallIo], result: CampaignResult) -> Iterator[SmallIo]:
-    """Likewise."""
-    if not result.configurations:
+    """Likewise, and of imported sets."""
+    if not (result.configurations or all(e.kind == "imported" for e in result.estimates)):
         yield from found
         return
     best: dict[tuple[str, str], SmallIo] = {}
@@ -134,7 +136,7 @@ def _headlines(result: CampaignResult, estimates: Sequence[Estimate], namer: Nam
         if best is not None:
             yield _of_map(group, best, estimates, namer)
     if not any(e.kind == "measured" for e in estimates):
-        yield from _of_imported(estimates, namer)
+        yield from _of_imported(result, estimates, namer)
 
 
 def _of_trees(estimates: Iterable[Estimate], namer: Namer) -> Iterator[Headline]:
@@ -226,15 +228,32 @@ def _headline(
     )
 
 
-def _of_imported(estimates: Sequence[Estimate], namer: Namer) -> Iterator[Headline]:
-    """The highest reading of each direction; its source says neither an interval nor how it was checked."""
-    best: dict[Group, Estimate] = {}
-    for e in estimates:
-        group = (e.cell.target, e.direction)
-        if e.kind == "imported" and speed(e) > (speed(best[group]) if group in best else 0.0):
-            best[group] = e
-    for group, e in best.items():
-        yield _headline(group, e, namer)
+def _of_imported(result: CampaignResult, estimates: Sequence[Estimate], namer: Namer) -> Iterator[Headline]:
+    """The highest reading of each direction over all sets, or the rates of what moves no data. One that went through
+    the client's page cache outranks none that did not.
+    """
+    told = rivals(estimates) or [e for e in estimates if e.kind == "imported"]
+    buffered = {name for name, facts in result.methods.items() if facts.get("page cache") == "buffered"}
+    best = {e.direction: e for e in sorted(told, key=lambda e: (e.cell.target not in buffered, speed(e))) if speed(e)}
+    for direction in sorted(best, key=lambda one: (one not in ("read", "write"), one)):
+        e = best[direction]
+        faster = sum(one.direction == direction and speed(one) > speed(e) for one in estimates)
+        why = f"{faster:,} faster not ranked: smaller file, cache or contradiction"
+        one = _headline((e.cell.target, direction), e, namer, tie=why if faster else "")
+        yield replace(one, label=f"Best {direction}", where=named(e, namer))
+    rates = {} if best else {operation_of(e): e for e in sorted(told, key=lambda e: e.iops or 0.0) if e.iops}
+    for name, e in rates.items():
+        where = f"{namer.short(e.cell, without=('operation',))}{namer.on(e.cell.target)}"
+        yield Headline(
+            name.capitalize(),
+            e.cell.target,
+            e.direction,
+            "iops",
+            e.iops or 0.0,
+            where=where,
+            cell=e.cell.key,
+            unit="ops/s",
+        )
 
 
 def _of_rounds(test: RoundsResult, *, several: bool) -> Headline:
@@ -312,7 +331,7 @@ def _of_search(curve: LoadCurve) -> Iterator[Headline]:
 # -- small I/O, limits, doubtful cells -----------------------------------------------------------------------
 
 
-def _small_io(estimates: Sequence[Estimate], namer: Namer) -> Iterator[SmallIo]:
+def small_io(estimates: Sequence[Estimate], namer: Namer) -> Iterator[SmallIo]:
     """For each target and direction: random I/O where the sweep has it, of the block size nearest to 4 KiB."""
     for (target, direction), members in _small_groups(estimates).items():
         random = [e for e in members if e.cell.rw.startswith("rand")]
@@ -321,19 +340,19 @@ def _small_io(estimates: Sequence[Estimate], namer: Namer) -> Iterator[SmallIo]:
         chosen = [e for e in chosen if e.cell.bs_bytes == bs]
         if bs > MOST_SMALL_BYTES:
             continue
-        lightest = min(chosen, key=lambda e: (e.cell.outstanding, e.kind != "measured", -(e.iops or 0.0)))
+        lightest = min(chosen, key=lambda e: (in_flight(e), e.kind != "measured", -(e.iops or 0.0)))
         best = max([e for e in chosen if e.kind == "measured"] or chosen, key=lambda e: e.iops or 0.0)
         rw = lightest.cell.rw
         word = f"{'random ' if rw.startswith('rand') else ''}{direction}"
-        yield SmallIo(
-            f"{size_text(bs)} {word}{namer.on(target)}", target, direction, rw, bs, _reading(lightest), _reading(best)
-        )
+        on = "" if lightest.kind == "imported" else namer.on(target)
+        yield SmallIo(f"{size_text(bs)} {word}{on}", target, direction, rw, bs, _reading(lightest), _reading(best))
 
 
 def _small_groups(estimates: Sequence[Estimate]) -> dict[Group, list[Estimate]]:
     found: dict[Group, list[Estimate]] = defaultdict(list)
-    for e in estimates:
-        able = e.kind == "predicted" or (e.kind == "measured" and usable(e))
+    imported = [] if any(e.kind == "measured" for e in estimates) else small_ones(estimates)
+    for e in (*imported, *(e for e in estimates if e.kind != "imported")):
+        able = e.kind == "predicted" or (e.kind == "measured" and usable(e)) or e.kind == "imported"
         if able and e.iops and len(e.cell.directions) == 1 and not e.cell.streams and not disagrees(e):
             found[e.cell.target, e.direction].append(e)
     return found
@@ -342,7 +361,7 @@ def _small_groups(estimates: Sequence[Estimate]) -> dict[Group, list[Estimate]]:
 def _reading(e: Estimate) -> LoadReading:
     return LoadReading(
         e.cell.key,
-        e.cell.outstanding,
+        in_flight(e),
         e.iops or 0.0,
         e.lat_mean_ns,
         e.lat_p99_ns,

@@ -13,6 +13,8 @@ from statistics import median
 
 from ioatlas.analysis.best import client_limited, disagrees, half_interval, usable
 from ioatlas.analysis.drift import level_words, wander_words
+from ioatlas.analysis.imported_answer import UNSOUND
+from ioatlas.analysis.imported_methods import UNKNOWN
 from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.model.application import is_work, work_of
@@ -62,6 +64,10 @@ MOST_REASONS = 5
 """Reasons of failures that are told one by one."""
 IDLE = "re-run when idle"
 
+_PAGE_CACHE = {
+    "buffered": "The client's page cache took part",
+    UNKNOWN: "Nothing says whether the client's page cache took part",
+}
 _UNSTEADY_WORDS = {
     VerdictCode.DRIFTING: "still changing speed when its runs ended",
     VerdictCode.BISTABLE: "switching between two speeds",
@@ -333,10 +339,20 @@ def _unfinished(result: CampaignResult, _measured: Sequence[Estimate], _best: Se
 
 def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     if not measured and any(e.kind == "imported" for e in result.estimates):
-        text = "Another tool's values: nothing here could check how they were measured."
+        text = "Another tool's values, without raw logs: steady state, warm-up and caches could not be checked."
         yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "measure the same loads with `ioatlas map`, then `compare`")
+        cached = [facts.get("page cache") for facts in result.methods.values()]
+        several = " in {}" if len(cached) > 1 else ""
+        counts = [(cached.count(word), said) for word, said in _PAGE_CACHE.items()]
+        told = [said + several.format(plural(count, "set")) for count, said in counts if count]
+        if told:
+            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, f"{'. '.join(told)}.")
+        doubted = [e for e in result.estimates if any(word in note for note in e.notes for word in UNSOUND)]
+        if doubted:
+            text = f"{plural(len(doubted), 'reading')} left out of the best: figures that contradict, or a failed run."
+            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "", _keys(doubted))
         if clashing := [e for e in result.estimates if e.statistic.startswith(MIDDLE)]:
-            text = f"{len(clashing)} loads have several readings that nothing tells apart; the middle one is shown."
+            text = f"Nothing tells the readings of {plural(len(clashing), 'load')} apart: the middle one is shown."
             yield Doubt(
                 DoubtCode.IMPORTED, Trust.FAIR, text, "import each set with a `--label` of its own", _keys(clashing)
             )

@@ -27,7 +27,7 @@ def pasted(result: CampaignResult, form: str) -> str:
     lines = answer_lines(summary, result, console_of(WIDTH), width=WIDTH, room=LINES, place="DIR")
     return FORMS[form](
         " ".join(clean(title_of(summary)).split()),
-        f"trust: {summary.trust}",
+        f"trust: {summary.trust_text}",
         [clean(line.plain.rstrip()) for line in lines],
         [clean(doubt.sentence) for doubt in summary.doubts[:MOST_DOUBTS]],
         f"Measured with I/O Atlas {__version__}. {conditions(result)}",

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.analysis.wording import Namer, plural
-from ioatlas.cli._output import columns, table_of
+from ioatlas.analysis.imported_answer import LOADS, SETS
+from ioatlas.analysis.imported_answer import TITLES as IMPORTED_TITLES
+from ioatlas.analysis.wording import plural
+from ioatlas.cli._output import table_of
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.summary import Summary, Trust
-from ioatlas.model.units import format_count, format_rate
 from ioatlas.product.quantity import money
 from ioatlas.report.told import next_line, small_of, title_of, value_of, where_of
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-    from ioatlas.model.estimate import Estimate
+    from ioatlas.model.panel import Table
     from ioatlas.model.result import CampaignResult
 
 LINES = 25
@@ -36,6 +37,8 @@ MOST_SMALL = 4
 MOST_DOUBTS = 3
 MOST_FACTORS = 3
 MOST_PRICES = 4
+MOST_SET_NAME = 24
+"""Letters of a set's name that are always shown."""
 LABEL = 13
 """Columns of the label of a line."""
 LEAST_MAP_LINES = 4
@@ -93,9 +96,12 @@ def answer_lines(
 
     top = [*_of_code(result, FindingCode.FIT, "Fit", width), *_numbers(summary, width, place)]
     top += _of_code(result, FindingCode.BURST, "Burst", width)
+    if not summary.n_measured:
+        for one in result.findings:
+            top += labelled(one.title, one.sentence, width, LABEL) if one.title in IMPORTED_TITLES else []
     top += [*_factors(result, width), *_prices(result, width, place)]
     room = max(LEAST_MAP_LINES, room - len(top) - 1)
-    middle = _middle(result, console, width, room, f"ioatlas show {place} -v")
+    middle = _middle(result, console, width, room, f"ioatlas show {place} -v" if place else "-o DIR keeps all")
     return [*top, *([Text(""), *middle] if middle else [])]
 
 
@@ -106,7 +112,7 @@ def title_lines(summary: Summary, width: int) -> list[Text]:
     from rich.text import Text
 
     text = title_of(summary)
-    badge = f" TRUST: {summary.trust.upper()} "
+    badge = f" TRUST: {summary.trust_text.upper()} "
     line = Text(text, style="bold")
     if len(text) + len(badge) + 2 > width:
         return [
@@ -186,9 +192,10 @@ def _doubts(summary: Summary, width: int) -> list[Text]:
 
     if not summary.doubts:
         return []
-    shown = summary.doubts[:MOST_DOUBTS]
+    shown = summary.doubts[: MOST_DOUBTS - (summary.trust_text != summary.trust)]
     more = len(summary.doubts) - len(shown)
-    lines = [Text(f"Why {summary.trust}{f' ({more} more: -v)' if more else ''}:", style="bold")]
+    why = "Not known" if summary.trust_text != summary.trust else f"Why {summary.trust}"
+    lines = [Text(f"{why}{f' ({more} more: -v)' if more else ''}:", style="bold")]
     for doubt in shown:
         lines += [Text(line) for line in _fold(f"  • {doubt.sentence.rstrip('.')}", width, 4)]
     return lines
@@ -196,6 +203,8 @@ def _doubts(summary: Summary, width: int) -> list[Text]:
 
 def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
     lines = labelled("Next", next_line(summary.next_step, Path(place), place).replace("`", ""), width, 8)
+    if not place:
+        return lines
     more = f"ioatlas show {place} -v"
     if report and len(report) + len(more) + 16 <= width:
         return [*lines, *labelled("Report", f"{report}   More: {more}", width, 8)]
@@ -214,8 +223,8 @@ def _middle(result: CampaignResult, console: Console, width: int, room: int, mor
     if result.works:  # all of them stand above
         return []
 
-    if makes_no_map(result):
-        return load_list(result, width=width, lines=room, more=more)
+    if sets := next((one for one in result.tables if one.title in (SETS, LOADS)), None):
+        return _sets(sets, width, room)
     from ioatlas.cli._heatmap import draw
     from ioatlas.report.small_map import small_map
 
@@ -223,6 +232,20 @@ def _middle(result: CampaignResult, console: Console, width: int, room: int, mor
     if found is None:
         return []
     return draw(found, width=width, lines=room, style=style_of(console), more=more)
+
+
+def _sets(table: Table, width: int, room: int) -> list[Text]:
+    """A line for each set, with the columns that fit; of the sets that do not how many there are of each tool."""
+    rows = table.rows if len(table.rows) < room else table.rows[: max(room - 2, 1)]
+    wide = [max(map(len, column)) + 2 for column in zip(table.columns, *rows, strict=True)]
+    used = next(n for n in range(len(wide), 0, -1) if n <= 3 or MOST_SET_NAME + sum(wide[1:n]) <= width)
+    most = min(wide[0], max(MOST_SET_NAME, width - sum(wide[1:used]))) - 2
+    told = [(row[0] if len(row[0]) <= most else f"{row[0][: most - 1]}…", *row[1:used]) for row in rows]
+    lines = rendered([table_of(table.columns[:used], told, left=table.columns[:1])], width)
+    if left := Counter(row[0].partition(", ")[0] for row in table.rows[len(rows) :]):
+        kinds = ", ".join(f"{count:,} of {name}" for name, count in left.most_common(4))
+        lines += labelled("", f"{plural(left.total(), f'further {table.columns[0]}')}: {kinds}", width, 2)
+    return lines
 
 
 # -- helpers -------------------------------------------------------------------------------------------------
@@ -319,47 +342,3 @@ def rounds_tables(result: CampaignResult) -> list[RenderableType]:
         title, heads, lines = rounds.table_of(test)
         parts += [Text(title, style="bold"), table_of(heads, lines), Text("")]
     return parts
-
-
-_FEWEST = 3
-"""Up to so many loads that move data, the best values above the list tell all."""
-
-
-def makes_no_map(result: CampaignResult) -> bool:
-    """Whether these are imported loads of which hardly two are of one kind."""
-    if any(e.kind != "imported" for e in result.estimates):
-        return False
-    cells = result.estimates
-    kinds = Counter(_kind(e) for e in cells)
-    told_above = len(cells) <= _FEWEST and all(e.bw_bytes_per_s for e in cells)
-    return not told_above and len(kinds) * 2 > len(cells)
-
-
-def _kind(e: Estimate) -> tuple[str, str, str]:
-    return e.cell.target, e.direction, str(e.cell.option.get("operation", e.cell.rw))
-
-
-def load_list(result: CampaignResult, *, width: int, lines: int, more: str) -> list[Text]:
-    """At most `lines` lines of `width`; how many are left out is told. more: where all of it is."""
-    from rich.text import Text
-
-    namer = Namer([e.cell for e in result.estimates], [one.name for one in result.targets])
-    rows = [
-        (_rate(e), _kind(e)[2], namer.short(e.cell, without=("operation",)), e.cell.target) for e in result.estimates
-    ]
-    shown = rows if len(rows) <= lines else rows[: max(lines - 1, 0)]
-    if not shown:
-        return []
-    several = len(result.targets) > 1
-    told = columns([row if several else row[:3] for row in shown], right={0})
-    drawn = [Text(line if len(line) <= width else f"{line[: width - 1]}…") for line in told]
-    if len(shown) < len(rows):
-        drawn.append(Text(f"... and {len(rows) - len(shown)} more ({more})"))
-    return drawn
-
-
-def _rate(e: Estimate) -> str:
-    """Throughput, or operations where no data are moved."""
-    if e.bw_bytes_per_s:
-        return format_rate(e.bw_bytes_per_s)
-    return f"{format_count(e.iops)} ops/s" if e.iops else "no rate"

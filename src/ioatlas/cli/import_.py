@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,23 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.analysis.wording import plural, size_text
+from ioatlas.analysis.imported_answer import by_kind
+from ioatlas.analysis.wording import plural
 from ioatlas.cli._output import folded
 from ioatlas.errors import UsageError
 from ioatlas.interop.read.formats import NOT_READ, TOOLS
-from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 if TYPE_CHECKING:
     from ioatlas.interop.read.source import Source
 
-_TABLE_LIMIT = 500
-_SCREEN_LIMIT = 20
+_TOLD_ONE_BY_ONE = 8
+"""More remarks than this are told by kind."""
 _MANY = 64
 _CHUNK = 100
 _AT_ONCE = 1000
-_TOLD_LIMIT = 20
-"""Readings of one file whose contradictions are printed; the notes of all are kept."""
 _KEPT_MESSAGES = 10_000
 _Item = tuple[str, bool, str]
 """A file, whether it was named itself, and what it is called: a member of an archive lies elsewhere."""
@@ -78,13 +75,12 @@ def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool
 
 def _judged(readings: Iterator[Any], told: list[str]) -> Iterator[Any]:
     """The readings, each with what its own figures contradict in its notes; `told` gets the same, a line each."""
-    from dataclasses import replace
-
     from ioatlas.analysis.imported_physics import doubts
 
     for reading in readings:
         found = doubts(reading)
-        told += (f"{reading.origin}: {sentence}" for sentence in found)
+        if len(told) < _KEPT_MESSAGES:
+            told += (f"{reading.origin}: {sentence}" for sentence in found)
         yield replace(reading, notes=(*reading.notes, *found)) if found else reading
 
 
@@ -111,13 +107,8 @@ def _read_files(items: list[_Item]) -> _Read:
         told: list[str] = []
         lines += [_encode(reading.as_dict()) for reading in _judged(read_source(source), told)]
         problems, lost, known = _finish(source, len(lines) - before, named)
-        files.append((len(lines) - before, problems + _some(told, name), lost, known))
+        files.append((len(lines) - before, problems + told, lost, known))
     return _Read(b"\n".join(lines), b"".join(map(digest_of, lines)), files)
-
-
-def _some(told: list[str], name: str) -> list[str]:
-    more = [f"{name}: {plural(len(told) - _TOLD_LIMIT, 'more reading')} like these; their notes tell"]
-    return told[:_TOLD_LIMIT] + (more if len(told) > _TOLD_LIMIT else [])
 
 
 def _no_collector() -> None:
@@ -160,7 +151,7 @@ def _few(files: list[_Item], tally: _Tally) -> Iterator[_Batch]:
             count += len(lines)
             yield lines, [digest_of(line) for line in lines]
         problems, lost, known = _finish(source, count, named)
-        _count(tally, count, problems + _some(told, name), lost, known)
+        _count(tally, count, problems + told, lost, known)
 
 
 def _count(tally: _Tally, readings: int, problems: list[str], lost: bool, known: bool) -> None:
@@ -169,8 +160,6 @@ def _count(tally: _Tally, readings: int, problems: list[str], lost: bool, known:
     tally.unknown += not known
     tally.lost = tally.lost or lost
     tally.messages += problems[: max(0, _KEPT_MESSAGES - len(tally.messages))]
-    for problem in problems:
-        click.echo(folded(f"ioatlas: {problem}", 4), err=True)
 
 
 def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally) -> Iterator[_Batch]:
@@ -189,13 +178,10 @@ def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally)
         for lines, digests in chain([first], batches):
             store.add(number, lines, digests)
             yield lines, digests
-        store.end_import(number, tally.messages)
+        unknown = [f"{plural(tally.unknown, 'file')} of no known format"] if tally.unknown else []
+        store.end_import(number, [*tally.messages, *unknown])
     finally:
         store.close()
-
-
-def _own(item: _Item) -> bool:
-    return is_own(item[0])
 
 
 def _found(files: tuple[Path, ...], problems: list[str], temporary: ExitStack) -> list[_Item]:
@@ -215,42 +201,15 @@ def _found(files: tuple[Path, ...], problems: list[str], temporary: ExitStack) -
     return found
 
 
-def _cell(value: Any, form: Any) -> str:
-    return "" if value is None else str(form(value))
+def _answer(directory: Path, name: str, kept: bool) -> None:
+    """One screen, as `show` has it of what was imported into the directory."""
+    from ioatlas.analysis.headlines import headlines
+    from ioatlas.cli._screen import console_of, show
+    from ioatlas.results.imported import load_imported
 
-
-def _row(record: dict[str, Any]) -> tuple[str, ...]:
-    latency = ImportedReading.from_dict(record).latency
-    return (
-        record["source"],
-        record["tool"] + (f" {record['tool_version']}" if record["tool_version"] else ""),
-        record["operation"] or record["rw"] or "",
-        record["direction"] or "",
-        _cell(record["bs_bytes"], format_size),
-        _cell(record["size_bytes"], size_text),
-        _cell(record["numjobs"], str),
-        _cell(record["iodepth"], str),
-        _cell(record["iops"], format_count),
-        _cell(record["bw_bytes_per_s"], format_rate),
-        _cell(latency.mean_ns, format_latency),
-        _cell(latency.p99_ns, format_latency),
-        _cell(record["errors"], str),
-        record["statistic"],
-    )
-
-
-def _print_table(lines: Iterator[bytes], limit: int) -> None:
-    from rich.console import Console
-
-    from ioatlas.cli._readings import readings_table
-
-    shown = [_row(json.loads(line)) for line in islice(lines, limit)]
-    if shown:
-        console = Console(width=None if sys.stdout.isatty() else 220)
-        for part in readings_table(shown, console.width):
-            console.print(part)
-    if more := sum(1 for _ in lines):
-        click.echo(f"... and {more:,} more; -v prints {_TABLE_LIMIT}, --json all")
+    result = load_imported(directory, name)
+    shown = replace(result, findings=headlines(result.findings))
+    show(shown, console_of(), place=str(directory) if kept else "", report="")
 
 
 def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
@@ -276,6 +235,20 @@ def _can_end(path: Path) -> bool:
     to, nor a device.
     """
     return path.is_file() or path.is_dir() or (path.is_fifo() and str(path.resolve()).startswith("/proc/"))
+
+
+def _check(files: tuple[Path, ...]) -> None:
+    for path in files:
+        if not path.exists():
+            raise UsageError(
+                "no such file or directory", where=str(path), remedy="name result files, or a folder of them"
+            )
+        if not _can_end(path):
+            raise UsageError(
+                "neither a file nor a folder: reading it might never end",
+                where=str(path),
+                remedy="write what it gives into a file, and name that",
+            )
 
 
 def _label_of_repeats(label: str, directory: Path | None) -> str:
@@ -328,39 +301,37 @@ Examples:
     is_flag=True,
     help="The files are repeats of the same loads: mean, standard deviation and interval of each. A label says so too.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="A longer table.")
+@click.option("-v", "--verbose", is_flag=True, help="Every remark on what was read, one by one.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each reading.")
 def command(
     files: tuple[Path, ...], directory: Path | None, label: str, repeats: bool, verbose: bool, as_json: bool
 ) -> None:
     if repeats:
         label = _label_of_repeats(label, directory)
-
-    for path in files:
-        if not path.exists():
-            raise UsageError(
-                "no such file or directory", where=str(path), remedy="name result files, or a folder of them"
-            )
-        if not _can_end(path):
-            raise UsageError(
-                "neither a file nor a folder: reading it might never end",
-                where=str(path),
-                remedy="write what it gives into a file, and name that",
-            )
+    _check(files)
     tally = _Tally()
     unreadable: list[str] = []
     found = _found(files, unreadable, click.get_current_context().with_resource(ExitStack()))
-    for problem in unreadable:
-        tally.lost = True
-        click.echo(folded(f"ioatlas: {problem}", 4), err=True)
+    tally.lost = bool(unreadable)
     tally.messages += unreadable
-    batches = _many(found, tally) if len(found) >= _MANY and not any(map(_own, found)) else _few(found, tally)
-    if directory is not None:
-        batches = _kept(batches, directory, label.strip(), tally)
+    batches = (
+        _many(found, tally)
+        if len(found) >= _MANY and not any(is_own(path) for path, _, _ in found)
+        else _few(found, tally)
+    )
+    place = directory
+    if place is None and not as_json:
+        place = Path(click.get_current_context().with_resource(TemporaryDirectory(prefix="ioatlas-import-")))
+    if place is not None:
+        batches = _kept(batches, place, label.strip(), tally)
     if as_json:
         _print_lines(batches, to_the_end=directory is not None)
     else:
-        _print_table((line for lines, _ in batches for line in lines), _TABLE_LIMIT if verbose else _SCREEN_LIMIT)
+        for _ in batches:
+            pass
+    told = tally.messages if verbose or len(tally.messages) <= _TOLD_ONE_BY_ONE else by_kind(tally.messages)
+    for message in told:
+        click.echo(folded(f"ioatlas: {message}", 4), err=True)
     click.echo(
         f"ioatlas: {plural(tally.readings, 'reading')} from {tally.files - tally.unknown:,} of "
         f"{plural(tally.files, 'file')}",
@@ -371,6 +342,8 @@ def command(
             remedy = "what a benchmark printed or wrote as its results; `ioatlas import --help` lists the tools"
             click.echo(folded(f"  what to do: name {remedy}, `ioatlas translate` reads their job files", 4), err=True)
         sys.exit(1)
+    if place is not None and not as_json:
+        _answer(place, "" if directory else files[0].resolve().name, directory is not None)
     if tally.lost:
         sys.exit(4)
 

@@ -171,3 +171,9 @@ class Summary:
     typical_uncertainty: float | None
     worst: tuple[WorstCell, ...]
     next_step: str
+
+    @property
+    def trust_text(self) -> str:
+        """The badge in words: what others measured is as good as they were."""
+        imported = self.n_imported and not self.n_measured and self.trust is Trust.FAIR
+        return "as imported" if imported else str(self.trust)

@@ -93,4 +93,4 @@ def _reading(one: LoadReading, unit: str) -> str:
     text = f"{'~' if one.estimated else ''}{format_count(one.iops)}{unit}"
     text += f" {format_latency(one.lat_mean_ns)}" if one.lat_mean_ns else ""
     text += f" p99 {format_latency(one.lat_p99_ns)}" if one.lat_p99_ns else ""
-    return f"{text} @{one.in_flight}"
+    return f"{text} @{one.in_flight}" if one.in_flight else text

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -12,21 +12,24 @@ from statistics import median
 from ioatlas import beneath
 from ioatlas.analysis.balance import client_findings
 from ioatlas.analysis.imported import ImportedMap, Labelled, imported_map
+from ioatlas.analysis.imported_answer import LOADS, SETS, TITLES, by_kind, named, operation_of, rivals
 from ioatlas.analysis.imported_methods import differences
-from ioatlas.analysis.imported_repeats import MIDDLE
-from ioatlas.analysis.wording import plural
+from ioatlas.analysis.imported_methods import several as _several
+from ioatlas.analysis.summary import small_io
+from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
-from ioatlas.model.units import format_rate, format_size
+from ioatlas.model.units import format_count, format_rate, format_size
 from ioatlas.store.imported import FILE_NAME, Imported
 
 CAMPAIGN_ID = "imported"
+_HEADS = ("best read", "best write", "4K random read", "4K random write", "best other")
+TOLD_KINDS = 1
 TOLD_PROBLEMS = 30
-TOLD_ONE_BY_ONE = 4
-"""Most sets whose differences of method are told in sentences; a table has them all."""
 
 
 def is_imported(place: Path) -> bool:
@@ -45,8 +48,10 @@ def read_imported(place: Path) -> ImportedMap:
         store.close()
 
 
-def load_imported(directory: Path) -> CampaignResult:
-    """The result of a directory in which nothing was measured."""
+def load_imported(directory: Path, name: str = "") -> CampaignResult:
+    """The result of a directory in which nothing was measured, or of what was imported there. name: the directory's
+    where none is given.
+    """
     store = Imported.open(directory)
     try:
         imports, problems = store.imports(), store.problems()
@@ -55,19 +60,19 @@ def load_imported(directory: Path) -> CampaignResult:
         store.close()
     found = imported_map(labelled)
     shared = set.intersection(*(set(e.cell.options) for e in found.estimates)) if found.estimates else set()
-    name = directory.resolve().name
     return CampaignResult(
         CAMPAIGN_ID,
-        name,
+        name or directory.resolve().name,
         imports[0][0] if imports else 0.0,
         imports[-1][1] if imports else "",
         _targets(found),
         found.axes,
         {option: value for option, value in sorted(shared) if option not in found.axes},
         found.estimates,
-        findings=(*_findings(found, problems), *client_findings(one.reading for one in labelled)),
+        findings=(*_answer(found, labelled, problems), *_findings(found), *_clients(labelled)),
         settings=_settings(problems),
         methods=found.methods,
+        tables=_sets(found),
     )
 
 
@@ -102,10 +107,17 @@ def with_imported(result: CampaignResult, directory: Path) -> CampaignResult:
         axes=axes,
         constants={name: value for name, value in result.constants.items() if name not in axes},
         estimates=(*result.estimates, *estimates),
-        findings=(*result.findings, *_findings(found, problems), *client_findings(one.reading for one in labelled)),
+        findings=(
+            *(*result.findings, *_answer(found, labelled, problems)),
+            *(*_findings(found), *_clients(labelled)),
+        ),
         settings={**result.settings, **_settings(problems)},
         methods={**result.methods, **{renamed.get(name, name): facts for name, facts in found.methods.items()}},
     )
+
+
+def _clients(labelled: Sequence[Labelled]) -> Iterable[Finding]:
+    return client_findings(one.reading for one in labelled)
 
 
 def _labelled(store: Imported) -> Iterator[Labelled]:
@@ -131,25 +143,6 @@ def _settings(problems: list[str]) -> dict[str, str]:
     )
 
 
-def _shared(estimates: Sequence[Estimate]) -> list[Finding]:
-    """The loads that several sets have, the fastest first: where they can be compared."""
-    places: dict[object, list[Estimate]] = {}
-    for estimate in estimates:
-        places.setdefault((estimate.cell.options, estimate.direction), []).append(estimate)
-    several = [group for group in places.values() if len({e.cell.target for e in group}) > 1]
-    if not several:
-        return []
-    several.sort(key=lambda group: max(e.bw_bytes_per_s or 0.0 for e in group), reverse=True)
-    keys = tuple(dict.fromkeys(e.cell.key for group in several for e in group))
-    return [
-        Finding(
-            FindingCode.IMPORTED,
-            f"{plural(len(several), 'load')} in more than one set: there the sets can be seen beside each other.",
-            keys,
-        )
-    ]
-
-
 def _of_repeats(repeated: Sequence[Estimate]) -> list[Finding]:
     """How far repeats are apart, and where the most."""
     shares = [(e.bw_sd / e.bw_bytes_per_s, e) for e in repeated if e.bw_sd is not None and e.bw_bytes_per_s]
@@ -172,69 +165,65 @@ def _of_repeats(repeated: Sequence[Estimate]) -> list[Finding]:
     ]
 
 
-def _findings(found: ImportedMap, problems: list[str]) -> tuple[Finding, ...]:
+def _answer(found: ImportedMap, labelled: Sequence[Labelled], problems: Sequence[str]) -> Iterator[Finding]:
+    """What was imported, which latency it is, and what was lost: `TITLES` has their titles."""
     if not found.estimates:
-        return (Finding(FindingCode.IMPORTED, "Nothing with a figure was imported."),)
-    kinds = Counter(estimate.statistic for estimate in found.estimates)
-    words = ", ".join(f"{count} × {word}" for word, count in kinds.most_common(4))
-    several = f" in {plural(len(found.series), 'set')}" if len(found.series) > 1 else f" of {found.series[0]}"
-    repeated = [e for e in found.estimates if e.n_repeats]
-    bounds = "intervals are those of repeats" if repeated else "no interval is shown that a source did not bring"
-    sentences = [
-        Finding(
-            FindingCode.IMPORTED,
-            f"{plural(len(found.estimates), 'imported reading')}{several} ({words}); nothing here was measured by "
-            f"ioatlas, and {bounds}.",
-        )
-    ]
-    sentences += _of_repeats(repeated)
-    sentences += _shared(found.estimates)
-    if (clashing := sum(e.statistic.startswith(MIDDLE) for e in found.estimates)) > 0:
-        several = (
-            f"{plural(clashing, 'load')} with several readings that neither folder, file name, host nor label tells "
-            "apart: the map shows the middle one. `--label` names sets; `--repeats` makes means of repeats."
-        )
-        sentences.append(Finding(FindingCode.IMPORTED, several))
-    doubted = [(e, note) for e in found.estimates for note in e.notes if "contradict" in note]
-    if doubted:
-        keys = tuple(dict.fromkeys(e.cell.key for e, _ in doubted))
-        sentence = f"{plural(len(keys), 'cell')} with figures that contradict each other, such as {doubted[0][1]}."
-        sentences.append(Finding(FindingCode.IMPORTED, sentence, keys))
-    for direction in ("read", "write"):
-        rates = [
-            (e.bw_bytes_per_s, e) for e in found.estimates if e.direction == direction and e.bw_bytes_per_s is not None
-        ]
-        if rates:
-            value, top = max(rates, key=lambda pair: pair[0])
-            sentences.append(
-                Finding(
-                    FindingCode.IMPORTED,
-                    f"Highest imported {direction} throughput: {format_rate(value)} ({top.cell.target}, "
-                    f"{top.statistic}, {top.notes[0]}).",
-                    (top.cell.key,),
-                    target=top.cell.target,
-                    direction=direction,
-                )
-            )
-    differing = differences(found.methods)
-    if len(found.series) > TOLD_ONE_BY_ONE and differing:
-        names = ", ".join(differing)
-        sentences.append(
-            Finding(
-                FindingCode.METHOD,
-                "The sets were not measured alike; they differ in "
-                f"{names}: see how the imported figures were measured.",
-            )
-        )
-    else:
-        sentences += [
-            Finding(FindingCode.METHOD, f"Methods differ in {name}: {values}.") for name, values in differing.items()
-        ]
+        yield Finding(FindingCode.IMPORTED, "Nothing with a figure was imported.", title=TITLES[0])
+        return
+    tools: dict[str, dict[str, None]] = {}
+    for one in labelled:
+        tools.setdefault(one.tool, {})[one.reading.tool_version or "of no told version"] = None
+    told = [f"{tool} {next(iter(of)) if len(of) == 1 else f'({len(of)} versions)'}" for tool, of in tools.items()]
+    hosts = len({one.reading.host for one in labelled if one.reading.host})
+    files = plural(len({one.file for one in labelled}), "file")
+    several = f" in {plural(len(found.series), 'set')}" if len(found.series) > 1 else ""
+    on = f" of {plural(hosts, 'host')}" if hosts else ""
+    sentence = f"{plural(len(found.estimates), 'imported reading')}{several} from {files}{on}: {_several(told, 4)}."
+    yield Finding(FindingCode.IMPORTED, sentence, title=TITLES[0])
+    parts = []
+    for name in ("mean", "p99"):
+        of = Counter(facts.get(f"{name} latency", "none") for facts in found.methods.values())
+        counts = [f"{kind} ({plural(n, 'set')})" if len(of) > 1 else kind for kind, n in of.most_common(4)]
+        parts.append(f"{name}: {', '.join(counts)}")
+    yield Finding(FindingCode.IMPORTED, f"{'; '.join(parts)}.", title=TITLES[1])
     if problems:
-        sentences.append(
-            Finding(
-                FindingCode.IMPORTED,
-                f"{plural(len(problems), 'remark')} on what gave no figure; the settings list them.",
-            )
+        kept = by_kind(problems)
+        more = f"; {plural(len(kept) - TOLD_KINDS, 'more kind')}" if len(kept) > TOLD_KINDS else ""
+        yield Finding(FindingCode.IMPORTED, f"{'; '.join(kept[:TOLD_KINDS])}{more}.", title=TITLES[2])
+
+
+def _sets(found: ImportedMap) -> tuple[Table, ...]:
+    """A line for each set, the fastest first: its best values, and small random I/O at the least and most in flight.
+    Of a single set that makes no map a line for each load.
+    """
+    alone = len(found.series) == 1
+    kinds = {(e.direction, operation_of(e)) for e in found.estimates}
+    if not found.estimates or (alone and len(kinds) * 2 <= len(found.estimates)):
+        return ()
+    namer = Namer((e.cell for e in found.estimates), found.series)
+    cells: dict[str, dict[str, str]] = {}
+    told = found.estimates if alone else rivals(found.estimates) or found.estimates
+    for e in sorted(told, key=lambda e: (e.bw_bytes_per_s or 0.0, e.iops or 0.0), reverse=True):
+        row = cells.setdefault(named(e, namer, everything=True) if alone else e.cell.target, {})
+        if e.bw_bytes_per_s and e.direction in ("read", "write"):
+            row.setdefault(f"best {e.direction}", format_rate(e.bw_bytes_per_s))
+        elif e.bw_bytes_per_s or e.iops:
+            rate = format_rate(e.bw_bytes_per_s) if e.bw_bytes_per_s else f"{format_count(e.iops or 0.0)}/s"
+            row.setdefault("best other", f"{rate} {operation_of(e)}")
+    for io in [] if alone else small_io(found.estimates, namer):
+        cells[io.target][f"4K random {io.direction}"] = " → ".join(
+            f"{format_count(one.iops)}{f' @{one.in_flight}' if one.in_flight else ''}"
+            for one in dict.fromkeys((io.lightest, io.best))
         )
+    heads = [name for name in _HEADS if any(name in row for row in cells.values())]
+    rows = tuple((name, *(row.get(head, "") for head in heads)) for name, row in cells.items())
+    note = "" if alone else "4K random: IOPS @ I/Os in flight, at the fewest and at the most."
+    return (Table(LOADS if alone else SETS, ("load" if alone else "set", *heads), rows, note),)
+
+
+def _findings(found: ImportedMap) -> tuple[Finding, ...]:
+    sentences = _of_repeats([e for e in found.estimates if e.n_repeats])
+    if differing := ", ".join(differences(found.methods)):
+        sentence = f"Methods differ in {differing}: see how the imported figures were measured."
+        sentences.append(Finding(FindingCode.METHOD, sentence))
     return tuple(sentences)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `show` says of other tools' results: folders are sets, and loads that make no map are a list."""
+"""What `import` and `show` say of other tools' results: folders are sets, and loads that make no map are a list."""
+
+import json
 
 import pytest
 
@@ -35,11 +37,11 @@ def imported(tmp_path):
     return shown
 
 
-def test_loads_of_many_kinds_are_a_list_with_the_quantity_of_each(imported):
+def test_sets_of_many_kinds_have_a_line_each_with_its_quantity(imported):
     said = imported({"a.txt": MDTEST.format(rate="1234.0"), "b.txt": IOR.format(rate="400.00")})
     lines = [line.split() for line in said.splitlines()]
-    assert ["1234", "ops/s", "file", "creation", "4", "jobs", "mdtest", "4.0.0"] in lines
-    assert any(line[:3] == ["400", "MiB/s", "write,"] for line in lines)
+    assert ["mdtest", "4.0.0", "90", "k/s", "file", "stat"] in lines
+    assert ["Best", "write", "400", "MiB/s"] in [line[:4] for line in lines]
     assert "no value" not in said
 
 
@@ -47,8 +49,8 @@ def test_folders_tell_sets_apart_and_their_files_are_readings_of_one_load(import
     texts = {f"{folder}/run{n}.txt": MDTEST.format(rate=f"{rate + n}.0") for n in range(5) for folder, rate in RATES}
     said = imported(texts)
     lines = [" ".join(line.split()) for line in said.splitlines()]
-    assert "102 ops/s file creation 4 jobs mdtest 4.0.0, hdd" in lines
-    assert "702 ops/s file creation 4 jobs mdtest 4.0.0, usb" in lines
+    assert "File creation 702 ops/s 4 jobs on mdtest 4.0.0, usb" in lines
+    assert all(f"mdtest 4.0.0, {folder} 90 k/s file stat" in lines for folder in ("hdd", "ssd", "usb"))
     assert "run3" not in said
 
 
@@ -58,19 +60,77 @@ RATES = (("hdd", 100), ("ssd", 500), ("usb", 700))
 def test_repeats_are_those_of_a_folder_where_each_folder_has_some(imported):
     texts = {f"{folder}/run{n}.txt": MDTEST.format(rate=f"{rate + n}.0") for n in range(3) for folder, rate in RATES}
     lines = [" ".join(line.split()) for line in imported(texts, "--repeats").splitlines()]
-    assert "101 ops/s file creation 4 jobs kept, hdd" in lines
-    assert "701 ops/s file creation 4 jobs kept, usb" in lines
+    assert "File creation 701 ops/s 4 jobs on kept, usb" in lines
+    assert all(f"kept, {folder} 90 k/s file stat" in lines for folder in ("hdd", "ssd", "usb"))
 
 
 def test_a_folder_for_each_repeat_tells_no_sets_apart(imported):
     texts = {f"run{n}/out.txt": MDTEST.format(rate=f"{100 + n}.0") for n in range(3)}
     lines = [" ".join(line.split()) for line in imported(texts, "--repeats").splitlines()]
-    assert "101 ops/s file creation 4 jobs" in lines
+    assert "file creation, 4 jobs 101/s file creation" in lines
 
 
 def test_a_few_files_in_folders_are_sets_of_their_own(imported):
     said = imported({f"{folder}/{name}.txt": MDTEST.format(rate="5.0") for folder in "ab" for name in ("x", "y")})
     assert all(f"mdtest 4.0.0, {name}" in said for name in ("a/x.txt", "a/y.txt", "b/x.txt", "b/y.txt"))
+
+
+def fio(rw, bs, depth, iops, direct="1"):
+    side = {
+        "io_bytes": iops * bs, "bw_bytes": iops * bs, "bw": iops * bs // 1024, "iops": iops, "runtime": 1000,
+        "clat_ns": {"mean": 1e9 * depth / iops, "N": iops, "percentile": {"99.000000": 2e9 * depth / iops}},
+    }  # fmt: skip
+    options = {"rw": rw, "bs": str(bs), "iodepth": str(depth), "numjobs": "1", "size": "1g", "direct": direct}
+    side_name = "write" if "write" in rw else "read"
+    job = {"jobname": "a", "groupid": 0, "error": 0, "job options": options, side_name: side}
+    return json.dumps({"fio version": "fio-3.33", "timestamp": 100, "jobs": [job]}, indent=1)
+
+
+def test_an_import_ends_in_an_answer(tmp_path):
+    loads = {
+        "read.json": fio("read", 1 << 20, 8, 900),
+        "write.json": fio("write", 1 << 20, 8, 400),
+        "r1.json": fio("randread", 4096, 1, 7000),
+        "r32.json": fio("randread", 4096, 32, 90_000),
+        "w1.json": fio("randwrite", 4096, 1, 3000),
+    }
+    for name, text in loads.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "notes.txt").write_text("nothing here\n")
+    done = call("import", tmp_path, COLUMNS="100")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[0][0] == tmp_path.name
+    assert done.stdout.splitlines()[0].endswith("TRUST: AS IMPORTED")
+    assert ["Best", "read", "900", "MiB/s"] in [line[:4] for line in lines]
+    assert ["Best", "write", "400", "MiB/s"] in [line[:4] for line in lines]
+    small = next(line for line in lines if line[:4] == ["4", "KiB", "random", "read"])
+    assert {"7000", "@1", "90", "@32"} <= set(small)
+    assert "completion" in next(line for line in done.stdout.splitlines() if line.startswith("Latency"))
+    assert "5 files" in next(line for line in done.stdout.splitlines() if line.startswith("Sources"))
+    assert "1 file of no known format" in done.stdout
+    assert len(lines) <= 25
+    kept = call("import", tmp_path, "-o", tmp_path / "kept", COLUMNS="100").stdout.splitlines()
+    shown = call("show", tmp_path / "kept", COLUMNS="100").stdout.splitlines()
+    assert kept == shown, "the same screen as show's"
+
+
+def test_a_cache_outranks_nothing(tmp_path):
+    (tmp_path / "direct.json").write_text(fio("read", 1 << 20, 8, 900))
+    (tmp_path / "buffered.json").write_text(fio("read", 1 << 20, 8, 9000, direct="0"))
+    done = call("import", tmp_path)
+    assert "Best read    900 MiB/s" in done.stdout
+    assert "1 faster not ranked" in done.stdout
+
+
+def test_remarks_are_counted_by_kind(tmp_path):
+    for number in range(30):
+        (tmp_path / f"{number}.json").write_text(fio("read", 1 << 20, 8, 900 + number)[:-8])
+    done = call("import", tmp_path)
+    assert done.returncode == 4
+    assert "30 × " in done.stderr
+    assert len(done.stderr.splitlines()) < 8
+    assert len(call("import", tmp_path, "-v").stderr.splitlines()) > 30
 
 
 def test_where_nothing_is_readable_the_next_step_is_told(tmp_path):

@@ -5,63 +5,15 @@ import itertools
 import sys
 
 import pytest
-from rich.console import Console
 
 from ioatlas.cli._heatmap import draw
 from ioatlas.cli._output import folded, room, say
-from ioatlas.cli._readings import COLUMNS, LEFT_OUT_FIRST, readings_table
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.report.export.grid import Axis
 from ioatlas.report.small_map import SmallMap, Value, _value, unit_of
-
-ROW = {
-    "source": "/srv/results/2024/a-long-name-of-a-result-file.json:120",
-    "tool": "fio 3.36",
-    "operation": "randrw",
-    "direction": "read",
-    "bs": "4 KiB",
-    "size": "1 GiB",
-    "jobs": "16",
-    "depth": "32",
-    "IOPS": "41.8 k",
-    "bandwidth": "163 MiB/s",
-    "mean": "381 µs",
-    "p99": "1.1 ms",
-    "errors": "",
-    "statistic": "mean of 4",
-}
-
-
-def printed(rows, width):
-    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115 - the console's own
-    for part in readings_table([[row[name] for name in COLUMNS] for row in rows], width):
-        console.print(part)
-    return console.export_text().splitlines()
-
-
-@pytest.mark.parametrize("width", [80, 100, 120, 200])
-def test_readings_have_a_line_each_and_what_is_left_out_is_told(width):
-    rows = [ROW, {**ROW, "direction": "write", "source": "/srv/results/2023/b.json:7"}]
-    lines = printed(rows, width)
-    assert max(map(len, lines)) <= width
-    head = next(line for line in lines if line.startswith("source")).split()
-    told = " ".join(lines[lines.index(next(line for line in lines if "b.json" in line)) + 1 :])
-    for name in COLUMNS:
-        assert name in head or (name in told and name in LEFT_OUT_FIRST) or name == "errors"
-    assert sum(".json:" in line for line in lines) == 2
-    assert lines[0].strip() == "in /srv/results"
-    assert ("Not shown" in told) == (len(head) < len(COLUMNS) - 1)
-    assert "direction" in head
-    assert "errors" not in head  # empty in every row
-
-
-def test_sources_without_a_common_folder_keep_theirs():
-    lines = printed([{**ROW, "source": "a.json:1"}, {**ROW, "source": "/b/c.json:2"}], 200)
-    assert any("/b/c.json:2" in line for line in lines)
-    assert not lines[0].startswith("in ")
 
 
 def test_lines_fold_on_a_terminal_only(monkeypatch):

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from ioatlas.analysis.imported import Labelled, imported_map
+from ioatlas.analysis.summary import summarise
 from ioatlas.campaign import load_result
 from ioatlas.cli.export import command as export_command
 from ioatlas.cli.import_ import command
@@ -304,10 +305,10 @@ def test_lines_have_bars_of_one_standard_deviation(tmp_path):
     assert isinstance(plain.exception, UsageError)
 
 
-def test_cells_whose_figures_contradict_each_other_are_a_finding(tmp_path):
+def test_cells_whose_figures_contradict_each_other_are_a_doubt(tmp_path):
     wrong = fio_json(4_096_000).replace('"io_bytes": 4096,', '"io_bytes": 99999999,')
     sound = fio_json(8_192_000).replace('"io_bytes": 4096,', '"io_bytes": 8192000,').replace('"1m"', '"2m"')
     bring_in(tmp_path / "in", tmp_path / "lib", a=wrong, b=sound)
     result = load_result(tmp_path / "lib")
     (wrong_cell,) = (e.cell.key for e in result.estimates if e.cell.option["size"] == 1 << 20)
-    assert [f.cells for f in result.findings if "contradict" in f.sentence] == [(wrong_cell,)]
+    assert [doubt.cells for doubt in summarise(result).doubts if "contradict" in doubt.sentence] == [(wrong_cell,)]

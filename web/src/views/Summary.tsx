@@ -93,11 +93,12 @@ function Next({ text }: { text: string }) {
 
 /** The badge, with every reason behind it. */
 export function Trust() {
-  const { trust, doubts } = useApp().atlas.data.summary;
+  const { trust, doubts, n_imported, n_measured } = useApp().atlas.data.summary;
+  const imported = n_imported > 0 && n_measured === 0 && trust === "fair";
   return (
     <details class={`trust trust-${trust}`}>
       <summary>
-        Trust: {trust}
+        Trust: {imported ? "as imported" : trust}
         <span class="soft"> – why?</span>
       </summary>
       <div class="trust-why">
@@ -213,7 +214,7 @@ function worst(...grades: (TrustLevel | null)[]): TrustLevel | null {
 function Load({ load }: { load: LoadReadingData }) {
   return (
     <p class="card-load">
-      <span class="soft">{load.in_flight} in flight</span> {load.estimated ? "~" : ""}
+      <span class="soft">{load.in_flight > 0 ? `${load.in_flight} in flight` : "in flight: not told"}</span> {load.estimated ? "~" : ""}
       <b>{count(load.iops)} IOPS</b>
       <br />
       <span class="soft times">

@@ -126,7 +126,7 @@ class _Pen:
         end = self.write(EDGE, 82, name, 46, bold=True, room=560) + 24
         ground, ink = BADGES[summary.trust]
         self.box(end, 44, 150, 44, facecolor=ground)
-        self.write(end + 75, 73, f"Trust {summary.trust}", 20, colour=ink, bold=True, ha="center")
+        self.write(end + 75, 73, f"Trust {summary.trust_text}", 20, colour=ink, bold=True, ha="center")
         self.write(end + 170, 72, doubt, 17, colour=MUTED, room=WIDE - EDGE - end - 170)
 
     def map(self, found: SmallMap) -> None:
