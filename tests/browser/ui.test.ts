@@ -98,6 +98,39 @@ test("a measurement is planned, watched, paused, gone on with and found in the l
   expect(await page.locator("tbody tr").count()).toBe(1);
 });
 
+test("a fio JSON that is dropped opens as its map; what is none is one error", { timeout: 120_000 }, async () => {
+  const { page, complaints } = await open(await browser.newContext({ viewport: { width: 1280, height: 900 } }));
+  await page.goto(address);
+  const job = (depth: number, iops: number) => ({
+    jobname: `depth${depth}`,
+    error: 0,
+    "job options": { rw: "randread", bs: "4k", iodepth: `${depth}`, numjobs: "1", size: "1g", direct: "1" },
+    read: { io_bytes: iops * 4096, bw_bytes: iops * 4096, bw: iops * 4, iops, runtime: 1000 },
+  });
+  const text = JSON.stringify({ "fio version": "fio-3.33", jobs: [job(1, 7000), job(8, 50000), job(32, 90000)] });
+  // As a drag from a file manager: the field itself takes what is dropped on it.
+  const data = await page.evaluateHandle((said) => {
+    const carried = new DataTransfer();
+    carried.items.add(new File([said], "dropped.json", { type: "application/json" }));
+    return carried;
+  }, text);
+  await page.locator('input[type="file"]').evaluate((field: HTMLInputElement, carried) => {
+    field.files = carried.files;
+  }, data);
+  await page.getByRole("button", { name: "Show what they say" }).click();
+  await page.waitForURL("**/c/**", { timeout: 60_000 });
+  await page.getByText("Trust: as imported").waitFor();
+  expect(await page.locator(".card").first().textContent()).toContain("352 MiB/s");
+  expect(await page.locator("#map").count()).toBe(1);
+
+  await page.goto(new URL("/", address).href);
+  await page.locator('input[type="file"]').setInputFiles({ name: "junk.json", mimeType: "", buffer: Buffer.from("no") });
+  await page.getByRole("button", { name: "Show what they say" }).click();
+  expect(await page.locator("pre").textContent()).toContain("junk.json: no known result format");
+  expect(await violations(page)).toEqual([]);
+  expect(complaints.filter((one) => !one.includes("409"))).toEqual([]);
+});
+
 test("on a phone nothing is cut off", async () => {
   const { page } = await open(await browser.newContext({ viewport: { width: 390, height: 800 }, colorScheme: "dark" }));
   await page.goto(address);

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -207,9 +208,9 @@ def _answer(directory: Path, name: str, kept: bool) -> None:
     from ioatlas.cli._screen import console_of, show
     from ioatlas.results.imported import load_imported
 
-    result = load_imported(directory, name)
-    shown = replace(result, findings=headlines(result.findings))
-    show(shown, console_of(), place=str(directory) if kept else "", report="")
+    found = load_imported(directory, name)
+    result = replace(found, findings=headlines(found.findings))
+    show(result, console_of(), place=str(directory) if kept else "", report="")
 
 
 def _print_lines(batches: Iterator[_Batch], *, to_the_end: bool) -> None:
@@ -327,8 +328,7 @@ def command(
     if as_json:
         _print_lines(batches, to_the_end=directory is not None)
     else:
-        for _ in batches:
-            pass
+        deque(batches, maxlen=0)
     told = tally.messages if verbose or len(tally.messages) <= _TOLD_ONE_BY_ONE else by_kind(tally.messages)
     for message in told:
         click.echo(folded(f"ioatlas: {message}", 4), err=True)

@@ -316,7 +316,7 @@ def _reducing(s: Mapping[str, Setting]) -> Recipe:
         if s["compress"]
         else (plain,)
     )
-    return Recipe((nbdkit("python", "{plugins}/reducing_disk.py", *settings),), URI, truth, checks=checks)
+    return Recipe((nbdkit("python", "{plugins}/memory_disk.py", *settings),), URI, truth, checks=checks)
 
 
 @scenario(

@@ -18,7 +18,7 @@ from ioatlas.lab.scenario import Check, MakeFile, Recipe, Requirement, Run, Serv
     size_bytes=64 << 20,
 )
 def _corrupting(s: Mapping[str, Setting]) -> Recipe:
-    server = nbdkit("python", "{plugins}/corrupting_disk.py", f"size={s['size_bytes']}", f"every={s['every_writes']}")
+    server = nbdkit("python", "{plugins}/memory_disk.py", f"size={s['size_bytes']}", f"every={s['every_writes']}")
     truth = {
         "every_writes": Truth(
             whole(s, "every_writes"), "1", note="each write of this number stores one wrong byte and returns success"

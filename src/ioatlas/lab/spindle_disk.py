@@ -220,10 +220,6 @@ def can_multi_conn(handle: int) -> bool:  # noqa: ARG001
     return True
 
 
-def can_flush(handle: int) -> bool:  # noqa: ARG001
-    return True
-
-
 def flush(handle: int, flags: int) -> None:
     """What was answered lies on the platter already."""
 

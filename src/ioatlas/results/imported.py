@@ -28,7 +28,6 @@ from ioatlas.store.imported import FILE_NAME, Imported
 
 CAMPAIGN_ID = "imported"
 _HEADS = ("best read", "best write", "4K random read", "4K random write", "best other")
-TOLD_KINDS = 1
 TOLD_PROBLEMS = 30
 
 
@@ -187,9 +186,9 @@ def _answer(found: ImportedMap, labelled: Sequence[Labelled], problems: Sequence
         parts.append(f"{name}: {', '.join(counts)}")
     yield Finding(FindingCode.IMPORTED, f"{'; '.join(parts)}.", title=TITLES[1])
     if problems:
-        kept = by_kind(problems)
-        more = f"; {plural(len(kept) - TOLD_KINDS, 'more kind')}" if len(kept) > TOLD_KINDS else ""
-        yield Finding(FindingCode.IMPORTED, f"{'; '.join(kept[:TOLD_KINDS])}{more}.", title=TITLES[2])
+        first, *further = by_kind(problems)
+        more = f"; {plural(len(further), 'more kind')}" if further else ""
+        yield Finding(FindingCode.IMPORTED, f"{first}{more}.", title=TITLES[2])
 
 
 def _sets(found: ImportedMap) -> tuple[Table, ...]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import email
+import email.policy
 import json
 import tempfile
 from collections.abc import Callable, Mapping
@@ -23,6 +25,7 @@ from ioatlas import __version__
 from ioatlas.config.profiles import described
 from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError
+from ioatlas.model.units import format_size
 from ioatlas.results.library import stamp
 from ioatlas.run.live import live, place_of
 from ioatlas.ui import commands
@@ -31,6 +34,8 @@ from ioatlas.ui.shelf import Shelf, Volume
 
 HERE = Path(__file__).parent
 MOST_FORM_BYTES = 64 << 10
+MOST_FILE_BYTES = 64 << 20
+"""Of all files that are imported at once."""
 MOST_SIDES = 40
 PAGE_POLICY = "base-uri 'none'"
 """A report carries its own policy, with the hashes of its script and style."""
@@ -60,6 +65,7 @@ def make_app(shelf: Shelf, *, hosts: frozenset[str], token: str) -> Gate:
         Route("/new/plan", pages.plan, methods=["POST"]),
         Route("/new/start", pages.start, methods=["POST"]),
         Route("/set", pages.several),
+        Route("/import", pages.bring, methods=["POST"]),
         Mount("/static", StaticFiles(packages=[("ioatlas.report", "static")])),
     ]
     faults: Mapping[Any, Callable[..., Any]] = {IoAtlasError: _fault, HTTPException: _http_fault}
@@ -79,6 +85,7 @@ class _Pages:
         return _page(
             "library", volumes=shown, total=len(volumes), q=words, state=state, states=states,
             folders=[str(folder.absolute()) for folder in self._shelf.folders], sets=SETS,
+            most=format_size(MOST_FILE_BYTES),
         )  # fmt: skip
 
     def campaign(self, request: Request) -> Response:
@@ -140,6 +147,15 @@ class _Pages:
             raise IoAtlasError("nothing was begun within 30 s", where=str(directory), remedy="look at `ioatlas list`")
         return RedirectResponse(f"/c/{place_of(directory)}/", status_code=303)
 
+    async def bring(self, request: Request) -> Response:
+        """Import the files that were dropped on the library's page into a new folder of it, and show what they say."""
+        body = await _body(request, MOST_FILE_BYTES, "what was dropped")
+        found = await run_in_threadpool(_files, request.headers.get("content-type", ""), body)
+        directory, said = await run_in_threadpool(commands.bring, found, self._shelf.folders[0].absolute())
+        if said is not None or self._shelf.find(place_of(directory)) is None:
+            raise IoAtlasError(said or "nothing was kept", remedy="drop what a benchmark wrote, such as fio's JSON")
+        return RedirectResponse(f"/c/{place_of(directory)}/", status_code=303)
+
     def several(self, request: Request) -> Response:
         """What is made of several entries: a comparison, costs, a table of products."""
         wanted = request.query_params.get("make", "compare")
@@ -167,13 +183,29 @@ class _Pages:
         return volume
 
 
+async def _body(request: Request, most: int, what: str) -> bytes:
+    """What was sent, taken to its end: a browser shows no answer to what it could not send."""
+    body, size = bytearray(), 0
+    async for piece in request.stream():
+        size += len(piece)
+        body += piece if size <= most else b""
+    if size > most:
+        raise HTTPException(413, f"{what} is too large: at most {format_size(most)}")
+    return bytes(body)
+
+
+def _files(kind: str, body: bytes) -> dict[str, bytes]:
+    """{name: content} of the files in a form, without the folders in their names."""
+    head = f"MIME-Version: 1.0\r\nContent-Type: {kind}\r\n\r\n".encode("latin-1", "replace")
+    form = email.message_from_bytes(head + body, policy=email.policy.HTTP)
+    parts = [(part.get_filename("").replace("\\", "/"), part.get_payload(decode=True)) for part in form.iter_parts()]
+    named = ((name.rpartition("/")[2][-100:], content) for name, content in parts if isinstance(content, bytes))
+    return {name: content for name, content in named if name.strip(".") and "\0" not in name}
+
+
 async def _form(request: Request) -> dict[str, str]:
     """The fields of a form that was sent as a browser does."""
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_FORM_BYTES:
-            raise HTTPException(413, "the form is too large")
+    body = await _body(request, MOST_FORM_BYTES, "the form")
     try:
         return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))
     except ValueError:

@@ -14,12 +14,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ioatlas.config.user import results_folder
-from ioatlas.errors import UsageError
+from ioatlas.errors import PartialResultError, UsageError
 from ioatlas.run.live import live, log_of
 
 SHORT_SECONDS = 120.0
@@ -71,8 +71,27 @@ class Wish:
 
     def directory(self) -> Path:
         """Where the campaign goes: a new folder in the results folder."""
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.name).strip("-.")
-        return results_folder().absolute() / (name[:100] or f"map-{time.strftime('%Y%m%d-%H%M%S')}")
+        return results_folder().absolute() / (_plain(self.name) or f"map-{time.strftime('%Y%m%d-%H%M%S')}")
+
+
+def _plain(name: str) -> str:
+    """As the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:100]
+
+
+def bring(files: Mapping[str, bytes], library: Path) -> tuple[Path, str | None]:
+    """Import files into a new folder of the library, and what was wrong: then there is no such folder."""
+    name = _plain(Path(next(iter(files), "")).stem) or "imported"
+    names = (name, *(f"{name}-{number}" for number in range(2, 1000)))
+    directory = next((library / one for one in names if not (library / one).exists()), library / name)
+    with tempfile.TemporaryDirectory(prefix="ioatlas-ui-") as folder:
+        for one, content in files.items():
+            (Path(folder) / one).write_bytes(content)
+        said = call(["import", "-o", str(directory), "--", *(f"{folder}/{one}" for one in files)])
+    if said.status in (0, PartialResultError.exit_code):
+        return directory, None
+    first = said.text.replace(f"{folder}/", "").strip().partition("\n")[0].removeprefix("ioatlas: ")
+    return directory, first if files else "no file was chosen"
 
 
 def call(words: Sequence[str]) -> Said:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of `ioatlas ui` over a library of simulated campaigns: what a browser gets."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ioatlas.run import live
-from ioatlas.ui import commands
+from ioatlas.ui import app, commands
 from ioatlas.ui.app import make_app
 from ioatlas.ui.commands import Said, Wish
 from ioatlas.ui.shelf import Shelf
@@ -174,3 +175,62 @@ def test_two_campaigns_are_compared(browser: TestClient) -> None:
     answer = browser.get(f"/set?make=compare&{sides}")
     assert answer.status_code == 200
     assert '"comparison":{' in answer.text
+
+
+FIO = {
+    "fio version": "fio-3.33",
+    "jobs": [
+        {
+            "jobname": "a",
+            "error": 0,
+            "job options": {"rw": "read", "bs": "1m", "iodepth": "8", "size": "1g", "direct": "1"},
+            "read": {"io_bytes": 943718400, "bw_bytes": 943718400, "bw": 921600, "iops": 900, "runtime": 1000},
+        }
+    ],
+}
+
+
+def dropped(browser: TestClient, *files: tuple[str, bytes]) -> object:
+    return browser.post("/import", files=[("file", one) for one in files], headers=ORIGIN, follow_redirects=False)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[TestClient, Path]:
+    monkeypatch.setattr(commands, "SHORT_SECONDS", 600.0)
+    library = tmp_path / "outer" / "library"
+    library.mkdir(parents=True)
+    client = TestClient(make_app(Shelf([library]), hosts=frozenset({HOST}), token="token"), base_url=f"http://{HOST}")
+    client.get("/?token=token")
+    return client, library
+
+
+def test_a_dropped_file_becomes_an_entry_and_is_shown(shelf: tuple[TestClient, Path]) -> None:
+    browser, library = shelf
+    assert 'type="file"' in browser.get("/").text
+    text = json.dumps(FIO, indent=1).encode()
+    for name in ("../../nas 1.json", "nas 1.json"):
+        done = dropped(browser, (name, text), ("b.json.gz", gzip.compress(text.replace(b"read", b"write"))))
+        assert done.status_code == 303, done.text
+        page = browser.get(done.headers["location"])
+        assert page.status_code == 200
+        assert "Best write" in page.text
+    assert [one.name for one in sorted(library.iterdir())] == ["nas-1", "nas-1-2"]
+    assert [one.name for one in sorted(library.parent.parent.rglob("*")) if one.is_file()] == ["imported.sqlite"] * 2
+
+
+def test_what_cannot_be_read_is_one_error_and_leaves_nothing(
+    shelf: tuple[TestClient, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, library = shelf
+    done = dropped(browser, ("junk.json", b"nothing here"))
+    assert done.status_code == 409
+    assert "junk.json: no known result format" in done.text
+    assert "/tmp" not in done.text
+    assert dropped(browser, ("..", b"x")).status_code == 409
+    plain = browser.post("/import", content=b"x" * 10, headers={**ORIGIN, "Content-Type": "text/plain"})
+    assert plain.status_code == 409
+    monkeypatch.setattr(app, "MOST_FILE_BYTES", 1000)
+    large = dropped(browser, ("a.json", b"x" * 2000))
+    assert (large.status_code, "at most 1000 B" in large.text) == (413, True)
+    assert list(library.iterdir()) == []
+    assert browser.post("/import", files={"file": ("a.json", b"{}")}).status_code == 403

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin of nbdkit: a disk that compresses what it stores and keeps equal blocks once; its back end moves so many
-stored bytes a second.
+"""A plugin of nbdkit: a disk in memory with a fault.
 
-Loaded by nbdkit's own Python, so it imports nothing but nbdkit's module and the standard library. Every aligned 4 KiB
-block is charged with what is left of it after compression (never more than itself); a block of which the same content
-is stored already is charged nothing.
+With `rate` it compresses what it stores and keeps equal blocks once, and its back end moves so many stored bytes a
+second: every aligned 4 KiB block is charged with what is left of it after compression (never more than itself); a block
+of which the same content is stored already is charged nothing. With `every` it stores one wrong byte in every n-th
+write and reports success.
+
+Loaded by nbdkit's own Python, so it imports nothing but nbdkit's module and the standard library.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 import zlib
 
 API_VERSION = 2
 BLOCK = 4096
 CREDIT_SECONDS = 0.02
-_SETTINGS = {"size": 64 << 20, "rate": 8_000_000, "compress": 1, "dedupe": 1}
+_SETTINGS = {"size": 64 << 20, "rate": 0, "compress": 1, "dedupe": 1, "every": 0}
 _DISK = bytearray()
+_COUNT = itertools.count(1)
 _COST: dict[int, int] = {}
 _CONTENT: dict[int, int] = {}
 _STORED: dict[int, int] = {}
@@ -26,7 +30,7 @@ _DUE = [0.0]
 def thread_model() -> int:
     import nbdkit  # type: ignore[import-not-found,unused-ignore]
 
-    return int(nbdkit.THREAD_MODEL_SERIALIZE_ALL_REQUESTS)
+    return int(nbdkit.THREAD_MODEL_SERIALIZE_ALL_REQUESTS if _SETTINGS["rate"] else nbdkit.THREAD_MODEL_PARALLEL)
 
 
 def config(key: str, value: str) -> None:
@@ -48,10 +52,6 @@ def get_size(handle: int) -> int:  # noqa: ARG001
 
 
 def can_multi_conn(handle: int) -> bool:  # noqa: ARG001
-    return True
-
-
-def can_flush(handle: int) -> bool:  # noqa: ARG001
     return True
 
 
@@ -87,10 +87,14 @@ def _store(number: int, block: bytes) -> int:
 
 def pread(handle: int, buf: bytearray, offset: int, flags: int) -> None:  # noqa: ARG001
     buf[:] = _DISK[offset : offset + len(buf)]
-    _wait(sum(_COST.get(number, 0) for number in range(offset // BLOCK, -(-(offset + len(buf)) // BLOCK))))
+    if _SETTINGS["rate"]:
+        _wait(sum(_COST.get(number, 0) for number in range(offset // BLOCK, -(-(offset + len(buf)) // BLOCK))))
 
 
 def pwrite(handle: int, buf: bytes, offset: int, flags: int) -> None:  # noqa: ARG001
     _DISK[offset : offset + len(buf)] = buf
-    first, last = offset // BLOCK, -(-(offset + len(buf)) // BLOCK)
-    _wait(sum(_store(number, bytes(_DISK[number * BLOCK : (number + 1) * BLOCK])) for number in range(first, last)))
+    if _SETTINGS["every"] and next(_COUNT) % _SETTINGS["every"] == 0:
+        _DISK[offset + len(buf) // 2] ^= 0xFF
+    if _SETTINGS["rate"]:
+        numbers = range(offset // BLOCK, -(-(offset + len(buf)) // BLOCK))
+        _wait(sum(_store(number, bytes(_DISK[number * BLOCK : (number + 1) * BLOCK])) for number in numbers))
