@@ -25,7 +25,9 @@ DAY_MS = 86_400_000
 NOT_ONE_MORE = 0.1
 """I/Os by which a sample of a late clock may seem to hold more."""
 FEW_IOS = 2
-"""I/Os of a job in an interval below which intervals without one are to be expected."""
+"""I/Os of a job in an interval below which intervals without one are to be expected,"""
+TOO_MANY = 1.03
+"""and times what was moved from which samples that are drawn over their gaps add up to too much."""
 
 
 @dataclass(frozen=True)
@@ -123,18 +125,25 @@ def _done(
 ) -> Floats:
     """Bytes that all jobs moved up to each edge, shape of `edges`.
 
-    Of slow I/Os a sample holds whole I/Os, and what has no sample is put back: before the first, which may be late, at
-    the end, of which fio logs nothing, and over the whole, since nobody knows where samples hold less than was moved.
+    A sample after a gap is of the whole gap where fio's clock was late, of no more than an interval where nothing came
+    back in between: of slow I/Os, and of what a throttle lets pass in slices. What was moved tells which. Of the latter
+    what has no sample is put back: before the first, which may be late, at the end, of which fio logs nothing, and over
+    the whole, since nobody knows where samples hold less than was moved.
     """
-    slow = moved is not None and moved.ios * interval_ms < FEW_IOS * len(jobs) * edges[-1]
-    io_bytes = moved.io_bytes / moved.ios if moved is not None and slow and moved.ios else 0.0
     last = float(max((job[-1, 0] for job in jobs), default=start_ms) - start_ms)
     places = np.append(edges, max(last, float(edges[-1])))
-    logged = sum((_of_job(job, start_ms, places, interval_ms, io_bytes) for job in jobs), np.zeros(places.size))
-    done = logged[:-1]
-    rest = moved.io_bytes - float(logged[-1]) if moved is not None else 0.0
-    if moved is None or not slow or rest <= 0 or last <= 0:
-        return done
+
+    def logged_of(io_bytes: float) -> Floats:
+        return sum((_of_job(job, start_ms, places, interval_ms, io_bytes) for job in jobs), np.zeros(places.size))
+
+    logged = logged_of(0.0)
+    few = moved is not None and moved.ios * interval_ms < FEW_IOS * len(jobs) * edges[-1]
+    if moved is None or not moved.ios or last <= 0 or not (few or logged[-1] > TOO_MANY * moved.io_bytes):
+        return np.asarray(logged[:-1])
+    logged = logged_of(moved.io_bytes / moved.ios)
+    done, rest = logged[:-1], moved.io_bytes - float(logged[-1])
+    if rest <= 0:
+        return np.asarray(done)
     begun = max(0.0, float(min(job[0, 0] for job in jobs) - start_ms - interval_ms))
     left = max(0.0, float(edges[-1]) - last)
     each = float(logged[-1]) / max(last - begun, 1.0)
@@ -147,7 +156,8 @@ def _done(
 
 
 def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: int, io_bytes: float) -> Floats:
-    """One job's bytes up to each edge, interpolated between its samples. io_bytes: of a slow I/O, 0 of others.
+    """One job's bytes up to each edge, interpolated between its samples. io_bytes: of an I/O where gaps hold intervals
+    without one, else 0.
 
     A sample is fio's mean over no less than an interval, often more: its I/Os are whole, so its rate tells how long.
     """

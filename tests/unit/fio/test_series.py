@@ -130,3 +130,15 @@ def test_a_row_that_no_io_made_is_left_out(tmp_path):
         found = read_series(tmp_path, "v", interval_ms=100, runtime_ms=1000)
         assert found.start_ms == begin, stray
         assert set(found.by_direction) == {"read"}
+
+
+def test_where_io_passes_in_slices_nothing_came_back_between_them(tmp_path):
+    """31 I/Os in 10 ms of every 100 ms: drawn over the gaps they would be ten times as many as were moved."""
+    rate = 31 * 4 * 100  # KiB/s
+    slices = [(10 + 100 * k, rate, 0) for k in range(10)]
+    written(tmp_path, slices, [(at, 5_000_000, 0) for at, _, _ in slices])
+    found = read_series(tmp_path, "v1", interval_ms=10, runtime_ms=1000, moved={"read": Moved(310 * 4096, 310)})
+    rates = np.array(found.by_direction["read"].bw_bytes_per_s)
+    assert rates.sum() / 100 == pytest.approx(310 * 4096)
+    assert rates[10:].reshape(9, 10).sum(axis=1) == pytest.approx(31 * 4096 * 100)
+    assert (rates > 0).sum() == 10
