@@ -62,18 +62,8 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
         rivals = tuple(fit for one in record["rivals"] if (fit := fit_of(one, courses)) is not None)
         if len(rivals) != len(record["rivals"]):
             return None
-        stack = Stack.of(made, shape.ways)
-        return Fit(
-            shape,
-            theta,
-            covariance,
-            Noise(noise[2:], *map(float, noise[:2])),
-            evidence,
-            made,
-            stack,
-            rivals,
-            draws=draws,
-        )
+        spread, stack = Noise(noise[2:], *map(float, noise[:2])), Stack.of(made, shape.ways)
+        return Fit(shape, theta, covariance, spread, evidence, made, stack, rivals, draws=draws)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
 
