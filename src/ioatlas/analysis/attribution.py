@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from ioatlas.analysis.best import CLIENT, SAID, best_of, groups, speed, with_fresh
-from ioatlas.analysis.cache import CacheReport, CacheVerdict
+from ioatlas.analysis.cache import CacheReport, CacheVerdict, CeilingsOf
+from ioatlas.analysis.ceilings import Ceiling
+from ioatlas.analysis.limits import LIMITED
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
@@ -34,8 +36,10 @@ HINDERED = 0.1
 """Share of the time that fio waits for a processor, from which others' work hinders it."""
 SOFTIRQ_CORE = 0.5
 """Cores' worth of network interrupts from which a full core is full of them."""
+LINKS = frozenset({"link", "network path"})
+IN_BYTES = frozenset({"target bandwidth", "rate limit in bytes"})
 CARRIED = 0.97
-"""Share of the rate that a load asks for from which it is reached."""
+"""Share of the rate that a load asks for, or that a link carries, from which it is reached."""
 _USER_SPACE = frozenset({"nbd", "rbd", "gfapi", "gfapi_async", "libiscsi", "http", "libhdfs"})
 """Engines that read around the client's page cache."""
 
@@ -94,6 +98,7 @@ def limits_of(
     caches: CacheReport,
     seen: Mapping[str, Seen],
     by_law: Callable[[Estimate], Limit | None],
+    ceilings: CeilingsOf,
     remote: Collection[str] = (),
 ) -> dict[Place, Limit]:
     """What limits measured values, where that is known. seen: by cell key. by_law: what the law of the target tells.
@@ -105,18 +110,34 @@ def limits_of(
             continue
         place = (e.cell.key, e.direction)
         served = e.cell.target in remote
-        limit = _known(e, caches.verdicts.get(place), seen.get(e.cell.key, Seen()), served=served) or by_law(e)
+        links = _links(e, ceilings(e.cell, e.direction))
+        limit = _known(e, caches.verdicts.get(place), seen.get(e.cell.key, Seen()), links, served=served) or by_law(e)
+        if links and limit is not None and limit.resource in IN_BYTES:
+            limit = Limit(evidence=(f"{links[0][2]}, and the target may move no more either",))
         if limit is not None:
             found[place] = limit
     return found
 
 
-def _known(e: Estimate, cache: CacheVerdict | None, seen: Seen, *, served: bool) -> Limit | None:
+def _links(e: Estimate, ceilings: Iterable[Ceiling]) -> list[tuple[str, float, str]]:
+    """Links that are nearly or wholly used: (resource, share used, in words)."""
+    value = e.bw_bytes_per_s or 0.0
+    bounds = [(one.resource, one.bw_bytes_per_s) for one in ceilings if one.resource in LINKS and one.bw_bytes_per_s]
+    shares = [(name, value / most, f"the {name} carries {format_rate(most)}") for name, most in bounds]
+    return [one for one in shares if abs(one[1] - 1) <= 1 - LIMITED]
+
+
+def _known(
+    e: Estimate, cache: CacheVerdict | None, seen: Seen, links: Iterable[tuple[str, float, str]], *, served: bool
+) -> Limit | None:
     """A limit that is known apart from the law."""
     if cache is not None and cache.word == "cached":
         return _cached(e, cache, served=served)
     if cache is not None and cache.word == "hole":
         return Limit(evidence=("the file has holes, which are read without the drives",))
+    for resource, used, text in links:
+        if abs(used - 1) <= 1 - CARRIED:
+            return Limit(resource, min(1.0, used), evidence=(text,), probability=SAID)
     client = _client(e, seen)
     if client is not None and e.verdict in LOWER_BOUND:
         return client

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -22,10 +22,6 @@ LIKELY = 0.95
 """How probable a limit must be to be named."""
 MOST_SURE = 0.99
 """How sure a law can make anybody: it may lack a part."""
-AT_LINK = 0.03
-NEAR_LINK = 0.1
-"""So far from what a link carries, what limits bytes a second may be the link: a shared one seldom gives more."""
-LINKS = frozenset({"link", "network path"})
 DEVICE = ("latency", "target IOPS", "target bandwidth")
 LIMITERS = {"bytes": "rate limit in bytes", "ios": "rate limit in I/Os"}
 KINDS = dict(zip((*DEVICE, *LIMITERS.values()), ("latency", "ios", "bytes", "bytes", "ios"), strict=True))
@@ -33,24 +29,13 @@ KINDS = dict(zip((*DEVICE, *LIMITERS.values()), ("latency", "ios", "bytes", "byt
 KIND_WORDS = {"latency": "latency", "ios": "I/Os a second", "bytes": "bytes a second"}
 
 
-def limit_of(fit: Fit, cell: Cell, direction: str, bounds: Sequence[tuple[str, float]] = ()) -> Limit:
-    """bounds: (resource, bytes a second) that are known of the path."""
+def limit_of(fit: Fit, cell: Cell, direction: str) -> Limit:
     told = tell(fit, cell, direction)
-    value = told.value * cell.bs_bytes
-    links = [bound for bound in bounds if bound[0] in LINKS]
-    for resource, most in links:
-        if abs(value / most - 1) <= AT_LINK:
-            text = f"the {resource} carries {format_rate(most)}"
-            return Limit(resource, min(1.0, value / most), evidence=(text,), probability=0.95)
     kinds = _chances(fit, cell, direction)
     second, kind = sorted(KIND_WORDS, key=lambda one: kinds[one])[-2:]
     if (sure := kinds[kind]) < LIKELY:
         text = f"{KIND_WORDS[kind]} ({sure:.0%}) or {KIND_WORDS[second]} ({kinds[second]:.0%})"
         return Limit(evidence=(f"{text}: what was seen would look much alike under either",))
-    for resource, most in links:
-        if kind == "bytes" and abs(value / most - 1) <= NEAR_LINK:
-            text = f"the {resource} carries {format_rate(most)}"
-            return Limit(evidence=(f"bytes a second, of the {resource} or of the target: {text}",))
     times = {name: float(logs[0]) for name, logs in _times(fit, fit.theta[None, :], cell, direction).items()}
     name = max((one for one in times if KINDS[one] == kind), key=lambda one: times[one])
     rival = max((one for one in times if KINDS[one] != kind), key=lambda one: times[one])

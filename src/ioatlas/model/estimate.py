@@ -194,17 +194,6 @@ class Limit:
     def determined(self) -> bool:
         return self.resource != UNDETERMINED
 
-    @property
-    def sentence(self) -> str:
-        """'very likely link (93%), 99% used; next is client CPU at 41%: ...'."""
-        text = f"{self.odds_words} {self.resource}{self.odds_number}".strip()
-        text += f", {self.share:.0%} used" if self.share is not None else ""
-        if self.next_resource:
-            text += f"; next is {self.next_resource}" + (
-                f" at {self.next_share:.0%}" if self.next_share is not None else ""
-            )
-        return text + (f": {'; '.join(self.evidence)}" if self.evidence else "")
-
 
 @dataclass(frozen=True)
 class Bound:

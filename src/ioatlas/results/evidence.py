@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.attribution import Seen, limit_findings, limits_of
 from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targets
-from ioatlas.analysis.cache import judge_caches
+from ioatlas.analysis.cache import CeilingsOf, judge_caches
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
@@ -29,8 +29,6 @@ from ioatlas.testbed.visit_usage import cpu_shares_of, usage_of
 
 if TYPE_CHECKING:
     from ioatlas.law.fit import Fit
-
-CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
 
 
 def judge(
@@ -68,7 +66,7 @@ def judge(
     local = {name for name, bed in beds.items() if is_served_here(bed)}
     here = {e.cell.key for e in estimates if e.cell.target in local}
     remote = {name for name, bed in beds.items() if is_remote(bed)}
-    limits = limits_of(marked, caches, _seen(made, telemetry, here), _by_law(fits or {}, ceilings), remote)
+    limits = limits_of(marked, caches, _seen(made, telemetry, here), _by_law(fits or {}), ceilings, remote)
     marked = with_group_limits(tuple(_with_limit(e, limits, ceilings) for e in marked))
     found = [*caches.findings()]
     marked = with_watts(
@@ -85,7 +83,7 @@ def judge(
     return marked, (*found, *_balance_of_targets(marked, made, beds, telemetry))
 
 
-def _by_law(fits: Mapping[str, Fit], ceilings: CeilingsOf) -> Callable[[Estimate], Limit | None]:
+def _by_law(fits: Mapping[str, Fit]) -> Callable[[Estimate], Limit | None]:
     """What the law of a cell's target tells; None where there is none, or it does not cover the cell."""
 
     def limit(e: Estimate) -> Limit | None:
@@ -95,8 +93,7 @@ def _by_law(fits: Mapping[str, Fit], ceilings: CeilingsOf) -> Callable[[Estimate
         fit = fits.get(e.cell.target)
         if fit is None or not can_be_told(e.cell) or e.direction not in fit.shape.ways:
             return None
-        bounds = [(one.resource, one.bw_bytes_per_s) for one in ceilings(e.cell, e.direction) if one.bw_bytes_per_s]
-        return limit_of(fit, e.cell, e.direction, bounds)
+        return limit_of(fit, e.cell, e.direction)
 
     return limit
 

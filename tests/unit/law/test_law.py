@@ -93,10 +93,6 @@ def test_the_device_limits_what_no_limiter_does():
     fit = fit_law(courses)
     assert limit_of(fit, cell("read", MIB, 16), "read").resource == "target bandwidth"
     assert limit_of(fit, cell("randread", 4096, 1), "read").resource == "latency"
-    near = limit_of(fit, cell("read", MIB, 16), "read", [("link", 80e6)])
-    assert near.resource == "link"
-    assert not limit_of(fit, cell("read", MIB, 16), "read", [("network path", 85e6)]).determined
-    assert limit_of(fit, cell("read", MIB, 16), "read", [("network path", 100e6)]).resource == "target bandwidth"
 
 
 def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():

@@ -5,13 +5,14 @@ from ioatlas.model.estimate import Limit
 
 
 @pytest.mark.parametrize(
-    ("probability", "sentence"),
+    ("probability", "words", "number"),
     [
-        (None, "link, 99% used"),
-        (0.55, "probably link (55%), 99% used"),
-        (0.8, "very likely link (80%), 99% used"),
-        (0.97, "almost certainly link (97%), 99% used"),
+        (None, "", ""),
+        (0.55, "probably", " (55%)"),
+        (0.8, "very likely", " (80%)"),
+        (0.97, "almost certainly", " (97%)"),
     ],
 )
-def test_odds_are_told_in_words_and_as_a_number(probability, sentence):
-    assert Limit("link", 0.99, probability=probability).sentence == sentence
+def test_odds_are_told_in_words_and_as_a_number(probability, words, number):
+    limit = Limit("link", 0.99, probability=probability)
+    assert (limit.odds_words, limit.odds_number) == (words, number)

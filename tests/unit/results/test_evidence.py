@@ -3,10 +3,13 @@
 
 import pytest
 
+from ioatlas.analysis.attribution import Seen, limits_of
+from ioatlas.analysis.cache import CacheReport
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.usage import CpuShares, Usage
 from ioatlas.results.evidence import _with_limit, is_remote
 
 CELL = Cell("target", (("rw", "read"), ("bs", 65536)))
@@ -29,3 +32,26 @@ def test_memory_that_is_slower_than_the_value_bounds_nothing(rate, nearest):
     found = _with_limit(value, {(CELL.key, "read"): Limit()}, lambda cell, direction: (MEMORY, LINK))
     assert found.ceiling is not None
     assert found.ceiling.name == nearest
+
+
+FULL = Seen((Usage(1.0, core_busy=(1.0, 1.0)),), (0.05,), (0.5,), (CpuShares(0.05, 0.95),))
+"""A client whose processors others keep busy."""
+
+
+@pytest.mark.parametrize(
+    ("share", "seen", "by_law", "limit"),
+    [
+        (0.99, Seen(), "target bandwidth", "link"),
+        (0.99, FULL, "target bandwidth", "link"),  # it is carried, whoever else is at work
+        (0.94, Seen(), "target bandwidth", "undetermined"),  # of a link that is shared, or of the target
+        (0.94, Seen(), "rate limit in bytes", "undetermined"),
+        (0.94, Seen(), "latency", "latency"),
+        (0.94, FULL, "target bandwidth", "other programs on this client"),
+        (0.80, Seen(), "target bandwidth", "target bandwidth"),
+    ],
+)
+def test_near_what_a_link_carries_the_target_is_not_named(share, seen, by_law, limit):
+    value = Estimate(CELL, "read", "measured", 2, bw_bytes_per_s=share * 1.2e9)
+    caches = CacheReport({})
+    told = limits_of([value], caches, {CELL.key: seen}, lambda _: Limit(by_law), lambda *_: (MEMORY, LINK))
+    assert told[CELL.key, "read"].resource == limit
