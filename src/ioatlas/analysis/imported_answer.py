@@ -71,8 +71,7 @@ def named(e: Estimate, namer: Namer, *, everything: bool = False) -> str:
 
 def in_flight(e: Estimate) -> int:
     """I/Os in flight; 0 where another tool's file tells neither jobs nor depth."""
-    told = e.kind != "imported" or "numjobs" in e.cell.option or "iodepth" in e.cell.option
-    return e.cell.outstanding if told else 0
+    return e.cell.outstanding if e.kind != "imported" or {"numjobs", "iodepth"} & e.cell.option.keys() else 0
 
 
 def by_kind(remarks: Sequence[str]) -> list[str]:

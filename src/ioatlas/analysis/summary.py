@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from ioatlas.analysis.attribution import mean_probability
 from ioatlas.analysis.best import (
@@ -41,6 +42,7 @@ from ioatlas.model.tree import Operation, is_tree, tree_operation
 from ioatlas.model.units import format_latency, format_rate, parse_duration_seconds
 from ioatlas.model.verdict import VerdictCode
 
+One = TypeVar("One")
 SMALL_BYTES = 4096
 """Block size whose latency is told; the nearest one where the sweep has other sizes, up to MOST_SMALL_BYTES."""
 MOST_SMALL_BYTES = 64 << 10
@@ -58,8 +60,12 @@ def summarise(result: CampaignResult) -> Summary:
     kinds: dict[str, set[str]] = defaultdict(set)
     for e in estimates:
         kinds[e.kind].add(e.cell.key)
-    headlines = tuple(_best_of_all(_headlines(result, estimates, namer), result))
-    small = () if result.load_curves else tuple(_best_small(small_io(estimates, namer), result))
+    headlines = tuple(_headlines(result, estimates, namer))
+    small = () if result.load_curves else tuple(small_io(estimates, namer))
+    if result.configurations:
+        headlines = _best(headlines, lambda one: (one.direction, one.quantity), lambda one: one.value)
+    if result.configurations or all(e.kind == "imported" for e in result.estimates):
+        small = _best(small, lambda one: (one.rw, one.direction), lambda one: one.best.iops)
     doubts = doubts_of(result, headlines, small)
     bottlenecks = _bottlenecks(estimates)
     return Summary(
@@ -89,29 +95,13 @@ def _name(result: CampaignResult) -> str:
     return (result.name or result.campaign_id).removesuffix(f" ({profile})")
 
 
-def _best_of_all(found: Iterable[Headline], result: CampaignResult) -> Iterator[Headline]:
-    """Of configurations the best one only: what the others reach is told along their factors."""
-    if not result.configurations:
-        yield from found
-        return
-    best: dict[tuple[str, str], Headline] = {}
+def _best(found: Iterable[One], place: Callable[[One], object], value: Callable[[One], float]) -> tuple[One, ...]:
+    """Of each place the best one only: what other configurations or sets reach is told elsewhere."""
+    best: dict[object, One] = {}
     for one in found:
-        place = (one.direction, one.quantity)
-        if place not in best or one.value > best[place].value:
-            best[place] = one
-    yield from best.values()
-
-
-def _best_small(found: Iterable[SmallIo], result: CampaignResult) -> Iterator[SmallIo]:
-    """Likewise, and of imported sets."""
-    if not (result.configurations or all(e.kind == "imported" for e in result.estimates)):
-        yield from found
-        return
-    best: dict[tuple[str, str], SmallIo] = {}
-    for one in found:
-        if one.label and ((one.rw, one.direction) not in best or one.best.iops > best[one.rw, one.direction].best.iops):
-            best[one.rw, one.direction] = one
-    yield from best.values()
+        if place(one) not in best or value(one) > value(best[place(one)]):
+            best[place(one)] = one
+    return tuple(best.values())
 
 
 # -- headlines -----------------------------------------------------------------------------------------------

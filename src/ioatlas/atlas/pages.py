@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from ioatlas import __version__
-from ioatlas.analysis.marks import SIGNS
+from ioatlas.analysis.marks import SIGNS, Mark
 from ioatlas.atlas import catalogue, citation, downloads, heat, queries, ranking, replies, views
 from ioatlas.atlas.asked import LOADS, MOST_LETTERS, Asked
 from ioatlas.atlas.catalogue import Sought
@@ -165,7 +165,7 @@ class Pages:
     def result(self, request: Request) -> Response:
         """A result with its map and everything that speaks for and against it."""
         one, readable = self._result(request)
-        document = (self._document(one) or {}) if readable else {}
+        document = (self._marked(one) or {}) if readable else {}
         reproductions = queries.reproductions_of(self.database, one.id, self.viewer_of(request))
         titles = {made.by_result_id: self._title(made.by_result_id, request) for made in reproductions}
         return self.page(
@@ -245,7 +245,7 @@ class Pages:
         sides = []
         for result_id in ids:
             one = queries.result_of(self.database, result_id, viewer)
-            document = self._document(one) if one is not None and queries.may_read_data(one, viewer) else None
+            document = self._marked(one) if one is not None and queries.may_read_data(one, viewer) else None
             if one is not None and document is not None:
                 sides.append(ranking.Side(one.id, one.title, one.product, document, one.verified))
         return ranking.compared(sides) if 2 <= len(sides) == len(ids) else None
@@ -290,6 +290,15 @@ class Pages:
 
     def _document(self, one: Result) -> Mapping[str, Any] | None:
         return self.kept.document(one.bundle_sha256) if one.bundle_sha256 else None
+
+    def _marked(self, one: Result) -> Mapping[str, Any] | None:
+        """Its export, with what speaks against single loads as the verdict of their rows."""
+        found, doubts = self._document(one), queries.doubts_of(self.database, one.id)
+        if not found or not doubts:
+            return found
+        told = [(row, doubts.get((row.get("cell"), row.get("direction")))) for row in found.get("rows", ())]
+        rows = [{**row, "mark": Mark.SUSPECT, "verdict": ranking.DOUBTED + why} if why else row for row, why in told]
+        return {**found, "rows": rows}
 
     def _title(self, result_id: str, request: Request) -> str:
         """'' for one that may not be seen."""

@@ -251,6 +251,13 @@ def traces_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> tu
         return tuple(Trace(**row) for row in link.execute(asked).mappings())
 
 
+def doubts_of(database: Database, result_id: str) -> dict[tuple[str, str], str]:
+    """{(cell, direction): what speaks against it} of a result's loads."""
+    asked = sa.select(cell.c.cell_key, cell.c.direction, cell.c.doubt).where(cell.c.result_id == result_id)
+    with database.reading() as link:
+        return {(key, direction): doubt for key, direction, doubt in link.execute(asked.where(cell.c.doubt != ""))}
+
+
 # -- rows ----------------------------------------------------------------------------------------------------
 
 

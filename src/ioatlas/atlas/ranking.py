@@ -17,6 +17,8 @@ from ioatlas.model.units import format_count, format_latency, format_rate, forma
 METHOD = ("ioengine", "direct", "preparation", "files", "fio", "check")
 """Conditions that have to be the same before one result may stand above another."""
 MOST_CELLS = 200
+DOUBTED = "doubted: "
+"""The verdict of a load that something speaks against begins so, before it is shown."""
 _UNFIT = frozenset({Mark.SUSPECT, Mark.DISAGREE, Mark.UNSTABLE, Mark.MINIMUM})
 _KEY = ("rw", "direction", "bs_bytes", "size_bytes", "numjobs", "iodepth")
 
@@ -30,6 +32,11 @@ class Side:
     of: str
     document: Mapping[str, Any]
     verified: bool = True
+
+    @property
+    def doubted(self) -> int:
+        """Loads that something speaks against."""
+        return sum(str(row.get("verdict")).startswith(DOUBTED) for row in self.document.get("rows", ()))
 
 
 @dataclass(frozen=True)

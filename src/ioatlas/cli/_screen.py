@@ -96,10 +96,10 @@ def answer_lines(
 
     top = [*_of_code(result, FindingCode.FIT, "Fit", width), *_numbers(summary, width, place)]
     top += _of_code(result, FindingCode.BURST, "Burst", width)
-    if not summary.n_measured:
-        for one in result.findings:
-            top += labelled(one.title, one.sentence, width, LABEL) if one.title in IMPORTED_TITLES else []
-    top += [*_factors(result, width), *_prices(result, width, place)]
+    told = [] if summary.n_measured else [one for one in result.findings if one.title in IMPORTED_TITLES]
+    top += [line for one in told for line in labelled(one.title, one.sentence, width, LABEL)]
+    top += _of_code(result, FindingCode.FACTOR, "Factors", width, MOST_FACTORS)
+    top += _prices(result, width, place)
     room = max(LEAST_MAP_LINES, room - len(top) - 1)
     middle = _middle(result, console, width, room, f"ioatlas show {place} -v" if place else "-o DIR keeps all")
     return [*top, *([Text(""), *middle] if middle else [])]
@@ -150,24 +150,12 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     return lines
 
 
-def _of_code(result: CampaignResult, code: FindingCode, label: str, width: int) -> list[Text]:
-    """All findings of a kind, the first with a label."""
-    lines: list[Text] = []
-    for one in result.findings:
-        if one.code is code:
-            lines += labelled("" if lines else label, one.sentence, width, LABEL)
-    return lines
-
-
-def _factors(result: CampaignResult, width: int) -> list[Text]:
-    """What factors do, the first of them; the rest is with the findings."""
-    found = [one for one in result.findings if one.code is FindingCode.FACTOR]
-    lines: list[Text] = []
-    for one in found[:MOST_FACTORS]:
-        lines += labelled("Factors" if not lines else "", one.sentence, width, LABEL)
-    if len(found) > MOST_FACTORS:
-        lines += labelled("", f"and {len(found) - MOST_FACTORS} more: `ioatlas show DIR -v`", width, LABEL)
-    return lines
+def _of_code(result: CampaignResult, code: FindingCode, label: str, width: int, most: int = 100) -> list[Text]:
+    """The first findings of a kind, the first with a label."""
+    told = [one.sentence for one in result.findings if one.code is code]
+    if len(told) > most:
+        told = [*told[:most], f"and {len(told) - most} more: `ioatlas show DIR -v`"]
+    return [line for n, text in enumerate(told) for line in labelled("" if n else label, text, width, LABEL)]
 
 
 def _prices(result: CampaignResult, width: int, place: str) -> list[Text]:

@@ -7,9 +7,10 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from ioatlas.atlas import accounts, queries
+from ioatlas.atlas import accounts, queries, tables
 from ioatlas.atlas.admission import Limits
 from ioatlas.atlas.app import make_app
 from ioatlas.atlas.blobs import Blobs
@@ -266,3 +267,21 @@ def test_what_is_the_same_for_all_is_packed_and_not_sent_again_until_it_changes(
     (style,) = re.findall(r'"(/static/atlas.css[^"]*)"', client.get("/").text)
     assert "immutable" in client.get(style).headers["cache-control"]
     assert client.get("/nosuch").headers.get("etag") is None
+
+
+def test_a_doubted_load_is_marked_says_why_and_is_not_ranked(client, database, blobs, monkeypatch):
+    place = upload(client, database)
+    with database.writing() as link:
+        own = link.execute(sa.select(tables.cell.c.number).where(tables.cell.c.usable)).scalars().first()
+        mine = tables.cell.c.number == own
+        link.execute(sa.update(tables.cell).where(mine).values(doubt="more <than> its link", usable=False))
+    page = client.get(f"/r/{place}").text
+    assert page.count("doubted: more &lt;than&gt; its link</details>") == 1
+    assert '<td class="cached" title="' in page
+    pages = client.app.state.pages
+    whole = pages.kept.document(queries.result_of(database, place).bundle_sha256)
+    other = put(Desk(database, blobs, Limits()), accounts.new_account(database, "carol"), found("other"))
+    monkeypatch.setattr(pages.kept, "document", lambda _sha256: whole)
+    compared = client.get("/compare", params={"id": [place, other]}).text
+    assert "1 load of 1. " in compared
+    assert "doubted: more &lt;than&gt; its link: not ranked" in compared
