@@ -20,6 +20,7 @@ from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
 from ioatlas.model.reason import ReasonCode
+from ioatlas.model.units import format_rate
 from ioatlas.model.visit import SWEPT, Purpose, Visit
 from ioatlas.stats.drift import (
     RELEVANT_SHIFT,
@@ -306,7 +307,7 @@ def drift_pictures(
                 ),
                 f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) stays "
                 "between the limits when the target does not move. The middle is "
-                f"{chart.centre_bytes_per_s / 1e6:.1f} MB/s, the noise of one reading {chart.noise:.1%}.",
+                f"{format_rate(chart.centre_bytes_per_s)}, the noise of one reading {chart.noise:.1%}.",
                 after_map=True,
             )
         )

@@ -11,7 +11,7 @@ from ioatlas.model.estimate import UNDETERMINED, Bound
 from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Measured, Ratio, speaks_for_itself
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
-from ioatlas.model.units import format_rate
+from ioatlas.model.units import format_rate, rate_units
 from ioatlas.model.words import words
 
 RESOURCES = words("drive disk ssd hdd osd link port client node server brick box controller price cost")
@@ -258,9 +258,8 @@ def _trend(line: FactorLine) -> str:
         low, high = line.exponent.low or 0.0, line.exponent.high or 0.0
         return f"{noun}{held} go with {line.factor} to the power {line.exponent.value:.2f} ({low:.2f} to {high:.2f})."
     if line.slope is not None:
-        low, high = line.slope.low or 0.0, line.slope.high or 0.0
+        name, factor = rate_units()[2]
+        value, low, high = (one / factor for one in (line.slope.value, line.slope.low or 0.0, line.slope.high or 0.0))
         unit = line.points[0].level.unit or "1"
-        return (
-            f"{noun}{held} change by {line.slope.value / 1e6:.3g} MB/s a {unit} ({low / 1e6:.3g} to {high / 1e6:.3g})."
-        )
+        return f"{noun}{held} change by {value:.3g} {name} a {unit} ({low:.3g} to {high:.3g})."
     return ""

@@ -16,11 +16,10 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
 from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
-from ioatlas.model.units import format_size
+from ioatlas.model.units import format_size, rate_units
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.intervals import few_visits_interval
 
-MEGA = 1e6
 TOOL_NAMES = {IOZONE: "IOzone"}
 AGREE = 0.05
 """Two tools whose ratio surely lies this near to 1 agree for every use."""
@@ -203,15 +202,15 @@ def agreements(found: Sequence[Reading]) -> list[Agreement]:
 
 def agreement_table(found: Sequence[Agreement]) -> Table:
     """The two tools side by side, with the reasons for what differs."""
-    rows = []
+    rows, (unit, factor) = [], rate_units()[2]
     for each in found:
         ends = [record for place, record in enumerate(each.per_io_us) if place in (0, len(each.per_io_us) - 1)]
         apart = "; ".join(f"{_time(each.per_io_us[record])} at {format_size(record)}" for record in ends)
         rows.append(
             (
                 each.operation,
-                f"{each.fio / MEGA:.4g}",
-                f"{each.iozone / MEGA:.4g}",
+                f"{each.fio / factor:.4g}",
+                f"{each.iozone / factor:.4g}",
                 f"{each.ratio:.3f}",
                 f"{each.low:.3f} to {each.high:.3f}" if each.low is not None and each.high is not None else "one pair",
                 str(each.pairs),
@@ -223,8 +222,8 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
         "IOzone and its fio translation side by side",
         (
             "Operation",
-            "fio, MB/s",
-            "IOzone, MB/s",
+            f"fio, {unit}",
+            f"IOzone, {unit}",
             "IOzone/fio",
             "95%",
             "Pairs",
@@ -260,7 +259,7 @@ def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[F
     """What to know: means of each operation over the records, how the tools agree, and what kind of values these
     are.
     """
-    made = []
+    made, (unit, factor) = [], rate_units()[2]
     groups: dict[tuple[str, str], dict[str, dict[tuple[int, int], list[Reading]]]] = {}
     for reading in found:
         operations = groups.setdefault((reading.cell.target, tool_of(reading.cell)), {})
@@ -270,13 +269,13 @@ def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[F
             told = []
             for operation, places in operations.items():
                 means = [fmean(reading.bw_bytes_per_s for reading in mine) for mine in places.values()]
-                spread = f" (± {_plain(stdev(means) / MEGA)})" if len(means) > 1 else ""
-                told.append(f"{operation} {_plain(fmean(means) / MEGA)}{spread}")
+                spread = f" (± {_plain(stdev(means) / factor)})" if len(means) > 1 else ""
+                told.append(f"{operation} {_plain(fmean(means) / factor)}{spread}")
             records = max(len(places) for places in operations.values())
             where = f" on {target}" if len({name for name, _ in groups}) > 1 else ""
             name = TOOL_NAMES.get(tool, tool)
             sentence = (
-                f"By {name}{where}, MB/s, means over {plural(records, 'record size')} (± standard deviation "
+                f"By {name}{where}, {unit}, means over {plural(records, 'record size')} (± standard deviation "
                 f"between them): {'; '.join(told)}."
             )
             made.append(

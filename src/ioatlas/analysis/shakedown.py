@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.limits import megabytes
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.units import format_count, format_size
+from ioatlas.model.units import format_count, format_rate, format_size
 from ioatlas.model.usage import Usage
 
 Verdict = Literal["ok", "warning", "failed", "unknown"]
@@ -68,14 +67,14 @@ def clients_needed(expected_bytes_per_s: float, ceilings: Sequence[Ceiling]) -> 
         return Check(
             "clients",
             "ok",
-            f"one client is enough: {megabytes(bound)} pass its tightest ceiling ({tightest.name}), "
-            f"{megabytes(expected_bytes_per_s)} are expected",
+            f"one client is enough: {format_rate(bound)} pass its tightest ceiling ({tightest.name}), "
+            f"{format_rate(expected_bytes_per_s)} are expected",
         )
     count = math.ceil(expected_bytes_per_s / bound)
     return Check(
         "clients",
         "warning",
-        f"only {megabytes(bound)} of the {megabytes(expected_bytes_per_s)} expected pass this client's tightest "
+        f"only {format_rate(bound)} of the {format_rate(expected_bytes_per_s)} expected pass this client's tightest "
         f"ceiling ({tightest.name})",
         f"use {count} clients, or a faster {tightest.resource}",
     )
@@ -187,7 +186,7 @@ def nic_checks(bed: Testbed, usage: Usage | None) -> Iterator[Check]:
             yield Check(
                 "background traffic",
                 "warning",
-                f"{name} carries {megabytes(traffic)} without us",
+                f"{name} carries {format_rate(traffic)} without us",
                 "end what uses the link",
             )
 

@@ -17,7 +17,7 @@ import click
 
 from ioatlas import beneath
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.limits import Reading, ceilings_of, explain, megabytes
+from ioatlas.analysis.limits import Reading, ceilings_of, explain
 from ioatlas.analysis.shakedown import (
     Check,
     background_checks,
@@ -29,14 +29,14 @@ from ioatlas.analysis.shakedown import (
     path_checks,
 )
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._arguments import PathOrWord, units_option
 from ioatlas.cli._options import quiet_option
 from ioatlas.cli._output import room, say_json
 from ioatlas.errors import IoAtlasError, UsageError, written
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.finding import Finding
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.units import format_count, format_size, parse_duration_seconds
+from ioatlas.model.units import format_count, format_rate, format_size, parse_duration_seconds
 from ioatlas.testbed.inventory import testbed
 from ioatlas.testbed.measured import (
     Memory,
@@ -85,6 +85,7 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
 @quiet_option
 @click.option("--yes", is_flag=True, expose_value=False, hidden=True)
 @click.option("--read-only", is_flag=True, expose_value=False, hidden=True)
+@units_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
     target: str | None,
@@ -150,9 +151,8 @@ def answer(target: str, checks: Sequence[Check], ceilings: Sequence[Ceiling], *,
         if one.advice:
             lines += textwrap.wrap(f"         change: {one.advice}", room(), subsequent_indent=" " * 17)
     for ceiling in ceilings if verbose else ceilings[:MOST_CEILINGS]:
-        rate = (
-            megabytes(ceiling.bw_bytes_per_s) if ceiling.bw_bytes_per_s else f"{format_count(ceiling.iops or 0.0)} IOPS"
-        )
+        bw = ceiling.bw_bytes_per_s
+        rate = format_rate(bw) if bw else f"{format_count(ceiling.iops or 0.0)} IOPS"
         because = f" ({ceiling.kind}; {ceiling.because})" if verbose else ""
         lines.append(f"ceiling  {rate:>12}  {ceiling.name}{because}")
     if not verbose:

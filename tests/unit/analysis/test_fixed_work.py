@@ -10,6 +10,7 @@ from ioatlas.model.fixed_work import sequence_cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.panel import ChartBound
 from ioatlas.model.reason import read_reasons
+from ioatlas.model.units import rates_in
 from ioatlas.model.verdict import VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
 
@@ -153,3 +154,15 @@ def test_time_of_work_between_and_beyond_records_that_were_seen():
     assert speeds.overhead(0.3) == 0.3
     speeds.add_overhead(9, 0.9)
     assert speeds.overhead(0.3) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("system", "unit", "factor"), [("binary", "MiB/s", 1 << 20), ("decimal", "MB/s", 1e6)])
+def test_rates_stand_in_the_units_that_were_chosen(system, unit, factor):
+    made = readings(*both(1.2))
+    (found,) = agreements(made)
+    with rates_in(system):
+        table = agreement_table([found])
+        told = sequence_findings(made, by_operation=True)
+    assert table.columns[1:3] == (f"fio, {unit}", f"IOzone, {unit}")
+    assert float(table.rows[0][1]) == pytest.approx(found.fio / factor, rel=1e-3)
+    assert all(f", {unit}, means" in one.sentence for one in told if "means over" in one.sentence)

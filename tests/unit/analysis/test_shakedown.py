@@ -12,6 +12,7 @@ from ioatlas.analysis.shakedown import (
     path_checks,
 )
 from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.units import rates_in
 from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 
 
@@ -46,6 +47,9 @@ def test_clients_needed():
     assert short.verdict == "warning"
     assert "3 clients" in short.advice
     assert clients_needed(300e6, []).verdict == "unknown"
+    assert "300 MB/s" not in short.sentence
+    with rates_in("decimal"):
+        assert "300 MB/s" in clients_needed(300e6, [link]).sentence
 
 
 def test_clock_mtu_and_traps_of_the_path():
