@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.command_line import call
+from tests.unit.interop.read_samples import SAMPLES
 
 MDTEST = """mdtest-4.0.0 was launched with 4 total task(s) on 1 node(s)
 
@@ -131,6 +132,37 @@ def test_remarks_are_counted_by_kind(tmp_path):
     assert "30 × " in done.stderr
     assert len(done.stderr.splitlines()) < 8
     assert len(call("import", tmp_path, "-v").stderr.splitlines()) > 30
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "fio/json",
+        "fio/text",
+        "fio/logs",
+        "iozone",
+        "vdbench",
+        "io500",
+        "elbencho",
+        "diskspd",
+        "xdd",
+        "crystaldiskmark",
+        "bonnie",
+        "fio",
+        ".",
+    ],
+)
+def test_each_folder_of_real_results_ends_in_an_answer(folder):
+    if not (SAMPLES / folder).is_dir():
+        pytest.skip("no samples here")
+    done = call("import", SAMPLES / folder, COLUMNS="100")
+    lines = done.stdout.splitlines()
+    assert done.returncode in (0, 4), done.stderr
+    assert lines[0].endswith("TRUST: AS IMPORTED")
+    assert any(line.startswith(("Best read", "Best write")) for line in lines)
+    assert all(any(line.startswith(label) for line in lines) for label in ("Sources", "Latency", "Not known", "Next"))
+    assert len(lines) <= 25
+    assert len(done.stderr.splitlines()) <= 10
 
 
 def test_where_nothing_is_readable_the_next_step_is_told(tmp_path):
