@@ -179,10 +179,10 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
     """A name for the target of each reading: the user's label, else the tool and its version; with more where cells
     could not be told apart.
 
-    What is added, until they can be: the host (as a number), the tool's own label, direct or buffered, what tells
-    their paths apart, the folder. Results that the user gave a label, and those of more sets than a legend can hold,
-    are not split by their files: they are repeats. But where each of several folders holds repeats, those of a folder
-    belong together.
+    What is added, until they can be: the host (as a number), direct or buffered, what tells their paths apart, the
+    folder, and last the tool's own label, such as a job's name. Results that the user gave a label, and those of more
+    sets than a legend can hold, are not split by their files: they are repeats. But where each of several folders holds
+    repeats, those of a folder belong together.
     """
     base = [one.label or _tool(one.reading) for one in kept]
     places = [(tuple(option.items()), one.reading.direction) for one, option in zip(kept, options, strict=True)]
@@ -201,16 +201,16 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
     apart: dict[str, str] = {}
     further: tuple[Callable[[Labelled], str | None], ...] = (
         lambda one: hosts[one.reading.host] if one.reading.host else None,
-        lambda one: _short(one.reading.label),
         lambda one: caching(one.reading) if caching(one.reading) != NOT_TOLD else None,
         lambda one: None if one.label else apart.get(one.reading.source),
         lambda one: folders.get((one.label, files[one.reading.source].rpartition("/")[0])),
+        lambda one: _short(one.reading.label),
     )
     for part in further:
         clash = _clashing(names, places)
         if not clash:
             break
-        if part in further[-2:]:
+        if part in further[-3:-1]:
             apart = _apart(kept, names, places, files)
             splits: dict[str, set[str | None]] = {}
             for name, one in zip(names, kept, strict=True):

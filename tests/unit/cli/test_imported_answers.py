@@ -116,6 +116,17 @@ def test_an_import_ends_in_an_answer(tmp_path):
     assert kept == shown, "the same screen as show's"
 
 
+def test_sets_are_folders_before_they_are_jobs(tmp_path):
+    for folder, rate in (("hdd", 100), ("ssd", 900)):
+        (tmp_path / folder).mkdir()
+        for n in range(4):
+            text = fio("read", 4096 << n, 1, rate).replace('"jobname": "a"', f'"jobname": "{folder}-{n}"')
+            (tmp_path / folder / f"{n}.json").write_text(text)
+    lines = [line.split()[:3] for line in call("import", tmp_path).stdout.splitlines()]
+    assert [["fio", "3.33,", name] in lines for name in ("hdd", "ssd")] == [True, True]
+    assert sum(line[:2] == ["fio", "3.33,"] for line in lines) == 2
+
+
 def test_a_cache_outranks_nothing(tmp_path):
     (tmp_path / "direct.json").write_text(fio("read", 1 << 20, 8, 900))
     (tmp_path / "buffered.json").write_text(fio("read", 1 << 20, 8, 9000, direct="0"))
@@ -134,24 +145,10 @@ def test_remarks_are_counted_by_kind(tmp_path):
     assert len(call("import", tmp_path, "-v").stderr.splitlines()) > 30
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [
-        "fio/json",
-        "fio/text",
-        "fio/logs",
-        "iozone",
-        "vdbench",
-        "io500",
-        "elbencho",
-        "diskspd",
-        "xdd",
-        "crystaldiskmark",
-        "bonnie",
-        "fio",
-        ".",
-    ],
-)
+FOLDERS = ["fio/json", "fio/text", "fio/logs", "iozone", "vdbench", "io500", "elbencho", "diskspd", "xdd", "bonnie"]
+
+
+@pytest.mark.parametrize("folder", [*FOLDERS, "crystaldiskmark", "fio", "."])
 def test_each_folder_of_real_results_ends_in_an_answer(folder):
     if not (SAMPLES / folder).is_dir():
         pytest.skip("no samples here")
