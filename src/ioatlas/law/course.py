@@ -257,10 +257,7 @@ def _laid(one: LaidOut, first: float) -> Course:
 
 
 def courses_of(
-    visits: Iterable[Visit],
-    cells: Mapping[str, Cell],
-    asked_ms: Mapping[int, int],
-    laid_out: Iterable[LaidOut] = (),
+    visits: Iterable[Visit], cells: Mapping[str, Cell], asked_ms: Mapping[int, int], laid_out: Iterable[LaidOut] = ()
 ) -> list[Course]:
     """Courses of all loads of one target, in the order of time."""
     made = [visit for visit in visits if visit.cell_key in cells and visit.parts]

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
+from operator import itemgetter
 from typing import get_args
 
 import numpy as np
@@ -27,8 +29,11 @@ ANNEAL = (0.15, 0.04)
 """Noise with which starts are first improved: kinks make many optima, and wide noise passes over the small ones."""
 SMALL = 0.015
 """Noise with which a good start is fitted first."""
-FINISHED = 2
-"""Starts that are followed to the end: first those whose limiters were seen to run out."""
+FOLLOWED, FINISHED = 12, 2
+"""Starts that are improved at the smaller noise too, and those that are followed to the end: the best of which all
+limiters were seen to run out."""
+SAME = 1e-3
+"""Starts whose costs differ by no more came to the same place."""
 EACH, LAST = 8, 15
 """Evaluations of a start at each noise, and of one that is followed to the end."""
 ENDLESS = 12.0
@@ -192,19 +197,14 @@ class _Problem:
 
     def evidence(self, theta: Floats, noise: Noise) -> tuple[float, Floats]:
         """Logarithm of the marginal likelihood by Laplace's method, and the covariance of the parameters."""
-        from scipy.linalg import cho_factor, cho_solve
-
         whiteners, determinant = self.whiteners(noise)
         values = self.residuals(theta[None, :], whiteners)[0]
         size, lost = np.abs(values), float(_lost(values))
         weights = np.sqrt(np.where(size <= HUBER, 1.0, HUBER / np.maximum(size, HUBER)))
         slope = self._slope(theta, whiteners) * weights[:, None]
         precision = slope.T @ slope + 1e-9 * np.diag(1 / self.spread**2)
-        factor = cho_factor(precision, lower=True)
-        spread = 2 * float(np.log(np.diag(factor[0])).sum()) + 2 * float(np.log(self.spread).sum())
-        return noise.unlike - 0.5 * (lost + determinant + spread), np.ascontiguousarray(
-            cho_solve(factor, np.eye(theta.size))
-        )
+        spread = float(np.linalg.slogdet(precision)[1]) + 2 * float(np.log(self.spread).sum())
+        return noise.unlike - 0.5 * (lost + determinant + spread), np.asarray(np.linalg.inv(precision))
 
 
 def _lost(values: Floats) -> Floats:
@@ -307,13 +307,17 @@ def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequen
         known = dict(zip(before.shape.names, before.theta, strict=True)) if before is not None else {}
         fitted = np.array([known.get(name, value) for name, value in zip(shape.names, mean, strict=True)])
         for start in [fitted, mean] if known and starts else [fitted]:  # a limiter may have hidden what the device does
-            theta, cost = start, math.inf
-            for level in ANNEAL:
-                theta, cost = problem.improve(theta, Noise.alike(level), EACH)
-            tried.append((cost, theta, problem))
-    tried.sort(key=lambda one: (not _all_seen(one[2].at(one[1])), one[0]))
-    finished = [_finish(problem, theta) for _, theta, problem in tried[:FINISHED]]
-    return max(finished, key=lambda fit: (_all_seen(fit), fit.evidence))
+            tried.append((*problem.improve(start, Noise.alike(ANNEAL[0]), EACH)[::-1], problem))
+    tried = [
+        (*problem.improve(theta, Noise.alike(ANNEAL[1]), EACH)[::-1], problem)
+        for _, theta, problem in sorted(tried, key=itemgetter(0))[:FOLLOWED]
+    ]
+    tried.sort(key=itemgetter(0))
+    steps = np.diff([cost for cost, _, _ in tried], prepend=-math.inf)
+    apart = (one for one, step in zip(tried, steps, strict=True) if step > SAME and _all_seen(one[2].at(one[1])))
+    finished = [_finish(problem, theta) for _, theta, problem in islice(apart, FINISHED)]
+    # What is not seen now hardly ever is in the end.
+    return max(finished, key=lambda fit: (_all_seen(fit), fit.evidence), default=tried[0][2].at(tried[0][1]))
 
 
 def _finish(problem: _Problem, theta: Floats) -> Fit:

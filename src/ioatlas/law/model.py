@@ -150,6 +150,10 @@ class Stack:
             np.flatnonzero([one.taught for one in courses]),
         )
 
+    @cached_property
+    def log_lengths(self) -> Floats:
+        return np.asarray(np.log(self.lengths))
+
     def spent(self, limiter: Limiter) -> Floats:
         """What every course takes of a limiter's bucket, shape (courses,)."""
         covered = np.array([*(limiter.covers(way) for way in self.ways), False])[self.step_ways]
@@ -195,23 +199,23 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
 
     What was moved takes from the levels as it was seen, so that an error does not run on.
     """
-    alone = device_rate(shape, theta, stack.loads)[:, :, None]
-    done = alone * stack.ends
+    alone = device_rate(shape, theta, stack.loads)
+    done = alone[:, :, None] * stack.ends
     for number, limiter in enumerate(shape.limiters):
-        rate = shape.value(theta, f"{number}.rate")
-        level = _levels(limiter, rate, shape.value(theta, f"{number}.size"), stack)[:, :, None]
-        size = (stack.loads.bs if limiter.unit == "bytes" else np.ones_like(stack.loads.bs))[None, :, None]
-        rate = rate[:, None, None]
+        mine = np.flatnonzero([limiter.covers(way) for way in np.array(stack.ways)[stack.loads.ways]])
+        ends, rate = stack.ends[mine], shape.value(theta, f"{number}.rate")[:, None]
+        size = stack.loads.bs[mine] if limiter.unit == "bytes" else 1.0
+        level = _levels(limiter, rate, shape.value(theta, f"{number}.size")[:, None], stack)[:, mine]
+        if not limiter.refills:
+            level = level * (1 - rate / np.maximum(alone[:, mine] * size, rate))
+        allowed = (rate / size)[:, :, None] * ends
+        allowed += (level / size)[:, :, None]
         if limiter.refills:
-            peak = rate + shape.value(theta, f"{number}.peak")[:, None, None]
-            allowed = np.minimum(level + rate * stack.ends, peak * (PEAK_SECONDS + stack.ends)) / size
-        else:
-            allowed = (level * (1 - rate / np.maximum(alone * size, rate)) + rate * stack.ends) / size
-        covered = np.array([limiter.covers(way) for way in stack.ways])[stack.loads.ways]
-        done = np.where(covered[None, :, None], np.minimum(done, allowed), done)
-    steps = np.diff(done, axis=2, prepend=0.0)
-    logs = np.log(np.maximum(steps, 1e-300)) - np.log(stack.lengths)
-    return np.asarray(np.where(stack.real, logs, 0.0))
+            peak = (rate + shape.value(theta, f"{number}.peak")[:, None]) / size
+            np.minimum(allowed, peak[:, :, None] * (PEAK_SECONDS + ends), out=allowed)
+        done[:, mine] = np.minimum(done[:, mine], allowed)
+    done[:, :, 1:] = np.diff(done, axis=2)
+    return np.asarray((np.log(np.maximum(done, 1e-300)) - stack.log_lengths) * stack.real)
 
 
 def _levels(limiter: Limiter, rate: Floats, size: Floats, stack: Stack) -> Floats:
@@ -220,22 +224,23 @@ def _levels(limiter: Limiter, rate: Floats, size: Floats, stack: Stack) -> Float
     A pause and the load after it take a level L to clip(L + gain, 0, most). Two such steps are one of the same form, so
     all steps up to each are composed by doubling (Hillis and Steele 1986), which takes log2(steps) passes over arrays.
     """
-    full = size[:, None]
-    back = rate[:, None] if limiter.refills else np.zeros_like(full)
+    values, first, place = np.unique(rate[:, 0] + 1j * size[:, 0], return_index=True, return_inverse=True)
+    if values.size < place.size:  # most points of a Jacobian differ in something else
+        return _levels(limiter, rate[first], size[first], stack)[place]
+    back = rate if limiter.refills else np.zeros_like(size)
     spent = stack.spent(limiter)
     gain = back * (stack.pauses + stack.took) - spent
-    most = np.clip(full + back * stack.took - spent, 0.0, full)
+    most = np.minimum(np.maximum(size + back * stack.took - spent, 0.0), size)
     least = np.zeros_like(most)
     shift = 1
     while shift < gain.shape[1]:
-        before, here = slice(None, -shift), slice(shift, None)
-        low, high = least[:, here], most[:, here]
-        least[:, here], most[:, here], gain[:, here] = (
-            np.clip(least[:, before] + gain[:, here], low, high),
-            np.clip(most[:, before] + gain[:, here], low, high),
-            gain[:, before] + gain[:, here],
+        low, high, more = least[:, shift:], most[:, shift:], gain[:, shift:]
+        least[:, shift:], most[:, shift:], gain[:, shift:] = (
+            np.minimum(np.maximum(least[:, :-shift] + more, low), high),
+            np.minimum(np.maximum(most[:, :-shift] + more, low), high),
+            more + gain[:, :-shift],
         )
         shift *= 2
-    after = np.clip(full + gain, least, most)
-    begin = np.concatenate([full, after[:, :-1]], axis=1)
-    return np.asarray(np.minimum(full, begin + back * stack.pauses)[:, stack.counted])
+    after = np.minimum(np.maximum(size + gain, least), most)
+    begin = np.concatenate([size, after[:, :-1]], axis=1)
+    return np.asarray(np.minimum(size, begin + back * stack.pauses)[:, stack.counted])
