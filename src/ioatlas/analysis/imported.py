@@ -26,8 +26,8 @@ VDBENCH_UNCONTROLLED = 999_000
 """From here on a requested rate is vdbench's code for as fast as possible."""
 NOT_TOLD = "not told"
 NO_DATA = "no data"
-MOST_FILES = 12
-"""More sets than this that only their paths would tell apart are taken for repeats."""
+MOST_FILES, FEWEST_OF_A_SET = 12, 4
+"""More sets than this that only their paths would tell apart are taken for repeats, unless each has so many files."""
 _WORDS = re.compile(r"[^\s/_.\-]+")
 
 
@@ -212,16 +212,22 @@ def _series(kept: Sequence[Labelled], options: Sequence[dict[str, OptionValue]],
             break
         if part in further[-3:-1]:
             apart = _apart(kept, names, places, files)
-            splits: dict[str, set[str | None]] = {}
+            splits: dict[str, dict[str, str | None]] = {}
             for name, one in zip(names, kept, strict=True):
-                splits.setdefault(name, set()).add(part(one))
-            clash &= {name for name, texts in splits.items() if len(texts) <= MOST_FILES}
+                splits.setdefault(name, {})[one.reading.source] = part(one)
+            clash &= {name for name, texts in splits.items() if _are_sets(texts)}
         split = _that_splits(names, places, clash, [part(one) for one in kept])
         names = [
             f"{name}, {text}" if name in split and (text := part(one)) else name
             for name, one in zip(names, kept, strict=True)
         ]
     return names
+
+
+def _are_sets(texts: Mapping[str, str | None]) -> bool:
+    """Whether what tells files apart tells sets apart. texts: by file."""
+    count = len(set(texts.values()))
+    return count <= MOST_FILES or count * FEWEST_OF_A_SET <= len(texts)
 
 
 def _folders(

@@ -127,6 +127,18 @@ def test_sets_are_folders_before_they_are_jobs(tmp_path):
     assert sum(line[:2] == ["fio", "3.33,"] for line in lines) == 2
 
 
+def test_many_folders_of_many_files_are_sets(tmp_path):
+    """Five hosts with four drives each: 20 sets of six loads, whatever the jobs are called."""
+    for host in range(5):
+        for drive in ("hdd", "ssd", "nvme", "nas"):
+            (tmp_path / f"h{host}" / drive).mkdir(parents=True)
+            for n in range(6):
+                text = fio("read", 4096, 1 << n, 1000 * (n + 1)).replace('"jobname": "a"', f'"jobname": "{drive}-{n}"')
+                (tmp_path / f"h{host}" / drive / f"depth-{n}.json").write_text(text)
+    said = " ".join(call("import", tmp_path).stdout.split())
+    assert "120 imported readings in 20 sets from 120 files" in said
+
+
 def test_a_cache_outranks_nothing(tmp_path):
     (tmp_path / "direct.json").write_text(fio("read", 1 << 20, 8, 900))
     (tmp_path / "buffered.json").write_text(fio("read", 1 << 20, 8, 9000, direct="0"))
