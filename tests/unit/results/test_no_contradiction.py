@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, client_limited, disagrees, found_unsteady, half_interval
@@ -102,7 +102,10 @@ def agree(result):
         ]
         if e.kind == "measured" and (disagrees(e) or found_unsteady(e)):
             assert all(
-                disagrees(one) or found_unsteady(one) or verdict_class(one.verdict) is VerdictClass.SUSPECT
+                disagrees(one)
+                or found_unsteady(one)
+                or verdict_class(one.verdict) is VerdictClass.SUSPECT
+                or max(one.bw_bytes_per_s, one.bw_high or 0.0) < (e.bw_low or 0.0)  # it lies above them as a whole
                 for one in others
                 if one.bw_bytes_per_s
             )
@@ -127,6 +130,13 @@ VALUES = st.one_of(st.none(), st.just(0.0), st.floats(1e3, 1e11))
 
 
 @settings(max_examples=200, deadline=None)
+@example(
+    [
+        (1000.0, None, VerdictCode.NONE, "", None, "measured"),
+        (None, None, VerdictCode.NONE, "", None, "measured"),
+        (1001.0, 0.0, VerdictCode.RUNS_DISAGREE, "", None, "measured"),
+    ]
+)
 @given(
     st.lists(
         st.tuples(
