@@ -216,7 +216,9 @@ class SimulatedExecutor:
         for job, load, error in zip(jobs, loads, errors, strict=True):
             load.start_seconds = at
             load.error = error[0] if error and load.ran_seconds < until - at else 0
-            entry = Entry(job, load, self._device.law.spread, cpu_seconds=self._device.law.cpu_seconds)
+            law = self._device.law
+            flush = law.flush_seconds if job.flushes and "write" in job.directions else 0.0
+            entry = Entry(job, load, law.spread, cpu_seconds=law.cpu_seconds, flush_seconds=flush)
             if job.paced and "write_lat_log" in job.options and "log_avg_msec" not in job.options:
                 entry.rows = paced_rows(load, self._device.law.spread, job.options.get("randseed", job.name))
             entries.append(entry)

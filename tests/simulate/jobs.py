@@ -54,6 +54,10 @@ class SimulatedJob:
         return directions_of(self.rw)
 
     @property
+    def flushes(self) -> bool:
+        return self.flag("fdatasync") or self.flag("fsync")
+
+    @property
     def random(self) -> bool:
         return "rand" in self.rw
 

@@ -67,6 +67,7 @@ class Law:
     drift_per_hour: relative change of the speed.
     ramp_share, ramp_seconds: part of the speed that is missing when a load starts, and the time constant with which it
                  comes. stall_every_seconds, stall_seconds: pauses of the whole target.
+    flush_seconds: of a flush, for which each write of a job waits that asks for flushes.
     """
 
     read: Way = Way(100e-6, 200_000, 2e9)
@@ -86,6 +87,7 @@ class Law:
     ramp_seconds: float = 1.0
     stall_every_seconds: float = 0.0
     stall_seconds: float = 0.0
+    flush_seconds: float = 0.0
     seed: int = 0
 
     def way(self, job: SimulatedJob, direction: str) -> Way:
@@ -104,6 +106,7 @@ class Law:
             cost += hits * cache.way.cost_seconds(block)
             missed -= hits
         way = self.way(job, direction)
+        latency += self.flush_seconds if direction == "write" and job.flushes else 0.0
         return latency + missed * way.seconds(block), cost + missed * way.cost_seconds(block)
 
 

@@ -44,7 +44,8 @@ _NORMAL = np.array([NormalDist().inv_cdf((step + 0.5) / _QUANTILES) for step in 
 class Entry:
     """One entry of `jobs`: a job with its load or, of each clone or lane of a trace, the rows of its I/Os.
 
-    spread: of latencies inside an interval. lanes: the jobs of a trace that are reported together.
+    spread: of latencies inside an interval.
+    flush_seconds: of a flush after each write. lanes: the jobs of a trace that are reported together.
     """
 
     job: SimulatedJob
@@ -52,6 +53,7 @@ class Entry:
     spread: float
     rows: list[Rows] = field(default_factory=list)
     cpu_seconds: float = 0.0
+    flush_seconds: float = 0.0
     lanes: tuple[SimulatedJob, ...] = ()
 
     def count(self, way: str) -> int:
@@ -77,7 +79,8 @@ class Entry:
             return self.load.latencies[way] * 1e9
         steps = _NORMAL[:: max(1, _QUANTILES // max(1, count))] if count < _QUANTILES else _NORMAL
         values = np.exp(self.spread * steps)
-        return np.asarray(values * (self.load.latency_seconds(way) * 1e9 / values.mean()), dtype=np.float64)
+        alone = self.load.latency_seconds(way) - (self.flush_seconds if way == "write" else 0.0)
+        return np.asarray(values * (alone * 1e9 / values.mean()), dtype=np.float64)
 
 
 def _latency(values: NDArray[np.float64], count: int) -> dict[str, Any]:
@@ -137,6 +140,12 @@ def _direction(entry: Entry, way: str) -> dict[str, Any]:
     }
 
 
+def _flushes(entry: Entry) -> dict[str, Any]:
+    """Each as long as any other."""
+    count = entry.count("write") if entry.flush_seconds else 0
+    return {"total_ios": count, "lat_ns": _latency(np.array([1e9 * entry.flush_seconds]), count)}
+
+
 def _entry(entry: Entry, elapsed: float) -> dict[str, Any]:
     ways = {way: _direction(entry, way) for way in DIRECTIONS}
     ios = sum(way["total_ios"] for way in ways.values())
@@ -150,7 +159,7 @@ def _entry(entry: Entry, elapsed: float) -> dict[str, Any]:
         "elapsed": math.ceil(elapsed),
         "job options": dict(entry.job.own),
         **ways,
-        "sync": {"total_ios": 0, "lat_ns": _NONE},
+        "sync": _flushes(entry),
         "job_runtime": math.ceil(entry.load.ran_seconds * 1000) * entry.job.numjobs,
         "usr_cpu": percent / 3,
         "sys_cpu": percent * 2 / 3,

@@ -12,7 +12,7 @@ from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.panel import Chart, ChartLine, ChartPoint, Table
+from ioatlas.model.panel import Chart, ChartLine, ChartPoint, ChartUnit, Table
 from ioatlas.model.tree import FROM_CACHE, MOVES_DATA, Operation, Tree, tree_operation
 from ioatlas.model.units import format_size
 
@@ -20,7 +20,7 @@ NO_SERVER_NS = 20_000
 """A call that takes less in the mean was answered by the client: a network and a server take longer."""
 TELLING_SECONDS = 0.02
 """A shorter operation is timed to some per cent only."""
-_NAMES = {
+_NAMES: dict[str, tuple[str, ChartUnit]] = {
     "size": ("File size", "bytes"),
     "nrfiles": ("Files of each job", "none"),
     "numjobs": ("Jobs", "none"),

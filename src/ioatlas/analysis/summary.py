@@ -37,7 +37,18 @@ from ioatlas.model.application import WorkFigure, is_work
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.result import CampaignResult, RoundsResult
-from ioatlas.model.summary import Count, Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary, Trust, WorstCell
+from ioatlas.model.summary import (
+    Beside,
+    Count,
+    Doubt,
+    DoubtCode,
+    Headline,
+    LoadReading,
+    SmallIo,
+    Summary,
+    Trust,
+    WorstCell,
+)
 from ioatlas.model.tree import Operation, is_tree, tree_operation
 from ioatlas.model.units import format_latency, format_rate, parse_duration_seconds
 from ioatlas.model.verdict import VerdictCode
@@ -46,6 +57,7 @@ One = TypeVar("One")
 SMALL_BYTES = 4096
 """Block size whose latency is told; the nearest one where the sweep has other sizes, up to MOST_SMALL_BYTES."""
 MOST_SMALL_BYTES = 64 << 10
+FEWEST_IOS_OF_P99 = 100
 MOST_WORST = 5
 _BUDGET = re.compile(r"--budget (\d\S*)")
 UNCLEAR = 0.5
@@ -86,6 +98,7 @@ def summarise(result: CampaignResult) -> Summary:
         typical_uncertainty=typical_uncertainty(estimates),
         worst=tuple(_worst(estimates, namer)),
         next_step=_next_step(doubts, bottlenecks, result),
+        beside=tuple(_beside(result, namer)),
     )
 
 
@@ -336,6 +349,25 @@ def small_io(estimates: Sequence[Estimate], namer: Namer) -> Iterator[SmallIo]:
         word = f"{'random ' if rw.startswith('rand') else ''}{direction}"
         on = "" if lightest.kind == "imported" else namer.on(target)
         yield SmallIo(f"{size_text(bs)} {word}{on}", target, direction, rw, bs, _reading(lightest), _reading(best))
+
+
+def _beside(result: CampaignResult, namer: Namer) -> Iterator[Beside]:
+    """Writes with their flush, where one was seen; reads under writes, where the same reads alone are a value."""
+    seen = {e.cell.key: e for e in result.estimates}
+    found = {(e.cell.target, bool(e.cell.streams), e.direction): e for e in result.beside if e.n_visits and e.iops}
+    for (target, together, direction), e in found.items():
+        alone, writes = seen.get(e.cell.members[0].key), found.get((target, together, "write"))
+        able = alone is not None and usable(alone) and direction == "read" if together else e.lat_kind == "flushed"
+        if writes is None or not able:
+            continue
+        bs, reading = e.cell.members[0].bs_bytes, replace(_reading(e), in_flight=1)
+        if (e.iops or 0.0) * (e.window_seconds or 0.0) < FEWEST_IOS_OF_P99:
+            reading = replace(reading, lat_p99_ns=None)
+        told = Beside(f"{size_text(bs)} + flush{namer.on(target)}", target, direction, bs, reading)
+        if together and alone is not None:
+            mean, rate = None if disagrees(alone) else alone.lat_mean_ns, writes.bw_bytes_per_s
+            told = replace(told, label=f"Under writes{namer.on(target)}", alone_ns=mean, writes_bytes_per_s=rate)
+        yield told
 
 
 def _small_groups(estimates: Sequence[Estimate]) -> dict[Group, list[Estimate]]:

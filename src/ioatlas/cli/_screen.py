@@ -20,7 +20,7 @@ from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.summary import Summary, Trust
 from ioatlas.product.quantity import money
-from ioatlas.report.told import next_line, small_of, title_of, value_of, where_of
+from ioatlas.report.told import beside_of, next_line, small_of, title_of, value_of, where_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -137,10 +137,11 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
         lines += labelled("Best", "no value can be named: see why below", width, label)
     more = len(summary.headlines) - len(shown)
     lines += labelled("", f"and {more} more: `ioatlas show {place} -v`", width, label) if more else []
-    small = summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]
-    wide = max((len(one.label) + 2 for one in small), default=0)
-    for io in small:
-        lines += labelled(io.label, small_of(io), width, max(wide, label))
+    small = [(io.label, small_of(io)) for io in summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]]
+    small += [(one.label, beside_of(one)) for one in summary.beside[:MOST_SMALL]]
+    wide = max((len(name) + 2 for name, _ in small), default=0)
+    for name, text in small:
+        lines += labelled(name, text, width, max(wide, label))
     if summary.bottlenecks:
         parts = [f"{'unclear' if one.name == UNDETERMINED else one.name} {one.count:,}" for one in summary.bottlenecks]
         parts[0] += " cell" if summary.bottlenecks[0].count == 1 else " cells"

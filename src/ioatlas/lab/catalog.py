@@ -19,6 +19,7 @@ from ioatlas.lab.recipes import (
     SIZE,
     STORAGE_DAEMON,
     URI,
+    delays,
     nbdkit,
     number,
     per,
@@ -106,15 +107,7 @@ def _iops(s: Mapping[str, Setting]) -> Recipe:
 )
 def _latency(s: Mapping[str, Setting]) -> Recipe:
     delay, threads = whole(s, "lat_ms"), whole(s, "threads")
-    server = nbdkit(
-        "--threads",
-        f"{threads}",
-        "--filter=delay",
-        "memory",
-        f"{s['size_bytes']}",
-        f"rdelay={delay}ms",
-        f"wdelay={delay}ms",
-    )
+    server = nbdkit("--threads", f"{threads}", "--filter=delay", "memory", f"{s['size_bytes']}", *delays(delay))
     truth = {
         "lat_mean_ms": Truth(delay, "ms", note=f"{PATH_NOTE}; holds up to {threads} I/Os in flight a connection"),
         "knee_iodepth": Truth(threads, "1", note="in flight a connection; fio opens one connection a job"),
@@ -150,17 +143,9 @@ def _latency(s: Mapping[str, Setting]) -> Recipe:
 )
 def _single_queue(s: Mapping[str, Setting]) -> Recipe:
     service, rate = whole(s, "service_ms"), whole(s, "bw_bytes_per_s")
-    server = nbdkit(
-        "--filter=noparallel",
-        "--filter=delay",
-        "--filter=rate",
-        "memory",
-        f"{s['size_bytes']}",
-        f"rdelay={service}ms",
-        f"wdelay={service}ms",
-        f"rate={rate * 8}",
-        "serialize=all-requests",
-    )
+    filters = ("--filter=noparallel", "--filter=delay", "--filter=rate")
+    settings = (*delays(service), f"rate={rate * 8}", "serialize=all-requests")
+    server = nbdkit(*filters, "memory", f"{s['size_bytes']}", *settings)
     truth = {
         "iops": Truth(
             per(1000, service),
@@ -210,8 +195,7 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
         "--filter=delay",
         "memory",
         f"{s['size_bytes']}",
-        f"rdelay={miss}ms",
-        f"wdelay={miss}ms",
+        *delays(miss),
         "cache=unsafe",
         "cache-on-read=true",
         f"cache-min-block-size={block}",

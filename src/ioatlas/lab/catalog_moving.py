@@ -12,6 +12,7 @@ from ioatlas.lab.recipes import (
     SIZE,
     STORAGE_DAEMON,
     URI,
+    delays,
     nbdkit,
     number,
     scenario,
@@ -79,7 +80,7 @@ def _drifting(s: Mapping[str, Setting]) -> Recipe:
 )
 def _stalling(s: Mapping[str, Setting]) -> Recipe:
     delay, period, stall = whole(s, "lat_ms"), number(s, "period_seconds"), number(s, "stall_seconds")
-    server = nbdkit("--filter=delay", "memory", f"{s['size_bytes']}", f"rdelay={delay}ms", f"wdelay={delay}ms")
+    server = nbdkit("--filter=delay", "memory", f"{s['size_bytes']}", *delays(delay))
     mover = Serve(
         "mover", ("{python}", "{plugins}/mover.py", "stall", "{dir}/disk.pid", str(period), str(stall)), "{dir}/stalls"
     )

@@ -74,6 +74,11 @@ def nbdkit(
     return Serve(name, argv, ready, inside=inside, node=node, daemon=True, environment=environment)
 
 
+def delays(milliseconds: int) -> tuple[str, str]:
+    """Settings of nbdkit's delay filter: reads and writes wait as long."""
+    return f"rdelay={milliseconds}ms", f"wdelay={milliseconds}ms"
+
+
 def throttled_null(size_bytes: Setting, **limits: int) -> Serve:
     """QEMU's storage daemon throttling a device that keeps no data. limits: iops_total=2000 and so on, as its throttle
     group names them.

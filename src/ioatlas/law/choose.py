@@ -78,7 +78,7 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         chosen = _in_time(large, courses, direction, total)
         found += [Main(light, direction, "alone"), Main(chosen, direction, "large"), Main(full, direction, "small")]
         lightest = min(large, key=lambda cell: cell.outstanding)
-        able = [cell for cell in large if _wave(cell, courses, direction) <= MOST_WAVE * total]
+        able = [cell for cell in large if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
         found += [
             Main(one, direction, "light")
             for one in (lightest, max(able or [chosen], key=lambda cell: cell.outstanding))
@@ -111,7 +111,7 @@ def _over_most(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.size_bytes == most]
 
 
-def _wave(cell: Cell, courses: Sequence[Course], direction: str) -> float:
+def wave_seconds(cell: Cell, courses: Sequence[Course], direction: str) -> float:
     """Seconds in which all that a cell keeps in flight comes back once, at the best rate that lasted, of its direction
     and of such blocks if there is one; 0 while nothing is known.
     """
@@ -121,7 +121,7 @@ def _wave(cell: Cell, courses: Sequence[Course], direction: str) -> float:
 
 def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, total: float) -> Cell:
     """The cell with about 8 I/Os in flight, fewer where these take long to come back."""
-    able = [cell for cell in cells if _wave(cell, courses, direction) <= MOST_WAVE * total]
+    able = [cell for cell in cells if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
     lightest = [min(cells, key=lambda cell: cell.outstanding)]
     return min(able or lightest, key=lambda cell: (abs(math.log2(cell.outstanding / 8)), cell.outstanding))
 
@@ -154,7 +154,7 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
     """The load as long as it should run, shorter where a main number would be missing otherwise; None when it takes too
     long.
     """
-    wave = _wave(wanted.cell, courses, wanted.direction)
+    wave = wave_seconds(wanted.cell, courses, wanted.direction)
     room = left - START_SECONDS - wave
     least = LEAST_SECONDS if wanted.why == "first" else max(SHORTEST_SECONDS, WAVES * wave)
     seconds = min(LONGEST_SECONDS, max(least, wanted.seconds))
@@ -167,7 +167,7 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
 
 def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float) -> float:
     """Seconds for each unit of a share, where all of these are to be made in what time is left."""
-    waiting = sum(START_SECONDS + _wave(main.cell, courses, main.direction) for main in mains)
+    waiting = sum(START_SECONDS + wave_seconds(main.cell, courses, main.direction) for main in mains)
     return max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in mains))
 
 
@@ -186,7 +186,7 @@ def _wanted(
                 yield Next(main.cell, main.direction, seconds, "on")
     slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
     for main in missing:
-        waves = WAVES * _wave(main.cell, courses, main.direction)
+        waves = WAVES * wave_seconds(main.cell, courses, main.direction)
         if main.role == "alone":  # no I/O takes longer than the large ones that were seen
             waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
         seconds = max(waves, SHARES[main.role] * min(total, fair))

@@ -91,8 +91,7 @@ class Drawing:
     from_zero: bool = True
 
 
-ChartUnit = str
-"""'bytes', 'bytes/s', 'none'."""
+ChartUnit = Literal["bytes", "bytes/s", "percent", "none"]
 
 
 @dataclass(frozen=True)

@@ -85,10 +85,13 @@ class UnmeasuredCode(StrEnum):
     NOT_OF_THE_MAP = "a step of the load-latency curve"
     FIRST_LOOK = "a first look at the speed"
     TRIAL = "a trial of the search for the highest load"
+    BESIDE = "told beside the map"
     OTHER = "other"
 
 
-ASIDE = frozenset({UnmeasuredCode.NOT_OF_THE_MAP, UnmeasuredCode.FIRST_LOOK, UnmeasuredCode.TRIAL})
+ASIDE = frozenset(
+    {UnmeasuredCode.NOT_OF_THE_MAP, UnmeasuredCode.FIRST_LOOK, UnmeasuredCode.TRIAL, UnmeasuredCode.BESIDE}
+)
 """Of cells that are measured on the way to others: visits of theirs may be planned, and no result shows them."""
 
 

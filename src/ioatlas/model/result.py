@@ -113,6 +113,8 @@ class CampaignResult:
     """Of commands that were timed: what each gave on each target, in its own unit."""
     configurations: tuple[Configuration, ...] = ()
     """Of a campaign that compares some: each goes by the name of its target."""
+    beside: tuple[Estimate, ...] = ()
+    """Of loads that are no cells of the map: writes that wait for a flush, reads under writes."""
 
     set_ups: int = 0
     """How often each of these was set up, where they were measured one after another and several times."""

@@ -127,6 +127,23 @@ class SmallIo:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """Small I/Os, one in flight: writes that wait for a flush each, or reads while writes keep the target at its limit.
+
+    alone_ns: mean latency of the same reads without writes; None where their runs disagree, and of a flush.
+    writes_bytes_per_s: of the writes beside it; None of a flush.
+    """
+
+    label: str
+    target: str
+    direction: str
+    bs_bytes: int
+    reading: LoadReading
+    alone_ns: float | None = None
+    writes_bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True)
 class Count:
     """How often something was found. probability: mean of what was stated; None where nothing was."""
 
@@ -171,6 +188,7 @@ class Summary:
     typical_uncertainty: float | None
     worst: tuple[WorstCell, ...]
     next_step: str
+    beside: tuple[Beside, ...] = ()
 
     @property
     def trust_text(self) -> str:

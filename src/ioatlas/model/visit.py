@@ -32,6 +32,8 @@ class Purpose(StrEnum):
     """A trial on the way to the highest load of several streams."""
     CURVE = "curve"
     """A point of the load-latency curve of a setting that was tuned."""
+    BESIDE = "beside"
+    """Told beside the map, of which it is no cell: writes that wait for a flush, and reads under writes."""
 
     @classmethod
     def _missing_(cls, value: object) -> Purpose | None:

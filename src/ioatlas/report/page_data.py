@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -35,7 +36,7 @@ from ioatlas.report.page_format.cells import (
     JobRecipe,
     UnmeasuredCells,
 )
-from ioatlas.report.page_format.charts import ChartData, ProductCostData, TableData, UnitPriceData
+from ioatlas.report.page_format.charts import ProductCostData, UnitPriceData
 from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Pair, Session, TargetData
 from ioatlas.report.page_format.summary import FindingData
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
@@ -132,8 +133,8 @@ def report_data(
         ],
         job=_job_recipe(result, grid),
         rounds=[rounds_data(test, clean) for test in result.rounds],
-        charts=[ChartData.from_record(chart, title=clean(chart.title)) for chart in result.charts],
-        tables=[TableData.from_record(table) for table in result.tables],
+        charts=[replace(chart, title=clean(chart.title)) for chart in result.charts],
+        tables=list(result.tables),
         costs=[cost_data(cost, places, clean) for cost in result.costs],
         load_curves=[curve_data(curve, clean) for curve in result.load_curves],
         comparison=comparison,

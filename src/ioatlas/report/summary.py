@@ -10,6 +10,7 @@ from ioatlas.analysis.summary import summarise
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, WorstCell
+from ioatlas.report.page_format.parts import Pair
 from ioatlas.report.page_format.summary import (
     DoubtData,
     HeadlineData,
@@ -18,7 +19,7 @@ from ioatlas.report.page_format.summary import (
     SummaryData,
     WorstCellData,
 )
-from ioatlas.report.told import next_line
+from ioatlas.report.told import beside_of, next_line
 
 
 class _Rows:
@@ -54,6 +55,7 @@ def summary_data(
         headlines=[_headline(one, rows, clean) for one in summary.headlines],
         small=[_small(one, rows, clean) for one in summary.small],
         worst=[_worst(one, rows, clean) for one in summary.worst],
+        beside=[Pair(name=clean(one.label), value=beside_of(one)) for one in summary.beside],
         next_step=clean(next_line(summary.next_step, place)),
     )
 

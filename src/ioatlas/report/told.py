@@ -10,8 +10,8 @@ from pathlib import Path
 from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.model.application import figure_text
-from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
-from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
+from ioatlas.model.summary import Beside, Headline, LoadReading, SmallIo, Summary, Trust
+from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size
 
 
 def title_of(summary: Summary) -> str:
@@ -86,6 +86,17 @@ def small_of(io: SmallIo) -> str:
     text = " → ".join(_reading(one, unit="" if number else " IOPS") for number, one in enumerate(loads))
     grades = [one.grade for one in loads if one.grade is not None]
     return f"{text} · {max(grades, key=list(Trust).index)}" if grades else text
+
+
+def beside_of(one: Beside) -> str:
+    """'212 IOPS · 4.7 ms, p99 9 ms', 'a 4 KiB read takes 41 ms instead of 1.1 ms, beside 19 MiB/s of writes'."""
+    latency = format_latency(one.reading.lat_mean_ns or 0.0)
+    if one.writes_bytes_per_s is None:
+        tail = f", p99 {format_latency(one.reading.lat_p99_ns)}" if one.reading.lat_p99_ns else ""
+        return f"{format_count(one.reading.iops)} IOPS · {latency}{tail}"
+    alone = f" instead of {format_latency(one.alone_ns)}" if one.alone_ns else ""
+    writes = format_rate(one.writes_bytes_per_s)
+    return f"a {format_size(one.bs_bytes)} read takes {latency}{alone}, beside {writes} of writes"
 
 
 def _reading(one: LoadReading, unit: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from ioatlas.analysis.counters import BatchCount, CountedPath, CountedPaths, counter_findings, other_traffic
 from ioatlas.model.finding import Finding, common
 from ioatlas.model.result import OtherTraffic
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import Purpose, Visit
 from ioatlas.store.journal import Journal
 
 Counts = Mapping[tuple[str, int], Sequence[BatchCount]]
@@ -54,6 +54,7 @@ def batch_counts(journal: Journal, visits: Sequence[Visit]) -> Counts:
     purpose.
     """
     paths = counted_paths(journal)
+    beside = {visit.batch_id for visit in visits if visit.purpose is Purpose.BESIDE}  # a flush makes more be written
     targets = {cell.key: cell.target for cell, _ in journal.cells()}
     claimed: Counter[tuple[CountedPath, int, str]] = Counter()
     ios: Counter[tuple[CountedPath, int, str]] = Counter()
@@ -68,7 +69,7 @@ def batch_counts(journal: Journal, visits: Sequence[Visit]) -> Counts:
             ios[path, visit.batch_id, part.direction] += part.total_ios
     counts: dict[tuple[str, int], list[BatchCount]] = {}
     for batch_id, usage in journal.usages().items():
-        for name, path in paths.items():
+        for name, path in paths.items() if batch_id not in beside else ():
             for direction in ("read", "write"):
                 counted = path.counted_bytes(usage, direction)
                 if counted is not None:

@@ -13,7 +13,6 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.store.journal import Journal
 
@@ -25,7 +24,7 @@ Row = tuple[Cell, str]
 class ResultParts:
     """The parts of one campaign's result."""
 
-    hidden_purposes: ClassVar[frozenset[Purpose]] = frozenset({Purpose.PROBE})
+    hidden_purposes: ClassVar[frozenset[Purpose]] = frozenset({Purpose.PROBE, Purpose.BESIDE})
     """Purposes of visits that are no visits of the result."""
     attributed: ClassVar[bool] = True
     """Whether counters and ceilings can tell its loads apart: what ran at once, they cannot."""
@@ -66,11 +65,6 @@ class ResultParts:
         """What its values say, from the result without findings."""
         return findings(result)
 
-    def finish(
-        self,
-        result: CampaignResult,
-        visits: Sequence[Visit],  # noqa: ARG002
-        beds: Mapping[str, Testbed],  # noqa: ARG002
-    ) -> CampaignResult:
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         """The result with sections of its own."""
         return result

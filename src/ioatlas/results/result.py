@@ -161,10 +161,11 @@ def _result(parts: ResultParts) -> CampaignResult:
         set_ups=parts.spec.set_ups if parts.spec.set_ups > 1 else 0,
         needed_seconds=parts.journal.kept(Needed).seconds,
         n_not_reached=parts.journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP),
+        beside=_beside(read),
         latency_curves=latency_curves(read.cells, read.told, afresh) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
     )
-    return parts.finish(_with_drift(read, result, judged), read.visits, read.beds)
+    return parts.finish(_with_drift(read, result, judged), read.visits)
 
 
 _Estimates = tuple[Estimate, ...]
@@ -234,6 +235,12 @@ def _why(reason: str, failure: str | None, ended: str) -> UnmeasuredReason:
     if reason or failure is None:
         return read_unmeasured(reason) if reason else UnmeasuredReason(UnmeasuredCode.NOT_REACHED, ended)
     return UnmeasuredReason(UnmeasuredCode.FAILED, failure)
+
+
+def _beside(read: _Read) -> tuple[Estimate, ...]:
+    """Of the loads that were made for what is told beside the map."""
+    cells = {cell.key: cell for cell, reason in read.parts.journal.cells() if reason == UnmeasuredCode.BESIDE}
+    return estimate_cells(cells, read.made, Purpose.BESIDE)
 
 
 def _shared(cells: Iterable[Cell]) -> list[tuple[str, Any]]:

@@ -23,6 +23,7 @@ from ioatlas.fio.uri import URI_ENGINES
 from ioatlas.model.application import DIGEST
 from ioatlas.model.cell import Cell
 from ioatlas.model.factors import Factor
+from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size
 from ioatlas.model.visit import Purpose, set_up_of
@@ -197,7 +198,7 @@ def read_campaign(directory: Path, quantity: str) -> Side:
     journal = Journal.open(directory)
     try:
         name = str(journal.campaign().name)
-        cells = {cell.key: cell for cell, _ in journal.cells()}
+        cells = {cell.key: cell for cell, reason in journal.cells() if reason != UnmeasuredCode.BESIDE}
         visits = journal.visits(with_series=True)
         spec = CampaignSpec.from_record(journal.plan()["spec"])
         targets = tuple(target.name for target in loaded_targets(journal.targets(), spec))

@@ -536,7 +536,7 @@ class Runner:
     # -- events ----------------------------------------------------------------------------------------------
 
     def _tell(self, visit: Visit) -> None:
-        if visit.purpose == Purpose.PROBE:
+        if visit.purpose in (Purpose.PROBE, Purpose.BESIDE):
             return
         cell = self.cells[visit.cell_key]
         if visit.discarded:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Response time against load as a uPlot chart: mean, p95 and p99 with error bars, and the limit as a line.
 import uPlot from "uplot";
-import type { LoadPointData, SpreadData } from "../lib/report-data.gen";
+import type { LoadPointData, Spread } from "../lib/report-data.gen";
 import { bottomAxis, FONT, inks, valueAxis } from "./plot-base";
 
 export interface LoadLook {
@@ -34,7 +34,7 @@ export function byRate(points: readonly LoadPointData[]): LoadPointData[] {
 export function plotLoad(into: HTMLElement, points: readonly LoadPointData[], look: LoadLook): uPlot {
   const colours = inks(look.dark);
   const { ink, accent, paper } = colours;
-  const spreads = points.flatMap((p) => LINES.map((line) => p[line.key])).filter((s): s is SpreadData => s !== null);
+  const spreads = points.flatMap((p) => LINES.map((line) => p[line.key])).filter((s): s is Spread => s !== null);
   const values = [
     ...spreads.flatMap((s) => [s.value, s.low ?? s.value, s.high ?? s.value]),
     ...(look.limit === null ? [] : [look.limit]),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, test } from "vitest";
 import { BOX, drawChart } from "./chart";
-import type { ChartData } from "./report-data.gen";
+import type { Chart } from "./report-data.gen";
 
 const MIB = 1 << 20;
 
-function chart(means: number[], levels: number[] = []): ChartData {
+function chart(means: number[], levels: number[] = []): Chart {
   return {
     title: "Read",
     x_name: "Record size",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry of a line chart: where its points, error bars, limits and ticks lie. Nothing here touches the page.
-import type { ChartData } from "./report-data.gen";
+import type { Chart } from "./report-data.gen";
 import { makeScale, ticks } from "./scale";
 import { count, rate, size, type UnitSystem } from "./units";
 
@@ -40,7 +40,7 @@ export function valueText(value: number, unit: string, system: UnitSystem): stri
   return Number.isInteger(value) && Math.abs(value) < 10_000 ? String(value) : count(value);
 }
 
-export function drawChart(chart: ChartData, system: UnitSystem): Drawn {
+export function drawChart(chart: Chart, system: UnitSystem): Drawn {
   const points = chart.lines.flatMap((line) => line.points);
   const xs = [...new Set(points.map((p) => p.x))].sort((a, b) => a - b);
   const tops = points.map((p) => p.mean + (p.sd ?? 0));

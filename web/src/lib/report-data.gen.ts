@@ -61,11 +61,11 @@ export interface ReportData {
   /**
    * line charts beside the map, in the order to show them
    */
-  charts: ChartData[];
+  charts: Chart[];
   /**
    * tables beside the map
    */
-  tables: TableData[];
+  tables: Table[];
 }
 /**
  * The campaign as a whole.
@@ -103,10 +103,14 @@ export interface SummaryData {
   /**
    * of measured values; 'undetermined' last
    */
-  bottlenecks: CountData[];
+  bottlenecks: Count[];
   typical_uncertainty: number | null;
   worst: WorstCellData[];
   next_step: string;
+  /**
+   * what was measured beside the map, in words
+   */
+  beside: Pair[];
 }
 /**
  * One reason why the badge is not good. rows: of `Cells`, its evidence.
@@ -182,9 +186,9 @@ export interface LoadReadingData {
   grade: Trust | null;
 }
 /**
- * How often something was found. probability: mean of what was stated, or null.
+ * How often something was found. probability: mean of what was stated; None where nothing was.
  */
-export interface CountData {
+export interface Count {
   name: string;
   count: number;
   probability: number | null;
@@ -198,6 +202,14 @@ export interface WorstCellData {
   uncertainty: number | null;
 }
 /**
+ * A name and its value, in the order to show them.
+ */
+export interface Pair {
+  name: string;
+  value: string;
+  unit: "bytes" | "bytes/s" | "percent" | "none";
+}
+/**
  * A target as a report may show it: its name and kind, never where it is.
  */
 export interface TargetData {
@@ -208,14 +220,6 @@ export interface TargetData {
    */
   placeholder: string;
   facts: Pair[];
-}
-/**
- * A name and its value, in the order to show them.
- */
-export interface Pair {
-  name: string;
-  value: string;
-  unit: "bytes" | "bytes/s" | "percent" | "none";
 }
 /**
  * One dimension of the sweep. Cells refer to levels by position.
@@ -473,7 +477,7 @@ export interface RoundsData {
   range_share: number | null;
   slope_share: number | null;
   line: number[] | null;
-  cells: RoundsCellData[];
+  cells: RoundsCell[];
   written_bytes: number;
   footprint_bytes: number;
   purge: string;
@@ -481,10 +485,11 @@ export interface RoundsData {
   method: string;
 }
 /**
- * One cell of a round. read_percent: share of its I/Os that are reads; value: average over the measurement
- * window, in the test's quantity.
+ * One cell of a round. read_percent: share of its I/Os that are reads. value: average over the measurement window,
+ * None where a round lacks it.
  */
-export interface RoundsCellData {
+export interface RoundsCell {
+  key: string;
   rw: string;
   bs_bytes: number;
   read_percent: number;
@@ -523,11 +528,11 @@ export interface LoadPointData {
   percent: number | null;
   loop: "open" | "closed";
   offered_iops: number | null;
-  iops: SpreadData | null;
-  bw_bytes_per_s: SpreadData | null;
-  lat_mean_ns: SpreadData | null;
-  lat_p95_ns: SpreadData | null;
-  lat_p99_ns: SpreadData | null;
+  iops: Spread | null;
+  bw_bytes_per_s: Spread | null;
+  lat_mean_ns: Spread | null;
+  lat_p95_ns: Spread | null;
+  lat_p99_ns: Spread | null;
   overloaded: boolean;
   /**
    * within, borderline or over the curve's limit; '' where rates are not sized by it
@@ -540,20 +545,20 @@ export interface LoadPointData {
   watts: number | null;
   iops_per_watt: number | null;
   bytes_per_s_per_watt: number | null;
-  streams: StreamRow[];
+  streams: StreamPoint[];
 }
 /**
- * A value over visits with its 95% interval; null where there are too few visits for one.
+ * A value over visits: geometric mean, and its 95% interval where there are visits enough for one.
  */
-export interface SpreadData {
+export interface Spread {
   value: number;
   low: number | null;
   high: number | null;
 }
 /**
- * One stream and direction at one load point. share: of all I/Os, 0 to 1. offered_iops: null in a closed loop.
+ * One stream and direction at one load point. offered_iops: None in a closed loop. share: of all I/Os, 0 to 1.
  */
-export interface StreamRow {
+export interface StreamPoint {
   stream: string;
   direction: string;
   offered_iops: number | null;
@@ -657,65 +662,50 @@ export interface ImportedMethod {
   facts: Pair[];
 }
 /**
- * A line chart beside the map.
+ * Lines over x, with limits (`levels`, of y) and places (`marks`, of x). `note` says what the reader must know.
  */
-export interface ChartData {
+export interface Chart {
   title: string;
   x_name: string;
   x_unit: "bytes" | "bytes/s" | "percent" | "none";
   y_name: string;
   y_unit: "bytes" | "bytes/s" | "percent" | "none";
-  lines: ChartLineData[];
-  /**
-   * limits, across at a value of y
-   */
-  levels: ChartBoundData[];
-  /**
-   * places, upright at a value of x
-   */
-  marks: ChartBoundData[];
+  lines: ChartLine[];
+  levels: ChartBound[];
+  marks: ChartBound[];
   note: string;
-  /**
-   * about how the map was measured: shown below it
-   */
   after_map: boolean;
 }
-/**
- * One line of a chart.
- */
-export interface ChartLineData {
+export interface ChartLine {
   name: string;
-  points: ChartPointData[];
+  points: ChartPoint[];
 }
 /**
- * Visits at one x: arithmetic mean, standard deviation between visits (null for a single one), and how many
- * there were.
+ * Visits at one x: arithmetic mean, standard deviation between visits (None for a single one), and how many there
+ * were.
  */
-export interface ChartPointData {
+export interface ChartPoint {
   x: number;
   mean: number;
   sd: number | null;
   n: number;
 }
 /**
- * A line across a chart, at a value of y or of x.
+ * A line across the chart: at a value of y (a limit) or of x (a size of memory).
  */
-export interface ChartBoundData {
+export interface ChartBound {
   name: string;
   value: number;
 }
 /**
  * A table of texts.
  */
-export interface TableData {
+export interface Table {
   title: string;
   columns: string[];
   rows: string[][];
   note: string;
   after_map: boolean;
-  /**
-   * opened by who wants its numbers
-   */
   folded: boolean;
 }
 
@@ -779,6 +769,7 @@ export const UnmeasuredCode = {
   NOT_OF_THE_MAP: "a step of the load-latency curve",
   FIRST_LOOK: "a first look at the speed",
   TRIAL: "a trial of the search for the highest load",
+  BESIDE: "told beside the map",
   OTHER: "other",
 } as const;
 export type UnmeasuredCode = (typeof UnmeasuredCode)[keyof typeof UnmeasuredCode];

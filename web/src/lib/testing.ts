@@ -66,6 +66,7 @@ export function smallReport(): ReportData {
       doubts: [],
       headlines: [],
       small: [],
+      beside: [],
       bottlenecks: [],
       typical_uncertainty: null,
       worst: [],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useId } from "preact/hooks";
 import { BOX, drawChart, type Placed, pointText, valueText } from "../lib/chart";
-import type { ChartData, TableData } from "../lib/report-data.gen";
+import type { Chart as ChartData, Table as TableData } from "../lib/report-data.gen";
 import { useApp } from "./context";
 import { Frame } from "./Frame";
 import { Wide } from "./Wide";

@@ -2,7 +2,7 @@
 import { useId, useLayoutEffect, useState } from "preact/hooks";
 import { byRate, plotLoad } from "../draw/load-plot";
 import { intervalText } from "../lib/facts";
-import type { LoadCurveData, LoadPointData, SpreadData } from "../lib/report-data.gen";
+import type { LoadCurveData, LoadPointData, Spread } from "../lib/report-data.gen";
 import { count, latency, percent, rate, significant } from "../lib/units";
 import { useApp } from "./context";
 import { usePlotPlace } from "./use-plot";
@@ -101,7 +101,7 @@ function Points({ curve, power }: { curve: LoadCurveData; power: boolean }) {
   const behind = hasBacklog(curve);
   const middle = curve.points.some((point) => point.lat_p95_ns !== null);
   const limited = `lat_${curve.quantity}_ns` as const;
-  const told = (spread: SpreadData | null) => (spread === null ? "–" : latency(spread.value));
+  const told = (spread: Spread | null) => (spread === null ? "–" : latency(spread.value));
   return (
     <Wide>
       <table class="plain">

@@ -6,7 +6,7 @@ import { running } from "../app-state/running";
 import { limitWords } from "../lib/facts";
 import { copyText } from "../lib/files";
 import type {
-  CountData,
+  Count,
   DoubtData,
   HeadlineData,
   LoadReadingData,
@@ -46,6 +46,13 @@ export function Summary() {
           <ul class="cards">{cards.slice(MOST_CARDS)}</ul>
         </details>
       ) : null}
+      {summary.beside.map((one) => (
+        <p key={one.name} class="summary-end">
+          <span>
+            <b>{one.name}</b> {one.value}
+          </span>
+        </p>
+      ))}
       {unfinished && cards.length === 0 ? <p>Values are filled in as batches of visits are finished.</p> : null}
       {summary.doubts.length > 0 && !unfinished ? (
         <ul class="doubts" aria-label="Reasons for doubt">
@@ -125,7 +132,7 @@ export function Trust() {
 }
 
 /** "link 12 (85 %)": how many cells, and the mean of the probabilities that were stated. */
-function bottleneckText(one: CountData): string {
+function bottleneckText(one: Count): string {
   const odds = one.probability === null ? "" : ` (${Math.round(one.probability * 100)}%)`;
   return `${limitWord(one.name)} ${one.count}${odds}`;
 }

@@ -15,7 +15,6 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_duration, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
@@ -78,12 +77,7 @@ class WorkParts(ResultParts):
             found.setdefault(one.work, []).append(one)
         return tuple(_finding(work, figures) for work, figures in found.items())
 
-    def finish(
-        self,
-        result: CampaignResult,
-        visits: Sequence[Visit],
-        beds: Mapping[str, Testbed],  # noqa: ARG002
-    ) -> CampaignResult:
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:
         figures = self._figures(result)
         table = works_table(figures, visits, records_by_visit(self.journal.usages()))
         return replace(result, works=figures, tables=(table, *result.tables)) if figures else result

@@ -7,14 +7,16 @@ import random
 from dataclasses import replace
 
 from ioatlas.fio.batch import Batch, Section
-from ioatlas.law.choose import Next, next_load
+from ioatlas.law.beside import LEAST_SECONDS, cells_beside, planned_beside, seconds_beside
+from ioatlas.law.choose import next_load
 from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import KeptLaw, LaidOuts
-from ioatlas.model.reason import BUDGET_ENDED
+from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.steps import MapSteps
+from ioatlas.procedures.load_points.steps import judged_together
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.gates import Gates
 from ioatlas.run.plan import Plan
@@ -60,53 +62,71 @@ class LawSteps(MapSteps):
             self._make_once()
             if len(self.journal.visits()) == before:  # nothing came back in the time there was
                 break
-        self._tell_left_out(keep_laws(self.journal, self.cells))
+        self._make_beside()
+        self._tell_left_out(keep_laws(self.journal, self._of_map))
         self._verify()
         return True
 
-    def _make_once(self) -> None:
+    @property
+    def _of_map(self) -> dict[str, Cell]:
+        return {cell.key: cell for cell, reason in self.journal.cells() if reason not in ASIDE}
+
+    def _make_beside(self) -> None:
+        """What is told beside the map, once, in the time that was kept back for it."""
+        total = self.budget.total or 0.0
+        for target in self.runner.plan.targets:
+            flush = "fsync" if target.kind == "uri" else "fdatasync"  # engines of the network know one kind of flush
+            cells, courses = self._able(target.name), self._courses().get(target.name, [])
+            for cell in cells_beside(cells, courses, total, flush):
+                seconds, besides = seconds_beside(cell, courses, total)
+                seconds = min(seconds, (self.budget.left or 0.0) - self._end_seconds() - besides)
+                if cell.key not in self.cells and seconds >= LEAST_SECONDS:
+                    self.runner.know(cell, UnmeasuredCode.BESIDE)
+                    self.journal.add_visits([self._visit(cell, seconds, len(courses), Purpose.BESIDE)])
+                self._make_once(Purpose.BESIDE)
+
+    def _make_once(self, purpose: Purpose = Purpose.SWEEP) -> None:
         """Make what was asked for. A load that the end of the budget cut short is not planned again."""
-        rows = {row.visit_id: row for row in self.journal.planned(Purpose.SWEEP)}
+        rows = {row.visit_id: row for row in self.journal.planned(purpose)}
         if rows:
             self.runner.batch(tuple(self.section(row) for row in rows.values()), rows)
-            self.journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
+            self.journal.drop_planned(BUDGET_ENDED, purpose=purpose)
+
+    def _able(self, name: str) -> list[Cell]:
+        """What of a target's map can be measured."""
+        failed = {key for key, _ in self.journal.failures()}
+        return [cell for cell in self.runner.plan.to_measure if cell.target == name and cell.key not in failed]
+
+    def _courses(self) -> dict[str, list[Course]]:
+        visits, files = self.journal.visits(with_series=True), self.journal.kept(LaidOuts).files
+        return courses_by_target(visits, self._of_map, self.journal.asked_ms(), files)
 
     def _next(self) -> list[NewVisit]:
         """The next loads; none when nothing more is worth the time that is left."""
         left, total = self._left_for_sweep(), self.budget.total
         assert left is not None
         assert total is not None
-        cells: dict[str, list[Cell]] = {}
-        for cell in self.runner.plan.to_measure:
-            cells.setdefault(cell.target, []).append(cell)
-        seen = courses_by_target(
-            self.journal.visits(with_series=True),
-            self.cells,
-            self.journal.asked_ms(),
-            self.journal.kept(LaidOuts).files,
-        )
-        spent = {name: sum(course.seconds for course in seen.get(name, ())) for name in cells}
-        failed = {key for key, _ in self.journal.failures()}
-        share = 1 / len(cells)
-        for name in sorted(cells, key=lambda one: spent[one]):
-            able = [cell for cell in cells[name] if cell.key not in failed]
-            courses: list[Course] = seen.get(name, [])
-            most = left if len(cells) == 1 else min(left, share * total)
+        names = dict.fromkeys(cell.target for cell in self.runner.plan.to_measure)
+        seen = self._courses()
+        spent = {name: sum(course.seconds for course in seen.get(name, ())) for name in names}
+        share = 1 / len(names)
+        for name in sorted(names, key=lambda one: spent[one]):
+            able, courses = self._able(name), seen.get(name, [])
+            most = left if len(names) == 1 else min(left, share * total)
             if not able:
                 continue
             one = next_load(
                 able, courses, total=share * total, left=most, seed=self._seed, begun=any(c.visit_id for c in courses)
             )
             if one is not None:
-                return [self._visit(one, len(courses))]
+                return [self._visit(one.cell, one.seconds, len(courses))]
         return []
 
-    def _visit(self, wanted: Next, number: int) -> NewVisit:
+    def _visit(self, cell: Cell, seconds: float, number: int, purpose: Purpose = Purpose.SWEEP) -> NewVisit:
         generator = random.Random(f"{self._seed} {number}")  # noqa: S311 - offsets, not secrets
-        made = sum(visit.cell_key == wanted.cell.key for visit in self.journal.visits())
-        runtime_ms = -(-int(1000 * wanted.seconds) // 100) * 100
-        seed = generator.randrange(1, 2**31)
-        return NewVisit(wanted.cell.key, made, seed, Purpose.SWEEP, alone=True, runtime_ms=runtime_ms)
+        made = sum(visit.cell_key == cell.key for visit in self.journal.visits())
+        runtime_ms = -(-int(1000 * seconds) // 100) * 100
+        return NewVisit(cell.key, made, generator.randrange(1, 2**31), purpose, alone=True, runtime_ms=runtime_ms)
 
     # -- where a map judges or times otherwise ---------------------------------------------------------------
 
@@ -114,7 +134,7 @@ class LawSteps(MapSteps):
         return self.journal.planned(purpose, limit=limit)
 
     def section(self, visit: PlannedVisit) -> Section:
-        if visit.purpose is not Purpose.SWEEP or visit.runtime_ms is None:
+        if visit.purpose not in (Purpose.SWEEP, Purpose.BESIDE) or visit.runtime_ms is None:
             return super().section(visit)
         return self.runner.section(visit, visit.runtime_ms, GAP_MS)
 
@@ -124,10 +144,16 @@ class LawSteps(MapSteps):
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
         """What a course means is the law's business: nothing is cut from it, and none is made again for its shape."""
-        visit, _ = super().judge(section, visit, gates)
+        together = bool(section.cell.streams)
+        visit = judged_together(section, visit) if together else super().judge(section, visit, gates)[0]
         return replace(visit, window_start_ms=0), False
 
     def reserve_seconds(self) -> float:
+        total, seen = self.budget.total or 0.0, self._courses()
+        beside = planned_beside(self.runner.plan.to_measure, seen, total)
+        return self._end_seconds() + sum(sum(seconds_beside(one, seen.get(one.target, ()), total)) for one in beside)
+
+    def _end_seconds(self) -> float:
         return self.report_seconds() + self.thinking_seconds()
 
     def progress(self, batch: Batch) -> dict[str, float]:

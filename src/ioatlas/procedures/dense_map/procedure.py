@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.analysis.wording import size_text
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.exhaustive import random_replicates
+from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.procedures.dense_map.expected import expected_summary, expected_text
 from ioatlas.procedures.dense_map.plan import build_plan
@@ -31,7 +33,14 @@ class DenseMap(Procedure):
         return build_plan(spec, targets, read_only=read_only)
 
     def summary(self, plan: Plan) -> dict[str, Any]:
-        return expected_summary(plan)
+        from ioatlas.law.beside import SHARE, planned_beside
+        from ioatlas.procedures.dense_map.by_law import chooses
+
+        told, total = expected_summary(plan), plan.spec.budget_seconds or 0.0
+        if not (chooses(plan) and (found := planned_beside(plan.to_measure, {}, total))):
+            return told
+        seconds = round(told["write_load_seconds"] + SHARE * total * len(found), 1)
+        return told | {"beside": [_words(cell) for cell in found], "write_load_seconds": seconds}
 
     def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:
         from ioatlas.procedures.dense_map.by_law import chooses
@@ -41,6 +50,7 @@ class DenseMap(Procedure):
                 order="",
                 visits="of which those that teach most are made",
                 budget="each next load is the one that teaches most about the target",
+                extra=(f"beside       {'; '.join(beside)}",) if (beside := summary.get("beside")) else (),
             )
         return expected_text(summary)
 
@@ -65,6 +75,11 @@ class DenseMap(Procedure):
         from ioatlas.procedures.dense_map.steps import MapSteps
 
         return LawSteps(runner) if chooses(runner.plan) else MapSteps(runner)
+
+
+def _words(cell: Cell) -> str:
+    small = size_text(cell.members[0].bs_bytes)
+    return f"{small} reads under writes" if cell.streams else f"{small} writes, each with its flush"
 
 
 def plan_replicates(journal: Journal, plan: Plan) -> None:

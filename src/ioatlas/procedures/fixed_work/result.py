@@ -20,7 +20,7 @@ from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.results.parts import ResultParts
-from ioatlas.testbed.typed_in import typed_lines
+from ioatlas.testbed.typed_in import testbeds, typed_lines
 
 MAP_FINDINGS = frozenset({FindingCode.PEAK, FindingCode.KNEE, FindingCode.NOISE})
 """Findings that name extremes of a map or its lines along numjobs, which a fixed-work study has not, or that it words
@@ -31,8 +31,9 @@ itself.
 class SequenceParts(ResultParts):
     """Charts and tables beside the cells, and findings in the place of a map's."""
 
-    def finish(self, result: CampaignResult, visits: Sequence[Visit], beds: Mapping[str, Testbed]) -> CampaignResult:
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:
         memories = self.journal.kept(KnownMemory).sizes_bytes
+        beds = testbeds(self.journal.latest_testbed(), self.journal.directory)
         return with_order(result, self.spec, visits, beds, memories, typed_lines(self.journal.directory))
 
 

@@ -17,7 +17,6 @@ from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
 from ioatlas.model.reason import ASIDE
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
@@ -44,12 +43,7 @@ class LoadPointParts(ResultParts):
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:  # noqa: ARG002
         return curve_findings(self._curves(), streams_of(self.spec))
 
-    def finish(
-        self,
-        result: CampaignResult,
-        visits: Sequence[Visit],  # noqa: ARG002
-        beds: Mapping[str, Testbed],  # noqa: ARG002
-    ) -> CampaignResult:
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         return replace(result, load_curves=self._curves())
 
     @cache  # noqa: B019 - as short-lived as the result it is for

@@ -10,7 +10,6 @@ from ioatlas.analysis.small_files import TreeReading, charts, rates_table, tree_
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.results.parts import Axes, ResultParts
 
@@ -26,7 +25,7 @@ class TreeParts(ResultParts):
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
         return tree_findings(result.estimates)
 
-    def finish(self, result: CampaignResult, visits: Sequence[Visit], beds: Mapping[str, Testbed]) -> CampaignResult:  # noqa: ARG002
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:
         cells = {one.cell.key: one.cell for one in result.estimates}
         found = [
             TreeReading(cells[visit.cell_key], part.total_ios * 1000 / part.runtime_ms)

@@ -14,7 +14,6 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.outcomes import SniaPass, SniaPasses
 from ioatlas.model.result import CampaignResult, RoundsResult
-from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.snia.options import SniaOptions
 from ioatlas.procedures.snia.plan import part_of, pass_name, passes_of
@@ -61,10 +60,5 @@ class RoundsParts(ResultParts):
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:  # noqa: ARG002
         return tuple(self._findings)
 
-    def finish(
-        self,
-        result: CampaignResult,
-        visits: Sequence[Visit],  # noqa: ARG002
-        beds: Mapping[str, Testbed],  # noqa: ARG002
-    ) -> CampaignResult:
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         return replace(result, rounds=tuple(self._results))

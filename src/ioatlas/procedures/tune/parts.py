@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -11,7 +11,6 @@ from ioatlas.analysis.sizing import advice, rates_text
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.tune.result import CURVE, Best, CurvePoint, Tuning, load_tuning
 from ioatlas.procedures.tune.wording import asked, best_sentence, none_sentence, setting
@@ -29,12 +28,7 @@ class TuneParts(ResultParts):
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
         return (*_findings(self._tuning()), *super().findings(result))
 
-    def finish(
-        self,
-        result: CampaignResult,
-        visits: Sequence[Visit],  # noqa: ARG002
-        beds: Mapping[str, Testbed],  # noqa: ARG002
-    ) -> CampaignResult:
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         tuning = self._tuning()
         if tuning.best is None:
             return result

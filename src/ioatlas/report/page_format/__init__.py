@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from ioatlas.model.finding import FindingCode
+from ioatlas.model.panel import Chart, Table
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.summary import DoubtCode
 from ioatlas.model.units import RateSystem
@@ -33,8 +34,17 @@ from ioatlas.report.page_format.cells import (
     TimeCourses,
     UnmeasuredCells,
 )
-from ioatlas.report.page_format.charts import ChartData, LoadCurveData, ProductCostData, RoundsData, TableData
-from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Model, Pair, Session, TargetData
+from ioatlas.report.page_format.charts import LoadCurveData, ProductCostData, RoundsData
+from ioatlas.report.page_format.parts import (
+    Campaign,
+    ComparisonData,
+    ImportedMethod,
+    Model,
+    Pair,
+    Session,
+    TargetData,
+    strict_schema,
+)
 from ioatlas.report.page_format.summary import FindingData, SummaryData
 
 FORMAT: Final = "ioatlas-report"
@@ -76,15 +86,19 @@ class ReportData(Model):
     imported_methods: list[ImportedMethod] = Field(
         description="one for each imported target; empty when nothing was imported"
     )
-    charts: list[ChartData] = Field(description="line charts beside the map, in the order to show them")
-    tables: list[TableData] = Field(description="tables beside the map")
+    charts: list[Chart] = Field(description="line charts beside the map, in the order to show them")
+    tables: list[Table] = Field(description="tables beside the map")
 
 
 def schema() -> dict[str, Any]:
     """JSON Schema 2020-12 of `ReportData`, with the texts of the enumerations that the page tells apart."""
+    found = ReportData.model_json_schema()
+    for part in found["$defs"].values():
+        if "properties" in part:  # records of the result among them, which stand there as they are
+            strict_schema(part)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **ReportData.model_json_schema(),
+        **found,
         "x-enumerations": {
             each.__name__: {one.name: one.value for one in each}
             for each in (FindingCode, UnmeasuredCode, VerdictCode, DoubtCode)

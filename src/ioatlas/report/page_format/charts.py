@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands beside the map: charts, tables, costs, tests in rounds, response time against load."""
+"""What stands beside the map: costs, tests in rounds, response time against load."""
 
 from __future__ import annotations
 
@@ -7,58 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from ioatlas.report.page_format.parts import AxisUnit, Model, Pair
-
-
-class ChartPointData(Model):
-    """Visits at one x: arithmetic mean, standard deviation between visits (null for a single one), and how many
-    there were.
-    """
-
-    x: float
-    mean: float
-    sd: float | None
-    n: int
-
-
-class ChartLineData(Model):
-    """One line of a chart."""
-
-    name: str
-    points: list[ChartPointData]
-
-
-class ChartBoundData(Model):
-    """A line across a chart, at a value of y or of x."""
-
-    name: str
-    value: float
-
-
-class ChartData(Model):
-    """A line chart beside the map."""
-
-    title: str
-    x_name: str
-    x_unit: AxisUnit
-    y_name: str
-    y_unit: AxisUnit
-    lines: list[ChartLineData]
-    levels: list[ChartBoundData] = Field(description="limits, across at a value of y")
-    marks: list[ChartBoundData] = Field(description="places, upright at a value of x")
-    note: str
-    after_map: bool = Field(description="about how the map was measured: shown below it")
-
-
-class TableData(Model):
-    """A table of texts."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    note: str
-    after_map: bool
-    folded: bool = Field(default=False, description="opened by who wants its numbers")
+from ioatlas.model.load_curve import Spread, StreamPoint
+from ioatlas.model.result import RoundsCell
+from ioatlas.report.page_format.parts import Model, Pair
 
 
 class UnitPriceData(Model):
@@ -92,18 +43,6 @@ class ProductCostData(Model):
     remarks: list[str] = Field(description="what to know before believing it, in sentences")
 
 
-class RoundsCellData(Model):
-    """One cell of a round. read_percent: share of its I/Os that are reads; value: average over the measurement
-    window, in the test's quantity.
-    """
-
-    rw: str
-    bs_bytes: int
-    read_percent: int
-    value: float | None
-    tracked: bool
-
-
 class RoundsData(Model):
     """A test that ran in rounds until its tracked value was steady (`ioatlas.model.result`).
 
@@ -128,34 +67,12 @@ class RoundsData(Model):
     range_share: float | None
     slope_share: float | None
     line: list[float] | None
-    cells: list[RoundsCellData]
+    cells: list[RoundsCell]
     written_bytes: int
     footprint_bytes: int
     purge: str
     deviations: list[str]
     method: str
-
-
-class SpreadData(Model):
-    """A value over visits with its 95% interval; null where there are too few visits for one."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-
-class StreamRow(Model):
-    """One stream and direction at one load point. share: of all I/Os, 0 to 1. offered_iops: null in a closed loop."""
-
-    stream: str
-    direction: str
-    offered_iops: float | None
-    iops: float
-    bw_bytes_per_s: float
-    share: float
-    lat_mean_ns: float | None
-    lat_p95_ns: float | None
-    lat_p99_ns: float | None
 
 
 class LoadPointData(Model):
@@ -170,11 +87,11 @@ class LoadPointData(Model):
     percent: float | None
     loop: Literal["open", "closed"]
     offered_iops: float | None
-    iops: SpreadData | None
-    bw_bytes_per_s: SpreadData | None
-    lat_mean_ns: SpreadData | None
-    lat_p95_ns: SpreadData | None
-    lat_p99_ns: SpreadData | None
+    iops: Spread | None
+    bw_bytes_per_s: Spread | None
+    lat_mean_ns: Spread | None
+    lat_p95_ns: Spread | None
+    lat_p99_ns: Spread | None
     overloaded: bool
     state: str = Field(description="within, borderline or over the curve's limit; '' where rates are not sized by it")
     behind_ios: float | None
@@ -184,7 +101,7 @@ class LoadPointData(Model):
     watts: float | None
     iops_per_watt: float | None
     bytes_per_s_per_watt: float | None
-    streams: list[StreamRow]
+    streams: list[StreamPoint]
 
 
 class LoadCurveData(Model):

@@ -12,17 +12,17 @@ from pydantic import BaseModel, ConfigDict, Field
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
 
 
-def _strict_schema(schema: dict[str, Any]) -> None:
+def strict_schema(schema: dict[str, Any]) -> None:
     """Every field is written, defaults too: the TypeScript types need no optional members."""
     properties = schema.get("properties", {})
-    schema["required"] = sorted(properties)
+    schema |= {"required": sorted(properties), "additionalProperties": False}
     for field in properties.values():
         field.pop("title", None)
         field.pop("default", None)
 
 
 class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_strict_schema)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=strict_schema)
 
     @classmethod
     def from_record(cls, record: object, **own: Any) -> Self:

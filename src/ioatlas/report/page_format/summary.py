@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ioatlas.model.summary import Trust
-from ioatlas.report.page_format.parts import Model
+from ioatlas.model.summary import Count, Trust
+from ioatlas.report.page_format.parts import Model, Pair
 
 
 class FindingData(Model):
@@ -88,14 +88,6 @@ class SmallIoData(Model):
     best: LoadReadingData
 
 
-class CountData(Model):
-    """How often something was found. probability: mean of what was stated, or null."""
-
-    name: str
-    count: int
-    probability: float | None
-
-
 class WorstCellData(Model):
     """A cell whose value is worth least. uncertainty: a share; null where its runs disagree too far to say."""
 
@@ -120,7 +112,8 @@ class SummaryData(Model):
     doubts: list[DoubtData]
     headlines: list[HeadlineData]
     small: list[SmallIoData]
-    bottlenecks: list[CountData] = Field(description="of measured values; 'undetermined' last")
+    bottlenecks: list[Count] = Field(description="of measured values; 'undetermined' last")
     typical_uncertainty: float | None
     worst: list[WorstCellData]
     next_step: str
+    beside: list[Pair] = Field(default=[], description="what was measured beside the map, in words")
