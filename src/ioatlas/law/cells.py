@@ -10,7 +10,7 @@ from dataclasses import replace
 from ioatlas.law.course import Course
 from ioatlas.law.fit import Fit
 from ioatlas.law.read import can_be_told
-from ioatlas.law.told import UNEVEN, Told, grade, tell
+from ioatlas.law.told import DISAGREE, UNEVEN, Told, grade, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.summary import Trust
@@ -21,7 +21,7 @@ MOST_FORETOLD = 0.35
 """Half-width of an interval up to which a cell is foretold,"""
 BEYOND = 4.0
 """and times the largest block and the most I/Os in flight that were seen."""
-DISAGREE, UNSURE = 1.0, 0.5
+UNSURE = 0.5
 FEWEST_IOS = 10
 
 

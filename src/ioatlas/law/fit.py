@@ -351,7 +351,7 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
             continue
         if not all(fallen & set(one.ways) for one in added):
             continue
-        units = {one.unit for one in added}
+        units = {one.unit for one in (*have, *added)}
         starts = [_starts(courses, one, other_unit=len(units) > 1) for one in added]
         if len(added) == 1:
             choices = [[*before, start] for before in known for start in starts[0]]

@@ -31,6 +31,8 @@ OFF = 2.5
 PER_PARAMETER = 0.35
 UNEVEN = 0.3
 """Spread of the last bins of a load from which its rate is a range."""
+DISAGREE = 1.0
+"""Spread, or half-width, as a share, beyond which no number is told of it."""
 GOOD_WIDTH, FAIR_WIDTH = 0.05, 0.15
 """Half-widths of an interval up to which a number may be good, and fair."""
 GOOD_SECONDS, FAIR_SECONDS = 6.0, 3.0
@@ -82,12 +84,8 @@ def sustained_logs(shape: Shape, theta: Floats, cell: Cell, direction: str) -> F
 
 def loads_of(shape: Shape, cell: Cell, direction: str) -> Loads:
     """A cell as the law's arrays."""
-    return Loads(
-        np.array([shape.ways.index(direction)]),
-        np.array([float(cell.bs_bytes)]),
-        np.array([float(cell.outstanding)]),
-        np.array([cell.rw.startswith("rand")]),
-    )
+    flight, random = np.array([float(cell.outstanding)]), np.array([cell.rw.startswith("rand")])
+    return Loads(np.array([shape.ways.index(direction)]), np.array([float(cell.bs_bytes)]), flight, random)
 
 
 def tell(fit: Fit, cell: Cell, direction: str) -> Told:
@@ -244,7 +242,7 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
     spread = counting**2 + fit.within(place) ** 2 * rest
     rough = 0.0
     if logs.size >= FEWEST_BINS:
-        off = logs - logs.mean()
+        off = logs - usual - (logs - usual).mean()  # credit that runs out is no unevenness
         variance = float(off @ off) / (logs.size - 1)
         follow = float(np.clip((off[1:] @ off[:-1]) / max(float(off @ off), 1e-12), 0.0, 0.9))
         grown = variance / logs.size * (1 + follow) / (1 - follow)
@@ -256,6 +254,7 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
         doubt = error**2 + fit.noise.between**2
         spread *= math.exp(2 * max(0.0, less))  # only what is not credit tells of what lasts
         level, spread = level - less * (doubt <= CREDIBLE**2), spread + min(less**2, doubt)
+        rough *= less <= CREDIBLE  # what ran on credit says nothing of how even it is without
     return _Tail(level, spread, max(0.0, rough), float(length), lost, chance)
 
 
@@ -271,6 +270,8 @@ def grade(told: Told) -> tuple[Trust, str]:
     seen = format_duration(told.seen_seconds)
     if told.falls:
         return Trust.LOW, "it was still getting slower when its load ended"
+    if max(told.uneven, told.half_width) > DISAGREE:
+        return Trust.LOW, "its runs disagree"
     if told.uneven > UNEVEN:
         return Trust.LOW, f"its speed varied by ±{per_cent(told.uneven)}"
     if told.half_width > FAIR_WIDTH:

@@ -10,8 +10,9 @@ import pytest
 from ioatlas.law.cells import MOST_FORETOLD, foretold
 from ioatlas.law.choose import main_cells
 from ioatlas.law.course import Course
-from ioatlas.law.fit import fit_law
+from ioatlas.law.fit import _fit_shape, _moves, _starts, fit_law
 from ioatlas.law.limits import burst_findings, limit_of
+from ioatlas.law.model import Limiter, Shape
 from ioatlas.law.told import grade, tell
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.summary import Trust
@@ -45,6 +46,15 @@ def test_a_bucket_is_found_with_its_size_its_rate_and_both_directions():
     assert {finding.target for finding in burst_findings({"t": fit})} == {"t"}
     large = cell("read", MIB, 4)
     assert limit_of(fit, large, "read").resource in ("rate limit in bytes", UNDETERMINED)
+
+
+def test_beside_a_limit_in_ios_one_in_bytes_is_looked_for_where_large_blocks_end():
+    both = [Bucket("ios", BOTH, 500.0, 1000.0, 2000.0), Bucket("bytes", BOTH, 18e6, 100e6, 70e6)]
+    courses, _ = mapped(steady(buckets=both))
+    ios = Limiter("ios", BOTH)
+    known = _fit_shape(Shape(BOTH, limiters=(ios,)), courses, [[one] for one in _starts(courses, ios)], None)
+    starts = {shape.limiters: choices for shape, choices in _moves(known, courses)}[ios, Limiter("bytes", BOTH)]
+    assert min(choice[-1].rate for choice in starts) == pytest.approx(18e6, rel=0.1)
 
 
 def test_a_throttle_is_found_though_a_busy_client_makes_other_loads_rough():
