@@ -34,6 +34,7 @@ from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
 from ioatlas.analysis.wording import Namer, plural, size_text
 from ioatlas.model.application import WorkFigure, is_work
+from ioatlas.model.cell import FLUSHES
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.result import CampaignResult, RoundsResult
@@ -356,18 +357,19 @@ def _beside(result: CampaignResult, namer: Namer) -> Iterator[Beside]:
     seen = {e.cell.key: e for e in result.estimates}
     found = {(e.cell.target, bool(e.cell.streams), e.direction): e for e in result.beside if e.n_visits and e.iops}
     for (target, together, direction), e in found.items():
-        alone, writes = seen.get(e.cell.members[0].key), found.get((target, together, "write"))
+        small, writes = e.cell.members[0], found.get((target, together, "write"))
+        alone = seen.get(replace(small, options=tuple(one for one in small.options if one[0] not in FLUSHES)).key)
         able = alone is not None and usable(alone) and direction == "read" if together else e.lat_kind == "flushed"
         if writes is None or not able:
             continue
-        bs, reading = e.cell.members[0].bs_bytes, replace(_reading(e), in_flight=1)
-        if (e.iops or 0.0) * (e.window_seconds or 0.0) < FEWEST_IOS_OF_P99:
-            reading = replace(reading, lat_p99_ns=None)
-        told = Beside(f"{size_text(bs)} + flush{namer.on(target)}", target, direction, bs, reading)
-        if together and alone is not None:
-            mean, rate = None if disagrees(alone) else alone.lat_mean_ns, writes.bw_bytes_per_s
-            told = replace(told, label=f"Under writes{namer.on(target)}", alone_ns=mean, writes_bytes_per_s=rate)
-        yield told
+        few = (e.iops or 0.0) * (e.window_seconds or 0.0) < FEWEST_IOS_OF_P99
+        reading = replace(_reading(e), in_flight=1, lat_p99_ns=None if few else e.lat_p99_ns)
+        mean = alone.lat_mean_ns if alone is not None and not disagrees(alone) else None
+        if alone is not None and mean and not together and 0 < (alone.iops or 0.0) < reading.iops:
+            reading = replace(reading, iops=alone.iops or 0.0, lat_mean_ns=mean)  # what credit gave does not last
+        label = f"{'Under writes' if together else f'{size_text(small.bs_bytes)} + flush'}{namer.on(target)}"
+        rate = writes.bw_bytes_per_s if together else None
+        yield Beside(label, target, direction, small.bs_bytes, reading, mean if together else None, rate)
 
 
 def _small_groups(estimates: Sequence[Estimate]) -> dict[Group, list[Estimate]]:

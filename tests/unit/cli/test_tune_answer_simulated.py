@@ -185,7 +185,8 @@ def test_a_rate_that_is_too_slow_though_a_higher_one_is_not_runs_at_another_time
     assert found.returncode == 0, found.stderr
     curve = json.loads((tmp_path / "d" / "tune.json").read_text())["curve"]
     top = max(point["offered"] for point in curve if point["state"] == "within")
-    slow = [point["n_visits"] for point in curve if point["offered"] < top and point["state"] != "within"]
+    # One that is borderline now may have been within when it was decided what runs again.
+    slow = [point["n_visits"] for point in curve if point["offered"] < top and point["state"] == "over"]
     assert slow
     assert set(slow) == {6}
 

@@ -7,7 +7,7 @@ from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, SectionState, 
 from ioatlas.store import schema
 
 JOURNAL = {
-    Purpose: ["sweep", "probe", "fresh", "sentinel", "before", "search", "curve"],
+    Purpose: ["sweep", "probe", "fresh", "sentinel", "before", "search", "curve", "beside"],
     VisitStatus: ["planned", "done", "discarded", "failed", "dropped"],
     BatchStatus: ["running", "done", "failed"],
     SectionState: ["finished", "cut-short", "over-run", "failed"],
@@ -28,7 +28,7 @@ def test_the_word_of_today_is_read_as_well():
 
 
 def test_the_tables_name_every_text_they_hold():
-    assert schema.visit.c.purpose.comment == "sweep, probe, fresh, sentinel, before, search, curve"
+    assert schema.visit.c.purpose.comment == "sweep, probe, fresh, sentinel, before, search, curve, beside"
     assert schema.visit.c.status.comment == "planned, done, discarded, failed, dropped"
     assert schema.batch.c.status.comment == "running, done, failed"
     assert schema.remark.c.kind.comment == "warning, left-out, note"

@@ -9,7 +9,7 @@ import pytest
 from ioatlas import campaign
 from ioatlas.analysis.summary import summarise
 from ioatlas.model.visit import Purpose
-from tests.simulate.law import Law, Way
+from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell, World
 
 FLUSH_SECONDS = 0.004
@@ -68,6 +68,15 @@ def test_nothing_is_made_beside_a_map_that_only_reads_or_has_no_time(tmp_path, b
     world, _, result = told(tmp_path, budget=budget, modes=modes)
     assert not summarise(result).beside
     assert not any(visit.purpose is Purpose.BESIDE for visit in world.journal().visits())
+
+
+def test_what_credit_gave_is_not_told_as_lasting(tmp_path):
+    """A tenth faster than what lasts for longer than these loads run."""
+    law = replace(LAW, flush_seconds=0.00001, burst=Burst(40e6, 1.3, 1e6))
+    _, _, result = told(tmp_path, law)
+    flush = next(one for one in summarise(result).beside if one.writes_bytes_per_s is None)
+    (alone,) = (e for e in result.estimates if (e.cell.rw, e.cell.bs_bytes, e.cell.numjobs) == ("randwrite", 4096, 1))
+    assert flush.reading.iops <= alone.iops
 
 
 def test_flushes_that_nobody_saw_are_not_told(tmp_path):

@@ -221,7 +221,8 @@ function worst(...grades: (TrustLevel | null)[]): TrustLevel | null {
 function Load({ load }: { load: LoadReadingData }) {
   return (
     <p class="card-load">
-      <span class="soft">{load.in_flight > 0 ? `${load.in_flight} in flight` : "in flight: not told"}</span> {load.estimated ? "~" : ""}
+      <span class="soft">{load.in_flight > 0 ? `${load.in_flight} in flight` : "in flight: not told"}</span>{" "}
+      {load.estimated ? "~" : ""}
       <b>{count(load.iops)} IOPS</b>
       <br />
       <span class="soft times">

@@ -143,10 +143,12 @@ class LawSteps(MapSteps):
         return False
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
-        """What a course means is the law's business: nothing is cut from it, and none is made again for its shape."""
+        """What a course means is the law's business: nothing is cut from it, and none is made again for its shape.
+        Reads under writes are told of the second half, or credit that a pause gave would pass for lasting.
+        """
         together = bool(section.cell.streams)
         visit = judged_together(section, visit) if together else super().judge(section, visit, gates)[0]
-        return replace(visit, window_start_ms=0), False
+        return replace(visit, window_start_ms=section.runtime_ms // 2 if together else 0), False
 
     def reserve_seconds(self) -> float:
         total, seen = self.budget.total or 0.0, self._courses()
