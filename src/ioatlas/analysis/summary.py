@@ -27,7 +27,7 @@ from ioatlas.analysis.best import (
     usable,
     with_fresh,
 )
-from ioatlas.analysis.imported_answer import in_flight, named, operation_of, rivals, small_ones
+from ioatlas.analysis.imported_answer import SMALL_BYTES, in_flight, named, operation_of, rivals, small_ones
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
@@ -55,9 +55,8 @@ from ioatlas.model.units import format_latency, format_rate, parse_duration_seco
 from ioatlas.model.verdict import VerdictCode
 
 One = TypeVar("One")
-SMALL_BYTES = 4096
-"""Block size whose latency is told; the nearest one where the sweep has other sizes, up to MOST_SMALL_BYTES."""
 MOST_SMALL_BYTES = 64 << 10
+"""The latency of 4 KiB is told, or of the nearest block size up to this."""
 FEWEST_IOS_OF_P99 = 100
 MOST_WORST = 5
 _BUDGET = re.compile(r"--budget (\d\S*)")

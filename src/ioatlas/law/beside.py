@@ -6,16 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ioatlas.law.choose import START_SECONDS, main_cells, wave_seconds
+from ioatlas.law.choose import MOST_WAVE, SHORTEST_SECONDS, START_SECONDS, main_cells, wave_seconds
 from ioatlas.law.course import Course
 from ioatlas.model.cell import Cell
 
 MOST_SMALL_BYTES = 64 << 10
 SHARE = 0.03
 """Of the budget, for each of these loads; and in which all that writes keep in flight comes back once."""
-WAVES, MOST_WAVE = 2, 0.04
-"""Such times that a load runs at least; as a share of the budget, one that is waited for."""
-LEAST_SECONDS = 0.5
+WAVES = 2
+"""Such times that a load runs at least."""
 LEAST_BUDGET_SECONDS = 20.0
 """A shorter one is all for the map."""
 
@@ -47,4 +46,4 @@ def planned_beside(cells: Sequence[Cell], courses: Mapping[str, Sequence[Course]
 def seconds_beside(cell: Cell, courses: Sequence[Course], total: float) -> tuple[float, float]:
     """How long such a load runs at best, and what it takes besides."""
     wave = min(wave_seconds(cell.members[-1], courses, "write"), MOST_WAVE * total)
-    return max(LEAST_SECONDS, SHARE * total, WAVES * wave), START_SECONDS + wave
+    return max(SHORTEST_SECONDS, SHARE * total, WAVES * wave), START_SECONDS + wave

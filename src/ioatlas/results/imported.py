@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -68,7 +68,7 @@ def load_imported(directory: Path, name: str = "") -> CampaignResult:
         found.axes,
         {option: value for option, value in sorted(shared) if option not in found.axes},
         found.estimates,
-        findings=(*_answer(found, labelled, problems), *_findings(found), *_clients(labelled)),
+        findings=_told(found, labelled, problems),
         settings=_settings(problems),
         methods=found.methods,
         tables=_sets(found),
@@ -106,17 +106,15 @@ def with_imported(result: CampaignResult, directory: Path) -> CampaignResult:
         axes=axes,
         constants={name: value for name, value in result.constants.items() if name not in axes},
         estimates=(*result.estimates, *estimates),
-        findings=(
-            *(*result.findings, *_answer(found, labelled, problems)),
-            *(*_findings(found), *_clients(labelled)),
-        ),
+        findings=(*result.findings, *_told(found, labelled, problems)),
         settings={**result.settings, **_settings(problems)},
         methods={**result.methods, **{renamed.get(name, name): facts for name, facts in found.methods.items()}},
     )
 
 
-def _clients(labelled: Sequence[Labelled]) -> Iterable[Finding]:
-    return client_findings(one.reading for one in labelled)
+def _told(found: ImportedMap, labelled: Sequence[Labelled], problems: Sequence[str]) -> tuple[Finding, ...]:
+    clients = client_findings(one.reading for one in labelled)
+    return (*_answer(found, labelled, problems), *_findings(found), *clients)
 
 
 def _labelled(store: Imported) -> Iterator[Labelled]:

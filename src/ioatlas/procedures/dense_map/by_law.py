@@ -7,8 +7,8 @@ import random
 from dataclasses import replace
 
 from ioatlas.fio.batch import Batch, Section
-from ioatlas.law.beside import LEAST_SECONDS, cells_beside, planned_beside, seconds_beside
-from ioatlas.law.choose import next_load
+from ioatlas.law.beside import cells_beside, planned_beside, seconds_beside
+from ioatlas.law.choose import SHORTEST_SECONDS, next_load
 from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
@@ -80,7 +80,7 @@ class LawSteps(MapSteps):
             for cell in cells_beside(cells, courses, total, flush):
                 seconds, besides = seconds_beside(cell, courses, total)
                 seconds = min(seconds, (self.budget.left or 0.0) - self._end_seconds() - besides)
-                if cell.key not in self.cells and seconds >= LEAST_SECONDS:
+                if cell.key not in self.cells and seconds >= SHORTEST_SECONDS:
                     self.runner.know(cell, UnmeasuredCode.BESIDE)
                     self.journal.add_visits([self._visit(cell, seconds, len(courses), Purpose.BESIDE)])
                 self._make_once(Purpose.BESIDE)
