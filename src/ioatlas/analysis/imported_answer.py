@@ -15,8 +15,7 @@ CACHED_BY_DESIGN = "record rewrite"
 """An operation of IOzone: one record again and again, which the nearest cache takes."""
 UNSOUND = ("contradiction", "the run failed")
 """A note with one of these says that the figures cannot all be right."""
-SETS = "Sets"
-LOADS = "Loads"
+SETS, LOADS = "Sets", "Loads"
 """Titles of the table with a line for each set, or for each load of a set that makes no map."""
 TITLES = ("Sources", "Latency", "Remarks")
 """Of the findings that stand in the answer."""

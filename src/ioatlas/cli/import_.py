@@ -315,11 +315,8 @@ def command(
     found = _found(files, unreadable, click.get_current_context().with_resource(ExitStack()))
     tally.lost = bool(unreadable)
     tally.messages += unreadable
-    batches = (
-        _many(found, tally)
-        if len(found) >= _MANY and not any(is_own(path) for path, _, _ in found)
-        else _few(found, tally)
-    )
+    many = len(found) >= _MANY and not any(is_own(path) for path, _, _ in found)
+    batches = (_many if many else _few)(found, tally)
     place = directory
     if place is None and not as_json:
         place = Path(click.get_current_context().with_resource(TemporaryDirectory(prefix="ioatlas-import-")))

@@ -42,12 +42,14 @@ _HALVINGS = 26
 class Told:
     """What windows tell, in logarithms. low, high: the level itself, by what was counted and by windows like these.
     error: of it, for one independent window, by how many there are. worth: how many independent ones they are.
+    most: how far it may lie at all, of windows that follow the last as much as any may.
     """
 
     low: float
     high: float
     error: Callable[[float], float]
     worth: float
+    most: float
 
     def interval(self) -> tuple[float, float]:
         """The level lies between these at every look; infinitely far where too little is known."""
@@ -64,7 +66,7 @@ class Told:
 
     def _far(self, count: float) -> float:
         error = self.error(count)
-        return error * _reach(count) if error else 0.0
+        return min(self.most, error * _reach(count)) if error else 0.0
 
 
 def of_mean(values: Sequence[float], weights: Sequence[float]) -> Told | None:
@@ -74,8 +76,8 @@ def of_mean(values: Sequence[float], weights: Sequence[float]) -> Told | None:
     mean = float((w * x).sum() / w.sum())
     if not mean > 0:
         return None
-    middle, spread, worth = _spread(np.log(np.maximum(x, LEAST * mean)), w)
-    return _told((log(mean), middle + spread**2 / 2), spread, spread, worth)
+    middle, spread, worth, widest = _spread(np.log(np.maximum(x, LEAST * mean)), w)
+    return _told((log(mean), middle + spread**2 / 2), spread, spread, worth, widest * (_reach(x.size) + widest / 2))
 
 
 def of_percentile(windows: Sequence[Histogram], left: float) -> Told | None:
@@ -87,23 +89,25 @@ def of_percentile(windows: Sequence[Histogram], left: float) -> Told | None:
     w = np.array([one.count for one in some], float)
     share = max(left, 1 / float(np.median(w)))  # a window tells no rarer latency
     levels = np.log([one.percentile_ns(100 * (1 - share)) or 1.0 for one in some])
-    middle, spread, worth = _spread(levels, w)
+    middle, spread, worth, widest = _spread(levels, w)
     counted = log(whole.percentile_ns(100 * (1 - left)) or 1)
     if not spread:
-        return _told((counted,), 0.0, 0.0, worth)
+        return _told((counted,), 0.0, 0.0, worth, 0.0)
     latency = _percentile(some, levels, left)
     level = latency(spread)
     slope = max(0.0, (latency(1.2 * spread) - level) / (0.2 * spread))
-    return _told((counted, middle + level), spread, slope, worth)
+    most = widest * _reach(levels.size) + latency(max(widest, spread)) - level
+    return _told((counted, middle + level), spread, slope, worth, most)
 
 
-def _told(levels: Sequence[float], spread: float, slope: float, worth: float) -> Told:
+def _told(levels: Sequence[float], spread: float, slope: float, worth: float, most: float) -> Told:
     """slope: how much the level moves with the spread."""
     return Told(
         min(levels),
         max(levels),
         lambda count: spread * sqrt(1 / count + slope**2 / (2 * max(0.5, count - 1))),
         worth,
+        most,
     )
 
 
@@ -130,19 +134,23 @@ def _percentile(windows: Sequence[Histogram], levels: Floats, left: float) -> Ca
     return latency
 
 
-def _spread(levels: Floats, weights: Floats) -> tuple[float, float, float]:
-    """The middle of windows, their standard deviation, and how many independent ones they are worth."""
+def _spread(levels: Floats, weights: Floats) -> tuple[float, float, float, float]:
+    """The middle of windows, their standard deviation, how many independent ones they are worth, and the widest
+    standard deviation of a series whose windows follow the last by `LONG_MEMORY` and step from it as these do: steps
+    tell it, of which there are many, where what follows slowly has few windows' worth to show its spread.
+    """
     w = weights * levels.size / weights.sum()
     middle = float((w * levels).mean())
     off = np.sqrt(w) * (levels - middle)
     square, count = float((off * off).sum()), levels.size
     if square < SAME * count:
-        return middle, 0.0, float(count)
+        return middle, 0.0, float(count), 0.0
     follow = float((off[1:] * off[:-1]).sum()) / square
+    widest = float(np.std(off[1:] - LONG_MEMORY * off[:-1], ddof=1)) / sqrt(1 - LONG_MEMORY**2)
     # A series of few windows shows less following than there is (Kendall 1954).
     follow = min(LONG_MEMORY, max(0.0, follow + (1 + 3 * follow) / count + DOUBT / count**0.5))
     worth = max(1.5, count * (1 - follow) / (1 + follow) * count / float((w * w).sum()))
-    return middle, sqrt(square / count * worth / (worth - 1)), worth
+    return middle, sqrt(square / count * worth / (worth - 1)), worth, widest
 
 
 def _reach(count: float) -> float:

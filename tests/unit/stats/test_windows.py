@@ -75,6 +75,16 @@ def test_three_times_from_the_limit_is_decided_soon_though_windows_move(times):
     assert np.median(taken) <= 38
 
 
+def test_a_limit_far_off_is_decided_soon_though_each_window_follows_the_last():
+    random = np.random.default_rng(11)
+    limit = 1000e6 * exp(P99 * np.hypot(0.4, 0.2))
+    for levels in _following(random, 20, 0.9):
+        lat = 1e6 * np.exp(0.2 * levels[:, None] + 0.4 * random.standard_normal((LOOKS[-1], 200)))
+        side, look = _decided(_p99, [_histogram(one) for one in lat], limit)
+        assert side == -1
+        assert look <= LOOKS[1]
+
+
 def test_what_it_would_take_grows_towards_the_limit():
     random = np.random.default_rng(3)
     told = _mean(np.exp(0.3 * random.standard_normal(20)))
