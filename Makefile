@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 VENV := .venv
+# Their commands are the core's by entry points.
+PACKAGES := $(wildcard packages/ioatlas-lab)
 PIP := $(VENV)/bin/pip -q --disable-pip-version-check
 NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 # The machine's Node when it is recent enough; scripts/node-setup puts one into .venv only when it is not.
@@ -21,7 +23,7 @@ help:
 	@echo "make setup   set up .venv/bin/ioatlas and the explorer"
 	@echo "make web     build the explorer;  make lint  linters and types only;  make size  lines of code by room;  make truth  check against targets with known limits"
 	@echo "make docs    build the documentation into site/, links checked"
-	@echo "make schema  renew docs/campaign.schema.json and the pages of docs/reference made from the code;  make man  manual pages into build/man;  make wheel  build the package;  make deb  a package for this Debian or Ubuntu;  make fio-wheel  a static fio as a package;  make one-file  both in one executable;  make lock  renew the lock files;  make clean  remove what was made here"
+	@echo "make schema  renew docs/campaign.schema.json and the pages of docs/reference made from the code;  make man  manual pages into build/man;  make wheel  build the packages;  make deb  a package for this Debian or Ubuntu;  make fio-wheel  a static fio as a package;  make one-file  both in one executable;  make lock  renew the lock files;  make clean  remove what was made here"
 
 setup: $(VENV)/.run web
 setup-test: $(VENV)/.test web
@@ -32,11 +34,11 @@ $(VENV)/bin/python:
 	@echo "setup: making the virtual environment .venv"
 	@python3 -m venv $(VENV) || { rm -rf $(VENV); echo "setup: python3 could not make a virtual environment" >&2; exit 1; }
 
-$(VENV)/.run: requirements.txt pyproject.toml scripts/packages.apt | $(VENV)/bin/python
+$(VENV)/.run: requirements.txt pyproject.toml $(PACKAGES:%=%/pyproject.toml) scripts/packages.apt | $(VENV)/bin/python
 	@scripts/install-packages run
 	@echo "setup: installing the Python packages"
 	@$(PIP) install --require-hashes -r requirements.txt || { echo "setup: pip could not install requirements.txt" >&2; exit 1; }
-	@$(PIP) install --no-deps --no-build-isolation -e . || { echo "setup: pip could not install ioatlas" >&2; exit 1; }
+	@$(PIP) install --no-deps --no-build-isolation -e . $(PACKAGES:%=-e ./%) || { echo "setup: pip could not install ioatlas" >&2; exit 1; }
 	@touch $@
 
 $(VENV)/.test: requirements-dev.txt $(VENV)/.run
@@ -102,7 +104,7 @@ man: $(VENV)/.run
 	@$(VENV)/bin/python scripts/man.py
 
 wheel: setup-test man
-	@$(VENV)/bin/python -m build --wheel --no-isolation --outdir dist .
+	@for place in . $(PACKAGES); do $(VENV)/bin/python -m build --wheel --no-isolation --outdir dist $$place; done
 
 deb: wheel
 	@scripts/deb
@@ -119,4 +121,4 @@ lock: | $(VENV)/bin/python
 clean:
 	rm -rf $(VENV) .demo dist build site web/node_modules web/test-results web/dist src/ioatlas/report/explorer
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src packages tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,7 +31,7 @@ def main(root: Path = ROOT) -> int:
 
 
 def pages(root: Path) -> list[Path]:
-    return sorted([*(root / "docs").rglob("*.md"), *root.glob("*.md")])
+    return sorted([*(root / "docs").rglob("*.md"), *root.glob("*.md"), *root.glob("packages/*/*.md")])
 
 
 def links(root: Path) -> Iterator[str]:
@@ -76,7 +76,9 @@ def decisions(root: Path) -> Iterator[str]:
 def named(root: Path) -> Iterator[str]:
     """Pages and decisions that a page or a program names, and that are not there."""
     records = {path.stem for path in (root / "docs" / "decisions").glob("0*.md")}
-    programs = [path for room in ("src", "tests", "bench", "scripts") for path in (root / room).rglob("*.py")]
+    programs = [
+        path for room in ("src", "packages", "tests", "bench", "scripts") for path in (root / room).rglob("*.py")
+    ]
     for path in [*programs, *(root / "bench").rglob("*.md"), *pages(root)]:
         text = path.read_text()
         for name in re.findall(r"docs/decisions/(0[\w-]+)|\bdecisions? (0\d{3})\b", text):
@@ -102,8 +104,9 @@ def retired(root: Path) -> Iterator[str]:
             if not where.startswith(allowed.get(word, "\0")):
                 yield f"{where}: {text.strip()!r}: say {instead[word]!r}, not {word!r}"
 
-    source = root / "src" / "ioatlas"
-    for path in source.rglob("*.py"):
+    sources = [root / "src" / "ioatlas", *root.glob("packages/*/src")]
+    for path in (path for source in sources for path in source.rglob("*.py")):
+        source = next(one for one in sources if one in path.parents)
         where = str(path.relative_to(source))
         names, texts = names_and_texts(path.read_text())
         for name in names:

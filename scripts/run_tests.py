@@ -127,11 +127,11 @@ def npm_test_step(name: str, script: str, text: str, scratch: Path) -> Step:
 def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
     """All steps, by group: phases one after another, of rows side by side, of steps one after another.
 
-    long: what tests/conftest.py takes as `--long`.
+    long: what conftest.py takes as `--long`.
     """
     lint = [
         Step("mypy", [str(BIN / "mypy")]),  # the longest first
-        Step("collecting tests", [str(BIN / "pytest"), "--collect-only", "-qq", "tests"]),
+        Step("collecting tests", [str(BIN / "pytest"), "--collect-only", "-qq"]),
         Step("ruff", [str(BIN / "ruff"), "check", "."]),
         Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
         Step("import rules", [str(BIN / "lint-imports")]),
@@ -140,9 +140,9 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
         Step("pages made from the code", [sys.executable, "scripts/reference.py", "--check"]),
     ]
     # A module's tests share its campaigns, so they stay together. Real tests wait for their loads most of the time.
-    unit = pytest_step("unit tests", scratch, "tests/unit", *_parallel(min(os.cpu_count() or 1, 4)))
+    unit = pytest_step("unit tests", scratch, *_tests("unit"), *_parallel(min(os.cpu_count() or 1, 4)))
     computing = [_giving_way(unit)]
-    real = ("tests/real", f"--long={long}", "-m")
+    real = (*_tests("real"), f"--long={long}", "-m")
     beside = [pytest_step("real tests that share the machine", scratch, *real, "unmeasured", *_parallel(4))]
     measuring = replace(pytest_step("real tests that measure", scratch, *real, "not unmeasured"), may_be_empty=True)
     package = ROOT / "web" / "package.json"
@@ -171,6 +171,11 @@ def numeric_steps(scratch: Path) -> list[Step]:
         step = pytest_step(f"numeric tests on {variant.name}", scratch, *arguments, python=variant.python)
         found.append(replace(_giving_way(step), environment=variant.environment))
     return found
+
+
+def _tests(kind: str) -> list[str]:
+    """The folders of unit or of real tests, the core's and those of packages/."""
+    return ["tests/" + kind, *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(f"packages/*/tests/{kind}"))]
 
 
 def _giving_way(step: Step) -> Step:
@@ -265,7 +270,7 @@ def most_cpu(scratch: Path, count: int = 10) -> list[str]:
 
 
 def which_long(*, every: bool) -> tuple[str, str]:
-    """(`--long` of tests/conftest.py, why): all with --all; none without CI; in CI those of what has changed."""
+    """(`--long` of conftest.py, why): all with --all; none without CI; in CI those of what has changed."""
     if every:
         return "all", "all are run"
     if not CI:
@@ -277,7 +282,8 @@ def which_long(*, every: bool) -> tuple[str, str]:
     if any(path == Path("src/ioatlas/__init__.py") for path in paths):
         return "all", f"the version has changed since {name}: all are run"
     changed = {Path(path.parts[2]).stem for path in paths if path.parts[:2] == ("src", "ioatlas")}
-    changed |= {path.stem for path in paths if path.parts[:2] == ("tests", "real")}
+    changed |= {path.parts[1].removeprefix("ioatlas-") for path in paths if path.parts[0] == "packages"}
+    changed |= {path.stem for path in paths if path.parts[-3:-1] == ("tests", "real")}
     return ",".join(sorted(changed)) or "none", f"those of what has changed since {name} are run"
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.lab.running import LabTarget, exact_sleeps, filled, find, start
-from ioatlas.lab.scenario import Check, Setting
+from ioatlas_lab.running import LabTarget, exact_sleeps, filled, find, start
+from ioatlas_lab.scenario import Check, Setting
 
 _LOG_MS = 100
 _SECONDS_OF = {"edge": 9.0, "writes_per_error": 0.5, "safe_iodepth": 0.5, "device_reads": 2.0, "refused": 2.0}

@@ -14,8 +14,8 @@ from limit_cases import Case
 
 from ioatlas.campaign import load_result, open_plan, run, start
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.lab.running import start as start_target
 from ioatlas.model.estimate import UNDETERMINED, VERY_LIKELY, Limit
+from ioatlas_lab.running import start as start_target
 
 MOST_WRONG = 0.1
 """Share of the known limits that may be named wrongly where that was called probable only."""

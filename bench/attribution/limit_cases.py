@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ioatlas.lab.scenario import Setting
+from ioatlas_lab.scenario import Setting
 
 KIB, MIB = 1 << 10, 1 << 20
 Value = int | str

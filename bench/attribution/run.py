@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from attributed import attributed, confidently_wrong, table, verdict_lines
 from limit_cases import CASES
 
-from ioatlas.lab import scenarios
-from ioatlas.lab.running import missing
+from ioatlas_lab import scenarios
+from ioatlas_lab.running import missing
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ioatlas import lab
+import ioatlas_lab as lab
 from ioatlas.errors import RefusedError
 from ioatlas.target import check_identity, open_target
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from servers import BLKIO, MIB, disk, loop_drive, nbdkit, process, run, throttled
 
-from ioatlas.lab.network import goodput_bytes_per_s, lay_link
-from ioatlas.lab.scenario import Link
+from ioatlas_lab.network import goodput_bytes_per_s, lay_link
+from ioatlas_lab.scenario import Link
 
 FIRST_SEALED = 90
 Span = tuple[float, float, float]

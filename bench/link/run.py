@@ -9,9 +9,9 @@ import json
 import subprocess
 from itertools import pairwise
 
-from ioatlas import lab
+import ioatlas_lab as lab
 from ioatlas.analysis.ceilings import Ethernet, goodput
-from ioatlas.lab.catalog_root import IPERF_PORT
+from ioatlas_lab.catalog_root import IPERF_PORT
 
 SECONDS = 4
 

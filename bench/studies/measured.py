@@ -8,12 +8,12 @@ from pathlib import Path
 
 from bench.studies.claims import Measured
 from bench.studies.study import Study, Value, targets_of
-from ioatlas.lab.running import filled, find
-from ioatlas.lab.scenario import Limit, Recipe
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.result import CampaignResult
 from ioatlas.results.sides import QUANTITIES, Place, read_campaign
+from ioatlas_lab.running import filled, find
+from ioatlas_lab.scenario import Limit, Recipe
 
 LEAST_SECONDS = 1.0
 """How long fixed work has to take on a drive of the block I/O controller. That one lets through what fits 100 ms at the

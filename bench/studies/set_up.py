@@ -15,9 +15,9 @@ from typing import Any
 from bench.studies.study import Made, Study, targets_of
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import IoAtlasError
-from ioatlas.lab import instance
-from ioatlas.lab.running import down, exports_of, find, location_of, missing, up
 from ioatlas.procedures.options import read_campaign
+from ioatlas_lab import instance
+from ioatlas_lab.running import down, exports_of, find, location_of, missing, up
 
 TRIES = 5
 """A file system that still writes keeps its devices for some seconds."""

@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.lab_check import Outcome, check, seconds_of
 
-from ioatlas.lab import scenarios
-from ioatlas.lab.running import missing
 from ioatlas.model.units import format_duration, parse_size_bytes
+from ioatlas_lab import scenarios
+from ioatlas_lab.running import missing
 
 
 def setting(word: str) -> tuple[str, int | str]:

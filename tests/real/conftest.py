@@ -82,7 +82,7 @@ def disk_dir():
 @pytest.fixture
 def own_lab(monkeypatch):
     """A lab directory of this test alone; whatever it leaves running is taken down."""
-    from ioatlas.lab import instance
+    from ioatlas_lab import instance
 
     # Unix socket paths end at 107 characters, and pytest's own directories are longer.
     with tempfile.TemporaryDirectory(prefix="iol", dir="/tmp") as folder:

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioatlas.lab.network import goodput_bytes_per_s
+from ioatlas_lab.network import goodput_bytes_per_s
 from tests.real.target_lab import wait_for
 
 SUBNET = f"10.{200 + os.getpid() // 250 % 50}.{os.getpid() % 250}"

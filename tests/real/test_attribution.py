@@ -14,7 +14,7 @@ import pytest
 
 from ioatlas.analysis.attribution import OTHERS
 from ioatlas.analysis.best import CLIENT
-from ioatlas.lab.running import find, missing
+from ioatlas_lab.running import find, missing
 from tests.real.pauses import Pauses
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench/attribution"))

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from ioatlas import lab
+import ioatlas_lab as lab
 from ioatlas.campaign import load_result, open_plan, run, start
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.lab.running import find, missing
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import verdict_class
 from ioatlas.testbed.round_trip import has_holes
+from ioatlas_lab.running import find, missing
 from tests import lab_check
 
 MIB = 1 << 20

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas import lab
+import ioatlas_lab as lab
 from ioatlas.fio.output import parse_fio_json
-from ioatlas.lab.running import missing
 from ioatlas.model.reason import sentences
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.stats.gates import bytes_gate
 from ioatlas.stats.verdict import FEWEST, FEWEST_IOS
 from ioatlas.store.journal import Journal
 from ioatlas.target.opening import open_target
+from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas
 from tests.real.target_lab import wait_for
 

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
-from ioatlas import lab
-from ioatlas.lab.running import missing
+import ioatlas_lab as lab
 from ioatlas.target.opening import open_target
+from ioatlas_lab.running import missing
 from tests import lab_check
 from tests.real.conftest import ioatlas
 

@@ -13,8 +13,8 @@ from bench.studies.study import read_study
 
 from ioatlas.cli._session import REPORT
 from ioatlas.errors import IoAtlasError
-from ioatlas.lab import instance
-from ioatlas.lab.running import missing, scenarios
+from ioatlas_lab import instance
+from ioatlas_lab.running import missing, scenarios
 
 TEXT = """
 name = "rates"

@@ -8,8 +8,8 @@ import shutil
 
 import pytest
 
-from ioatlas import lab
-from ioatlas.lab.running import missing
+import ioatlas_lab as lab
+from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas
 
 pytestmark = [

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas import lab
-from ioatlas.lab.running import missing
+import ioatlas_lab as lab
 from ioatlas.target.holes import hole_bytes
+from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas
 from tests.real.target_lab import Bench, root_only
 

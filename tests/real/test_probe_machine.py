@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
-from ioatlas import lab
+import ioatlas_lab as lab
 from ioatlas.errors import UsageError
-from ioatlas.lab.running import missing
 from ioatlas.testbed import testbed
+from ioatlas_lab.running import missing
 from tests.real.target_lab import Bench
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

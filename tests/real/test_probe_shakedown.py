@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from ioatlas import lab
+import ioatlas_lab as lab
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.executor import SystemExecutor
-from ioatlas.lab.catalog_root import IPERF_PORT
-from ioatlas.lab.running import missing
 from ioatlas.testbed.measured import client_and_stack, client_rate, network_rate, path_mtu_passes, target_rate
+from ioatlas_lab.catalog_root import IPERF_PORT
+from ioatlas_lab.running import missing
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = pytest.mark.usefixtures("own_lab")

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from ioatlas import lab
-from ioatlas.lab.running import missing
+import ioatlas_lab as lab
 from ioatlas.testbed.telemetry import Sampler, Watched, watched_of
+from ioatlas_lab.running import missing
 from tests.real.pauses import Pauses
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

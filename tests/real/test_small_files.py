@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from ioatlas import lab
-from ioatlas.lab.running import missing
+import ioatlas_lab as lab
+from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas, rows
 
 pytestmark = [

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas import lab
+import ioatlas_lab as lab
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.fio.executor import lacks_engine
-from ioatlas.lab.running import missing
 from ioatlas.target import check_before_start, check_identity, confirm_overwrite, open_target
+from ioatlas_lab.running import missing
 
 pytestmark = [
     pytest.mark.long("target"),

@@ -18,7 +18,12 @@ from ioatlas import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-EXTRAS = PROJECT["project"]["optional-dependencies"]
+EXTRAS = {
+    extra: [one for one in wanted if not one.startswith("ioatlas-")]
+    for extra, wanted in PROJECT["project"]["optional-dependencies"].items()
+}
+PACKAGES = {"lab"}
+"""Extras that name a package of packages/: its own dependencies are locked with the core's."""
 RUN = [*PROJECT["project"]["dependencies"], *EXTRAS["figures"]]
 """What `make demo` installs: Parquet is not worth its 45 MB there."""
 GROUPS = PROJECT["dependency-groups"]
@@ -95,5 +100,9 @@ def test_the_version_is_told_everywhere_alike() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
     page, lock = (json.loads((ROOT / "web" / name).read_text()) for name in ("package.json", "package-lock.json"))
     assert page["version"] == lock["version"] == lock["packages"][""]["version"] == __version__
+    for name in PACKAGES:
+        package = tomllib.loads((ROOT / "packages" / f"ioatlas-{name}" / "pyproject.toml").read_text())["project"]
+        assert package["version"] == __version__
+        assert f"ioatlas=={__version__}" in package["dependencies"]
     changes = re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert changes[0] == __version__

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "ioatlas"
+ROOT = Path(__file__).parents[2]
+SOURCES = [ROOT / "src" / "ioatlas", *sorted(ROOT.glob("packages/*/src"))]
 STARTERS = {
     "fio/process.py": "the one place where a load is started, watched and ended",
     "fio/names_load.py": "its jobs, when fio/process.py has started it as a program",
@@ -14,16 +15,16 @@ STARTERS = {
     "atlas/admission.py": "reads one upload, under limits; ended with the request",
     "fio/work_driver.py": "commands of the user's own, in phases; a program by itself, started by fio/process.py",
     "cli/import_.py": "reads many files on several processors",
-    "cli/lab.py": "the command that `ioatlas lab run` was given",
+    "ioatlas_lab/command.py": "the command that `ioatlas lab run` was given",
     "fleet/bare.py": "asks a fio server about itself, through fio",
     "fleet/bring.py": "tar on a client, and ldd here, when our fio is brought to it",
     "fleet/local.py": "fio servers in namespaces of this machine; ended with the session",
     "fleet/shell.py": "a POSIX shell on a client; what lasts dies with us",
     "fleet/ssh.py": "the tunnel to a client's fio server",
-    "lab/far_link.py": "ip, inside a namespace of its own",
-    "lab/instance.py": "takes down what a scenario set up: loop devices, mounts, namespaces",
-    "lab/network.py": "ip and tc, in namespaces of its own",
-    "lab/running.py": "sets a scenario up and starts its servers",
+    "ioatlas_lab/far_link.py": "ip, inside a namespace of its own",
+    "ioatlas_lab/instance.py": "takes down what a scenario set up: loop devices, mounts, namespaces",
+    "ioatlas_lab/network.py": "ip and tc, in namespaces of its own",
+    "ioatlas_lab/running.py": "sets a scenario up and starts its servers",
     "target/nvme.py": "purges a device that was named, through nvme-cli",
     "testbed/measured.py": "what carries bytes without a drive: nbdkit's null export, iperf3",
     "ui/commands.py": "the command line, for a page of `ioatlas ui`",
@@ -56,8 +57,9 @@ def starts(source):
 
 def test_only_these_modules_start_processes():
     found = {
-        str(path.relative_to(SOURCE)): sorted(names)
-        for path in SOURCE.rglob("*.py")
+        str(path.relative_to(source)): sorted(names)
+        for source in SOURCES
+        for path in source.rglob("*.py")
         if (names := starts(path.read_text()))
     }
     unknown = {path: names for path, names in found.items() if path not in STARTERS}

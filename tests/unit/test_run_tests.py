@@ -58,7 +58,7 @@ def test_long_tests_of_what_changed_since_the_newest_tag(clone):
 def test_long_tests_of_what_changed_since_the_last_rest(clone):
     commit(clone, "src/ioatlas/fleet/ssh.py", at=60)
     commit(clone, "src/ioatlas/atlas/app.py", at=60 + run_tests.REST_SECONDS)
-    commit(clone, "src/ioatlas/lab/one.py", at=70 + run_tests.REST_SECONDS)
+    commit(clone, "packages/ioatlas-lab/src/ioatlas_lab/one.py", at=70 + run_tests.REST_SECONDS)
     git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
     assert run_tests.which_long(every=False)[0] == "atlas,lab"
 

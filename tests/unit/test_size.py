@@ -34,12 +34,16 @@ def test_comments_docstrings_and_imports_are_no_code():
 
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
-    (tmp_path / "room" / "inner").mkdir(parents=True)
-    (tmp_path / "room" / "one.py").write_text(SOURCE)
-    (tmp_path / "room" / "inner" / "two.py").write_text("a = 1\n")
-    (tmp_path / "alone.py").write_text("a = 1\n")
-    monkeypatch.setattr(size, "SOURCES", tmp_path)
-    return tmp_path
+    (tmp_path / "core" / "room" / "inner").mkdir(parents=True)
+    (tmp_path / "core" / "room" / "one.py").write_text(SOURCE)
+    (tmp_path / "core" / "room" / "inner" / "two.py").write_text("a = 1\n")
+    (tmp_path / "core" / "alone.py").write_text("a = 1\n")
+    monkeypatch.setattr(size, "SOURCES", tmp_path / "core")
+    monkeypatch.setattr(size, "PACKAGES", tmp_path / "packages")
+    other = tmp_path / "packages" / "one" / "src" / "one_package"
+    other.mkdir(parents=True)
+    (other / "a.py").write_text("a = 1\nb = 2\n")
+    return tmp_path / "core"
 
 
 def test_lines_and_files_are_told_by_room(sources):
@@ -47,14 +51,20 @@ def test_lines_and_files_are_told_by_room(sources):
     assert size.by_room(sources, depth=2) == {"room/one.py": (5, 1), "room/inner": (1, 1), "alone.py": (1, 1)}
 
 
-@pytest.mark.parametrize(("most", "status"), [(7, 0), (6, 1)])
-def test_more_code_than_the_ceiling_fails(sources, monkeypatch, capsys, most, status):
-    monkeypatch.setattr(size, "ceiling", lambda: most)
+@pytest.mark.parametrize(("core", "whole", "status"), [(7, 9, 0), (6, 9, 1), (7, 8, 1)])
+def test_more_code_than_a_ceiling_fails(sources, monkeypatch, capsys, core, whole, status):
+    monkeypatch.setattr(size, "ceilings", lambda: {"core": core, "lines": whole})
     assert size.main(["--check"]) == status
     assert ("1 lines of code too many" in capsys.readouterr().out) == bool(status)
+
+
+def test_packages_stand_beside_the_rooms(sources, capsys):
+    size.main([])
+    assert "2     1  one_package" in capsys.readouterr().out
 
 
 def test_the_ceiling_is_a_step_of_lint(tmp_path):
     commands = [step.command for phase in run_tests.steps(tmp_path, "none")["lint"] for row in phase for step in row]
     assert [command[1:] for command in commands if "scripts/size.py" in command] == [["scripts/size.py", "--check"]]
-    assert size.ceiling(Path(run_tests.ROOT / "pyproject.toml")) > 0
+    most = size.ceilings(Path(run_tests.ROOT / "pyproject.toml"))
+    assert 0 < most["core"] < most["lines"]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of commands: one file each, found by name, imported only when it is called; names of before 0.4 still work."""
+"""Groups of commands: found by name, imported only when they are called; names of before 0.4 still work.
+
+A command is a file of this room, or of a package of its own that names it as an entry point of `ioatlas.commands`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import difflib
 import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,8 @@ import click
 from ioatlas.cli._output import say
 from ioatlas.errors import UsageError
 
+PACKAGES = {"lab": "lab"}
+"""Commands of packages of their own: by name the extra of ioatlas that installs it."""
 ATLAS = ("serve", "publish", "search", "fetch", "change", "reply", "key")
 MOVED = {
     **{name: f"atlas {name}" for name in ATLAS},
@@ -61,6 +67,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.commands or cmd_name not in self.said:
             return super().get_command(ctx, cmd_name)
+        if cmd_name in PACKAGES:
+            return _of_package(cmd_name)
         command: click.Command = importlib.import_module(f"ioatlas.cli.{self.modules.get(cmd_name, cmd_name)}").command
         return command
 
@@ -88,6 +96,25 @@ class Commands(click.Group):
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise _unknown(args[0], self.list_commands(ctx), ctx.command_path)
         return super().resolve_command(ctx, args)
+
+
+class _Absent(click.Command):
+    """Stands for a command whose package is not installed: listed like any other, and called says what to install."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:  # noqa: ARG002
+        if ctx.resilient_parsing:
+            return []
+        raise UsageError(
+            f"`{ctx.command_path}` is a package of its own, which is not installed",
+            remedy=f"pip install 'ioatlas[{PACKAGES[self.name or '']}]'",
+        )
+
+
+def _of_package(name: str) -> click.Command:
+    for point in entry_points(group="ioatlas.commands", name=name):
+        command: click.Command = point.load()
+        return command
+    return _Absent(name, add_help_option=False)
 
 
 @contextmanager

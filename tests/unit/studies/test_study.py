@@ -11,11 +11,11 @@ from bench.studies.study import NAMES, Claim, find_study, read_study, targets_of
 from ioatlas.campaign import open_plan
 from ioatlas.errors import UsageError
 from ioatlas.interop.studies.fixed_work import iozone_round
-from ioatlas.lab.network import octet_of
-from ioatlas.lab.running import filled, find
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import parse_size_bytes
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
+from ioatlas_lab.network import octet_of
+from ioatlas_lab.running import filled, find
 
 OPERATIONS = [workload.streams[0].operation for workload in iozone_round(1 << 22, 1 << 14)]
 FORMS = [(name, quick) for name in NAMES for quick in (False, True)]

@@ -10,6 +10,7 @@ need it; nothing is dropped from the cache between them unless `-U` remounts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.command import Source, command_line
@@ -32,7 +33,7 @@ OPERATIONS = {
     0: ("write", "rewrite"),
     1: ("read", "reread"),
     2: ("random read", "random write"),
-    3: (("backward read"),),
+    3: ("backward read",),
     4: ("record rewrite",),
     5: ("strided read",),
     6: ("fwrite", "frewrite"),
@@ -67,20 +68,7 @@ _THROUGHPUT_ORDER = (
     "fread",
     "freread",
 )
-_WRITERS = frozenset(
-    {
-        "write",
-        "rewrite",
-        "random write",
-        "record rewrite",
-        "fwrite",
-        "frewrite",
-        "pwrite",
-        "repwrite",
-        "pwritev",
-        "repwritev",
-    }
-)
+_WRITERS = frozenset(op for ops in OPERATIONS.values() for op in ops if "write" in op)
 
 
 def grid(plan: Plan) -> list[tuple[int, int]]:
@@ -194,16 +182,8 @@ def _mixed(size: int, record: int, plan: Plan, jobs: int, target: int) -> Worklo
         if count:
             name = op if law == "sequential" else f"random {op}"
             base = _stream(name, size, record, plan, count, target + (op == "write") * 100_000)
-            streams.append(
-                Stream(
-                    **{
-                        **base.__dict__,
-                        "name": f"mixed-{op}" + base.name[len(name) :],
-                        "operation": "mixed",
-                        "private": True,
-                    }
-                )
-            )
+            named = f"mixed-{op}{base.name[len(name) :]}"
+            streams.append(replace(base, name=named, operation="mixed", private=True))
     return Workload(f"mixed.s{size >> 10}k.r{record >> 10}k.t{jobs}", tuple(streams))
 
 
@@ -224,7 +204,7 @@ def _workloads(plan: Plan) -> Iterator[Workload]:
                     continue
                 stream = _stream(op, each, record, plan, jobs, target)
                 if position == len(ops) - 1 and not plan.keep:
-                    stream = Stream(**{**stream.__dict__, "options": {**stream.options, "unlink": 1}})
+                    stream = replace(stream, options={**stream.options, "unlink": 1})
                 yield Workload(stream.name, (stream,))
 
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the recipes of scenarios are put together from: programs, settings, servers on a socket, the registry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from ioatlas_lab.scenario import Recipe, Requirement, Scenario, Serve, Setting
+
+NBDKIT = Requirement("nbdkit", "nbdkit")
+PYTHON_PLUGIN = Requirement("nbdkit-python-plugin", "nbdkit-plugin-python")
+STORAGE_DAEMON = Requirement("qemu-storage-daemon", "qemu-system-common")
+FIO = Requirement("fio", "fio")
+
+SOCKET = "{dir}/disk.sock"
+URI = "nbd+unix:///?socket={dir}/disk.sock"
+NAMED_URI = "nbd+unix:///disk?socket={dir}/disk.sock"
+SIZE = 256 << 20
+REST = "half of each block is zeros, which compress to a little more than nothing; random bytes grow by their codes"
+PATH_NOTE = "the path over the socket adds 0.02 to 0.3 ms, measured on the same path without delay"
+
+REGISTRY: dict[str, Scenario] = {}
+
+
+def scenario(
+    name: str,
+    *,
+    limit: str,
+    summary: str,
+    requires: tuple[Requirement, ...],
+    needs_root: bool = False,
+    **settings: Setting,
+) -> Callable[[Callable[[Mapping[str, Setting]], Recipe]], Callable[[Mapping[str, Setting]], Recipe]]:
+    """Enter a function as a row of the registry."""
+
+    def enter(build: Callable[[Mapping[str, Setting]], Recipe]) -> Callable[[Mapping[str, Setting]], Recipe]:
+        REGISTRY[name] = Scenario(name, limit, summary, requires, settings, build, needs_root)
+        return build
+
+    return enter
+
+
+def whole(settings: Mapping[str, Setting], name: str) -> int:
+    """An integer setting."""
+    return int(settings[name])
+
+
+def number(settings: Mapping[str, Setting], name: str) -> float:
+    """A setting as a number."""
+    return float(settings[name])
+
+
+def per(amount: float, time: float) -> float:
+    """Rate of something that takes this long; without end where it takes no time."""
+    return amount / time if time else math.inf
+
+
+def nbdkit(
+    *words: str,
+    address: tuple[str, ...] = ("--unix", SOCKET),
+    ready: str = SOCKET,
+    environment: tuple[tuple[str, str], ...] = (),
+    name: str = "disk",
+    node: int = 0,
+) -> Serve:
+    """Start nbdkit on the scenario's socket, with 64 threads a connection unless `words` says otherwise.
+
+    As a daemon, because nbdkit 1.32 in the foreground ends with the program that started it (it asks for a signal at
+    its parent's death).
+    """
+    argv = ("nbdkit", *address, "--pidfile", f"{{dir}}/{name}.pid", "--threads", "64", *words)
+    inside = not node and not ready.startswith("{dir}")
+    return Serve(name, argv, ready, inside=inside, node=node, daemon=True, environment=environment)
+
+
+def delays(milliseconds: int) -> tuple[str, str]:
+    """Settings of nbdkit's delay filter: reads and writes wait as long."""
+    return f"rdelay={milliseconds}ms", f"wdelay={milliseconds}ms"
+
+
+def throttled_null(size_bytes: Setting, **limits: int) -> Serve:
+    """QEMU's storage daemon throttling a device that keeps no data. limits: iops_total=2000 and so on, as its throttle
+    group names them.
+    """
+    rules = "".join(f",x-{name.replace('_', '-')}={value}" for name, value in limits.items())
+    argv = (
+        "qemu-storage-daemon",
+        "--object",
+        f"throttle-group,id=limit{rules}",
+        "--blockdev",
+        f"driver=null-co,node-name=raw,size={size_bytes}",
+        "--blockdev",
+        "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
+        *storage_export(),
+    )
+    return Serve("disk", argv, SOCKET)
+
+
+def storage_export() -> tuple[str, ...]:
+    """Words by which the storage daemon exports its node 'disk' on the scenario's socket."""
+    export = "type=nbd,id=export,node-name=disk,name=disk,writable=on"
+    return ("--nbd-server", f"addr.type=unix,addr.path={SOCKET},max-connections=256", "--export", export)

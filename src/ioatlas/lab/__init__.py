@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Real targets with known truth on this one machine, made from existing software."""
-
-from ioatlas.lab.running import LabTarget, scenarios, start, up
-
-__all__ = ["LabTarget", "scenarios", "start", "up"]
