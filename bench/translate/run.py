@@ -15,8 +15,9 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from reuse import calibrate
+
 from ioatlas.fio.jobfile import JobSection
-from ioatlas.interop.studies import spc1
 from ioatlas.interop.translate import translate
 from ioatlas.interop.translation import Job
 
@@ -121,7 +122,7 @@ def main():
     )
     print("| leaves | best theta | gap, points |\n|---|---|---|")
     for leaves in (512, 4096, 16384):
-        theta, error = spc1.calibrate(leaves)
+        theta, error = calibrate(leaves)
         print(f"| {leaves} | {theta:g} | {100 * error:.1f} |")
     if len(sys.argv) > 1:
         examples(Path(sys.argv[1]))

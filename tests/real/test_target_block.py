@@ -12,7 +12,6 @@ import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.target import (
-    capabilities,
     check_before_start,
     check_extent,
     check_identity,
@@ -526,6 +525,3 @@ def test_direct_io_alignment_of_a_device(bench, sector_bytes):
     assert target.logical_block_bytes == sector_bytes
     assert (found.supported, found.offset_alignment_bytes) == (True, sector_bytes), found
     assert 0 < found.memory_alignment_bytes <= 4096
-    can = capabilities(target)
-    assert can.logical_block_bytes == sector_bytes
-    assert can.can_trim == (int(Path(f"/sys/block/{os.path.basename(device)}/queue/discard_max_bytes").read_text()) > 0)

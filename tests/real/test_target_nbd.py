@@ -11,7 +11,6 @@ import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.target import (
-    capabilities,
     check_before_start,
     check_extent,
     check_identity,
@@ -46,9 +45,6 @@ def test_an_export_is_opened_with_its_size(bench):
     target = open_target(uri)
     assert (target.kind, target.size_bytes, target.ioengine) == ("uri", 16 << 20, "nbd")
     check_before_start(target, writes=True)
-    can = capabilities(target)
-    assert can.can_trim
-    assert can.can_multi_conn
     check_extent(target, 16 << 20)
     with pytest.raises(RefusedError, match="reaches"):
         check_extent(target, (16 << 20) + 512)
@@ -66,7 +62,6 @@ def test_the_servers_block_size_is_the_targets(bench):
     )
     target = open_target(uri)
     assert target.logical_block_bytes == 4096
-    assert capabilities(target).minimum_io_bytes == 8192
 
 
 def test_a_read_only_export_is_only_read(bench):
@@ -75,7 +70,6 @@ def test_a_read_only_export_is_only_read(bench):
     check_before_start(target, writes=False)
     with pytest.raises(IoAtlasError, match="read-only"):
         check_before_start(target, writes=True)
-    assert not capabilities(target).can_trim
 
 
 def test_overwriting_wants_uri_and_size(bench):

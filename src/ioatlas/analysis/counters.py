@@ -12,8 +12,9 @@ from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.result import OtherTraffic
 from ioatlas.model.units import format_size_rounded
-from ioatlas.stats.gates import COUNTER_TOLERANCE
 
+COUNTER_TOLERANCE = 0.02
+"""Of the bytes claimed, that kernel or network may have counted fewer or more."""
 FEWEST_BYTES = 64 << 20
 """A batch that moved less says too little: other traffic of the device would decide."""
 

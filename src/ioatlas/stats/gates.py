@@ -20,12 +20,10 @@ from ioatlas.stats.openloop import backlog
 METHOD = "gates/1"
 
 BYTES_TOLERANCE = 0.001
-COUNTER_TOLERANCE = 0.02
 CEILING_LIMIT = 1.005
 OFFERED_SHARE = 0.99
 CPU_LIMIT_PERCENT = 80.0
 RUNTIME_SHARE = 0.98
-COUNTER_SHORTEST_MS = 2000
 _DIRECTIONS = ("read", "write", "trim")
 
 
@@ -71,23 +69,6 @@ def generator_cpu_gate(cpu_percent: float | None, *, limit_percent: float = CPU_
     if cpu_percent is None or cpu_percent < limit_percent:
         return ""
     return f"load generator: {cpu_percent:.0f}% CPU for each job, limit {limit_percent:.0f}%"
-
-
-def counter_gate(
-    claimed_bytes: float, counted_bytes: float | None, window_ms: float, *, tolerance: float = COUNTER_TOLERANCE
-) -> str:
-    """Bytes the kernel counted on the device or the wire against those claimed, within 2%, over at least 2 s (shorter:
-    judge the batch).
-
-    Fewer counted than claimed proves a cache in between, more counted proves amplification or another load on the
-    device.
-    """
-    if counted_bytes is None or window_ms < COUNTER_SHORTEST_MS or claimed_bytes <= 0:
-        return ""
-    if abs(counted_bytes - claimed_bytes) <= tolerance * claimed_bytes:
-        return ""
-    why = "a cache answered the rest" if counted_bytes < claimed_bytes else "amplified, or another load was on it"
-    return f"kernel counters: {_percent(counted_bytes, claimed_bytes)} of the bytes claimed; {why}"
 
 
 def ceiling_gate(value: float, ceiling: float | None, *, name: str = "the ceiling") -> str:
@@ -137,14 +118,12 @@ def judge_visit(
     cell: Cell,
     *,
     asked_ms: float | None = None,
-    counted_bytes: float | None = None,
     ceilings: Mapping[str, tuple[float, str]] | None = None,
     waiting: float | None = None,
 ) -> GateReport:
     """All gates on one visit, its directions together.
 
-    asked_ms: runtime asked for, for loads bounded by time. counted_bytes: kernel or network counters over the visit,
-              all directions.
+    asked_ms: runtime asked for, for loads bounded by time.
     ceilings: by direction, an upper bound of its throughput in bytes per second and its name. The bytes gate is skipped
               for mixed block sizes (bssplit, bsrange, traces).
     waiting: as of `little_gate`.
@@ -176,8 +155,6 @@ def judge_visit(
         limited += [Verdict(VerdictCode.CLIENT_LIMITED, reason)] if reason else []
     if asked_ms:
         gate(ReasonCode.RUNTIME, runtime_gate(runtime_ms, asked_ms))
-    if counted_bytes is not None and runtime_ms >= COUNTER_SHORTEST_MS:
-        gate(ReasonCode.COUNTERS, counter_gate(sum(part.io_bytes for part in parts), counted_bytes, runtime_ms))
     for part in parts:
         if ceilings and part.direction in ceilings and part.runtime_ms:
             bound, name = ceilings[part.direction]

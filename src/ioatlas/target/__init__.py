@@ -4,7 +4,6 @@
 People own this data; nothing is written that was not named for it.
 """
 
-from ioatlas.target.capabilities import Capabilities, capabilities
 from ioatlas.target.direct import DirectIo, direct_io_alignment
 from ioatlas.target.guard import (
     check_before_start,
@@ -22,13 +21,11 @@ from ioatlas.target.workspace import Leftover, Removal, Workspace, clean, leftov
 
 __all__ = [
     "URI_KINDS",
-    "Capabilities",
     "DirectIo",
     "Leftover",
     "Marker",
     "Removal",
     "Workspace",
-    "capabilities",
     "check_before_start",
     "check_block_device",
     "check_extent",

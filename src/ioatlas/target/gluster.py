@@ -76,16 +76,7 @@ def _file(library: ctypes.CDLL, volume: int, uri: str, name: str) -> Export:
         size = library.glfs_lseek(handle, 0, os.SEEK_END)
         if size < 0:
             raise _failed(uri, "the size of the file")
-        return Export(
-            size_bytes=size,
-            read_only=read_only,
-            can_trim=False,
-            can_multi_conn=True,
-            rotational=None,
-            minimum_block_bytes=None,
-            preferred_block_bytes=None,
-            facts=_facts(library, volume),
-        )
+        return Export(size, read_only, facts=_facts(library, volume))
     finally:
         library.glfs_close(handle)
 

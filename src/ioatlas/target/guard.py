@@ -18,9 +18,8 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
-from ioatlas.target.capabilities import read_export
 from ioatlas.target.devices import BlockDevice, above, below, btrfs_siblings, device_of, loops_of_file, same_storage
-from ioatlas.target.identity import check_identity, identify
+from ioatlas.target.identity import check_identity, identify, read_export
 from ioatlas.target.mounts import Mount, every_visible_mount, mount_of, unescape
 from ioatlas.target.signatures import read_signatures
 from ioatlas.target.trouble import answer_within, spoken

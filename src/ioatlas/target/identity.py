@@ -9,10 +9,12 @@ from dataclasses import replace
 from functools import cache
 
 from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.fio.uri import scheme_of
 from ioatlas.model.target import Identity, Target, TargetKind
-from ioatlas.target.capabilities import read_export
+from ioatlas.target import gluster, nbd, rbd
 from ioatlas.target.devices import BlockDevice, device_number, device_of
 from ioatlas.target.mounts import Mount, mount_of
+from ioatlas.target.nbd import Export
 from ioatlas.target.signatures import filesystem_uuid
 from ioatlas.target.trouble import answer_within
 
@@ -161,3 +163,13 @@ def describe_mode(mode: int) -> str:
         if test(mode):
             return words
     return "something unknown"
+
+
+def read_export(uri: str) -> Export:
+    """Asks the server and lets go of it again. Raises IoAtlasError when it is dead, silent or refuses."""
+    scheme = scheme_of(uri)
+    if scheme == "rbd":
+        return answer_within(lambda: rbd.read_image(uri), uri, rbd.PATIENCE_SECONDS)
+    if scheme == "gfapi":
+        return answer_within(lambda: gluster.read_file(uri), uri, gluster.PATIENCE_SECONDS)
+    return nbd.read_export(uri)

@@ -15,7 +15,7 @@ from ioatlas.target import trouble
 
 _TLS_DISABLE = 0  # LIBNBD_TLS_DISABLE
 _TRANSPORTS = 0x01 | 0x02  # LIBNBD_ALLOW_TRANSPORT_TCP, _UNIX
-_SIZE_MINIMUM, _SIZE_PREFERRED = 0, 1  # LIBNBD_SIZE_*
+_SIZE_MINIMUM = 0  # LIBNBD_SIZE_MINIMUM
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,7 @@ class Export:
 
     size_bytes: int
     read_only: bool
-    can_trim: bool
-    can_multi_conn: bool
-    rotational: bool | None
-    minimum_block_bytes: int | None
-    preferred_block_bytes: int | None
+    minimum_block_bytes: int | None = None
     facts: tuple[tuple[str, str], ...] = ()
     """What the server calls it: a number of its own that another export of this name would not have."""
     users: tuple[str, ...] = ()
@@ -55,7 +51,7 @@ def _library() -> ctypes.CDLL:
     library.nbd_aio_connect_uri.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     library.nbd_poll.argtypes = [ctypes.c_void_p, ctypes.c_int]
     library.nbd_shutdown.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
-    for name in ("get_size", "is_read_only", "can_trim", "can_multi_conn", "is_rotational"):
+    for name in ("get_size", "is_read_only"):
         getattr(library, f"nbd_{name}").argtypes = [ctypes.c_void_p]
     for name in ("ready", "dead", "closed"):
         getattr(library, f"nbd_aio_is_{name}").argtypes = [ctypes.c_void_p]
@@ -77,17 +73,11 @@ def read_export(uri: str, seconds: float | None = None) -> Export:
         size = library.nbd_get_size(handle)
         if size < 0:
             raise _failed(library, uri)
-        rotational = library.nbd_is_rotational(handle)
         minimum = library.nbd_get_block_size(handle, _SIZE_MINIMUM)
-        preferred = library.nbd_get_block_size(handle, _SIZE_PREFERRED)
         export = Export(
             size_bytes=size,
             read_only=library.nbd_is_read_only(handle) != 0,  # an error counts as read-only
-            can_trim=library.nbd_can_trim(handle) == 1,
-            can_multi_conn=library.nbd_can_multi_conn(handle) == 1,
-            rotational=True if rotational == 1 else None,  # servers leave the flag out when they do not know
             minimum_block_bytes=minimum if minimum > 0 else None,
-            preferred_block_bytes=preferred if preferred > 0 else None,
         )
         library.nbd_shutdown(handle, 0)
         return export

@@ -14,9 +14,8 @@ from ioatlas.fio.executor import lacks_engine
 from ioatlas.fio.jobfile import render_value
 from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, parts_of, scheme_of
 from ioatlas.model.target import Identity, Target
-from ioatlas.target.capabilities import read_export
 from ioatlas.target.devices import device_of, devices_under_filesystem
-from ioatlas.target.identity import describe_mode, identify, kind_of
+from ioatlas.target.identity import describe_mode, identify, kind_of, read_export
 from ioatlas.target.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
 from ioatlas.target.trouble import answer_within
 

@@ -76,17 +76,8 @@ def _image(rbd: ctypes.CDLL, pool: ctypes.c_void_p, uri: str, name: str, fsid: s
         number = ctypes.create_string_buffer(128)
         known = rbd.rbd_get_id(image, number, ctypes.c_size_t(len(number))) == 0
         facts = [("cluster", fsid)] if fsid else []
-        return Export(
-            size_bytes=size.value,
-            read_only=False,
-            can_trim=True,
-            can_multi_conn=True,
-            rotational=None,
-            minimum_block_bytes=None,
-            preferred_block_bytes=None,
-            facts=tuple([*facts, ("image_id", number.value.decode())] if known else facts),
-            users=_watchers(rbd, image),
-        )
+        facts += [("image_id", number.value.decode())] if known else []
+        return Export(size.value, read_only=False, facts=tuple(facts), users=_watchers(rbd, image))
     finally:
         rbd.rbd_close(image)
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
+from bench.translate.reuse import calibrate, reuse_distances
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.studies import NAMES, spc1, study
+from ioatlas.interop.studies import NAMES, study
 from ioatlas.interop.studies.fixed_work import round_of
+from ioatlas.interop.studies.spc1 import reuse_theta
 from ioatlas.interop.translate.vdbench_data import folded_share, hot_band
 from ioatlas.interop.translation import from_workloads
 
@@ -36,13 +38,13 @@ def test_spc1_like_has_the_published_shares():
 
 
 def test_reuse_distances_by_hand():
-    assert spc1.reuse_distances([1, 2, 3, 1, 1, 2]) == [2, 0, 2]
+    assert reuse_distances([1, 2, 3, 1, 1, 2]) == [2, 0, 2]
 
 
 def test_calibration_reports_its_error():
-    theta, error = spc1.calibrate(1024, 5000)
-    assert 0 < theta < 2
-    assert 0 < error < 0.2
+    theta, error = calibrate(1024, 8000)
+    assert theta == reuse_theta(1024)
+    assert 0 < error < 0.14
 
 
 def test_hot_band_zones_follow_the_curve():

@@ -79,15 +79,6 @@ def test_errors_silence_and_short_runs_discard():
     )
 
 
-@pytest.mark.parametrize(("counted", "word"), [(0.5, "cache"), (1.5, "amplified")])
-def test_kernel_counters_prove_caches_and_amplification(counted, word):
-    assert word in gates.counter_gate(1e9, counted * 1e9, 5000)
-    assert gates.counter_gate(1e9, 1.019e9, 5000) == ""
-    assert gates.counter_gate(1e9, counted * 1e9, 500) == ""
-    report = gates.judge_visit(visit(runtime_ms=5000, total_ios=50_000), cell(), counted_bytes=counted * 50_000 * 4096)
-    assert word in report.discards[0].sentence
-
-
 def test_ceilings_void_what_is_above_them():
     assert gates.ceiling_gate(100.4, 100.0) == ""
     assert "100.6%" in gates.ceiling_gate(100.6, 100.0, name="1 GbE")
@@ -120,8 +111,6 @@ def test_offered_rates_are_those_of_all_jobs():
 
 
 def test_limits_belong_to_what_passes_but_for_the_generators():
-    assert gates.counter_gate(1e9, 1.02e9, 5000) == ""
-    assert gates.counter_gate(1e9, 0.5e9, gates.COUNTER_SHORTEST_MS)
     assert gates.ceiling_gate(gates.CEILING_LIMIT, 1.0) == ""
     assert gates.runtime_gate(980, 1000) == ""
     assert gates.runtime_gate(979, 1000)
@@ -133,7 +122,6 @@ def test_limits_belong_to_what_passes_but_for_the_generators():
 
 
 def test_a_gate_without_its_numbers_passes():
-    assert gates.counter_gate(0, 5, 5000) == ""
     assert gates.ceiling_gate(5.0, 0.0) == ""
 
 
@@ -149,14 +137,6 @@ def test_fewer_in_flight_than_asked_is_the_clients_and_more_is_impossible():
 @pytest.mark.parametrize("latency", [None, float("nan")])
 def test_visits_without_latency_are_not_judged_by_littles_law(latency):
     assert "Little's law" not in gates.judge_visit(visit(lat_ns=latency), cell()).applied
-
-
-def test_counters_are_applied_where_there_are_any_and_the_visit_is_long_enough():
-    applied = {}
-    for ms, counted in ((2000, 20_000 * 4096.0), (1999, 20_000 * 4096.0), (5000, None)):
-        report = gates.judge_visit(visit(total_ios=20_000, runtime_ms=ms), cell(), counted_bytes=counted)
-        applied[ms] = "kernel counters" in report.applied
-    assert applied == {2000: True, 1999: False, 5000: False}
 
 
 def test_a_visits_ceiling_is_in_bytes_a_second():

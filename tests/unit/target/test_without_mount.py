@@ -19,7 +19,7 @@ from ioatlas.target.nbd import Export
 
 def image(**more):
     told = {"facts": (("cluster", "c1"), ("image_id", "i1")), **more}
-    return Export(1 << 20, False, True, True, None, None, None, **told)
+    return Export(1 << 20, False, **told)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_fio_without_the_engine_is_said_before_anything_is_asked(uri, instead,
 
 
 def test_an_empty_image_is_refused(ceph):
-    ceph["now"] = Export(0, False, True, True, None, None, None)
+    ceph["now"] = Export(0, False)
     with pytest.raises(IoAtlasError, match="empty"):
         open_target("rbd:pool/image")
 
