@@ -17,13 +17,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from ioatlas.fio.batch import Batch, Section, job_text
-from ioatlas.interop.campaign_text import render_campaigns
-from ioatlas.interop.translate import translate
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.procedures.load_points.plan import build_streams_plan, phases_of
 from ioatlas.procedures.options import find_profile, read_campaign
 from ioatlas.stats.stream_gates import offered_by_direction, offered_iops
+from ioatlas_translate import translate
+from ioatlas_translate.campaign_text import render_campaigns
 
 MIB = 1 << 20
 SECONDS = 4

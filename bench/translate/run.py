@@ -18,8 +18,8 @@ from pathlib import Path
 from reuse import calibrate
 
 from ioatlas.fio.jobfile import JobSection
-from ioatlas.interop.translate import translate
-from ioatlas.interop.translation import Job
+from ioatlas_translate import translate
+from ioatlas_translate.translation import Job
 
 MIB = 1 << 20
 SD = "sd=s,lun=x,size=8m,threads=8\n"

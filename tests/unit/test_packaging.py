@@ -22,7 +22,7 @@ EXTRAS = {
     extra: [one for one in wanted if not one.startswith("ioatlas-")]
     for extra, wanted in PROJECT["project"]["optional-dependencies"].items()
 }
-PACKAGES = {"lab"}
+PACKAGES = {"lab", "translate"}
 """Extras that name a package of packages/: its own dependencies are locked with the core's."""
 RUN = [*PROJECT["project"]["dependencies"], *EXTRAS["figures"]]
 """What `make demo` installs: Parquet is not worth its 45 MB there."""

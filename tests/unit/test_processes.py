@@ -15,7 +15,7 @@ STARTERS = {
     "atlas/admission.py": "reads one upload, under limits; ended with the request",
     "fio/work_driver.py": "commands of the user's own, in phases; a program by itself, started by fio/process.py",
     "cli/import_.py": "reads many files on several processors",
-    "ioatlas_lab/command.py": "the command that `ioatlas lab run` was given",
+    "ioatlas_lab/cli.py": "the command that `ioatlas lab run` was given",
     "fleet/bare.py": "asks a fio server about itself, through fio",
     "fleet/bring.py": "tar on a client, and ldd here, when our fio is brought to it",
     "fleet/local.py": "fio servers in namespaces of this machine; ended with the session",

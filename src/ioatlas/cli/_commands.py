@@ -19,7 +19,7 @@ import click
 from ioatlas.cli._output import say
 from ioatlas.errors import UsageError
 
-PACKAGES = {"lab": "lab"}
+PACKAGES = {"lab": "lab", "translate": "translate"}
 """Commands of packages of their own: by name the extra of ioatlas that installs it."""
 ATLAS = ("serve", "publish", "search", "fetch", "change", "reply", "key")
 MOVED = {

@@ -11,7 +11,7 @@ from tests.command_line import call
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LINES = {"lab": ["lab"]}
+LINES = {"lab": ["lab"], "translate": ["translate"]}
 """By command how it is called."""
 
 

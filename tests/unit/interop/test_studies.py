@@ -3,11 +3,11 @@ import pytest
 from bench.translate.reuse import calibrate, reuse_distances
 
 from ioatlas.errors import UsageError
+from ioatlas.interop.compile import compile_workload
 from ioatlas.interop.studies import NAMES, study
 from ioatlas.interop.studies.fixed_work import round_of
+from ioatlas.interop.studies.hot_band import folded_share, hot_band
 from ioatlas.interop.studies.spc1 import reuse_theta
-from ioatlas.interop.translate.vdbench_data import folded_share, hot_band
-from ioatlas.interop.translation import from_workloads
 
 GIB = 1 << 30
 
@@ -16,7 +16,7 @@ GIB = 1 << 30
 def test_every_study_compiles_and_says_what_differs(name):
     made = study(name, GIB)
     assert made.remarks
-    assert from_workloads(name, name, made.workloads).job_file
+    assert all(compile_workload(workload).sections for workload in made.workloads)
 
 
 def test_iozones_round_is_nine_operations_on_one_file():
@@ -25,6 +25,11 @@ def test_iozones_round_is_nine_operations_on_one_file():
     ]
     assert len(streams) == 9
     assert {stream.size_bytes for stream in streams if stream.operation == "read"} == {4 * GIB}
+
+
+def test_a_record_that_does_not_fit_into_its_file_is_refused():
+    with pytest.raises(UsageError):
+        round_of("iozone2017", 1 << 16, 1 << 17, direct=True)
 
 
 def test_spc1_like_has_the_published_shares():

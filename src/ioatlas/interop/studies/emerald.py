@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ioatlas.interop.studies import Study
-from ioatlas.interop.translate.vdbench_data import hot_band
+from ioatlas.interop.studies.hot_band import hot_band
 from ioatlas.model.workload import Address, Stream, Workload
 
 KIB = 1 << 10

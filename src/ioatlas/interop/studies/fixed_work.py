@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.command import Source
-from ioatlas.interop.translate import iozone
+from ioatlas.interop.studies.iozone import OPERATIONS, operation
 from ioatlas.model.workload import Stream, Workload
 
 KIB = 1 << 10
 
 
-def _source(command: str) -> Source:
-    return Source(command, "study", Path(), from_file=False)
-
-
 LARGEST_RECORD = 16 << 20
+_TESTS = range(6)
+"""What IOzone calls the nine operations."""
 
 
 def iozone_arguments(size_bytes: int, records: Sequence[int], *, direct: bool = True) -> list[str]:
@@ -34,36 +31,33 @@ def iozone_arguments(size_bytes: int, records: Sequence[int], *, direct: bool = 
         )
     if max(records) > LARGEST_RECORD:
         raise UsageError("IOzone's largest record is 16 MiB", where="bs", remedy="use records up to 16m")
-    tests = [word for test in range(6) for word in ("-i", str(test))]
-    return [
-        *tests,
-        "-c",
-        "-e",
-        *(["-I"] if direct else []),
-        "-s",
-        f"{size_bytes // KIB}k",
-        *(w for r in records for w in ("-r", f"{r // KIB}k")),
-    ]
+    tests = [word for test in _TESTS for word in ("-i", str(test))]
+    sizes = ["-s", f"{size_bytes // KIB}k", *(word for record in records for word in ("-r", f"{record // KIB}k"))]
+    return [*tests, "-c", "-e", *(["-I"] if direct else []), *sizes]
 
 
 def iozone_round(size_bytes: int, record_bytes: int, *, direct: bool = True) -> tuple[Workload, ...]:
     """The nine operations on one new file, in the order in which each needs the one before."""
-    command = " ".join(["iozone", *iozone_arguments(size_bytes, [record_bytes], direct=direct)])
-    return iozone.translate(_source(command), "iozone").workloads
+    iozone_arguments(size_bytes, [record_bytes])
+    if record_bytes > size_bytes:
+        raise UsageError("no record fits into a file", where="size, bs", remedy="use a larger size or smaller records")
+    streams = [operation(op, size_bytes, record_bytes, direct=direct) for test in _TESTS for op in OPERATIONS[test]]
+    streams[-1] = replace(streams[-1], options={**streams[-1].options, "unlink": 1})
+    return tuple(Workload(stream.name, (stream,)) for stream in streams)
 
 
 def nas_round(size_bytes: int, record_bytes: int, *, direct: bool = False) -> tuple[Workload, ...]:
     """One file written and read over its whole length, buffered unless `direct`."""
     workloads = []
-    for operation in ("write", "read"):
-        name = f"{operation}-{size_bytes // KIB}k"
-        options = {"invalidate": 0} | ({} if operation == "read" else {"fallocate": "none"})
+    for op in ("write", "read"):
+        name = f"{op}-{size_bytes // KIB}k"
+        options = {"invalidate": 0} | ({} if op == "read" else {"fallocate": "none"})
         stream = Stream(
             name,
-            100.0 if operation == "read" else 0.0,
+            100.0 if op == "read" else 0.0,
             sizes=((record_bytes, 100.0),),
             size_bytes=size_bytes,
-            operation=operation,
+            operation=op,
             engine="psync",
             direct=direct,
             options=options,

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DiskSpd command lines and XML profiles (facts: its usage text, schema and wiki, version 2.2).
+
+What differs from fio and is easily missed: `-t` counts threads for each target and `-o` I/Os for each thread and
+target; without `-t` and `-o` it is 1 thread with 2 outstanding of 64 KiB, sequential, read, cached, 10 s after 5 s of
+warm-up; `-h` and `-Sh` mean no software cache *and* write-through; random offsets are drawn independently; sequential
+threads all begin at the same offset unless `-T` or `-si` is given; written data repeats the bytes 0 to 255 unless `-Z`
+says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.workload import Address, Arrival, Stream, Workload
+from ioatlas_translate.command import Source, command_line
+from ioatlas_translate.diskspd_command import Span, Spec, read_command
+from ioatlas_translate.diskspd_xml import read_profile
+from ioatlas_translate.translation import Translation, from_workloads, safe_name
+
+_DEFAULT_PATTERN = "0x" + bytes(range(256)).hex()
+
+
+def _address(spec: Spec, region: int | None, notes: list[Fidelity]) -> Address:
+    if spec.random:
+        if spec.ranges:
+            zones = _zones(spec, region)
+            if zones:
+                return Address("zoned", align_bytes=spec.align, zones=zones, zones_are_bytes=spec.distribution == "abs")
+            notes.append(
+                not_expressible(
+                    "address", "-rdabs needs the target's size for the rest of its I/O; uniform offsets stand in"
+                )
+            )
+        if spec.random_percent < 100:
+            return Address("part-random", align_bytes=spec.align, random_percent=spec.random_percent)
+        return Address("random", align_bytes=spec.align)
+    if spec.interlocked:
+        return Address("shared-sequential", align_bytes=spec.align)
+    return Address("sequential", align_bytes=spec.align)
+
+
+def _zones(spec: Spec, region: int | None) -> tuple[tuple[float, float], ...]:
+    """The ranges and, for what they leave open, one more zone; none where that needs a size nobody states."""
+    rest = 100 - sum(share for share, _ in spec.ranges)
+    total = 100 if spec.distribution == "pct" else region
+    if total is None:
+        return tuple((float(a), float(b)) for a, b in spec.ranges) if rest == 0 else ()
+    zones, used = [], 0
+    for share, extent in spec.ranges:
+        room = min(extent, total - used)
+        if room > 0:
+            zones.append((float(share), float(room)))
+        used += max(room, 0)
+    if used < total:
+        zones.append((float(rest), float(total - used)))
+    scale = sum(share for share, _ in zones)
+    return tuple((share * 100 / scale, extent) for share, extent in zones)
+
+
+_DATA: dict[str, tuple[dict[str, OptionValue], Fidelity]] = {
+    "sequential": (
+        {"buffer_pattern": _DEFAULT_PATTERN},
+        exact("write data", "the bytes 0 to 255 repeated, DiskSpd's default: compressible and the same in every block"),
+    ),
+    "zero": ({"zero_buffers": 1}, exact("write data", "zeroes")),
+    "per-io": ({"refill_buffers": 1}, exact("write data", "new random data for every write")),
+    "random": (
+        {},
+        approximate(
+            "write data",
+            "-Z: DiskSpd draws writes out of one random buffer, fio scrambles its own",
+            "incompressible in both",
+        ),
+    ),
+}
+
+
+def _written(spec: Spec, notes: list[Fidelity]) -> dict[str, OptionValue]:
+    options, note = _DATA[spec.pattern]
+    notes.append(note)
+    return options
+
+
+def _caching(spec: Spec, depth: int, notes: list[Fidelity], *, writes: bool) -> None:
+    if spec.mapped and depth == 1:
+        notes.append(exact("caching", "-Sm: fio's mmap engine"))
+    elif spec.mapped:
+        error = f"one I/O at a time for each thread instead of {depth}"
+        notes.append(approximate("caching", "-Sm: fio's mmap engine is synchronous", error))
+    elif spec.remote_only:
+        reason = "-Sr: no local cache but the server's; Linux has no such mode, so I/O is direct"
+        notes.append(not_expressible("caching", reason))
+    else:
+        notes.append(exact("caching", f"the client's page cache is {'bypassed' if spec.unbuffered else 'in use'}"))
+    if spec.write_through and writes:
+        notes.append(
+            approximate(
+                "write-through",
+                "-Sw/-Sh: Windows asks for forced unit access on every write; O_DSYNC asks Linux for the same",
+                "where the device has no forced unit access, Linux flushes its cache instead",
+            )
+        )
+    elif spec.write_through:
+        notes.append(exact("write-through", "no effect on reads"))
+
+
+def _arrival(spec: Spec, threads: int, notes: list[Fidelity]) -> Arrival:
+    arrival = Arrival()
+    if spec.throughput and spec.throughput_is_iops:
+        arrival = Arrival("constant", rate_iops=float(spec.throughput * threads))
+    elif spec.throughput:
+        arrival = Arrival("constant", rate_bytes_per_s=1000.0 * spec.throughput * threads)
+    if spec.burst and spec.think_ms:
+        return replace(arrival, think_us=spec.think_ms * 1000, think_blocks=spec.burst)
+    if spec.burst or spec.think_ms:
+        notes.append(exact("think time", "-i and -j act only together: no pause"))
+    return arrival
+
+
+def _region(spec: Spec) -> int | None:
+    """Bytes of the target that are used, None where nobody says."""
+    ends = [end for end in (spec.file_size, spec.limit) if end is not None]
+    if not spec.file_size and not spec.limit:
+        return None
+    region = min(ends) - spec.base
+    if region < spec.block:
+        raise UsageError(
+            "the range of the target is smaller than one block", where=spec.path, remedy="check -c, -f, -B and -b"
+        )
+    return region
+
+
+def _stream(spec: Spec, span: Span, index: int) -> tuple[Stream, list[Fidelity]]:
+    notes: list[Fidelity] = []
+    threads, depth = spec.threads, spec.outstanding
+    if span.total_threads:
+        threads = span.total_threads
+        if span.per_thread_requests:
+            depth = span.per_thread_requests
+    elif span.per_thread_requests:
+        notes.append(exact("outstanding I/O", f"-O{span.per_thread_requests}: it counts with -F only"))
+    if spec.random and (spec.parallel or spec.thread_stride):
+        notes.append(exact("address", "-p and -T are of sequential I/O: a random position follows from neither"))
+    writes = spec.write_percent > 0
+    region = _region(spec)
+    address = _address(spec, region, notes)
+    if spec.parallel and not spec.random and depth > 1:
+        notes.append(
+            approximate(
+                "outstanding I/O",
+                "-p: each outstanding I/O keeps its own position from the same start; in fio each becomes a job",
+                f"{threads * depth} jobs of depth 1 instead of {threads} threads of depth {depth}",
+            )
+        )
+        threads, depth = threads * depth, 1
+    options = {**spec.options, **(_written(spec, notes) if writes else {})}
+    _caching(spec, depth, notes, writes=writes)
+    if spec.mapped:
+        depth = 1
+    arrival = _arrival(spec, threads, notes)
+    stride = spec.thread_stride if threads > 1 and not spec.random and not spec.interlocked else 0
+    size = region
+    if stride and region is not None:
+        size = region - stride * (threads - 1)
+        if size < spec.block:
+            raise UsageError(
+                "-T puts threads behind the end of the target",
+                where=spec.path,
+                remedy="use a smaller -T or a larger target",
+            )
+        notes.append(
+            approximate(
+                "start of each thread",
+                "-T: fio's jobs end where the last one ends and wrap to their own start. DiskSpd's wrap to the "
+                "start of the target",
+                f"after a whole pass only, {size} bytes into the run of a thread",
+            )
+        )
+    stream = Stream(
+        name=safe_name(f"target{index}"),
+        read_percent=100 - spec.write_percent,
+        address=address,
+        sizes=((spec.block, 100.0),),
+        arrival=arrival,
+        jobs=threads,
+        depth=depth,
+        size_bytes=size,
+        offset_bytes=spec.base,
+        offset_increment_bytes=stride,
+        target=index,
+        origin=spec.path,
+        direct=spec.unbuffered or spec.remote_only,
+        sync="dsync" if spec.write_through and writes else "",
+        engine="mmap" if spec.mapped else "",
+        options=options,
+    )
+    return stream, notes
+
+
+def _workload(span: Span, index: int) -> tuple[Workload, list[Fidelity]]:
+    notes = list(span.notes)
+    streams = []
+    targets = span.targets
+    for number, spec in enumerate(targets, 1):
+        stream, entries = _stream(spec, span, number)
+        streams.append(stream)
+        notes += entries
+    if span.total_threads and len(targets) > 1:
+        n = len(targets)
+        notes.append(
+            approximate(
+                "threads",
+                f"-F{span.total_threads}: each thread serves all {n} targets; in fio "
+                f"every target has {span.total_threads} jobs of its own",
+                f"outstanding I/O for each target kept, {span.total_threads * n} jobs instead of "
+                f"{span.total_threads} threads",
+            )
+        )
+        if span.per_thread_requests:
+            depth = max(1, span.per_thread_requests // n)
+            streams = [replace(stream, depth=depth) for stream in streams]
+    if span.cooldown:
+        notes.append(not_expressible("cool-down", f"-C{span.cooldown}: fio stops all jobs when the window ends"))
+    if span.seed is not None:
+        if span.seed >= 0:
+            streams = [replace(stream, options={**stream.options, "randseed": span.seed}) for stream in streams]
+        notes.append(
+            approximate(
+                "seed", "-z: the load is repeatable, but another generator draws it", "other offsets, same distribution"
+            )
+        )
+    if span.affinity:
+        streams = [
+            replace(stream, options={**stream.options, "cpus_allowed": span.affinity, "cpus_allowed_policy": "split"})
+            for stream in streams
+        ]
+        notes.append(exact("processor affinity", f"-a: jobs go round-robin to processors {span.affinity}"))
+    if span.completion_routines:
+        notes.append(exact("completion", "-x: how completions are collected does not change the load"))
+    name = f"span{index}"
+    return Workload(name, tuple(streams), runtime_seconds=span.duration, warmup_seconds=span.warmup), notes
+
+
+def translate(source: Source, tool: str) -> Translation:
+    """A command line, or an XML profile."""
+    if re.match(r"\s*<[?!A-Za-z]", source.text):
+        spans = read_profile(source.text, source.where, ())
+    else:
+        where, words = command_line(source, ("diskspd",), windows=True)
+        span, profile, targets = read_command(words, where)
+        spans = read_profile(source.include(profile, depth=1).text, profile, targets) if profile else [span]
+        given = {word[1] for word in words if word.startswith("-")}
+        for timed in spans:
+            for letter, name in (("d", "duration"), ("W", "warmup"), ("C", "cooldown"), ("z", "seed")):
+                if letter in given:
+                    setattr(timed, name, getattr(span, name))
+    pairs = [_workload(span, index) for index, span in enumerate(spans, 1)]
+    return from_workloads(tool, source.where, [w for w, _ in pairs], [note for _, notes in pairs for note in notes])

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The switches of a DiskSpd command line: what one asks for, in DiskSpd's terms (facts: its usage, version 2.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.model.cell import OptionValue
+from ioatlas_translate.command import Action, both, fixed, lost, put, same, whole, whole_number
+
+_FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+REPORTING = "changes what is reported, not the load"
+
+
+@dataclass
+class Spec:
+    """What one target of one time span asks for, in DiskSpd's terms."""
+
+    path: str = ""
+    block: int = 65536
+    threads: int = 1
+    outstanding: int = 2
+    random: bool = False
+    random_percent: int = 100
+    align: int | None = None
+    interlocked: bool = False
+    parallel: bool = False
+    thread_stride: int = 0
+    distribution: str = ""
+    ranges: tuple[tuple[int, int], ...] = ()
+    write_percent: int = 0
+    file_size: int | None = None
+    base: int = 0
+    limit: int | None = None
+    unbuffered: bool = False
+    write_through: bool = False
+    mapped: bool = False
+    remote_only: bool = False
+    burst: int = 0
+    think_ms: int = 0
+    throughput: int = 0
+    throughput_is_iops: bool = False
+    pattern: str = "sequential"
+    options: dict[str, OptionValue] = field(default_factory=dict)
+    notes: list[Fidelity] = field(default_factory=list)
+    """Those of its span."""
+
+
+@dataclass
+class Span:
+    """One time span: its targets run together."""
+
+    duration: int = 10
+    warmup: int = 5
+    cooldown: int = 0
+    total_threads: int = 0
+    per_thread_requests: int = 0
+    completion_routines: bool = False
+    seed: int | None = None
+    affinity: str = ""
+    targets: list[Spec] = field(default_factory=list)
+    notes: list[Fidelity] = field(default_factory=list)
+
+
+def size_of(text: str, option: str, where: str, block: int) -> int:
+    """DiskSpd sizes: whole numbers with K, M, G, T (binary) or b (blocks); nothing may follow."""
+    match = re.fullmatch(r"(\d+)([KMGTB]?)", text, re.IGNORECASE)
+    if match is None:
+        raise UsageError(
+            f"{option} takes a size with K, M, G, T or b, not {text!r}",
+            where=where,
+            remedy=f"write for example {option}64K",
+        )
+    letter = match.group(2).upper()
+    size = int(match.group(1)) * (block if letter == "B" else _FACTOR[letter])
+    if size >= 1 << 63:
+        raise UsageError(f"{option} {text!r} is larger than a file can be", where=where, remedy="write a smaller size")
+    return size
+
+
+def _ranges(kind: str, text: str, where: str, block: int) -> tuple[tuple[int, int], ...]:
+    ranges = []
+    for part in text.split(":"):
+        share, slash, extent = part.partition("/")
+        if not slash:
+            raise UsageError(
+                f"-rd{kind} takes IO%/extent pairs, not {part!r}",
+                where=where,
+                remedy="write for example -rdpct90/10:10/90",
+            )
+        percent = whole_number(share, "-rd IO%", where, high=100)
+        ranges.append(
+            (
+                percent,
+                whole_number(extent, "-rdpct target%", where, low=1, high=100)
+                if kind == "pct"
+                else size_of(extent, "-rdabs", where, block),
+            )
+        )
+    if sum(share for share, _ in ranges) > 100 or (kind == "pct" and sum(extent for _, extent in ranges) > 100):
+        raise UsageError("the shares of -rd exceed 100%", where=where, remedy="let both sums be at most 100")
+    return tuple(ranges)
+
+
+def _cache(spec: Spec, _option: str, letters: str, where: str) -> None:
+    meanings: dict[str, tuple[str, ...]] = {
+        "b": (),
+        "h": ("unbuffered", "write_through"),
+        "m": ("mapped",),
+        "r": ("remote_only",),
+        "u": ("unbuffered",),
+        "w": ("write_through",),
+    }
+    for letter in letters or "u":
+        if letter not in meanings:
+            raise UsageError(
+                f"-S does not know {letter!r}", where=where, remedy="use letters out of " + ", ".join(meanings)
+            )
+        for name in meanings[letter]:
+            setattr(spec, name, True)
+    if spec.unbuffered and spec.mapped:
+        raise UsageError("memory-mapped I/O cannot be unbuffered", where=where, remedy="use -Sm without u or h")
+
+
+def _affinity(span: Span, _option: str, text: str, where: str) -> None:
+    if text in ("", "g"):
+        return
+    if not re.fullmatch(r"g?\d+(,g?\d+)*", text):
+        raise UsageError(f"-a takes processor numbers, not {text!r}", where=where, remedy="write for example -a0,1,2")
+    groups = [part for part in text.split(",") if part.startswith("g")]
+    processors = [part for part in text.split(",") if not part.startswith("g")]
+    if any(group != "g0" for group in groups):
+        span.notes.append(not_expressible("processor affinity", f"-a{text}: processor groups exist on Windows only"))
+        return
+    span.affinity = ",".join(filter(None, [span.affinity, *processors]))
+
+
+def _size(attribute: str) -> Action:
+    return lambda spec, option, value, where: setattr(spec, attribute, size_of(value, option, where, spec.block))
+
+
+def _throughput(spec: Spec, option: str, value: str, where: str) -> None:
+    spec.throughput_is_iops = value.endswith("i")
+    spec.throughput = whole_number(value.removesuffix("i"), option, where, low=1)
+
+
+def _random(spec: Spec, option: str, value: str, where: str) -> None:
+    spec.random = True
+    if value.startswith("s"):
+        spec.random_percent = whole_number(value[1:], "-rs", where, low=1, high=100)
+    elif value[:4] in ("dpct", "dabs"):
+        spec.distribution = value[1:4]
+        spec.ranges = _ranges(value[1:4], value[4:], where, spec.block)
+    elif value:
+        spec.align = size_of(value, option, where, spec.block)
+
+
+def _stride(spec: Spec, option: str, value: str, where: str) -> None:
+    spec.interlocked = spec.interlocked or value.startswith("i")
+    rest = value.removeprefix("i")
+    if rest:
+        spec.align = size_of(rest, option, where, spec.block)
+
+
+def _base(spec: Spec, option: str, value: str, where: str) -> None:
+    base, _, length = value.partition(":")
+    spec.base = size_of(base, option, where, spec.block)
+    if length:
+        spec.limit = spec.base + size_of(length, option, where, spec.block)
+
+
+def _limit_or_hint(spec: Spec, option: str, value: str, where: str) -> None:
+    if re.fullmatch(r"[rst]+", value):
+        spec.notes += _hints(spec, value)
+    else:
+        spec.limit = size_of(value, option, where, spec.block)
+
+
+def set_priority(spec: Spec, priority: int, source: str) -> None:
+    """Windows' hints 1 (very low) and 2 (low); 3 is normal."""
+    if priority in (1, 2):
+        spec.options |= {"prioclass": 3} if priority == 1 else {"prioclass": 2, "prio": 7}
+        reason = f"{source} a Windows hint; the nearest Linux class is set".strip()
+        spec.notes.append(approximate("I/O priority", reason, "a scheduler may ignore either"))
+
+
+def _priority(spec: Spec, option: str, value: str, where: str) -> None:
+    set_priority(spec, whole_number(value, option, where, low=1, high=3), f"-I{value.strip()} is")
+
+
+def _one_of(pattern: str, complaint: str, remedy: str) -> Action:
+    def act(_plan: object, _option: str, value: str, where: str) -> None:
+        if not re.fullmatch(pattern, value):
+            raise UsageError(complaint.format(value=value), where=where, remedy=remedy)
+
+    return act
+
+
+def _seed(text: str, option: str, where: str) -> int:
+    return whole_number(text, option, where) if text else -1
+
+
+def _share(text: str, option: str, where: str) -> int:
+    return whole_number(text, option, where, high=100) if text else 0
+
+
+def _hints(spec: Spec, letters: str) -> Iterator[Fidelity]:
+    for letter in letters:
+        if letter == "t":
+            yield not_expressible("file attribute", "-ft: FILE_ATTRIBUTE_TEMPORARY exists on Windows only")
+        else:
+            spec.options["fadvise_hint"] = "random" if letter == "r" else "sequential"
+            yield exact("access hint", f"-f{letter}: the same hint by posix_fadvise")
+
+
+def _buffers(spec: Spec, option: str, value: str, where: str) -> None:
+    if value in ("", "r"):
+        spec.pattern = "per-io" if value else "zero"
+        return
+    size, comma, _ = value.partition(",")
+    size_of(size, option, where, spec.block)
+    spec.pattern = "random"
+    if comma:
+        spec.notes.append(
+            not_expressible(
+                "write data", "-Z<size>,<file>: data out of a named file is not taken; random data stands in"
+            )
+        )
+
+
+def _help(_span: Span, _option: str, _value: str, where: str) -> None:
+    raise UsageError("-? asks for help; there is no load in it", where=where, remedy="give the options of a run")
+
+
+_MOST = 1 << 31
+_REPORTED = same("reporting", "{option}{value} " + REPORTING)
+_SPAN_ACTIONS: dict[str, Action] = {
+    "d": put("duration", whole(1, _MOST)),
+    "W": put("warmup", whole(0, _MOST)),
+    "C": put("cooldown", whole(0, _MOST)),
+    "F": put("total_threads", whole(1, 4096)),
+    "O": put("per_thread_requests", whole(1, 65536)),
+    "x": fixed(completion_routines=True),
+    "z": put("seed", _seed),
+    "a": _affinity,
+    "n": same("processor affinity", "{option}: threads run where the system puts them, as in fio"),
+    "l": lost(
+        "buffer memory", "{option}: large pages for I/O buffers are an option that names memory, which is not taken"
+    ),
+    "N": both(
+        _one_of("[vni]", "-N does not know {value!r}", "use -Nv, -Nn or -Ni"),
+        lost(
+            "flush of mapped writes",
+            "{option}{value}: the Windows flush calls have no counterpart in fio's mmap engine",
+        ),
+    ),
+    "e": lost("event tracing", "{option}{value}: Windows event tracing"),
+    "y": lost("synchronisation events", "{option}{value}: Windows events start or stop the run"),
+    "R": both(_one_of("p?(text|xml)|p", "-R does not know the format {value!r}", "use -Rtext or -Rxml"), _REPORTED),
+    **dict.fromkeys("LDvP:A", _REPORTED),  # -A is CrystalDiskMark's own addition
+    "?": _help,
+}
+_SPEC_ACTIONS: dict[str, Action] = {
+    "t": put("threads", whole(1, 4096)),
+    "o": put("outstanding", whole(1, 65536)),
+    "c": _size("file_size"),
+    "B": _base,
+    "f": _limit_or_hint,
+    "r": _random,
+    "s": _stride,
+    "T": _size("thread_stride"),
+    "p": fixed(parallel=True),
+    "w": put("write_percent", _share),
+    "S": _cache,
+    "h": lambda spec, option, _, where: _cache(spec, option, "h", where),
+    "i": put("burst", whole(1, _MOST)),
+    "j": put("think_ms", whole(0, _MOST)),
+    "g": _throughput,
+    "Z": _buffers,
+    "I": _priority,
+}
+
+
+def _apply(span: Span, spec: Spec, letter: str, value: str, where: str) -> None:
+    """One switch. `spec` holds what all targets share."""
+    if letter in _SPAN_ACTIONS:
+        _SPAN_ACTIONS[letter](span, f"-{letter}", value, where)
+    elif letter in _SPEC_ACTIONS:
+        _SPEC_ACTIONS[letter](spec, f"-{letter}", value, where)
+    else:
+        raise UsageError(
+            f"DiskSpd has no option -{letter}{value}",
+            where=where,
+            remedy="remove it, or correct its spelling (options are case-sensitive)",
+        )
+
+
+def _switches(words: list[str], where: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """(letter, value) of the switches, and the targets behind them."""
+    switches: list[tuple[str, str]] = []
+    targets: list[str] = []
+    for word in words:
+        dos = re.match(r"^/[A-Za-z:?]", word) and "/" not in word[1:] and "." not in word and not targets
+        if not word.startswith("-") and not dos:
+            targets.append(word)
+        elif targets:
+            raise UsageError(
+                f"the option {word!r} stands after a target", where=where, remedy="put all options before the targets"
+            )
+        elif len(word) < 2:
+            raise UsageError("a lone dash is not an option", where=where, remedy="remove it")
+        else:
+            switches.append((word[1], word[2:]))
+    return switches, targets
+
+
+def read_command(words: list[str], where: str) -> tuple[Span, str, list[str]]:
+    """A command line as a span without targets yet, the path of its XML profile if any, and its targets."""
+    switches, targets = _switches(words, where)
+    letters = {letter for letter, _ in switches}
+    if {"t", "F"} <= letters:
+        raise UsageError("-t and -F exclude each other", where=where, remedy="use one of them")
+    span = Span()
+    spec, profile = Spec(notes=span.notes), ""
+    for _, value in (switch for switch in switches if switch[0] == "b"):  # first: the suffix b of other sizes counts it
+        spec.block = size_of(value, "-b", where, 65536)
+        if not 0 < spec.block < 1 << 32:
+            raise UsageError("-b must be at least 1 byte and below 4 GiB", where=where, remedy="write another size")
+    for letter, value in switches:
+        if letter == "X":
+            profile = value
+        elif letter != "b":
+            _apply(span, spec, letter, value, where)
+    if spec.interlocked and (spec.parallel or spec.random_percent < 100 or spec.thread_stride):
+        raise UsageError("-si conflicts with -p, -rs and -T", where=where, remedy="use one of them")
+    if spec.random and "s" in letters:
+        span.notes.append(exact("address", "-r overrides -s"))
+        spec.interlocked = False
+    if profile and letters - set("XWdCRvz"):
+        raise UsageError(
+            "only -W -d -C -R -v -z may stand beside an XML profile", where=where, remedy="change the profile instead"
+        )
+    if not targets and not profile:
+        span.notes.append(exact("target", "the command names none: one is taken"))
+        targets = ["target"]
+    span.targets = [replace(spec, path=path, options=dict(spec.options)) for path in targets]
+    return span, profile, targets

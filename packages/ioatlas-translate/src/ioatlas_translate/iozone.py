@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IOzone command lines (facts: its usage text, manual and behaviour, versions 3.4xx).
+
+IOzone times a fixed amount of work once: nothing here is bounded by time. Numbers without a suffix are kilobytes of
+1024 bytes. Auto mode crosses files of 64 KB to 512 MB with records of 4 KB to 16 MB, and leaves records under 64 KB out
+for files above 16 MB unless `-z` or a size or record option is given. Write makes a new file, rewrite and the reads
+need it; nothing is dropped from the cache between them unless `-U` remounts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.studies.iozone import OPERATIONS, WRITERS, operation
+from ioatlas.model.workload import Arrival, Stream, Workload
+from ioatlas_translate.command import Source, command_line
+from ioatlas_translate.iozone_command import RECORD_MAX_BYTES, Plan, read_command
+from ioatlas_translate.translation import Translation, from_workloads
+
+_CROSSOVER = 16 << 20
+_THROUGHPUT_ORDER = (
+    *(op for test in (0, 1, 3, 5) for op in OPERATIONS[test]),
+    *("random read", "mixed", "random write"),
+    *(op for test in (9, 10, 11, 12, 6, 7) for op in OPERATIONS[test]),
+)
+
+
+def grid(plan: Plan) -> list[tuple[int, int]]:
+    """(file bytes, record bytes) in IOzone's order: files outside, records inside."""
+
+    def doubling(low: int, high: int) -> list[int]:
+        values = []
+        while low <= high:
+            values.append(low)
+            low *= plan.multiplier
+        return values
+
+    ranged = plan.auto or plan.low_size is not None or plan.high_size is not None
+    if plan.sizes:
+        sizes = plan.sizes
+    elif ranged:
+        sizes = doubling(plan.low_size or 64 << 10, plan.high_size or 512 << 20)
+    else:
+        sizes = [512 << 10]
+    free = not (plan.records or plan.sizes or plan.low_record or plan.high_record)
+    if plan.records:
+        records = plan.records
+    elif plan.auto or plan.low_record or plan.high_record:
+        records = doubling(plan.low_record or 4 << 10, min(plan.high_record or RECORD_MAX_BYTES, RECORD_MAX_BYTES))
+    else:
+        records = [4 << 10]
+    points = []
+    for size in sizes:
+        for record in records:
+            if record > size or (free and not plan.no_crossover and size > _CROSSOVER and record < 64 << 10):
+                continue
+            points.append((size, record))
+    return points
+
+
+def _operations(plan: Plan, *, throughput: bool) -> list[str]:
+    tests = sorted(set(plan.tests))
+    if not tests:
+        tests = [*range(8), *([9, 10, 11, 12] if plan.extended else [])]
+    if throughput:
+        tests = tests if plan.tests else [t for t in range(9) if t != 4]
+        chosen = {op for t in tests for op in OPERATIONS[t]}
+        ops = [op for op in _THROUGHPUT_ORDER if op in chosen]
+    else:
+        ops = [op for t in tests if t != 8 for op in OPERATIONS[t]]
+    if not plan.retest:
+        ops = [op for op in ops if not op.startswith("re") or op == "read"]
+        ops = [op for op in ops if op not in ("frewrite", "freread")]
+    return ops
+
+
+def _stream(op: str, size: int, record: int, plan: Plan, jobs: int, target: int) -> Stream:
+    base = operation(
+        op,
+        size,
+        record,
+        plan.options,
+        direct=plan.direct,
+        own_data=plan.own_data,
+        dropped=plan.remount,
+        flushed=plan.fsync or plan.close,
+        stride=plan.stride,
+    )
+    engine = "mmap" if plan.mapped else ("posixaio" if plan.depth > 1 else "psync")
+    if op.endswith("v") and engine == "psync":
+        engine = "pvsync"
+    return replace(
+        base,
+        name=base.name + (f".t{jobs}" if plan.children or plan.upper else ""),
+        arrival=Arrival(think_us=plan.compute_ms * 1000),
+        jobs=jobs,
+        depth=1 if plan.mapped else plan.depth,
+        target=target,
+        private=jobs > 1 and not plan.shared_file,
+        origin=plan.name,
+        sync=plan.sync if op in WRITERS else "",
+        engine=engine,
+        options={**base.options, **({"thinktime_spin": plan.compute_ms * 1000} if plan.compute_ms else {})},
+    )
+
+
+def _mixed(size: int, record: int, plan: Plan, jobs: int, target: int) -> Workload:
+    readers = max(1, jobs * plan.read_percent // 100) if plan.read_percent else (jobs + 1) // 2
+    readers = min(readers, jobs)
+    law = "sequential" if plan.sequential_mix else "random"
+    streams = []
+    for op, count in (("read", readers), ("write", jobs - readers)):
+        if count:
+            name = op if law == "sequential" else f"random {op}"
+            base = _stream(name, size, record, plan, count, target + (op == "write") * 100_000)
+            named = f"mixed-{op}{base.name[len(name) :]}"
+            streams.append(replace(base, name=named, operation="mixed", private=True))
+    return Workload(f"mixed.s{size >> 10}k.r{record >> 10}k.t{jobs}", tuple(streams))
+
+
+def _workloads(plan: Plan) -> Iterator[Workload]:
+    throughput = bool(plan.children or plan.lower or plan.upper)
+    counts = plan.children or [1]
+    if plan.lower or plan.upper:
+        counts = list(range(plan.lower or 1, (plan.upper or plan.lower) + 1))
+    ops = _operations(plan, throughput=throughput)
+    target = 0
+    for jobs in counts:
+        for size, record in grid(plan):
+            target += 1
+            each = max(record, size // jobs // record * record) if plan.aggregate else size
+            for position, op in enumerate(ops):
+                if op == "mixed":
+                    yield _mixed(each, record, plan, jobs, target)
+                    continue
+                stream = _stream(op, each, record, plan, jobs, target)
+                if position == len(ops) - 1 and not plan.keep:
+                    stream = replace(stream, options={**stream.options, "unlink": 1})
+                yield Workload(stream.name, (stream,))
+
+
+def _notes(plan: Plan) -> Iterator[Fidelity]:
+    throughput = bool(plan.children or plan.lower or plan.upper)
+    ops = _operations(plan, throughput=throughput)
+    yield from _idle(plan, ops)
+    yield exact(
+        "state of the file",
+        "write makes a new file; what follows uses it as it was left, cached or not, as IOzone does",
+    )
+    if plan.direct:
+        yield exact("caching", "-I: direct")
+    elif not plan.mapped:
+        yield exact("caching", "buffered")
+    if plan.fsync:
+        yield exact("fsync", "-e: the flush at the end of a write is inside the time (end_fsync)")
+    if plan.close:
+        yield approximate(
+            "close",
+            "-c: fio's time ends before the file is closed; what close would flush is flushed by end_fsync",
+            "the close call itself, after a flush",
+        )
+    yield from _call_notes(ops)
+    if any(op in WRITERS or op == "mixed" for op in ops):
+        yield from _data_notes(plan)
+    if any(op not in WRITERS for op in ops):
+        yield approximate(
+            "reading",
+            "IOzone looks at each page of a record after reading it, inside its time; fio does not",
+            "one access to memory for each 4 KiB",
+        )
+    yield from _mode_notes(plan, ops, throughput=throughput)
+    if plan.depth > 1:
+        yield exact("asynchronous I/O", f"-H/-k {plan.depth}: POSIX asynchronous I/O")
+    if 0 not in plan.tests and plan.tests and not {6, 9, 11} & set(plan.tests):
+        yield approximate(
+            "state of the file",
+            "without -i 0 IOzone reads a file left by an earlier run with -w; fio lays one out",
+            "the file's age",
+        )
+
+
+def _call_notes(ops: list[str]) -> Iterator[Fidelity]:
+    if any(op.startswith(("fwrite", "fread", "frewrite", "freread")) for op in ops):
+        yield approximate(
+            "stdio",
+            "fwrite and fread go through the C library's buffer; fio sends the record itself",
+            "one copy in memory an I/O",
+        )
+    if any(op.endswith("v") for op in ops):
+        yield approximate(
+            "vectored I/O",
+            "pwritev and preadv gather up to 16 pieces of one record each; pvsync sends one piece",
+            "system calls: up to 16 to 1",
+        )
+
+
+def _mode_notes(plan: Plan, ops: list[str], *, throughput: bool) -> Iterator[Fidelity]:
+    if throughput:
+        yield approximate(
+            "throughput mode",
+            "IOzone's summary counts what was done while all children ran; fio's counts each job to its end",
+            "the tail after the first child ends",
+        )
+    if 8 in plan.tests and not throughput:
+        yield not_expressible("mixed workload", "-i 8 runs in throughput mode (-t) only; left out")
+    if throughput and 4 in plan.tests:
+        yield not_expressible("record rewrite", "-i 4 does not run in throughput mode; left out")
+    if "mixed" in ops:
+        yield approximate(
+            "mixed workload",
+            "readers and writers are two sections with files of their own",
+            "readers' files are laid out by fio first",
+        )
+
+
+def _idle(plan: Plan, ops: Sequence[str]) -> Iterator[Fidelity]:
+    """Options that change nothing of this load, in IOzone either."""
+    doubles = not plan.sizes and (plan.auto or plan.low_size or plan.high_size)
+    doubles = doubles or (not plan.records and (plan.auto or plan.low_record or plan.high_record))
+    for option, given, counts, why in (
+        ("-n", plan.low_size, not plan.sizes, "-s names the sizes"),
+        ("-g", plan.high_size, not plan.sizes, "-s names the sizes"),
+        ("-y", plan.low_record, not plan.records, "-r names the records"),
+        ("-q", plan.high_record, not plan.records, "-r names the records"),
+        ("-+x", plan.multiplier != 2, doubles, "sizes and records are named"),
+        ("-j", plan.stride != 17, "strided read" in ops, "-i 5 is not run"),
+        ("-+p", plan.read_percent, "mixed" in ops, "-i 8 is not run"),
+    ):
+        if given and not counts:
+            yield exact(option, f"it changes nothing here: {why}")
+
+
+def _data_notes(plan: Plan) -> Iterator[Fidelity]:
+    if plan.own_data:
+        yield approximate(
+            "write data",
+            "one buffer, the same in every write: eight bytes of a pattern, then zeros, from each page on in "
+            "IOzone, from each 64 bytes on in fio",
+            "compresses and deduplicates to almost nothing in both; 0.2% of its bytes are not zero in IOzone, 12.5% "
+            "in fio",
+        )
+    elif plan.diagnosis:
+        yield approximate(
+            "write data",
+            "-+d: IOzone counts up from another random number in each record; fio writes random data",
+            "hard to compress in both",
+        )
+    elif "buffer_pattern" in plan.options:
+        yield exact("write data", "-V: every byte is the pattern, in every write")
+
+
+def translate(source: Source, tool: str) -> Translation:
+    """A command line."""
+    where, words = command_line(source, ("iozone",))
+    plan = read_command(words, where)
+    workloads = list(_workloads(plan))
+    if not workloads:
+        raise UsageError(
+            "no record fits into a file", where=where, remedy="check -s, -r, -n, -g, -y and -q, or the tests of -i"
+        )
+    return from_workloads(tool, source.where, workloads, [*plan.notes, *_notes(plan)])

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Oracle ORION command lines (facts: Oracle's database performance tuning guide, 11.1 to 19c, and summaries that users
+published).
+
+A run expands into points (S small, L large). simple is `-matrix basic`, normal is `-matrix detailed`, oltp is a row
+without large I/O, dss a column without small I/O. One disk gives 5 small and 2 large levels in simple (8 points with
+the idle one) and 20 small levels in oltp, as published summaries show; the levels of several disks scale with their
+number here. Each point runs 60 s unless `-duration` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.model.words import words
+from ioatlas.model.workload import Address, Stream, Workload
+from ioatlas_translate.command import Source, command_line, whole_number
+from ioatlas_translate.translation import Translation, from_workloads
+
+_TAKES = frozenset(
+    words("""
+    run testname num_disks size_small size_large type num_streamio simulate write cache_size duration num_small
+    num_large matrix stripe storage_type storax buf_size seed min_small max_small min_large max_large
+    """)
+)
+_FLAGS = frozenset({"verbose", "hugenotneeded", "help"})
+_RUNS = ("simple", "normal", "oltp", "dss", "advanced")
+_MATRICES = ("basic", "detailed", "point", "col", "row", "max")
+
+
+@dataclass
+class Plan:
+    run: str = "normal"
+    disks: int = 1
+    disks_given: bool = False
+    small_bytes: int = 8 << 10
+    large_bytes: int = 1 << 20
+    sequential: bool = False
+    stream_depth: int = 4
+    raid0: bool = False
+    write_percent: int = 0
+    cache_mb: int | None = None
+    duration: int = 60
+    small: int | None = None
+    large: int | None = None
+    matrix: str = "basic"
+    stripe_mb: int = 1
+    name: str = "orion"
+    notes: list[Fidelity] = field(default_factory=list)
+
+
+_NUMBERS = {
+    "num_disks": "disks",
+    "num_streamio": "stream_depth",
+    "write": "write_percent",
+    "cache_size": "cache_mb",
+    "duration": "duration",
+    "num_small": "small",
+    "num_large": "large",
+    "stripe": "stripe_mb",
+}
+_CHOICES = {"run": _RUNS, "matrix": _MATRICES, "type": ("rand", "seq"), "simulate": ("concat", "raid0")}
+_MATRIX_OF = {"simple": "basic", "normal": "detailed", "oltp": "row", "dss": "col"}
+
+
+def _words(words: list[str], where: str) -> dict[str, str]:
+    """Values by option. Raises UsageError for words that are none."""
+    values: dict[str, str] = {}
+    left = deque(words)
+    while left:
+        word = left.popleft().replace("\u2013", "-").replace("\u2014", "-")
+        if not word.startswith("-"):
+            raise UsageError(
+                f"{word!r} stands without an option", where=where, remedy="every value follows its -option"
+            )
+        name = word.lstrip("-").lower()
+        if name not in _FLAGS and name not in _TAKES:
+            raise UsageError(f"ORION has no option {word}", where=where, remedy="remove it, or correct its spelling")
+        if name in _TAKES and not left:
+            raise UsageError(f"-{name} takes a value", where=where, remedy="add it")
+        values[name] = left.popleft() if name in _TAKES else "1"
+    return values
+
+
+def _set_values(plan: Plan, values: dict[str, str], where: str) -> None:
+    for name in (name for name in _NUMBERS if name in values):
+        high = 100 if name == "write" else 1 << 30
+        setattr(plan, _NUMBERS[name], whole_number(values[name], f"-{name}", where, high=high))
+    for name, attribute in (("size_small", "small_bytes"), ("size_large", "large_bytes")):
+        if name in values:
+            setattr(plan, attribute, whole_number(values[name], f"-{name}", where, low=1, high=1 << 20) << 10)
+    for name, choices in _CHOICES.items():
+        if values.get(name, choices[0]).lower() not in choices:
+            raise UsageError(f"-{name} does not know {values[name]!r}", where=where, remedy="use " + ", ".join(choices))
+    if "run" not in values:
+        raise UsageError("-run is missing", where=where, remedy="add -run " + "|".join(_RUNS))
+    plan.run = values["run"].lower()
+    plan.disks_given = "num_disks" in values
+    plan.sequential = values.get("type", "rand").lower() == "seq"
+    plan.raid0 = values.get("simulate", "concat").lower() == "raid0"
+    plan.name = values.get("testname", "orion")
+    plan.matrix = _MATRIX_OF.get(plan.run, values.get("matrix", "basic").lower())
+
+
+def _idle(plan: Plan, values: Collection[str]) -> Iterator[Fidelity]:
+    """Options that no load follows from."""
+    for name, counts, given in (
+        ("num_streamio", "-type seq", plan.sequential),
+        ("stripe", "-simulate raid0", plan.raid0),
+    ):
+        if name in values and not given:
+            yield exact(f"-{name}", f"it counts with {counts} only")
+    for name in ("storage_type", "storax", "verbose", "hugenotneeded", "help", "buf_size"):
+        if name in values:
+            yield exact("options", f"-{name}: which library or memory ORION uses; not part of the load")
+    for name in ("seed", "min_small", "max_small", "min_large", "max_large"):
+        if name in values:
+            yield not_expressible(f"-{name}", "not an option that ORION's manual describes")
+
+
+def read_command(words: list[str], where: str) -> Plan:
+    """The plan of one command line. Raises UsageError for unknown options and impossible combinations."""
+    values = _words(words, where)
+    plan = Plan()
+    _set_values(plan, values, where)
+    if plan.run != "advanced":
+        for name in ("matrix", "num_small", "num_large", "type"):
+            # A matrix may say what the run is anyway.
+            if name in values and not (name == "matrix" and values[name].lower() == plan.matrix):
+                raise UsageError(
+                    f"-{name} belongs to -run advanced",
+                    where=where,
+                    remedy=f"remove it, or use -run advanced instead of {plan.run}",
+                )
+        plan.small, plan.large = (0 if plan.run == "dss" else None), (0 if plan.run == "oltp" else None)
+    elif plan.matrix == "point" and (plan.small is None or plan.large is None):
+        raise UsageError("-matrix point needs -num_small and -num_large", where=where, remedy="add them")
+    for name, varied in (("num_small", ("basic", "row")), ("num_large", ("basic", "col"))):
+        if plan.run == "advanced" and name in values and plan.matrix in varied:
+            reason = f"-matrix {plan.matrix} varies this load by itself, up to a level that follows from -num_disks"
+            plan.notes.append(not_expressible(f"-{name}", reason))
+    plan.notes += _idle(plan, values)
+    return plan
+
+
+def points(plan: Plan) -> list[tuple[int, int]]:
+    """(small, large) outstanding I/Os of each point; the idle point moves no data and is left out."""
+    step, steps_small, steps_large = 1, 5 * plan.disks, 2 * plan.disks
+    if plan.run in ("oltp", "dss"):
+        step, steps_small, steps_large = plan.disks, 20, 15
+    small = [step * k for k in range(1, steps_small + 1)]
+    large = [step * k for k in range(1, steps_large + 1)]
+    if plan.run == "advanced" and plan.matrix in ("max", "detailed") and plan.small is not None:
+        small = list(range(1, plan.small + 1))
+    if plan.run == "advanced" and plan.matrix in ("max", "detailed") and plan.large is not None:
+        large = list(range(1, plan.large + 1))
+    if plan.matrix == "basic":
+        found = [(s, 0) for s in small] + [(0, k) for k in large]
+    elif plan.matrix == "point":
+        found = [(plan.small or 0, plan.large or 0)]
+    elif plan.matrix == "row":
+        found = [(s, plan.large or 0) for s in small]
+    elif plan.matrix == "col":
+        found = [(plan.small or 0, k) for k in large]
+    else:
+        found = [(s, k) for k in [0, *large] for s in [0, *small]]
+    return [point for point in dict.fromkeys(found) if point != (0, 0)]
+
+
+def _workload(plan: Plan, small: int, large: int) -> Workload:
+    read = 100.0 - plan.write_percent
+    streams = []
+    name = f"S{small}-L{large}"
+    if small:
+        streams.append(_random(plan, f"{name}-small", plan.small_bytes, small))
+    if large and not plan.sequential:
+        streams.append(_random(plan, f"{name}-large", plan.large_bytes, large))
+    elif large and 0 < plan.write_percent < 100:
+        # A sequential stream of ORION is all reads or all writes.
+        writers = round(large * plan.write_percent / 100)
+        for count, kind, percent in ((large - writers, "read", 100.0), (writers, "write", 0.0)):
+            if count:
+                streams.append(_sequential(plan, f"{name}-large-{kind}", count, percent))
+    elif large:
+        streams.append(_sequential(plan, f"{name}-large", large, read))
+    return Workload(name, tuple(streams), runtime_seconds=plan.duration)
+
+
+def _random(plan: Plan, name: str, size: int, depth: int) -> Stream:
+    read = 100.0 - plan.write_percent
+    return Stream(name, read, Address("random"), ((size, 100.0),), depth=depth, origin=plan.name, direct=True)
+
+
+def _sequential(plan: Plan, name: str, count: int, read: float) -> Stream:
+    return Stream(
+        name,
+        read,
+        Address("sequential"),
+        ((plan.large_bytes, 100.0),),
+        jobs=count,
+        depth=plan.stream_depth,
+        origin=plan.name,
+        direct=True,
+        options={"offset_increment": f"{max(1, 100 // count)}%"} if count > 1 else {},
+    )
+
+
+def _notes(plan: Plan) -> list[Fidelity]:
+    notes = list(plan.notes)
+    if not plan.disks_given:
+        notes.append(
+            approximate(
+                "load levels",
+                "without -num_disks the number of LUNs in the .lun file counts; one is taken",
+                "levels scale with the disks",
+            )
+        )
+    if plan.matrix != "point" and plan.disks > 1:
+        notes.append(
+            approximate(
+                "load levels",
+                f"levels for {plan.disks} disks by the rule that holds for one disk; ORION may skip some of them",
+                "which levels between the least and the greatest are run",
+            )
+        )
+    if plan.sequential:
+        notes.append(
+            approximate(
+                "address of large I/O",
+                "sequential streams start at even distances over the target",
+                "ORION draws the starts",
+            )
+        )
+        if 0 < plan.write_percent < 100:
+            notes.append(
+                approximate(
+                    "direction",
+                    "each sequential stream only reads or only writes, as in ORION; whole streams",
+                    "rounded to streams",
+                )
+            )
+    if plan.raid0:
+        notes.append(
+            not_expressible(
+                "-simulate raid0",
+                f"LUNs striped by {plan.stripe_mb} MB in ORION itself: stripe them by the volume manager",
+            )
+        )
+    else:
+        notes.append(exact("-simulate concat", "LUNs end to end: name one target, or several that fio fills in turn"))
+    if plan.cache_mb is None:
+        notes.append(
+            not_expressible(
+                "cache warm-up",
+                "ORION fills the array's cache with random large I/O before a point; run a warm-up load first",
+            )
+        )
+    elif plan.cache_mb:
+        notes.append(
+            not_expressible(
+                "cache warm-up", f"-cache_size {plan.cache_mb}: random large I/O over so many MB before each point"
+            )
+        )
+    else:
+        notes.append(exact("cache warm-up", "-cache_size 0: none"))
+    if plan.write_percent:
+        notes.append(
+            approximate(
+                "write data",
+                "what ORION writes is not described; fio writes random data",
+                "how far the data can be compressed",
+            )
+        )
+    notes.append(exact("caching", "direct, asynchronous"))
+    return notes
+
+
+def translate(source: Source, tool: str) -> Translation:
+    """A command line."""
+    where, words = command_line(source, ("orion",))
+    plan = read_command(words, where)
+    workloads = [_workload(plan, small, large) for small, large in points(plan)]
+    return from_workloads(tool, source.where, workloads, _notes(plan))

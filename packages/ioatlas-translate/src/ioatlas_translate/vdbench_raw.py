@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""vdbench's raw workloads: what a wd on an sd does in one run, as a stream."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.studies.hot_band import hot_band
+from ioatlas.model.workload import Address, Arrival, Stream, Workload
+from ioatlas_translate import vdbench_data as data
+from ioatlas_translate.translation import SECTIONS_MAX, safe_name
+from ioatlas_translate.vdbench_parm import Definition, ParameterFile, Run, expanded, matching, number, numbers
+
+
+def _sizes(
+    values: list[str], where: str, options: dict[str, str | int | float], notes: list[Fidelity]
+) -> tuple[tuple[int, float], ...]:
+    if not values:
+        return ((4096, 100.0),)
+    found = numbers(values, "xfersize", where)
+    if len(found) == 1:
+        return ((int(found[0]), 100.0),)
+    if len(found) == 3:
+        low, high, align = (int(v) for v in found)
+        options["bsrange"] = f"{low}-{high}"
+        if align == low and high % low == 0:
+            notes.append(exact("block size", f"uniform over multiples of {align} from {low} to {high} bytes"))
+        else:
+            options["bs_unaligned"] = 1
+            notes.append(
+                approximate(
+                    "block size",
+                    f"uniform from {low} to {high} bytes in steps of {align}; fio "
+                    "steps by 1 byte or by the smallest size",
+                    "the step",
+                )
+            )
+        return ((low, 100.0),)
+    if len(found) % 2 or abs(sum(found[1::2]) - 100) > 0.5:
+        raise UsageError(
+            "xfersize= takes one size, size and per cent pairs that sum to 100, or (min,max,align)",
+            where=where,
+            remedy="correct the list",
+        )
+    return tuple((int(size), percent) for size, percent in zip(found[::2], found[1::2], strict=True))
+
+
+def _region(
+    sd: Definition, wd: Definition, block: int, notes: list[Fidelity]
+) -> tuple[int, int | None, tuple[float, float] | None]:
+    """offset, size, per cent region of a workload on an sd."""
+    text = sd.first("size")
+    size = int(number(text, "size", sd.where)) if text else None
+    base = int(number(sd.first("offset") or "0", "offset", sd.where))
+    limits = wd.all("hotband") or wd.all("range") or sd.all("range")
+    if not limits:
+        return base, None if size is None else size - base, None
+    low, high = (number(v, "range", wd.where) for v in limits[:2]) if len(limits) >= 2 else (0.0, 0.0)
+    if high <= low:
+        raise UsageError(
+            "range= takes a start and a larger end, as in (10,20)", where=wd.where, remedy="correct the range"
+        )
+    if high <= 200 and high > 100:
+        notes.append(
+            approximate(
+                "region",
+                "a range beyond 100% wraps to the start of the sd; fio's region does not",
+                f"{high - 100:g}% of the sd left out",
+            )
+        )
+        high = 100
+    if high > 200:
+        return base + int(low) // block * block, int(high - low) // block * block, None
+    if size is None:
+        return 0, None, (low, high)
+    start = int(size * low / 100) // block * block
+    return base + start, max(block, int(size * (high - low) / 100) // block * block), None
+
+
+def _address(run: Run, wd: Definition, notes: list[Fidelity]) -> Address:
+    text = (wd.first("seekpct") or "100").lower()
+    if "seekpct" in run.point:
+        seek = run.point["seekpct"]
+    elif "random".startswith(text) and len(text) >= 3:
+        seek = 100.0
+    elif text in ("seqnz", "sequential", "seq", "eof", "-1"):
+        seek = 0.0
+        if text in ("eof", "-1"):
+            notes.append(
+                not_expressible("end of run", "seekpct=eof ends the run at the end of the sd; fio's run ends by time")
+            )
+        if text == "seqnz":
+            notes.append(approximate("start", "seqnz does not begin at block 0; fio does", "position of the first I/O"))
+    else:
+        seek = number(text, "seekpct", wd.where)
+    stride = [int(v) for v in numbers(wd.all("stride"), "stride", wd.where)]
+    if stride:
+        low, high = stride[0], stride[-1]
+        skip = (low + high) // 2 // 512 * 512
+        if low != high:
+            notes.append(
+                approximate(
+                    "stride", f"gaps uniform from {low} to {high} bytes become {skip}", "the spread of the gaps"
+                )
+            )
+        return Address("strided", skip_bytes=skip) if skip else Address("sequential")
+    if seek >= 100:
+        return Address("random")
+    return Address("part-random", random_percent=seek) if seek > 0 else Address("sequential")
+
+
+def _aligned(address: Address, sd: Definition, block: int, notes: list[Fidelity]) -> Address:
+    """The addresses with the boundary that the sd asks for. Sequential blocks have theirs from the ones before."""
+    align = int(number(sd.first("align") or "0", "align", sd.where))
+    if not align:
+        return address
+    if address.law in ("sequential", "strided"):
+        if (block + address.skip_bytes) % align:
+            reason = f"blocks of {block} bytes follow each other in fio, and are not moved to multiples of {align}"
+            notes.append(not_expressible("align=", reason))
+        else:
+            notes.append(exact("align=", f"blocks that follow each other begin at multiples of {align} by themselves"))
+        return address
+    return replace(address, align_bytes=align)
+
+
+def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Definition) -> tuple[Stream, list[Fidelity]]:
+    notes: list[Fidelity] = []
+    options: dict[str, str | int | float] = {}
+    values = wd.all("xfersize")
+    if "xfersize" in run.point:
+        values = [str(int(run.point["xfersize"]))]
+    sizes = _sizes(values, wd.where, options, notes)
+    block = sizes[0][0]
+    if block < 512 or any(size % 512 for size, _ in sizes):
+        raise UsageError("vdbench's transfers are multiples of 512 bytes", where=wd.where, remedy="correct xfersize=")
+    read = wd.first("rdpct", "readpct")
+    if read:
+        percent = number(read, "rdpct", wd.where)
+    else:
+        percent = 100 - number(wd.first("wrpct", "writepct") or "0", "wrpct", wd.where)
+    percent = run.point.get("rdpct", percent)
+    offset, size, region = _region(sd, wd, block, notes)
+    address = _address(run, wd, notes)
+    direct, sync, more = data.open_flags(sd, wd, run.rd)
+    notes += more
+    if wd.all("hotband"):
+        address, note = hot_band(size, block, percent)
+        notes.append(note)
+    address = _aligned(address, sd, block, notes)
+    hits = data.hit_area(run.point, wd, sd, size, percent)
+    if hits is not None:
+        options |= hits[0]
+        notes.append(hits[1])
+    if percent < 100:
+        more_options, more = data.content(run.point, general, sd, block)
+        options |= more_options
+        notes += more
+    jobs, increment = 1, 0
+    streams = wd.first("streams") or sd.first("streams")
+    if streams:
+        count = int(number(streams, "streams", wd.where))
+        if count < 1:
+            raise UsageError("streams= takes a number of at least 1", where=wd.where, remedy="correct it")
+        if address.law == "sequential" and size:
+            jobs, increment = count, size // count // block * block
+            size = increment
+            notes.append(exact("streams", f"{count} sequential streams, each in its own part of the sd"))
+        else:
+            notes.append(not_expressible("streams", "streams= divides the sd, whose size is not given"))
+    stream = Stream(
+        name=safe_name(f"{run.name}.{wd.name}.{sd.name}"),
+        read_percent=percent,
+        address=address,
+        sizes=sizes,
+        jobs=jobs,
+        size_bytes=size,
+        offset_bytes=offset,
+        offset_increment_bytes=increment,
+        region_percent=region,
+        target=index,
+        origin=sd.first("lun") or sd.name,
+        direct=direct,
+        sync=sync if percent < 100 else "",
+        options=options,
+    )
+    return stream, notes
+
+
+def _skews(run: Run, wds: list[Definition], notes: list[Fidelity]) -> dict[str, float]:
+    """Per cents of the I/O by workload; those that state none share what is left. Raises UsageError when nothing is."""
+    skews = {wd.name: float(number(wd.first("skew") or "0", "skew", wd.where)) for wd in wds}
+    given = sum(skews.values())
+    open_shares = [name for name, skew in skews.items() if not skew]
+    if open_shares and given >= 100:
+        raise UsageError(
+            "the skews leave nothing for " + ", ".join(open_shares),
+            where=run.rd.where,
+            remedy="let all skews sum to 100",
+        )
+    skews |= dict.fromkeys(open_shares, (100 - given) / max(1, len(open_shares)))
+    if not open_shares and any(wd.first("skew") for wd in wds) and abs(given - 100) > 0.01:
+        reason = f"the skews of this run sum to {given:g}; they are taken relative to their sum"
+        notes.append(approximate("share of streams", reason, f"{100 - given:g} points"))
+    return skews
+
+
+def raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity]]:
+    """All raw workloads of one run. Raises UsageError."""
+    notes = list(run.notes)
+    sds = expanded(parm.definitions["sd"])
+    # Without any wd the rd gives the workload itself: xfersize, rdpct and seekpct stand among its loops.
+    defined = parm.definitions["wd"] or ([] if run.rd.all("wd") else [Definition("wd", "default", {}, run.rd.where)])
+    wds = matching(run.rd.all("wd") or ["*"], defined, run.rd.where)
+    pairs = []
+    for wd in wds:
+        names = run.rd.all("sd") or wd.all("sd") or ["*"]
+        pairs += [(wd, sd) for sd in matching(["*"] if "single" in names else names, sds, wd.where)]
+    if len(pairs) > SECTIONS_MAX:
+        raise UsageError("too many workloads times sds", where=run.rd.where, remedy="narrow the patterns")
+    skews = _skews(run, wds, notes)
+    skewed, given = any(wd.first("skew") for wd in wds), sum(skews.values())
+    per_wd = {wd.name: sum(1 for w, _ in pairs if w is wd) for wd in wds}
+    own_rates = {wd.name: float(number(wd.first("iorate") or "0", "iorate", wd.where)) for wd in wds}
+    streams = []
+    for wd, sd in pairs:
+        stream, entries = _stream(run, wd, sd, sds.index(sd) + 1, parm.general)
+        share = skews[wd.name] / given / per_wd[wd.name]
+        threads = int(run.point.get("threads", number(sd.first("threads") or "8", "threads", sd.where)))
+        siblings = [w for w, s in pairs if s is sd]
+        depth = (
+            threads
+            if len(siblings) == 1
+            else max(1, round(threads * skews[wd.name] / sum(skews[w.name] for w in siblings)))
+        )
+        if len(siblings) > 1:
+            notes.append(
+                approximate(
+                    "outstanding I/O",
+                    "vdbench's workloads on one sd share its threads; here each has a part of them by its share",
+                    f"{threads} threads for {len(siblings)} workloads",
+                )
+            )
+        rate = own_rates[wd.name] / per_wd[wd.name] or (run.rate * share if run.rate else 0.0)
+        arrival = Arrival(run.gaps if rate else "closed", rate_iops=rate or None)  # type: ignore[arg-type]
+        controlled = skewed and not rate
+        per_job = max(1, depth // stream.jobs)
+        streams.append(replace(stream, arrival=arrival, depth=per_job, share=share if controlled else None))
+        notes += entries
+        for keyword in ("priority", "user"):
+            if wd.has(keyword):
+                notes.append(not_expressible(f"{keyword}=", f"wd={wd.name}: no fio option for it"))
+    if run.rate and len(pairs) > 1:
+        notes.append(exact("share of streams", "each workload's rate is its share of the total"))
+    return Workload(run.name, tuple(streams), runtime_seconds=run.elapsed, warmup_seconds=run.warmup), notes

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of an xdd command line: what one asks for, in xdd's terms (facts: its option table, version 7)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ioatlas.errors import UsageError
+from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.model.cell import OptionValue
+from ioatlas.model.words import pairs, words
+from ioatlas_translate.command import Action, Read, fixed, lost, put, same, whole, whole_number
+
+_ALIASES = pairs("""
+    bs=blocksize b=bytes combo=combinedout cnf=createnewfiles csvo=csvout dp=datapattern del=deletefile
+    devf=devicefile dio=directio dry=dryrun e2e=endtoend eo=errout fw=flushwrite hb=heartbeat id=identifier
+    inter=interactive kb=kbytes ls=lockstep lo=looseordering maxpri=maximumpriority mb=mbytes mal=memalign
+    no=noordering nomlock=nomemlock noplock=noproclock nr=numreqs op=operation opdelay=operationdelay or=ordering
+    o=output ofmt=outputformat pdelay=passdelay p=passes po=passoffset pa=preallocate pt=pretruncate
+    plock=processlock pr=processor qd=queuedepth rand=randomize raw=readafterwrite recreate=recreatefiles
+    reop=reopen rs=reqsize rst=restart ret=retry rr=roundrobin rt=runtime rw=rwratio s=seek so=serialordering
+    sgio=scsigeneric shm=sharedmemory sp=singleproc sd=startdelay sto=startoffset stime=starttime soe=stoponerror
+    et=stoptrigger st=starttrigger sio=syncio sw=syncwrite td=targetdir to=targetoffset tsd=targetstartdelay
+    throt=throttle tl=timelimit ti=timerinfo ts=timestamps h=help rv=reallyverbose unv=unverbose v=verbose
+    mep=maxerrorstoprint extstats=extendedstats pcpu=percentcpu nb=nobarrier rept=reportthreshold
+    proclock=processlock mp=multipath tin=targetin tout=targetout tsvr=timeserver ver=version war=writeafterread
+""")
+_PER_TARGET = frozenset(
+    words("""
+    blocksize bytes kbytes mbytes numreqs reqsize operation rwratio seek directio datapattern flushwrite
+    createnewfiles deletefile looseordering noordering serialordering passoffset preallocate pretruncate randomize
+    recreatefiles reopen queuedepth startdelay startoffset syncwrite targetdir throttle timelimit timestamps verify
+    memalign scsigeneric sharedmemory retry restart endtoend readafterwrite reportthreshold ordering syncio
+    """)
+)
+# Options without influence on the load: how many words follow.
+_SILENT = {
+    **dict.fromkeys(
+        words("""
+        debug dryrun reallyverbose unverbose verbose version timerinfo extendedstats stoponerror noordering nobarrier
+        devicefile nomemlock noproclock minall
+        """),
+        0,
+    ),
+    **dict.fromkeys(
+        words("combinedout csvout errout identifier output percentcpu maxerrors maxerrorstoprint reportthreshold"), 1
+    ),
+    "outputformat": 2,
+}
+_INEXPRESSIBLE: dict[str, tuple[int, str]] = {
+    "createnewfiles": (0, "a new file, with a number in its name, for each pass"),
+    "lockstep": (7, ("targets that wait for each other")),
+    "maxall": (0, "highest priority and memory locks"),
+    "maximumpriority": (0, "highest priority"),
+    "processlock": (0, "locking the process in memory"),
+    "multipath": (3, "choice of paths"),
+    "passoffset": (1, "another start for each pass"),
+    "preallocate": (1, "allocation before writing"),
+    "pretruncate": (1, "truncation before writing"),
+    "processor": (2, ("one processor for one target; name it with cpus_allowed")),
+    "readafterwrite": (2, "a reader that follows a writer"),
+    "reopen": (0, ("closing and opening the file between passes")),
+    "restart": (2, "restart of a transfer"),
+    "retry": (1, "repeating failed operations"),
+    "roundrobin": (1, "distribution over processors"),
+    "singleproc": (1, "one processor for all; name it with cpus_allowed"),
+    "starttime": (1, ("a common start over hosts")),
+    "starttrigger": (4, "targets that start each other"),
+    "stoptrigger": (4, ("targets that stop each other")),
+    "syncio": (1, "synchronising every nth I/O"),
+    "targetdir": (1, "a directory for the targets, which is named when the load is run"),
+    "timeserver": (2, "a common clock"),
+    "memalign": (1, "alignment of memory; fio aligns for direct I/O"),
+    "sharedmemory": (0, "buffers in shared memory"),
+    "scsigeneric": (0, "the SCSI generic driver"),
+    "endtoend": (2, "a transfer between two hosts"),
+    "congestion": (1, "TCP's congestion control"),
+    "cookie": (1, "network cookie"),
+    "interactive": (0, "interactive mode"),
+    "verify": (1, ("checking contents; `ioatlas --verify` does it")),
+    "looseordering": (0, "order among the threads of a target"),
+    "serialordering": (0, ("order among the threads of a target")),
+    "ordering": (2, "order among the threads of a target"),
+    "targetin": (3, ("an input that is not a file or device")),
+    "targetout": (3, "an output that is not a file or device"),
+    "recreatefiles": (0, "a new file for each pass"),
+    "writeafterread": (0, "a writer that follows a reader"),
+    "xni": (1, "the network of a transfer between two hosts"),
+    "ibdevice": (1, "the network of a transfer between two hosts"),
+}
+
+
+@dataclass
+class Target:
+    name: str = ""
+    blocksize: int = 1024
+    reqsize: int = 128
+    numreqs: int = 0
+    total: int = 0
+    operation: str = "read"
+    read_percent: float | None = None
+    law: str = "sequential"
+    span_blocks: int = 1 << 20
+    stride_blocks: int = 0
+    seed: int | None = None
+    depth: int = 1
+    direct: bool = False
+    sync: bool = False
+    flush: int = 0
+    pattern: dict[str, OptionValue] = field(default_factory=lambda: {"zero_buffers": 1})
+    rate_iops: float = 0.0
+    rate_bytes: float = 0.0
+    delay_seconds: float = 0.0
+    start_blocks: int = 0
+    start_delay: float = 0.0
+    time_limit: float = 0.0
+    delete: bool = False
+    notes: list[Fidelity] = field(default_factory=list, compare=False)
+    """Those of its plan."""
+
+
+@dataclass
+class Plan:
+    settings: list[tuple[str, int | None, list[str]]] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+    passes: int = 1
+    runtime: float = 0.0
+    offset_blocks: int = 0
+    start_step: float = 0.0
+    notes: list[Fidelity] = field(default_factory=list)
+
+
+def _real(text: str, option: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e15:
+        raise UsageError(
+            f"{option} takes a number, not {text!r}",
+            where=where,
+            remedy=f"write {option} with a number of at least 0",
+        )
+    return value
+
+
+_FOLLOWED = {
+    "seek": ("save", "load", "disthist", "seekhist", "range", "stagger", "interleave", "seed"),
+    "datapattern": ("ascii", "hex", "prefix", "file"),
+    "heartbeat": ("output", "out"),
+    "timestamps": ("size", "output", "dump", "triggertime", "triggerop", "dumptofile"),
+    "endtoend": ("destination", "dest", "port", "portcount"),
+    "restart": ("frequency", "file", "offset"),
+}
+"""Words of options that another word follows."""
+
+
+def _arguments(name: str, rest: list[str], where: str) -> int:
+    """How many words belong to an option, after `target N`."""
+    if name == "seek" and not rest:
+        raise UsageError("-seek takes a word", where=where, remedy="write -seek random, sequential, range N, ...")
+    if name in _FOLLOWED:
+        return 1 + (bool(rest) and rest[0] in _FOLLOWED[name])
+    if name in _INEXPRESSIBLE:
+        return _INEXPRESSIBLE[name][0]
+    return _SILENT.get(
+        name, {"throttle": 2, "directio": 0, "deletefile": 0, "randomize": 0, "syncwrite": 0}.get(name, 1)
+    )
+
+
+def _operation(text: str, _option: str, where: str) -> str:
+    if text not in ("read", "write", "noop"):
+        raise UsageError(f"-op does not know {text!r}", where=where, remedy="use read, write or noop")
+    return text
+
+
+def _ratio(text: str, option: str, where: str) -> float:
+    ratio = _real(text, option, where)
+    if ratio > 100:
+        raise UsageError("-rwratio is a per cent of reads, 0 to 100", where=where, remedy="correct it")
+    return ratio
+
+
+def _bytes(unit: int) -> Read:
+    return lambda text, option, where: whole_number(text, option, where, low=1) * unit
+
+
+def _pass_delay(plan: Plan, option: str, value: str, where: str) -> None:
+    rest = _real(value, option, where)
+    reason = f"{rest:g} s of rest between passes: fio's loops follow each other at once"
+    plan.notes.append(not_expressible(option, reason))
+
+
+def _operation_delay(plan: Plan, option: str, value: str, where: str) -> None:
+    for target in plan.targets:
+        target.delay_seconds = _real(value, option, where)
+
+
+_OF_PLAN: dict[str, Action] = {
+    **dict.fromkeys((*_SILENT, "heartbeat", "timestamps"), same("reporting", "{option}: not part of the load")),
+    **{name: lost("{option}", reason) for name, (_, reason) in _INEXPRESSIBLE.items()},
+    "setup": lost("{option}", "options out of another file: translate that file"),
+    "passes": put("passes", whole(1)),
+    "passdelay": _pass_delay,
+    "runtime": put("runtime", _real),
+    "targetoffset": put("offset_blocks", whole()),
+    "targetstartdelay": put("start_step", _real),
+    "operationdelay": _operation_delay,
+}
+_OF_TARGET: dict[str, Action] = {
+    "blocksize": put("blocksize", whole(1)),
+    "reqsize": put("reqsize", whole(1)),
+    "numreqs": put("numreqs", whole(1)),
+    "bytes": put("total", _bytes(1)),
+    "kbytes": put("total", _bytes(1 << 10)),
+    "mbytes": put("total", _bytes(1 << 20)),
+    "operation": put("operation", _operation),
+    "rwratio": put("read_percent", _ratio),
+    "queuedepth": put("depth", whole(1)),
+    "directio": fixed(direct=True),
+    "syncwrite": fixed(sync=True),
+    "flushwrite": put("flush", whole(1)),
+    "deletefile": fixed(delete=True),
+    "randomize": same("address", "{option}: other positions on every pass, as fio draws them"),
+    "startdelay": put("start_delay", _real),
+    "startoffset": put("start_blocks", whole()),
+    "timelimit": put("time_limit", _real),
+}
+
+
+def read_command(words: list[str], where: str) -> Plan:
+    """The plan of one command line. Raises UsageError for options xdd does not have and values they cannot take."""
+    plan = Plan()
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if not word.startswith("-") or len(word) < 2:
+            raise UsageError(
+                f"{word!r} stands without an option", where=where, remedy="check the number after -targets"
+            )
+        name = _ALIASES.get(word[1:].lower(), word[1:].lower())
+        i += 1
+        number: int | None = None
+        if name in _PER_TARGET and i + 1 < len(words) and words[i] == "target" and re.fullmatch(r"\d+", words[i + 1]):
+            number, i = int(words[i + 1]), i + 2
+        if name in ("target", "targets"):
+            i = _targets(plan, name, words, i, where)
+            continue
+        if name not in _OF_PLAN and name not in _OF_TARGET and name not in _SEVERAL:
+            if i < len(words) and not words[i].startswith("-"):
+                raise UsageError(f"xdd has no option {word}", where=where, remedy="remove it, or correct its spelling")
+            plan.notes.append(not_expressible(word, "not an option that xdd's manual names"))
+            continue
+        count = _arguments(name, words[i:], where)
+        values = words[i : i + count]
+        if len(values) < count:
+            raise UsageError(f"{word} takes {count} value(s)", where=where, remedy="add what is missing")
+        i += count
+        plan.settings.append((name, number, values))
+    if not plan.targets:
+        plan.notes.append(exact("target", "the command names none: one is taken"))
+        plan.targets.append(Target("target", notes=plan.notes))
+    for name, number, values in plan.settings:
+        _apply(plan, name, number, values, where)
+    return plan
+
+
+def _targets(plan: Plan, name: str, words: list[str], i: int, where: str) -> int:
+    if name == "target":
+        if i >= len(words):
+            raise UsageError("-target takes a name", where=where, remedy="add it")
+        plan.targets.append(Target(words[i], notes=plan.notes))
+        return i + 1
+    if i >= len(words):
+        raise UsageError("-targets takes a number and names", where=where, remedy="write -targets 1 FILE")
+    count = whole_number(words[i], "-targets", where, low=-4096, high=4096)
+    i += 1
+    if count < 0:
+        if i >= len(words):
+            raise UsageError("-targets takes a name after the number", where=where, remedy="add it")
+        plan.targets += [Target(words[i], notes=plan.notes) for _ in range(-count)]
+        return i + 1
+    names = words[i : i + count]
+    if len(names) < count or any(n.startswith("-") for n in names):
+        raise UsageError(f"-targets {count} needs {count} names", where=where, remedy="correct the number or the names")
+    plan.targets += [Target(n, notes=plan.notes) for n in names]
+    return i + count
+
+
+def _apply(plan: Plan, name: str, number: int | None, values: list[str], where: str) -> None:
+    if number is not None and number >= len(plan.targets):
+        raise UsageError(
+            f"-{name} names target {number}, and there are {len(plan.targets)}",
+            where=where,
+            remedy="targets count from 0",
+        )
+    value, option = values[0] if values else "", f"-{name}"
+    if name in _OF_PLAN:
+        _OF_PLAN[name](plan, option, value, where)
+        return
+    for target in plan.targets if number is None else [plan.targets[number]]:
+        if name in _OF_TARGET:
+            _OF_TARGET[name](target, option, value, where)
+        else:
+            _SEVERAL[name](target, values, where)
+
+
+def _seek(target: Target, values: list[str], where: str) -> None:
+    word = values[0]
+    if word in ("sequential", "random", "none"):
+        target.law = word
+    elif word == "range":
+        target.span_blocks = whole_number(values[1], "-seek range", where, low=1)
+    elif word in ("stagger", "interleave"):
+        target.law, target.stride_blocks = word, whole_number(values[1], f"-seek {word}", where)
+    elif word == "seed":
+        target.seed = whole_number(values[1], "-seek seed", where)
+        reason = "the load is repeatable, but another generator draws it"
+        target.notes.append(approximate("seed", reason, "other positions, same distribution"))
+    elif word == "load":
+        target.notes.append(not_expressible("-seek load", "positions out of a file; import them as a trace"))
+    elif word in ("save", "disthist", "seekhist"):
+        target.notes.append(exact("reporting", f"-seek {word}: not part of the load"))
+    else:
+        raise UsageError(
+            f"-seek does not know {word!r}",
+            where=where,
+            remedy="use sequential, random, range, stagger, interleave, none, seed",
+        )
+
+
+def _pattern(target: Target, values: list[str], _where: str) -> None:
+    word = values[0]
+    if word == "random":
+        target.pattern = {"refill_buffers": 1}
+    elif word == "hex" and re.fullmatch(r"[0-9a-fA-F]{1,512}", values[1]):
+        target.pattern = {"buffer_pattern": "0x" + (values[1] if len(values[1]) % 2 == 0 else "0" + values[1])}
+    elif word == "ascii" and values[1].isascii():
+        target.pattern = {"buffer_pattern": "0x" + values[1].encode().hex()}
+    elif len(word) == 1 and word.isascii():
+        target.pattern = {"buffer_pattern": f"0x{ord(word):02x}"}
+    else:
+        target.pattern = {"refill_buffers": 1}
+        reason = f"-datapattern {word}: no such pattern in fio; random data stands in"
+        target.notes.append(not_expressible("write data", reason))
+
+
+def _throttle(target: Target, values: list[str], where: str) -> None:
+    word = values[0]
+    if word not in ("ops", "bw", "delay", "var"):
+        raise UsageError(f"-throttle does not know {word!r}", where=where, remedy="use ops, bw, delay or var")
+    amount = _real(values[1], "-throttle", where)
+    if word == "ops":
+        target.rate_iops = amount
+    elif word == "bw":
+        target.rate_bytes = amount * 1e6
+    elif word == "delay":
+        target.delay_seconds = amount
+    else:
+        target.notes.append(not_expressible("-throttle var", "variation of the rate"))
+
+
+_SEVERAL = {"seek": _seek, "datapattern": _pattern, "throttle": _throttle}
+"""Options of a target that take more than one word."""

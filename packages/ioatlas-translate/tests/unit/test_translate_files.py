@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that jobs share, include, or have for themselves, and options that are written twice or in part."""
+
+from translated import jobs, levels
+
+from ioatlas.fio.jobfile import JobSection, render_job
+from ioatlas.model.cell import Cell
+from ioatlas.model.options import read_option
+from ioatlas.procedures.options import read_campaign
+from ioatlas_translate import translate
+from ioatlas_translate.campaign_text import render_campaigns
+from ioatlas_translate.command import Source
+from ioatlas_translate.jobfile_read import parse_job_file
+
+MIB = 1 << 20
+
+
+def test_file_names_of_repeated_lines_add_up(tmp_path):
+    path = tmp_path / "a.fio"
+    path.write_text("[global]\nfilename=g\n[a]\nfilename=b:c\nfilename=b\nsize=1m\n[b]\nsize=1m\n")
+    text = translate("fio", str(path)).job_file
+    assert "filename=ioatlas-target-1:ioatlas-target-2:ioatlas-target-3\n" in text
+    assert "filename=ioatlas-target-1\n" in text
+
+
+def test_a_direction_without_a_split_keeps_its_block_size():
+    (job,) = jobs("fio", "fio --name=a --rw=randrw --bs=8k --bssplit=,,8M/25:32M/75 --size=1g")
+    assert job["bssplit_bytes"] == [[], [], [[8 * MIB, 25], [32 * MIB, 75]]]
+    assert job["bs_bytes"] == 8192
+
+
+def test_an_engine_of_windows_is_replaced_and_said_to_be():
+    translation = translate("fio", "fio --name=a --ioengine=windowsaio --direct=1 --iodepth=8 --size=1m")
+    assert translation.jobs[0].section.options["ioengine"] == "libaio"
+    assert levels(translation, "ioengine") == {"approximate"}
+
+
+def test_zones_of_a_zoned_device_do_not_become_strides():
+    """Without zonemode=zbd, fio takes a zonesize as one of zonemode=strided."""
+    words = "fio --name=a --rw=randwrite --bs=64k --zonemode=zbd --zonesize=256m --max_open_zones=32 --size=1g"
+    translation = translate("fio", words)
+    assert not {"zonemode", "zonesize", "max_open_zones"} & translation.jobs[0].section.options.keys()
+    assert {
+        levels(translation, name) == {"not expressible"} for name in ("zonemode", "zonesize", "max_open_zones")
+    } == {True}
+    kept = translate("fio", words.replace("=zbd", "=strided")).jobs[0].section.options
+    assert kept["zonesize"] == 256 * MIB
+
+
+def test_a_missing_include_is_told_in_the_same_words(tmp_path):
+    (tmp_path / "p.parm").write_text("include=disks\nsd=sd1,lun=x,size=1g\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n")
+    (tmp_path / "a.fio").write_text("[a]\ninclude disks\nsize=1m\n")
+    told = [
+        [entry for entry in translate(tool, str(tmp_path / name)).fidelity if entry.attribute == "include"]
+        for tool, name in (("vdbench", "p.parm"), ("fio", "a.fio"))
+    ]
+    assert told[0] == told[1]
+    assert told[0][0].level == "not expressible"
+
+
+def test_more_files_than_fio_holds_are_told():
+    text = (
+        "fsd=f,anchor=/d,depth=1,width=10,files=50000,size=4k\nfwd=w,fsd=f,operation=read,threads=8\n"
+        "rd=r,fwd=w,fwdrate=max,elapsed=9"
+    )
+    translation = translate("vdbench", text)
+    options = translation.jobs[0].section.options
+    assert len(options["filename"]) * 8 <= 250_000
+    assert options["size"] == len(options["filename"]) * 4096
+    assert "approximate" in levels(translation, "files")
+
+
+def test_jobs_that_fio_gives_files_of_their_own_have_them_in_the_campaign():
+    (text,) = render_campaigns(translate("fio", "fio --name=a --rw=read --size=1m --numjobs=4"))
+    assert read_campaign(text).sharing == "private"
+
+
+def test_a_long_list_of_files_is_written_in_lines_that_fio_reads_whole(tmp_path):
+    names = tuple(f"ioatlas-target-1.{number}" for number in range(1000))
+    text = render_job([JobSection("a", {"filename": names})])
+    assert max(map(len, text.splitlines())) <= 4095
+    (section,) = parse_job_file(Source(text, "a.fio", tmp_path, from_file=True), {}).sections
+    assert tuple(section.options["filename"].split(":")) == names
+
+
+def test_a_campaign_takes_a_split_of_one_direction():
+    name, value = read_option("bssplit", ",64k/50:32k/50", where="bssplit")
+    assert value == ",65536/50:32768/50"
+    assert Cell.of("t", {name: value, "bs": 4096}).block_sizes == (4096, 32768, 65536)
