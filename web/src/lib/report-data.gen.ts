@@ -87,6 +87,14 @@ export interface Campaign {
  * The first screen: how fast, whether to believe it, what limits it, what to do next. doubts: worst first.
  */
 export interface SummaryData {
+  doubts: DoubtData[];
+  headlines: HeadlineData[];
+  small: SmallIoData[];
+  worst: WorstCellData[];
+  /**
+   * what was measured beside the map, in words
+   */
+  beside: Pair[];
   name: string;
   profile: string;
   seconds: number;
@@ -97,20 +105,9 @@ export interface SummaryData {
   n_visits: number;
   complete: boolean;
   trust: Trust;
-  doubts: DoubtData[];
-  headlines: HeadlineData[];
-  small: SmallIoData[];
-  /**
-   * of measured values; 'undetermined' last
-   */
   bottlenecks: Count[];
   typical_uncertainty: number | null;
-  worst: WorstCellData[];
   next_step: string;
-  /**
-   * what was measured beside the map, in words
-   */
-  beside: Pair[];
 }
 /**
  * One reason why the badge is not good. rows: of `Cells`, its evidence.
@@ -133,45 +130,39 @@ export interface DoubtData {
  * first, moved: what the sweep gave before the cell was measured again, and the change since, a share.
  */
 export interface HeadlineData {
+  row: number | null;
+  ties: number[];
+  uncertainty: number | null;
+  moved: number | null;
   label: string;
   target: string;
   direction: string;
   quantity: "bw_bytes_per_s" | "iops" | "lat_mean_ns" | "figure";
-  /**
-   * of a figure, and of what is counted but is no I/O
-   */
-  unit: string;
   value: number;
   low: number | null;
   high: number | null;
-  uncertainty: number | null;
   where: string;
-  row: number | null;
   n_visits: number;
   lower_bound: boolean;
   estimated: boolean;
   first: number | null;
-  moved: number | null;
   tie: string;
-  ties: number[];
   limit: string;
   limit_probability: number | null;
-  /**
-   * how far this number is to be believed
-   */
+  unit: string;
   grade: Trust | null;
 }
 /**
  * Small blocks at the lightest load and at the one with most IOPS.
  */
 export interface SmallIoData {
+  lightest: LoadReadingData;
+  best: LoadReadingData;
   label: string;
   target: string;
   direction: string;
   rw: string;
   bs_bytes: number;
-  lightest: LoadReadingData;
-  best: LoadReadingData;
 }
 /**
  * What one load gave. in_flight: I/Os.
@@ -184,14 +175,6 @@ export interface LoadReadingData {
   lat_p99_ns: number | null;
   estimated: boolean;
   grade: Trust | null;
-}
-/**
- * How often something was found. probability: mean of what was stated; None where nothing was.
- */
-export interface Count {
-  name: string;
-  count: number;
-  probability: number | null;
 }
 /**
  * A cell whose value is worth least. uncertainty: a share; null where its runs disagree too far to say.
@@ -208,6 +191,14 @@ export interface Pair {
   name: string;
   value: string;
   unit: "bytes" | "bytes/s" | "percent" | "none";
+}
+/**
+ * How often something was found. probability: mean of what was stated; None where nothing was.
+ */
+export interface Count {
+  name: string;
+  count: number;
+  probability: number | null;
 }
 /**
  * A target as a report may show it: its name and kind, never where it is.
@@ -403,20 +394,11 @@ export interface FreshEstimate {
  */
 export interface FindingData {
   code: string;
-  title: string;
-  sentence: string;
   rows: number[];
-  /**
-   * id of the page's section that holds the evidence where no row does; empty for none
-   */
+  sentence: string;
+  title: string;
   place: string;
-  /**
-   * target of its evidence; empty for several, or none
-   */
   target: string;
-  /**
-   * direction of its evidence; empty for several, or none
-   */
   direction: string;
 }
 /**
@@ -458,6 +440,13 @@ export interface JobRecipe {
  * line: the best-fit line at those two. written_bytes: by the rounds since the last preparation.
  */
 export interface RoundsData {
+  /**
+   * the test is one of steady state; write saturation is not
+   */
+  claims: boolean;
+  window: number[] | null;
+  line: number[] | null;
+  written_bytes: number;
   target: string;
   title: string;
   part: string;
@@ -466,19 +455,12 @@ export interface RoundsData {
   values: number[];
   first: number;
   met: boolean;
-  /**
-   * the test is one of steady state; write saturation is not
-   */
-  claims: boolean;
   ended: string;
   reason: string;
-  window: number[] | null;
   average: number | null;
   range_share: number | null;
   slope_share: number | null;
-  line: number[] | null;
   cells: RoundsCell[];
-  written_bytes: number;
   footprint_bytes: number;
   purge: string;
   deviations: string[];
@@ -524,28 +506,25 @@ export interface LoadCurveData {
  */
 export interface LoadPointData {
   name: string;
+  loop: "open" | "closed";
+  verdict: string;
+  watts: number | null;
+  iops_per_watt: number | null;
+  bytes_per_s_per_watt: number | null;
   phase: string;
   percent: number | null;
-  loop: "open" | "closed";
   offered_iops: number | null;
-  iops: Spread | null;
-  bw_bytes_per_s: Spread | null;
+  iops: Spread;
+  bw_bytes_per_s: Spread;
   lat_mean_ns: Spread | null;
   lat_p95_ns: Spread | null;
   lat_p99_ns: Spread | null;
   overloaded: boolean;
-  /**
-   * within, borderline or over the curve's limit; '' where rates are not sized by it
-   */
-  state: string;
   behind_ios: number | null;
   chance_ios: number | null;
-  verdict: string;
   n_visits: number;
-  watts: number | null;
-  iops_per_watt: number | null;
-  bytes_per_s_per_watt: number | null;
   streams: StreamPoint[];
+  state: string;
 }
 /**
  * A value over visits: geometric mean, and its 95% interval where there are visits enough for one.
@@ -573,16 +552,13 @@ export interface StreamPoint {
  * A product at one target. total: of the purchase. dates: of its prices, or ''.
  */
 export interface ProductCostData {
+  units: UnitPriceData[];
   target: string;
   product: string;
   currency: string;
   total: number | null;
   dates: string;
   usable_bytes: number | null;
-  units: UnitPriceData[];
-  /**
-   * what to know before believing it, in sentences
-   */
   remarks: string[];
 }
 /**
@@ -592,6 +568,7 @@ export interface ProductCostData {
  * row: of `Cells`, null where it is no cell. lower_bound: the client was the limit, so it costs at most that.
  */
 export interface UnitPriceData {
+  row: number | null;
   unit: string;
   cost: number | null;
   low: number | null;
@@ -599,7 +576,6 @@ export interface UnitPriceData {
   amount: number;
   per_watt: number | null;
   where: string;
-  row: number | null;
   lower_bound: boolean;
 }
 /**

@@ -7,11 +7,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from ioatlas.model.load_curve import Spread, StreamPoint
-from ioatlas.model.result import RoundsCell
-from ioatlas.report.page_format.parts import Model, Pair
+from ioatlas.model.load_curve import LoadPoint
+from ioatlas.model.result import ProductCost, RoundsResult, UnitPrice
+from ioatlas.report.page_format.parts import Model, Pair, as_record
 
 
+@as_record(UnitPrice, without="cell direction")
 class UnitPriceData(Model):
     """Cost of one unit, such as 'MB/s read', in the product's currency; null where it is not known.
 
@@ -19,30 +20,17 @@ class UnitPriceData(Model):
     row: of `Cells`, null where it is no cell. lower_bound: the client was the limit, so it costs at most that.
     """
 
-    unit: str
-    cost: float | None
-    low: float | None
-    high: float | None
-    amount: float
-    per_watt: float | None
-    where: str
     row: int | None
-    lower_bound: bool
 
 
+@as_record(ProductCost)
 class ProductCostData(Model):
     """A product at one target. total: of the purchase. dates: of its prices, or ''."""
 
-    target: str
-    product: str
-    currency: str
-    total: float | None
-    dates: str
-    usable_bytes: int | None
     units: list[UnitPriceData]
-    remarks: list[str] = Field(description="what to know before believing it, in sentences")
 
 
+@as_record(RoundsResult, without="test")
 class RoundsData(Model):
     """A test that ran in rounds until its tracked value was steady (`ioatlas.model.result`).
 
@@ -51,30 +39,13 @@ class RoundsData(Model):
     line: the best-fit line at those two. written_bytes: by the rounds since the last preparation.
     """
 
-    target: str
-    title: str
-    part: str
-    quantity: Literal["iops", "bw_bytes_per_s", "lat_mean_ns"]
-    tracked: str
-    values: list[float]
-    first: int
-    met: bool
     claims: bool = Field(description="the test is one of steady state; write saturation is not")
-    ended: str
-    reason: str
     window: list[int] | None
-    average: float | None
-    range_share: float | None
-    slope_share: float | None
     line: list[float] | None
-    cells: list[RoundsCell]
     written_bytes: int
-    footprint_bytes: int
-    purge: str
-    deviations: list[str]
-    method: str
 
 
+@as_record(LoadPoint, without="asked_iops n_discarded seconds notes")
 class LoadPointData(Model):
     """Several streams together at one load. Latencies are over all I/Os; of an open loop they are lower bounds.
 
@@ -83,25 +54,11 @@ class LoadPointData(Model):
     """
 
     name: str
-    phase: str
-    percent: float | None
     loop: Literal["open", "closed"]
-    offered_iops: float | None
-    iops: Spread | None
-    bw_bytes_per_s: Spread | None
-    lat_mean_ns: Spread | None
-    lat_p95_ns: Spread | None
-    lat_p99_ns: Spread | None
-    overloaded: bool
-    state: str = Field(description="within, borderline or over the curve's limit; '' where rates are not sized by it")
-    behind_ios: float | None
-    chance_ios: float | None
     verdict: str
-    n_visits: int
     watts: float | None
     iops_per_watt: float | None
     bytes_per_s_per_watt: float | None
-    streams: list[StreamPoint]
 
 
 class LoadCurveData(Model):

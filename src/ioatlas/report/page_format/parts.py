@@ -5,9 +5,10 @@ it is compared with.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Callable
+from typing import Any, Literal, Self, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
 
@@ -29,6 +30,22 @@ class Model(BaseModel):
         """As a record of ours tells it: each field is its attribute of that name, but for those given."""
         taken = {name: getattr(record, name) for name in cls.model_fields if name not in own}
         return cls.model_validate({**taken, **own}, from_attributes=True)
+
+
+Made = TypeVar("Made", bound=Model)
+
+
+def as_record(record: type[Any], *, without: str = "") -> Callable[[type[Made]], type[Made]]:
+    """A model with the fields of a record of ours beside those it declares itself, which go before the record's."""
+
+    def made(model: type[Made]) -> type[Made]:
+        hints = {
+            n: hint for n, hint in get_type_hints(record).items() if n not in {*model.model_fields, *without.split()}
+        }
+        fields: dict[str, Any] = {name: (hint, ...) for name, hint in hints.items()}
+        return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)
+
+    return made
 
 
 class Pair(Model):

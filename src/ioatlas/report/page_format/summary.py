@@ -3,24 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
-from ioatlas.model.summary import Count, Trust
-from ioatlas.report.page_format.parts import Model, Pair
+from ioatlas.model.finding import Finding
+from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
+from ioatlas.report.page_format.parts import Model, Pair, as_record
 
 
+@as_record(Finding, without="cells in_order")
 class FindingData(Model):
     """A sentence with the rows of `Cells` that are its evidence."""
 
     code: str
-    title: str
-    sentence: str
     rows: list[int]
-    place: str = Field(description="id of the page's section that holds the evidence where no row does; empty for none")
-    target: str = Field(default="", description="target of its evidence; empty for several, or none")
-    direction: str = Field(default="", description="direction of its evidence; empty for several, or none")
 
 
 class DoubtData(Model):
@@ -33,6 +28,7 @@ class DoubtData(Model):
     rows: list[int]
 
 
+@as_record(Headline, without="cell")
 class HeadlineData(Model):
     """The best value of one target and direction, or the answer of a test of another kind (`ioatlas.model.summary`).
 
@@ -41,49 +37,23 @@ class HeadlineData(Model):
     first, moved: what the sweep gave before the cell was measured again, and the change since, a share.
     """
 
-    label: str
-    target: str
-    direction: str
-    quantity: Literal["bw_bytes_per_s", "iops", "lat_mean_ns", "figure"]
-    unit: str = Field(default="", description="of a figure, and of what is counted but is no I/O")
-    value: float
-    low: float | None
-    high: float | None
-    uncertainty: float | None
-    where: str
     row: int | None
-    n_visits: int
-    lower_bound: bool
-    estimated: bool
-    first: float | None
-    moved: float | None
-    tie: str
     ties: list[int]
-    limit: str
-    limit_probability: float | None
-    grade: Trust | None = Field(default=None, description="how far this number is to be believed")
+    uncertainty: float | None
+    moved: float | None
 
 
+@as_record(LoadReading, without="cell")
 class LoadReadingData(Model):
     """What one load gave. in_flight: I/Os."""
 
     row: int | None
-    in_flight: int
-    iops: float
-    lat_mean_ns: float | None
-    lat_p99_ns: float | None
-    estimated: bool
-    grade: Trust | None = None
 
 
+@as_record(SmallIo)
 class SmallIoData(Model):
     """Small blocks at the lightest load and at the one with most IOPS."""
 
-    label: str
-    target: str
-    direction: str
-    rw: str
-    bs_bytes: int
     lightest: LoadReadingData
     best: LoadReadingData
 
@@ -96,24 +66,12 @@ class WorstCellData(Model):
     uncertainty: float | None
 
 
+@as_record(Summary)
 class SummaryData(Model):
     """The first screen: how fast, whether to believe it, what limits it, what to do next. doubts: worst first."""
 
-    name: str
-    profile: str
-    seconds: float
-    n_cells: int
-    n_measured: int
-    n_estimated: int
-    n_imported: int
-    n_visits: int
-    complete: bool
-    trust: Trust
     doubts: list[DoubtData]
     headlines: list[HeadlineData]
     small: list[SmallIoData]
-    bottlenecks: list[Count] = Field(description="of measured values; 'undetermined' last")
-    typical_uncertainty: float | None
     worst: list[WorstCellData]
-    next_step: str
-    beside: list[Pair] = Field(default=[], description="what was measured beside the map, in words")
+    beside: list[Pair] = Field(description="what was measured beside the map, in words")
