@@ -91,6 +91,24 @@ def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
     assert "PASS" in ioatlas("show", directory).stdout
 
 
+def test_a_log_that_grows_is_cut_back_and_leaves_nothing(disk_dir, tmp_path):
+    path = tmp_path / "log.toml"
+    path.write_text(
+        'title = "a log"\nwindow = "300ms"\n[[load]]\nrw = "write"\nbs = 2300\nsize = "4m"\ndirect = 0\n'
+        'fdatasync = 1\nfile_append = 1\n[[require]]\nflush_p99 = "50s"\n'
+    )
+    process = start("fit", disk_dir, "--for", path, "-o", tmp_path / "c", "-q", "--json")
+    sizes = []
+    while process.poll() is None:
+        for file in disk_dir.glob(".ioatlas-*/*.dat"):
+            with contextlib.suppress(FileNotFoundError):
+                sizes.append(file.stat().st_size)
+        time.sleep(0.02)
+    assert json.loads(process.stdout.read())["answer"] == "pass"
+    assert max(sizes) > 4 << 20  # each window begins where the last one ended
+    assert list(disk_dir.iterdir()) == []
+
+
 def test_how_many_a_capped_server_carries(tmp_path):
     """100 I/Os a second, of which each reader needs 60: one, and never two."""
     path = tmp_path / "mine.toml"

@@ -151,6 +151,8 @@ def section_options(section: Section, cell: Cell | None = None, number: int = 0)
         options |= _parts_of_a_file(cell)
     if cell.flushes:
         options |= TIMED_FLUSHES
+    if cell.option.get("file_append"):
+        options["create_serialize"] = 0  # else every section begins where the file ended when the batch began
     return options
 
 

@@ -260,6 +260,11 @@ class Sites:
         """
         self._open[name].unlink(file)
 
+    def cut(self, name: str, files: Mapping[str, int]) -> None:
+        """Take off what loads appended to files {name: bytes} of an open directory."""
+        for file, size in files.items():
+            self._open[name].cut(file, size)
+
     def make_tree(self, name: str, folders: Iterable[str]) -> None:
         """A tree with these folders in an open directory."""
         self._open[name].make_tree(folders)

@@ -126,6 +126,17 @@ class Workspace:
         self.file_path(name)
         make_sparse(self._fd, name, size_bytes, self.path)
 
+    def cut(self, name: str, size_bytes: int) -> None:
+        """Take off what loads appended to a file. Raises IoAtlasError."""
+        try:
+            fd = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._fd)
+            try:
+                os.ftruncate(fd, size_bytes)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise spoken(error, f"{self.path}/{name}") from error
+
     def make_tree(self, folders: Iterable[str]) -> None:
         """The tree with its folders, registered as a whole; each load makes its own files in it."""
         self.file_path(TREE)

@@ -8,9 +8,12 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.errors import UsageError
+from ioatlas.fio.batch import Section, section_options
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.target import Target
 from ioatlas.model.visit import Flush, Part, Series, Visit
 from ioatlas.procedures.fit.fits import Fit, carried, load_fits
+from ioatlas.procedures.fit.plan import cells_of
 from ioatlas.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready, usual
 from ioatlas.procedures.fit.use import Quantity, Requirement
 from ioatlas.procedures.fit.verdict import Answer, Judged, judge
@@ -50,6 +53,20 @@ def test_etcd_is_the_job_that_its_documents_name():
     assert (load.options["rw"], load.options["bs"], load.options["fdatasync"]) == ("write", 2300, 1)
     assert load.size_bytes == 22 << 20
     assert (requirement.quantity, requirement.percentile, requirement.limit) == (Quantity.FLUSH, 99.0, 10 * MS)
+
+
+def test_its_log_grows_where_a_file_can_and_each_window_begins_at_its_end():
+    (use,) = read_uses("etcd")
+    directory = Target("t", "directory", "/t", free_bytes=10 << 30)
+    ((cell, _),) = cells_of(use, directory)
+    section = Section(1, cell, 1, 1000, 100, (("filename", "/t/f"),))
+    options = section_options(section)
+    assert (options["file_append"], options["create_serialize"], cell.size_bytes) == (1, 0, 22 << 20)
+    ((cell, _),) = cells_of(use, replace(directory, kind="uri", location="nbd://h/e", size_bytes=64 << 20))
+    assert "file_append" not in cell.option
+    # What is appended until it is cut off leaves room for others.
+    ((cell, _),) = cells_of(use, replace(directory, free_bytes=400 << 20))
+    assert 10 * cell.size_bytes <= 100 << 20
 
 
 @pytest.mark.parametrize(

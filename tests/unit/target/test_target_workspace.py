@@ -46,6 +46,19 @@ def test_made_used_and_removed(target):
     assert os.listdir(target.location) == []
 
 
+def test_what_was_appended_is_cut_off_and_no_link_is_followed(target, tmp_path):
+    workspace, _ = workspace_with(target, "a", "b")
+    workspace.cut("a", 3)
+    assert (folder(target) / "a").read_bytes() == b"loa"
+    theirs = tmp_path / "theirs"
+    theirs.write_bytes(b"precious")
+    (folder(target) / "b").unlink()
+    (folder(target) / "b").symlink_to(theirs)
+    with pytest.raises(IoAtlasError):
+        workspace.cut("b", 3)
+    assert theirs.read_bytes() == b"precious"
+
+
 def test_a_file_is_registered_before_it_can_exist(target):
     seen = []
     with Workspace(target, "c1", lambda name: seen.append((name, os.path.exists(folder(target) / name)))) as workspace:

@@ -23,6 +23,8 @@ SHARE_OF_FREE = 4
 """A use takes at most this part of what is free in a directory."""
 FEWEST_BLOCKS = 2
 """Of each job of a load, in what it works on."""
+APPENDED = 10
+"""Times its size that a load which appends takes at most before it is cut off."""
 PHASE = "phase"
 LONGEST_LABEL = 60
 
@@ -61,6 +63,8 @@ def cells_of(use: Use, target: Target) -> Iterator[tuple[Cell, tuple[Load, ...]]
             options = {**load.options, "size": size, "offset": end}
             if target.kind == "uri" and "fdatasync" in options:
                 options["fsync"] = options.pop("fdatasync")  # engines of the network know one kind of flush
+            if target.kind != "directory":
+                options.pop("file_append", None)  # nothing grows there
             placed.append((load.name, complete(options, target, size)))
             end += -(-size // ALIGN) * ALIGN
         if len(loads) == 1:
@@ -116,7 +120,8 @@ def _room(target: Target) -> int | None:
 
 def _size(load: Load, target: Target, loads: tuple[Load, ...]) -> int:
     """What a load works on: less than it says where there is less room, in whole blocks of it."""
-    wanted, room = sum(one.size_bytes for one in loads), _room(target)
+    times = [APPENDED if one.options.get("file_append") else 1 for one in loads]
+    wanted, room = sum(one.size_bytes * each for one, each in zip(loads, times, strict=True)), _room(target)
     size = -(-load.size_bytes // ALIGN) * ALIGN
     if room is not None and wanted + len(loads) * ALIGN > room:
         size = int(size * max(0.0, room - len(loads) * ALIGN) / wanted) // ALIGN * ALIGN

@@ -106,6 +106,8 @@ class FitSteps(Steps):
     ) -> Intake:
         """What counts is not made again, one load after another, before anything is looked at."""
         intake = super().take_in(results, planned, None, usage)
+        for target in {cell.target for cell in self.cells.values() if cell.option.get("file_append")}:
+            self.runner.sites.cut(target, self.runner.plan.files[target])
         taken = {(visit.cell_key, visit.replicate) for visit in intake.visits if counts(visit)}
         intake.again = [one for one in intake.again if (one.cell_key, one.replicate) not in taken]
         intake.visits = [replace(visit, discarded=()) if counts(visit) else visit for visit in intake.visits]
