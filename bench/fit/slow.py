@@ -2,7 +2,7 @@
 # ruff: noqa: ARG001 - the arguments are nbdkit's
 """An nbdkit plugin in memory whose flushes, reads and writes take a time drawn from a lognormal law of known p99.
 
-nbdkit python slow.py p99_ms=8 sigma=0.4 on=flush [told=FILE]
+nbdkit python slow.py p99_ms=8 sigma=0.4 on=flush [mib=64] [told=FILE]
 
 A busy machine sleeps for longer: `told` gets the mean and the p99 in ms that were served.
 """
@@ -13,10 +13,8 @@ import random
 import time
 
 API_VERSION = 2
-SIZE = 64 << 20
-_data = bytearray(SIZE)
-_asked = {"p99_ms": "8", "sigma": "0.4", "on": "flush", "seed": "1", "told": ""}
-_served = []
+_asked = {"p99_ms": "8", "sigma": "0.4", "on": "flush", "seed": "1", "told": "", "mib": "64"}
+_data, _served = [], []
 
 
 def config(key, value):
@@ -24,6 +22,7 @@ def config(key, value):
 
 
 def config_complete():
+    _data.append(bytearray(int(_asked["mib"]) << 20))
     random.seed(_asked["seed"])
 
 
@@ -54,7 +53,7 @@ def open(readonly):  # noqa: A001 - the name that nbdkit asks for
 
 
 def get_size(handle):
-    return SIZE
+    return len(_data[0])
 
 
 def can_flush(handle):
@@ -67,12 +66,12 @@ def can_multi_conn(handle):
 
 def pread(handle, buffer, offset, flags):
     _wait("read")
-    buffer[:] = _data[offset : offset + len(buffer)]
+    buffer[:] = _data[0][offset : offset + len(buffer)]
 
 
 def pwrite(handle, buffer, offset, flags):
     _wait("write")
-    _data[offset : offset + len(buffer)] = buffer
+    _data[0][offset : offset + len(buffer)] = buffer
 
 
 def flush(handle, flags):
