@@ -8,7 +8,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 VENV := .venv
 # Their commands are the core's by entry points.
-PACKAGES := packages/ioatlas-lab packages/ioatlas-translate
+PACKAGES := packages/ioatlas-atlas packages/ioatlas-lab packages/ioatlas-translate
 PIP := $(VENV)/bin/pip -q --disable-pip-version-check
 NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 # The machine's Node when it is recent enough; scripts/node-setup puts one into .venv only when it is not.

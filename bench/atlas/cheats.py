@@ -345,13 +345,13 @@ def sent(folder, url):
     import sqlalchemy as sa
     from starlette.testclient import TestClient
 
-    from ioatlas.atlas import accounts, best
-    from ioatlas.atlas.app import make_app
-    from ioatlas.atlas.blobs import Blobs
-    from ioatlas.atlas.database import open_database
-    from ioatlas.atlas.migrations import migrate
-    from ioatlas.atlas.tables import cell, result
-    from ioatlas.atlas.traffic import Rate
+    from ioatlas_atlas import accounts, best
+    from ioatlas_atlas.app import make_app
+    from ioatlas_atlas.blobs import Blobs
+    from ioatlas_atlas.database import open_database
+    from ioatlas_atlas.migrations import migrate
+    from ioatlas_atlas.tables import cell, result
+    from ioatlas_atlas.traffic import Rate
 
     database = open_database(url)
     migrate(database)
@@ -410,8 +410,8 @@ def sent(folder, url):
             first = first.get("id") or first.get("product", {}).get("id") or str(first)[:60]
             if model != "A1":
                 alone = first
-            from ioatlas.atlas import queries, removal
-            from ioatlas.atlas.records import OPERATOR
+            from ioatlas_atlas import queries, removal
+            from ioatlas_atlas.records import OPERATOR
 
             removal.delete(database, Blobs(folder / "blobs"), queries.result_of(database, number, OPERATOR), OPERATOR)
         print(

@@ -15,15 +15,15 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import sqlalchemy as sa  # noqa: E402
-from tests.real.postgresql import Cluster  # noqa: E402
+from postgresql import Cluster  # noqa: E402
 
-from ioatlas.atlas import admission  # noqa: E402
-from ioatlas.atlas.admission import Limits  # noqa: E402
-from ioatlas.atlas.best import refresh  # noqa: E402
-from ioatlas.atlas.database import open_database  # noqa: E402
-from ioatlas.atlas.fairness import Declaration  # noqa: E402
-from ioatlas.atlas.migrations import migrate  # noqa: E402
-from ioatlas.atlas.tables import cell  # noqa: E402
+from ioatlas_atlas import admission  # noqa: E402
+from ioatlas_atlas.admission import Limits  # noqa: E402
+from ioatlas_atlas.best import refresh  # noqa: E402
+from ioatlas_atlas.database import open_database  # noqa: E402
+from ioatlas_atlas.fairness import Declaration  # noqa: E402
+from ioatlas_atlas.migrations import migrate  # noqa: E402
+from ioatlas_atlas.tables import cell  # noqa: E402
 
 OPTIONS = "-c listen_addresses= -c shared_buffers=1GB -c maintenance_work_mem=1GB"
 OPTIONS += " -c max_wal_size=4GB -c effective_cache_size=8GB"

@@ -21,15 +21,15 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import uvicorn  # noqa: E402
-from tests.unit.atlas.made import found, put  # noqa: E402
+from made import found, put  # noqa: E402
 
-from ioatlas.atlas import accounts  # noqa: E402
-from ioatlas.atlas.app import make_app  # noqa: E402
-from ioatlas.atlas.blobs import Blobs  # noqa: E402
-from ioatlas.atlas.database import open_database  # noqa: E402
-from ioatlas.atlas.migrations import migrate  # noqa: E402
-from ioatlas.atlas.records import AccountKind  # noqa: E402
-from ioatlas.atlas.traffic import Rate  # noqa: E402
+from ioatlas_atlas import accounts  # noqa: E402
+from ioatlas_atlas.app import make_app  # noqa: E402
+from ioatlas_atlas.blobs import Blobs  # noqa: E402
+from ioatlas_atlas.database import open_database  # noqa: E402
+from ioatlas_atlas.migrations import migrate  # noqa: E402
+from ioatlas_atlas.records import AccountKind  # noqa: E402
+from ioatlas_atlas.traffic import Rate  # noqa: E402
 
 BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1.ioatlas.zip"
 RESULTS = 400

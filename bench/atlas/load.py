@@ -25,11 +25,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 import sqlalchemy as sa  # noqa: E402
 import uvicorn  # noqa: E402
 
-from ioatlas.atlas import accounts  # noqa: E402
-from ioatlas.atlas.app import make_app  # noqa: E402
-from ioatlas.atlas.blobs import Blobs  # noqa: E402
-from ioatlas.atlas.database import open_database  # noqa: E402
-from ioatlas.atlas.traffic import Rate  # noqa: E402
+from ioatlas_atlas import accounts  # noqa: E402
+from ioatlas_atlas.app import make_app  # noqa: E402
+from ioatlas_atlas.blobs import Blobs  # noqa: E402
+from ioatlas_atlas.database import open_database  # noqa: E402
+from ioatlas_atlas.traffic import Rate  # noqa: E402
 
 BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1.ioatlas.zip"
 API = "/api/v1"

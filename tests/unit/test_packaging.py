@@ -18,13 +18,18 @@ from ioatlas import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-EXTRAS = {
-    extra: [one for one in wanted if not one.startswith("ioatlas-")]
-    for extra, wanted in PROJECT["project"]["optional-dependencies"].items()
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+PACKAGES = {
+    name: tomllib.loads((ROOT / "packages" / f"ioatlas-{name}" / "pyproject.toml").read_text())["project"]
+    for name in ("atlas", "lab", "translate")
 }
-PACKAGES = {"lab", "translate"}
-"""Extras that name a package of packages/: its own dependencies are locked with the core's."""
-RUN = [*PROJECT["project"]["dependencies"], *EXTRAS["figures"]]
+"""Of the extras that name a package of packages/."""
+OF_ATLAS = PACKAGES["atlas"]["optional-dependencies"]
+NEEDED = [
+    *PROJECT["project"]["dependencies"],
+    *(one for package in PACKAGES.values() for one in package["dependencies"] if not one.startswith("ioatlas")),
+]
+RUN = [*NEEDED, *EXTRAS["figures"]]
 """What `make demo` installs: Parquet is not worth its 45 MB there."""
 GROUPS = PROJECT["dependency-groups"]
 
@@ -44,9 +49,15 @@ def locked(name: str) -> dict[str, set[str]]:
         ("requirements.txt", [*RUN, *GROUPS["build"]]),
         (
             "requirements-dev.txt",
-            [*RUN, *(r for extra in EXTRAS.values() for r in extra), *GROUPS["build"], *GROUPS["dev"]],
+            [
+                *RUN,
+                *EXTRAS["paper"],
+                *(r for extra in OF_ATLAS.values() for r in extra),
+                *GROUPS["build"],
+                *GROUPS["dev"],
+            ],
         ),
-        ("requirements-serve.txt", [*PROJECT["project"]["dependencies"], *EXTRAS["postgresql"], *EXTRAS["oidc"]]),
+        ("requirements-serve.txt", [*NEEDED, *OF_ATLAS["postgresql"], *OF_ATLAS["oidc"], *EXTRAS["paper"]]),
         ("requirements-node.txt", GROUPS["node"]),
         ("requirements-docs.txt", GROUPS["docs"]),
     ],
@@ -100,8 +111,7 @@ def test_the_version_is_told_everywhere_alike() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
     page, lock = (json.loads((ROOT / "web" / name).read_text()) for name in ("package.json", "package-lock.json"))
     assert page["version"] == lock["version"] == lock["packages"][""]["version"] == __version__
-    for name in PACKAGES:
-        package = tomllib.loads((ROOT / "packages" / f"ioatlas-{name}" / "pyproject.toml").read_text())["project"]
+    for package in PACKAGES.values():
         assert package["version"] == __version__
         assert f"ioatlas=={__version__}" in package["dependencies"]
     changes = re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)

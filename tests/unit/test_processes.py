@@ -12,7 +12,7 @@ STARTERS = {
     "fio/process.py": "the one place where a load is started, watched and ended",
     "fio/names_load.py": "its jobs, when fio/process.py has started it as a program",
     "fio/executor.py": "asks a load generator for its version",
-    "atlas/admission.py": "reads one upload, under limits; ended with the request",
+    "ioatlas_atlas/admission.py": "reads one upload, under limits; ended with the request",
     "fio/work_driver.py": "commands of the user's own, in phases; a program by itself, started by fio/process.py",
     "cli/import_.py": "reads many files on several processors",
     "ioatlas_lab/cli.py": "the command that `ioatlas lab run` was given",

@@ -50,14 +50,14 @@ def test_long_tests_of_what_changed_since_the_newest_tag(clone):
         "none",
         "no earlier landed state is known here: left to `make test-all`",
     )
-    commit(clone, "src/ioatlas/atlas/app.py")
+    commit(clone, "packages/ioatlas-atlas/src/ioatlas_atlas/app.py")
     git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
     assert run_tests.which_long(every=False) == ("atlas", "those of what has changed since v1 are run")
 
 
 def test_long_tests_of_what_changed_since_the_last_rest(clone):
     commit(clone, "src/ioatlas/fleet/ssh.py", at=60)
-    commit(clone, "src/ioatlas/atlas/app.py", at=60 + run_tests.REST_SECONDS)
+    commit(clone, "packages/ioatlas-atlas/src/ioatlas_atlas/app.py", at=60 + run_tests.REST_SECONDS)
     commit(clone, "packages/ioatlas-lab/src/ioatlas_lab/one.py", at=70 + run_tests.REST_SECONDS)
     git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
     assert run_tests.which_long(every=False)[0] == "atlas,lab"

@@ -19,11 +19,11 @@ import click
 from ioatlas.cli._output import say
 from ioatlas.errors import UsageError
 
-PACKAGES = {"lab": "lab", "translate": "translate"}
+ATLAS = ("serve", "publish", "search", "fetch", "change", "reply")
+PACKAGES = {"lab": "lab", "translate": "translate", **dict.fromkeys(ATLAS, "atlas")}
 """Commands of packages of their own: by name the extra of ioatlas that installs it."""
-ATLAS = ("serve", "publish", "search", "fetch", "change", "reply", "key")
 MOVED = {
-    **{name: f"atlas {name}" for name in ATLAS},
+    **{name: f"atlas {name}" for name in (*ATLAS, "key")},
     **{name: f"product {name}" for name in ("cost", "judge")},
     **{name: f"history {name}" for name in ("trend", "series")},
     "report": "export --format html",

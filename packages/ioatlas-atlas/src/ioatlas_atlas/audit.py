@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The audit log: who did what to what, in the transaction that did it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from ioatlas_atlas.database import Database
+from ioatlas_atlas.tables import account, audit
+
+
+@dataclass(frozen=True)
+class Entry:
+    """account: name; '' for the command line of the service."""
+
+    at: float
+    account: str
+    action: str
+    subject: str
+    detail: dict[str, Any]
+
+
+def note(link: sa.Connection, account_id: str, action: str, subject: str, **detail: Any) -> None:
+    """One entry: there if and only if what it tells of is."""
+    values = {"at": time.time(), "account_id": account_id, "action": action, "subject": subject, "detail": detail}
+    link.execute(sa.insert(audit).values(**values))
+
+
+def entries(database: Database, most: int = 100, *, begins: str = "") -> Iterator[Entry]:
+    """The newest ones, oldest of them first. begins: how their action begins."""
+    asked = (
+        sa.select(audit.c.at, account.c.name, audit.c.action, audit.c.subject, audit.c.detail)
+        .outerjoin(account, account.c.id == audit.c.account_id)
+        .where(audit.c.action.startswith(begins, autoescape=True))
+        .order_by(audit.c.id.desc())
+        .limit(most)
+    )
+    with database.reading() as link:
+        rows = link.execute(asked).all()
+    for at, name, action, subject, detail in reversed(rows):
+        yield Entry(at, name or "", action, subject, detail)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where an atlas is: the options that every `ioatlas atlas serve` command has, and the opening of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ioatlas.errors import IoAtlasError, UsageError
+
+if TYPE_CHECKING:
+    from ioatlas_atlas.blobs import Blobs
+    from ioatlas_atlas.database import Database
+
+FOLDER = Path("atlas")
+VARIABLE, BLOBS = "IOATLAS_DATABASE", "IOATLAS_BLOBS"
+
+
+@dataclass(frozen=True)
+class Place:
+    """url: of the database. blobs: folder of the bundles. embedded: the database is the default one, in the folder."""
+
+    url: str
+    blobs: Path
+    embedded: bool
+
+
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--folder, --database and --blobs."""
+    for option in (
+        click.option(
+            "--blobs",
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            envvar=BLOBS,
+            help=f"Bundles. Default: FOLDER/blobs. Also ${BLOBS}.",
+        ),
+        click.option(
+            "--database",
+            metavar="URL",
+            envvar=VARIABLE,
+            help=f"postgresql://USER@HOST/NAME, or sqlite:///FILE. Default: FOLDER/atlas.sqlite. Also ${VARIABLE}.",
+        ),
+        click.option(
+            "--folder", metavar="FOLDER", type=click.Path(path_type=Path), help="Everything of it. Default: atlas."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def place_of(context: click.Context, folder: Path | None, database: str | None, blobs: Path | None) -> Place:
+    """What was said behind the command, else behind `serve`, else the default."""
+    above = context.parent.params if context.parent and context.parent.command.name == "serve" else {}
+    folder = folder or above.get("folder") or FOLDER
+    database = database or above.get("database")
+    blobs = blobs or above.get("blobs") or folder / "blobs"
+    return Place(database or f"sqlite:///{folder.absolute() / 'atlas.sqlite'}", blobs, database is None)
+
+
+@contextmanager
+def opened(place: Place, *, fresh: bool = False, empty: bool = False) -> Iterator[Database]:
+    """The database in today's form. fresh: the embedded one is made where there is none. empty: the tables too, in an
+    empty one of either kind. Raises IoAtlasError.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from ioatlas_atlas.database import open_database
+    from ioatlas_atlas.migrations import check_current, form_of, migrate
+
+    file = Path(place.url.removeprefix("sqlite:///"))
+    if place.embedded and not fresh and not file.exists():
+        raise UsageError(
+            "there is no atlas", where=str(file.parent), remedy="`ioatlas atlas serve` makes one, or name --folder"
+        )
+    database = open_database(place.url)
+    try:
+        if (empty or (fresh and place.embedded)) and form_of(database).found == 0:
+            migrate(database)
+        check_current(database)
+        yield database
+    except SQLAlchemyError as error:
+        cause = str(getattr(error, "orig", error)).strip().splitlines()
+        raise IoAtlasError(
+            f"the database does not take it: {cause[0] if cause else type(error).__name__}",
+            where=database.where,
+            remedy="see that it is the database of an atlas, and that it may be written",
+        ) from error
+    finally:
+        database.close()
+
+
+def blobs_of(place: Place) -> Blobs:
+    """The folder of bundles. Raises UsageError where a bucket was used, so that no bundle is missed."""
+    from ioatlas_atlas.blobs import Blobs
+
+    if os.environ.get("IOATLAS_S3"):
+        raise UsageError(
+            "bundles are kept in a folder only",
+            where="IOATLAS_S3",
+            remedy=f"copy the bucket into {place.blobs / 'kept'} as it is, then unset IOATLAS_S3",
+        )
+    return Blobs(place.blobs)

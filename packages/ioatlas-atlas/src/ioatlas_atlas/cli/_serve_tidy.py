@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas atlas serve tidy`: retention."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ioatlas.cli._output import say_json
+from ioatlas_atlas.cli._serve_place import blobs_of, opened, place_of, place_options
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  ioatlas atlas serve tidy --dry-run
+  ioatlas atlas serve tidy --audit-days 400 --drafts-days 365     from a timer, once a day"""
+)
+@place_options
+@click.option("--audit-days", type=click.IntRange(2), default=400, show_default=True, help="Audit log, dead tokens.")
+@click.option("--keys-days", type=click.IntRange(1), default=30, show_default=True, help="Keys of uploads sent again.")
+@click.option("--drafts-days", type=click.IntRange(1), help="Private results older than this. Default: kept.")
+@click.option("--dry-run", is_flag=True, help="Count, and remove nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def tidy(
+    context: click.Context,
+    folder: Path | None,
+    database: str | None,
+    blobs: Path | None,
+    audit_days: int,
+    keys_days: int,
+    drafts_days: int | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Remove what is kept for a time only. Nothing that a public result rests on is touched."""
+    from ioatlas_atlas.tidy import Kept
+    from ioatlas_atlas.tidy import tidy as clean
+
+    place = place_of(context, folder, database, blobs)
+    with opened(place) as held:
+        done = clean(held, blobs_of(place), Kept(audit_days, keys_days, drafts_days), dry_run=dry_run)
+    if as_json:
+        say_json(vars(done), line=True)
+        return
+    names = {
+        "audit": "lines of the audit log",
+        "keys": "keys of uploads",
+        "browsers": "browsers that are signed out",
+        "tokens": "tokens that are good for nothing",
+        "drafts": "private results",
+        "leftovers": "leftovers of uploads",
+    }
+    for name, what in names.items():
+        click.echo(f"{getattr(done, name):>8,}  {what} {'would go' if dry_run else 'removed'}")

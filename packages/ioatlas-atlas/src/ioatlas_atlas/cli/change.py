@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas atlas change`: who may see a result of yours in an atlas, later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ioatlas.errors import UsageError
+from ioatlas_atlas.cli._token import agree, client_of, plain
+
+
+@click.command(
+    name="change",
+    epilog="""\b
+Examples:
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --permission "J. Doe of Contoso, 2026-11-02"
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --embargo 2027-01-31
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --public --dry-run
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --withdraw "a bad cable"
+  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --delete
+
+\b
+A corrected bundle is published with `ioatlas atlas publish --replaces`. The token is read as it reads it.
+Exit status: 0 changed, 1 not reached, 2 refused or wrong usage.""",
+)
+@click.argument("address", metavar="ADDRESS")
+@click.option("--permission", metavar="TEXT", help="Who allowed to publish it, and when.")
+@click.option("--embargo", metavar="DATE", help="Nobody else sees it before this date; `none` ends it.")
+@click.option("--private/--public", "private", default=None, help="For yourself, or for all where the licence allows.")
+@click.option("--withdraw", metavar="REASON", help="Show its data no more. Title, reason and trace stay.")
+@click.option("--delete", is_flag=True, help="Remove it for good, with its bundle.")
+@click.option("--dry-run", is_flag=True, help="Say what would be, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
+def command(
+    address: str,
+    permission: str | None,
+    embargo: str | None,
+    private: bool | None,
+    withdraw: str | None,
+    delete: bool,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Change who sees the result at ADDRESS. A published result cannot be made private: it is withdrawn or deleted."""
+    from ioatlas_atlas.cli.fetch import parts
+
+    url, number = parts(address, "")
+    said = _said(permission, embargo, private)
+    if sum(map(bool, (said, withdraw, delete))) != 1:
+        raise UsageError(
+            "one change at a time", where="change", remedy="name what is to change, or --withdraw, or --delete"
+        )
+    client, place = client_of(url), f"/api/v1/results/{number}"
+    if said:
+        would = client.ask("PATCH", f"{place}?dry_run=true", said)
+        click.echo(f"{address} {'would be' if dry_run else 'will be'} {_state(would)}", err=True)
+    else:
+        title = plain((client.result(number).get("result") or {}).get("title"))
+        what = "deleted for good, with its bundle" if delete else "withdrawn; title, reason and trace stay"
+        click.echo(f"{title}: {'would be' if dry_run else 'will be'} {what}", err=True)
+    if dry_run:
+        return
+    agree("it", "Go on?", where="change", yes=yes)
+    if delete:
+        client.ask("DELETE", place)
+        click.echo("deleted")
+    elif withdraw:
+        client.ask("POST", f"{place}/withdraw", {"reason": withdraw})
+        click.echo("withdrawn")
+    else:
+        click.echo(_state(client.ask("PATCH", place, said)))
+
+
+def _said(permission: str | None, embargo: str | None, private: bool | None) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    if permission:
+        said["permission"] = permission
+    if embargo is not None:
+        said |= {"no_embargo": True} if embargo == "none" else {"embargo": embargo}
+    if private is not None:
+        said["private"] = private
+    return said
+
+
+def _state(told: dict[str, Any]) -> str:
+    return f"{plain(told.get('state'))}: {plain(told.get('reason'))}"

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas atlas publish`: send a bundle to an atlas, after a look at what others would see."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._output import say_json
+from ioatlas.errors import RefusedError
+from ioatlas_atlas.cli._token import agree, plain, token_of
+
+if TYPE_CHECKING:
+    from ioatlas_atlas.client import Client
+    from ioatlas_atlas.fairness import Declaration
+    from ioatlas_atlas.preview import Preview
+
+WHO = {
+    "public": "anybody",
+    "private": "you and those you share it with",
+    "embargoed": "you, until its embargo ends; then anybody",
+}
+
+
+@click.command(
+    name="publish",
+    epilog="""\b
+Examples:
+  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --dry-run     what others would see
+  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --sponsor none --conflict none
+  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --permission "J. Doe of Contoso, 2026-11-02"
+  ioatlas atlas publish nas1.ioatlas.zip --to http://localhost:8080 --private
+  ioatlas atlas publish again.ioatlas.zip --to https://atlas.example --replaces 4x7k2m9qpt     a correction
+  ioatlas atlas publish mine.ioatlas.zip --to https://atlas.example --reproduces 4x7k2m9qpt   made again
+
+\b
+The token is read from IOATLAS_TOKEN, or from ~/.config/ioatlas/tokens/HOST, a file that only you can read.
+Exit status: 0 published, 1 not reached, 2 refused or wrong usage.""",
+)
+@click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.option("--to", "url", metavar="URL", required=True, help="The atlas.")
+@click.option("--sponsor", metavar="TEXT", help="Who paid for the measurement, or none.")
+@click.option("--conflict", metavar="TEXT", help="Your conflict of interest, or none.")
+@click.option("--permission", metavar="TEXT", default="", help="Who allowed to publish it, and when.")
+@click.option("--embargo", metavar="DATE", default="", help="Nobody else sees it before this date, such as 2027-01-31.")
+@click.option("--private", is_flag=True, help="Keep it for yourself.")
+@click.option("--replaces", metavar="ID", default="", help="Your result that this bundle corrects.")
+@click.option("--reproduces", metavar="ID", default="", help="Another's result that this campaign reproduces.")
+@click.option("--dry-run", is_flag=True, help="Show what would be published, and send nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@says_what_does_not_fit
+def command(
+    bundle: Path,
+    url: str,
+    sponsor: str | None,
+    conflict: str | None,
+    permission: str,
+    embargo: str,
+    private: bool,
+    replaces: str,
+    reproduces: str,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Publish BUNDLE in an atlas. What others would see is shown first; nothing is sent before you agree."""
+    from ioatlas_atlas.client import Client
+    from ioatlas_atlas.preview import preview, read_declaration
+
+    declared = read_declaration(sponsor, conflict, permission, embargo)
+    client = Client(url, token_of(url))
+    seen = preview(bundle, declared, datetime.now(UTC).date(), private=private)
+    if as_json and dry_run:
+        say_json({"to": client.url, "published": False, **seen.document()})
+    elif not as_json or not yes:
+        _show(seen, client.url)
+    if seen.refused:
+        raise RefusedError(
+            "it does not verify, so no atlas takes it", where=str(bundle), remedy=f"ioatlas verify {bundle}"
+        )
+    if dry_run:
+        click.echo("nothing was sent", err=True)
+        return
+    agree("publish it", "Publish it?", where="publish", yes=yes)
+    answer = _send(client, seen, declared, private=private, replaces=replaces)
+    number = plain(answer.get("id"))
+    if not as_json:
+        there = "" if answer.get("new", True) else " (it was there already)"
+        click.echo(f"{client.url}/r/{number}  {plain(answer.get('state'))}{_why(answer)}{there}")
+    if reproduces:
+        answer["reproduces"] = {"id": reproduces, "outcome": client.reproduces(reproduces, number)}
+    if as_json:
+        say_json({"to": client.url, "published": True, **answer})
+    elif reproduces:
+        click.echo(f"{client.url}/r/{reproduces}  {plain(answer['reproduces']['outcome'])}")
+    else:
+        click.echo(f"Next: ioatlas atlas search --at {client.url}", err=True)
+
+
+def _why(answer: dict[str, Any]) -> str:
+    reason = plain(answer.get("reason"))
+    return f": {reason}" if reason else ""
+
+
+def _show(seen: Preview, url: str) -> None:
+    """On standard error: what is printed after it is the address."""
+    from ioatlas.analysis.wording import plural
+
+    lines = [
+        f"{seen.path.name} to {url}: {seen.size_bytes:,} bytes, {seen.n_cells:,} cells",
+        f"  seen by     {WHO.get(seen.publication.state, seen.publication.state)}: {seen.publication.reason}",
+        f"  title       {seen.title}",
+        f"  product     {seen.product or 'no product sheet'}",
+        f"  names       {', '.join(dict.fromkeys(seen.names))} stay; of your site replaced: {seen.replaced}",
+        f"  signed by   {seen.signer or 'nobody'}",
+        f"  licence     {seen.licence or 'none given'}",
+        f"  recomputed  {_verified(seen)}",
+        f"  grade       {seen.grade}; missing or partly told: {plural(len(seen.missing), 'condition')}",
+    ]
+    if seen.kept:
+        lines.append(f"  kept        {', '.join(seen.kept)} were not replaced, as your plan asked")
+    lines += [f"    {one.name}: {one.text}{f'; {one.todo}' if one.todo else ''}" for one in seen.missing]
+    marks = {"failed": "✘", "note": "!"}
+    lines += [f"  {marks[one.state]} {one.name}: {one.text}" for one in seen.checks if one.state in marks]
+    for line in lines:
+        click.echo(line, err=True)
+
+
+def _verified(seen: Preview) -> str:
+    return "yes" if seen.verified else "NO" if seen.refused else "not in full: its badge will be 'unchecked'"
+
+
+def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool, replaces: str) -> dict[str, Any]:
+    from ioatlas_atlas.client import OtherwiseError
+
+    said = {"permission": declared.permission, "embargo": declared.embargo, "private": "true" if private else ""}
+    said = {name: text for name, text in {**said, "replaces": replaces}.items() if text}
+    said |= {"sponsor": declared.sponsor} if declared.sponsor is not None else {}
+    said |= {"conflict": declared.conflict} if declared.conflict is not None else {}
+    with click.progressbar(length=seen.size_bytes, label="Sending", file=sys.stderr, show_eta=True) as bar:
+        key = seen.sha256 if not replaces else f"{seen.sha256}-{replaces}"
+        try:
+            return client.publish(seen.path, key, said, lambda sent: bar.update(sent - bar.pos))
+        except OtherwiseError:
+            raise RefusedError(
+                "you published this bundle before, and declared something else", where=client.url,
+                remedy="`ioatlas atlas change` changes who sees it; delete it there to declare something else",
+            ) from None  # fmt: skip

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas atlas search`: find results of an atlas by what they are, cost and can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._output import say_json
+
+
+@click.command(
+    name="search",
+    epilog="""\b
+Examples:
+  ioatlas atlas search --at https://atlas.example nas                 results, the newest first
+  ioatlas atlas search --at https://atlas.example --rw randread --bs 4k --iops 20k --p99 5ms --price 150
+  ioatlas atlas search --at https://atlas.example --kind NAS --sort value --json | jq -r '.entries[].product.id'
+
+\b
+Words alone find results; anything else finds products. The low end of a rate's interval and the high end of a
+latency's count. Cells that a cache served do not.
+Exit status: 0 something was found, 1 not reached, 2 wrong usage, 3 nothing fits.""",
+)
+@click.argument("words", metavar="[WORDS]...", nargs=-1)
+@click.option("--at", "url", metavar="URL", required=True, help="The atlas.")
+@click.option("--kind", default="", help="NAS, array, drive, cloud volume or software.")
+@click.option("--protocol", default="", help="Such as NFS.")
+@click.option("--media", default="", help="flash, spindles, or 'flash and spindles'.")
+@click.option("--year", default="", help="Of the product's release.")
+@click.option("--price", default="", metavar="AMOUNT", help="For a usable TiB, at most.")
+@click.option("--currency", default="", metavar="USD", help="Of the price.")
+@click.option("--rw", default="", metavar="LOAD", help="Such as randread.")
+@click.option("--bs", default="", metavar="SIZE", help="Block size, such as 4k.")
+@click.option("--depth", default="", metavar="NUMBER", help="I/Os in flight: jobs times depth.")
+@click.option("--iops", default="", metavar="NUMBER", help="I/Os a second, at least, such as 20k.")
+@click.option("--rate", default="", metavar="MB/S", help="MB/s, at least.")
+@click.option("--p99", default="", metavar="TIME", help="99th percentile of the latency, at most, such as 5ms.")
+@click.option("--sort", default="", help="speed, value (speed for the price), p99, price or newest.")
+@click.option("--page", default="", metavar="NUMBER", help="Of products: the next ones.")
+@click.option("--cursor", default="", help="Of results: `next` of the page before.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@says_what_does_not_fit
+def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **asked: str) -> None:
+    """Search the products of an atlas, or its results by words."""
+    from ioatlas_atlas.asked import Asked
+    from ioatlas_atlas.cli._token import token_of
+    from ioatlas_atlas.client import Client
+
+    wanted = Asked.of({**asked, "q": " ".join(words)})
+    sought = wanted.sought()
+    client = Client(url, token_of(url))
+    of_products = any(asked.values())
+    texts = {**wanted.texts(page=wanted.page), **({"cursor": cursor} if cursor else {})}
+    found = client.search(texts, "products" if of_products else "results")
+    entries = [one for one in found.get("entries") or [] if isinstance(one, dict)]
+    if as_json:
+        say_json(found)
+    else:
+        for one in entries:
+            click.echo(_product(client.url, one, sought.rw, sought.bs_bytes) if of_products else _line(client.url, one))
+        if following := found.get("next"):
+            click.echo(f"Next: the same with --cursor {_plain(following)}", err=True)
+    if not entries and not found.get("next"):
+        if not as_json:
+            click.echo("nothing fits: ask for less, or leave something out", err=True)
+        raise click.exceptions.Exit(3)
+
+
+def _product(url: str, one: dict[str, Any], rw: str, bs_bytes: int) -> str:
+    """Its address, what it is, and what it does for the load."""
+    from ioatlas_atlas.views import load_words
+
+    of = one.get("product") or {}
+    parts = [f"{_plain(of.get('vendor'))} {_plain(of.get('model'))}".strip(), _plain(one.get("protocol"))]
+    parts += [_price(of), load_words(one, rw, bs_bytes) if one.get("iops") else ""]
+    return f"{url}/products/{_plain(of.get('id'))}  {' · '.join(part for part in parts if part)}"
+
+
+def _line(url: str, one: dict[str, Any]) -> str:
+    """Its address and what it is."""
+    from ioatlas_atlas.views import badge_of_told
+
+    parts = [_plain(one.get("title")), _plain(badge_of_told(one).text), _price(one)]
+    return f"{url}/r/{_plain(one.get('id'))}  {' · '.join(part for part in parts if part)}"
+
+
+def _price(one: dict[str, Any]) -> str:
+    price = one.get("price_per_tib")
+    return f"{price:,.1f} {_plain(one.get('currency'))} per TiB" if isinstance(price, int | float) else ""
+
+
+def _plain(text: object) -> str:
+    """A stranger's text on a terminal: no control characters."""
+    return "".join(letter for letter in str(text or "") if letter.isprintable())[:200]

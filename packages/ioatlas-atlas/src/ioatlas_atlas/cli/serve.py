@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas atlas serve`: an atlas of many evaluators' bundles, and what its operator does."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from ioatlas.analysis.wording import plural
+from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas_atlas.cli._serve_doubts import decide
+from ioatlas_atlas.cli._serve_place import blobs_of, opened, place_of, place_options
+from ioatlas_atlas.cli._serve_tidy import tidy
+
+if TYPE_CHECKING:
+    from ioatlas_atlas.backup import Copied
+    from ioatlas_atlas.oidc import Provider
+
+LISTEN = "127.0.0.1:8760"
+
+
+@click.group(
+    name="serve",
+    invoke_without_command=True,
+    epilog="""\b
+Examples:
+  ioatlas atlas serve                                  an atlas in the folder `atlas`, on this machine's loopback
+  ioatlas atlas serve account alice                    an account; then a token for it:
+  ioatlas atlas serve token alice
+  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas
+  ioatlas atlas serve --database postgresql://atlas@db/atlas --blobs /srv/blobs --listen 127.0.0.1:8760
+
+\b
+Ctrl-C ends it. Behind a proxy that speaks HTTPS, several of them may use one database and one folder of bundles.""",
+)
+@place_options
+@click.option("--listen", metavar="HOST:PORT", default=LISTEN, show_default=True, help="Port 0: any.")
+@click.option("--proxy", metavar="ADDRESS", default="", help="Address of a proxy whose X-Forwarded-For is believed.")
+@click.option(
+    "--public-url", metavar="URL", default="", help="Where the world reaches it, such as https://atlas.example."
+)
+@click.option("--oidc-issuer", metavar="URL", default="", help="A provider of OpenID Connect to sign in with.")
+@click.option(
+    "--oidc-client", metavar="ID", default="", help="Its name for this service. Secret: $IOATLAS_OIDC_SECRET."
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    folder: Path | None,
+    database: str | None,
+    blobs: Path | None,
+    listen: str,
+    proxy: str,
+    public_url: str,
+    oidc_issuer: str,
+    oidc_client: str,
+) -> None:
+    """Serve an atlas: take in bundles, check them, and answer what can do what.
+
+    Without options everything lies in one folder, and only this machine reaches it.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    import uvicorn
+
+    from ioatlas_atlas.app import make_app
+    from ioatlas_atlas.connections import AT_ONCE, Guarded
+
+    place, origin = place_of(context, folder, database, blobs), _origin(public_url)
+    provider = _provider(oidc_issuer, oidc_client, origin)
+    with opened(place, fresh=True) as held, _listening(listen) as listening:
+        app = make_app(held, blobs_of(place), origin=origin, warm=True, provider=provider)
+        host, port = listening.getsockname()[:2]
+        click.echo(f"http://{f'[{host}]' if ':' in host else host}:{port}/\nCtrl-C ends it.")
+        config = uvicorn.Config(
+            app,
+            http=Guarded,
+            ws="none",
+            backlog=AT_ONCE,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            proxy_headers=bool(proxy),
+            forwarded_allow_ips=proxy or None,
+            h11_max_incomplete_event_size=64 << 10,
+        )
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _provider(issuer: str, client: str, origin: str) -> Provider | None:
+    """Raises UsageError for a half, and where the provider cannot be told where people come back to."""
+    from ioatlas_atlas.oidc import Provider
+
+    if not issuer and not client:
+        return None
+    if not (issuer and client):
+        raise UsageError("both are needed", where="--oidc-issuer", remedy="give --oidc-issuer and --oidc-client")
+    if not origin:
+        raise UsageError("the provider needs the service's address", where="--oidc-issuer", remedy="give --public-url")
+    return Provider(issuer, client, os.environ.get("IOATLAS_OIDC_SECRET", ""))
+
+
+def _origin(text: str) -> str:
+    """Without a slash at its end; '' stays. Raises UsageError for what is no origin."""
+    parts = urlsplit(text)
+    if text and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query):
+        raise UsageError("this is no address of a service", where="--public-url", remedy="write https://atlas.example")
+    return f"{parts.scheme}://{parts.netloc}" if text else ""
+
+
+def _listening(text: str) -> socket.socket:
+    """A listening socket. Raises UsageError for no address, IoAtlasError for one that cannot be used."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise UsageError("this is no address", where="--listen", remedy=f"write HOST:PORT, such as {LISTEN}")
+    host = host.strip("[]")
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, int(port)))
+    except OSError as error:
+        found.close()
+        raise IoAtlasError(
+            f"{text} cannot be used: {error.strerror}", where="--listen", remedy="name another one, or port 0"
+        ) from error
+    found.listen(128)
+    return found
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas --check
+  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas"""
+)
+@place_options
+@click.option("--check", is_flag=True, help="Say what would be done, and do nothing.")
+@click.pass_context
+def migrate(context: click.Context, folder: Path | None, database: str | None, blobs: Path | None, check: bool) -> None:
+    """Make the tables of a new database, or bring those of an older ioatlas to today's form."""
+    from ioatlas_atlas.database import open_database
+    from ioatlas_atlas.migrations import form_of
+    from ioatlas_atlas.migrations import migrate as bring
+
+    held = open_database(place_of(context, folder, database, blobs).url)
+    try:
+        form = form_of(held) if check else bring(held)
+    finally:
+        held.close()
+    if form.current:
+        click.echo(f"the database has form {form.newest} already; nothing to do")
+    else:
+        said = "would get" if check else "got"
+        click.echo(f"the database {said} form {form.newest}; it was {form.found or 'empty'}")
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  ioatlas atlas serve account alice
+  ioatlas atlas serve account contoso --kind vendor --vendor Contoso
+  ioatlas atlas serve account carol --kind moderator"""
+)
+@click.argument("name")
+@place_options
+@click.option("--kind", type=click.Choice(["member", "vendor", "moderator"]), default="member", show_default=True)
+@click.option("--vendor", metavar="NAME", default="", help="The vendor that a vendor's account speaks for.")
+@click.option(
+    "--person", metavar="ISSUER SUBJECT", nargs=2, help="Who signs in as it with a provider of OpenID Connect."
+)
+@click.pass_context
+def account(
+    context: click.Context,
+    name: str,
+    folder: Path | None,
+    database: str | None,
+    blobs: Path | None,
+    kind: str,
+    vendor: str,
+    person: tuple[str, str] | None,
+) -> None:
+    """Make the account NAME."""
+    from ioatlas_atlas.accounts import new_account
+    from ioatlas_atlas.browsers import link_to
+    from ioatlas_atlas.records import AccountKind
+
+    with opened(place_of(context, folder, database, blobs), fresh=True) as held:
+        made = new_account(held, name, AccountKind(kind), vendor)
+        if person:
+            link_to(held, made, *person)
+    click.echo(f"{made.name}: {made.kind}{f' of {made.vendor}' if made.vendor else ''}")
+    click.echo(f"Next: ioatlas atlas serve token {made.name}", err=True)
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  ioatlas atlas serve token alice                       printed once, and never again
+  ioatlas atlas serve token alice --scope read --days 30
+  ioatlas atlas serve token alice --list
+  ioatlas atlas serve token alice --revoke 1f0c2a..."""
+)
+@click.argument("name")
+@place_options
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(["read", "publish", "reply", "moderate"]))
+@click.option("--days", type=click.FloatRange(0.01, 3650), help="How long it is good. Default: until it is revoked.")
+@click.option("--label", default="", help="What it is for.")
+@click.option("--list", "listed", is_flag=True, help="The account's tokens, without their secrets.")
+@click.option("--revoke", metavar="ID", help="Make one useless.")
+@click.pass_context
+def token(
+    context: click.Context,
+    name: str,
+    folder: Path | None,
+    database: str | None,
+    blobs: Path | None,
+    scopes: tuple[str, ...],
+    days: float | None,
+    label: str,
+    listed: bool,
+    revoke: str | None,
+) -> None:
+    """Make a token for the account NAME, list its tokens, or revoke one."""
+    from ioatlas_atlas import accounts
+    from ioatlas_atlas.records import Scope
+
+    with opened(place_of(context, folder, database, blobs)) as held:
+        of = accounts.account_named(held, name)
+        if revoke:
+            accounts.revoke(held, revoke)
+            click.echo(f"{revoke} is good for nothing any more")
+        elif listed:
+            for one in accounts.tokens_of(held, of):
+                state = "revoked" if one.revoked_at else f"until {_day(one.expires_at)}" if one.expires_at else "good"
+                click.echo(f"{one.id}  {_day(one.created_at)}  {' '.join(one.scopes)}  {state}  {one.label}".rstrip())
+        else:
+            seconds = days * 86_400 if days else None
+            click.echo(accounts.new_token(held, of, map(Scope, scopes), label=label, seconds=seconds))
+            click.echo("Keep it: it is not shown again.", err=True)
+
+
+@command.command(epilog="\b\nExample:\n  ioatlas atlas serve audit --most 1000 --json")
+@place_options
+@click.option("--most", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Newest entries.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one entry a line.")
+@click.pass_context
+def audit(
+    context: click.Context, folder: Path | None, database: str | None, blobs: Path | None, most: int, as_json: bool
+) -> None:
+    """Who did what, oldest first."""
+    from ioatlas_atlas.audit import entries
+
+    with opened(place_of(context, folder, database, blobs)) as held:
+        for one in entries(held, most):
+            who = one.account or "operator"
+            click.echo(
+                json.dumps(vars(one))
+                if as_json
+                else f"{_second(one.at)}  {who:<16}  {one.action:<14}  {one.subject}  {json.dumps(one.detail)}"
+            )
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  ioatlas atlas serve backup /srv/backup/2026-11-23
+  ioatlas atlas serve backup --database postgresql://atlas@db/atlas --blobs /srv/blobs /srv/backup/2026-11-23"""
+)
+@click.argument("to", metavar="DIR", type=click.Path(path_type=Path))
+@place_options
+@click.pass_context
+def backup(context: click.Context, to: Path, folder: Path | None, database: str | None, blobs: Path | None) -> None:
+    """Write everything into the new folder DIR, as it is at one moment. The service may go on running."""
+    from ioatlas_atlas.backup import backup as write
+
+    place = place_of(context, folder, database, blobs)
+    with opened(place) as held:
+        _told(write(held, blobs_of(place), to), f"written to {to}", place.blobs)
+    click.echo(f"Next: ioatlas atlas serve restore {to} --folder NEW", err=True)
+
+
+@command.command(
+    epilog="""\b
+Examples:
+  ioatlas atlas serve restore /srv/backup/2026-11-23 --folder again
+  ioatlas atlas serve restore /srv/backup/2026-11-23 --database postgresql://atlas@db/new --blobs /srv/blobs
+
+\b
+A backup fits either database, so an atlas can move from SQLite to PostgreSQL."""
+)
+@click.argument("of", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@place_options
+@click.pass_context
+def restore(context: click.Context, of: Path, folder: Path | None, database: str | None, blobs: Path | None) -> None:
+    """Make an atlas from the backup in DIR. The database has to be empty."""
+    from ioatlas_atlas.backup import restore as bring
+
+    place = place_of(context, folder, database, blobs)
+    with opened(place, fresh=True, empty=True) as held:
+        _told(bring(held, blobs_of(place), of), f"restored from {of}", of)
+
+
+command.add_command(decide)
+command.add_command(tidy)
+
+
+def _told(copied: Copied, what: str, where: Path) -> None:
+    """Raises IoAtlasError where it is not whole: who makes backups from a timer reads the status alone."""
+    click.echo(f"{plural(copied.results, 'result')} and {plural(copied.bundles, 'bundle')} {what}")
+    if copied.missing:
+        raise IoAtlasError(
+            f"{plural(len(copied.missing), 'result')} whose bundle is not there, such as {copied.missing[0]}",
+            where=str(where), remedy="name the folder of bundles with --blobs, and a new one for what is written",
+        )  # fmt: skip
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def _second(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

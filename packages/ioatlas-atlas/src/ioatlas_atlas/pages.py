@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public pages: made here, without a script, and with nothing from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import jinja2
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+import ioatlas.report
+from ioatlas import __version__
+from ioatlas.analysis.marks import SIGNS, Mark
+from ioatlas.errors import IoAtlasError
+from ioatlas.model.units import format_latency
+from ioatlas.product.quantity import amount_text, money
+from ioatlas_atlas import catalogue, citation, downloads, heat, queries, ranking, replies, views
+from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
+from ioatlas_atlas.catalogue import Sought
+from ioatlas_atlas.database import Database
+from ioatlas_atlas.fairness import GRADE_WORDS, State
+from ioatlas_atlas.pareto import chart
+from ioatlas_atlas.records import Result, Viewer, Wanted
+
+HERE = Path(__file__).parent
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+EXPLORER_POLICY = "base-uri 'none'; frame-ancestors 'none'"
+"""The explorer carries its own policy, with the hashes of its script and style."""
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+FEED_ENTRIES = 50
+BADGE_FILLS = {"reproduced": "#1a7f37"}
+
+_STYLES = (HERE / "static" / "atlas.css", Path(ioatlas.report.__file__).parent / "static" / "pages.css")
+STYLE = hashlib.sha256(b"".join(one.read_bytes() for one in _STYLES)).hexdigest()[:8]
+"""In the addresses of the style sheets: these may be kept for good."""
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+)
+_TEMPLATES.globals.update(
+    badge_of=views.badge_of, known_of=views.known_of, role_words=views.role_words, load_name=views.load_name,
+    told=views.told, share=views.share, style=STYLE, day=views.day, moment=views.moment, latency=format_latency,
+    money=money, amount=amount_text,
+)  # fmt: skip
+
+
+class Kept(Protocol):
+    """What admission made of a bundle in its own process."""
+
+    def document(self, sha256: str) -> Mapping[str, Any] | None:
+        """The export as JSON values; None where it was deleted."""
+
+    def explorer(self, sha256: str) -> str | None:
+        """The report's page."""
+
+
+@dataclass(frozen=True)
+class Pages:
+    """viewer_of: who asks. origin: where this service is, for feeds and citations, which have a path alone where it
+    is ''.
+    """
+
+    database: Database
+    kept: Kept
+    viewer_of: Callable[[Request], Viewer]
+    origin: str = ""
+
+    def routes(self) -> list[BaseRoute]:
+        return [
+            Route("/", self.home),
+            Route("/products", self.products),
+            Route("/results", self.results),
+            Route("/products/{id}", self.product),
+            Route("/r/{id}", self.result),
+            Route("/r/{id}/explorer", self.explorer),
+            Route("/r/{id}/data.{form:str}", self.data),
+            Route("/r/{id}/citation.bib", self.bibtex),
+            Route("/r/{id}/badge.svg", self.badge),
+            Route("/compare", self.compare),
+            Route("/feed.atom", self.feed),
+            Route("/rules", self.rules),
+            Mount("/static", StaticFiles(directory=HERE / "static", packages=[("ioatlas.report", "static")])),
+        ]
+
+    # -- search and products -------------------------------------------------------------------------------------
+
+    def home(self, request: Request) -> Response:
+        """Products: all of them, or what was asked for, and what a price buys for one load."""
+        asked = Asked.of(request.query_params)
+        try:
+            sought = asked.sought()
+        except IoAtlasError as error:
+            fault = f"{error.where}: {error.what}. {error.remedy}".strip(": ")
+            return self.page("home", asked=asked, loads=LOADS, fault=fault, status_code=422)
+        found = catalogue.search(self.database, sought)
+        pages = -(-found.total // catalogue.A_PAGE)
+        following = asked.texts(page=str(sought.page + 1)) if sought.page < pages else {}
+        return self.page(
+            "home", asked=asked, loads=LOADS, fault="", found=found, sought=sought, **self._chart(sought),
+            load=views.load_name(sought.rw, sought.bs_bytes), dearer_price=f"{found.dearer_from or 0:g}",
+            next=f"/?{urlencode(following)}" if following else "", url=urlencode,
+        )  # fmt: skip
+
+    def _chart(self, sought: Sought, own: str = "") -> dict[str, Any]:
+        """Of one load and one depth: that which was asked for, else the one that most products have."""
+        known = catalogue.depths(self.database, sought.rw, sought.bs_bytes)
+        depth = sought.in_flight or max(known, key=lambda one: (known[one], one), default=1)
+        currency, offers = catalogue.offers(self.database, sought.rw, sought.bs_bytes, depth)
+        title = f"{views.load_name(sought.rw, sought.bs_bytes)}, {depth} in flight"
+        return {"chart": chart(title, offers, currency, sought.bs_bytes, own), "depths": known}
+
+    def results(self, request: Request) -> Response:
+        """Results, the newest first."""
+        words, of = (request.query_params.get(name, "")[:MOST_LETTERS] for name in ("q", "product"))
+        viewer = self.viewer_of(request)
+        try:
+            found = queries.search(
+                self.database, Wanted(words, of), viewer, cursor=request.query_params.get("cursor", "")
+            )
+        except IoAtlasError as error:
+            raise HTTPException(422, f"{error.where}: {error.what}.") from None
+        following = urlencode({"q": words, "product": of, "cursor": found.next}) if found.next else ""
+        return self.page("results", words=words, of=of, results=found.entries, next=following)
+
+    def products(self, _request: Request) -> Response:
+        """Where they were listed before."""
+        return RedirectResponse("/", 308, headers=HEADERS)
+
+    def product(self, request: Request) -> Response:
+        """One product: what it does, what it costs, and everything that was said of it."""
+        found = catalogue.product_of(self.database, request.path_params["id"])
+        if found is None:
+            raise HTTPException(404, "There is no such product, or none of its results is public.")
+        results = queries.search(self.database, Wanted(product_id=found.id), limit=queries.MOST_ENTRIES).entries
+        said, again = queries.said_of(self.database, [one.id for one in results])
+        sought = Asked.of(request.query_params).sought()
+        return self.page(
+            "product", product=found,
+            loads=views.loads(catalogue.loads_of(self.database, found.id)), results=results,
+            said=views.replies(said), again=again, **self._chart(sought, f"/products/{found.id}"),
+        )  # fmt: skip
+
+    # -- one result ----------------------------------------------------------------------------------------------
+
+    def result(self, request: Request) -> Response:
+        """A result with its map and everything that speaks for and against it."""
+        one, readable = self._result(request)
+        document = (self._marked(one) or {}) if readable else {}
+        reproductions = queries.reproductions_of(self.database, one.id, self.viewer_of(request))
+        titles = {made.by_result_id: self._title(made.by_result_id, request) for made in reproductions}
+        return self.page(
+            "result",
+            result=one,
+            notice=views.notice(one),
+            moderates=self.viewer_of(request).moderates,
+            replies_as=replies.role_of(one, self.viewer_of(request)),
+            withdrawn=not readable,
+            corrected_by=queries.corrected_by(self.database, one.id, self.viewer_of(request)),
+            headlines=views.headlines(one.summary),
+            grades=GRADE_WORDS,
+            signs=[one for one in SIGNS.values() if one[0]],
+            maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
+            document=document,
+            replies=views.replies(queries.replies_of(self.database, one.id)),
+            reproductions=[
+                {"id": made.by_result_id, "title": titles[made.by_result_id], "outcome": made.outcome, "why": made.text}
+                for made in reproductions
+                if titles[made.by_result_id]
+            ],
+            conditions=one.conditions,
+            checks=one.checks,
+            testbed=views.testbed(document),
+            citation=citation.as_text(self._cited(one)),
+            trail=queries.traces_of(self.database, one.id, self.viewer_of(request)),
+            status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
+        )
+
+    def explorer(self, request: Request) -> Response:
+        """The whole map to explore; its script and data are in the one page."""
+        one = self._readable(request)
+        page = self.kept.explorer(one.bundle_sha256 or "")
+        if page is None:
+            raise HTTPException(404, "There is no map to explore: its bundle was deleted.")
+        return HTMLResponse(page, headers={**HEADERS, "Content-Security-Policy": EXPLORER_POLICY})
+
+    def data(self, request: Request) -> Response:
+        """Its values as JSON, CSV or Parquet."""
+        one = self._readable(request)
+        document = self._document(one)
+        form = request.path_params["form"]
+        if document is None or form not in ("json", "csv", "parquet"):
+            raise HTTPException(404, "There is no such download: take data.json, data.csv or data.parquet.")
+        makers: dict[str, tuple[str, Callable[[], Any]]] = {
+            "json": ("application/json", lambda: downloads.as_json(document)),
+            "csv": ("text/csv; charset=utf-8", lambda: downloads.as_csv(document)),
+            "parquet": ("application/vnd.apache.parquet", lambda: downloads.as_parquet(document)),
+        }
+        media, make = makers[form]
+        return self._file(make(), media, f"{one.id}.{form}")
+
+    def bibtex(self, request: Request) -> Response:
+        one, _ = self._result(request)
+        return self._file(citation.as_bibtex(self._cited(one)), "application/x-bibtex", f"{one.id}.bib")
+
+    def badge(self, request: Request) -> Response:
+        """For other people's pages."""
+        one, readable = self._result(request)
+        badge = views.badge_of(one)
+        text = badge.text if readable else "withdrawn"
+        fill = BADGE_FILLS.get(badge.kind, "#6b7280") if readable else "#6b7280"
+        drawn = _TEMPLATES.get_template("badge.svg").render(text=text, fill=fill, width=70 + 14 + 7 * len(text))
+        headers = {**HEADERS, "Cross-Origin-Resource-Policy": "cross-origin", "Content-Security-Policy": POLICY}
+        return Response(drawn, media_type="image/svg+xml", headers=headers)
+
+    # -- several results -----------------------------------------------------------------------------------------
+
+    def compare(self, request: Request) -> Response:
+        """Any set side by side; ranked only where they were measured alike."""
+        table = self.table_of(request.query_params.getlist("id"), self.viewer_of(request))
+        return self.page("compare", table=table, status_code=200 if table else 422)
+
+    def table_of(self, named: Sequence[str], viewer: Viewer) -> ranking.Table | None:
+        """None unless there are two or more, all of them to be read."""
+        ids = [one for one in dict.fromkeys(named) if one][: queries.MOST_SIDES]
+        sides = []
+        for result_id in ids:
+            one = queries.result_of(self.database, result_id, viewer)
+            document = self._marked(one) if one is not None and queries.may_read_data(one, viewer) else None
+            if one is not None and document is not None:
+                sides.append(ranking.Side(one.id, one.title, one.product, document, one.verified))
+        return ranking.compared(sides) if 2 <= len(sides) == len(ids) else None
+
+    def feed(self, request: Request) -> Response:
+        """The newest results as an Atom feed; those of a product, or with some words, can be followed too."""
+        words, of = (request.query_params.get(name, "")[:MOST_LETTERS] for name in ("q", "product"))
+        results = queries.search(self.database, Wanted(words, of), limit=FEED_ENTRIES).entries
+        updated = views.moment(max((one.uploaded_at for one in results), default=0.0))
+        text = _TEMPLATES.get_template("feed.xml").render(origin=self.origin, updated=updated, results=results)
+        headers = {**HEADERS, "Content-Security-Policy": POLICY}
+        return Response(text, media_type="application/atom+xml", headers=headers)
+
+    def rules(self, _request: Request) -> Response:
+        """What the badge, the grade and the order mean."""
+        grades = [(str(grade), words) for grade, words in GRADE_WORDS.items()]
+        return self.page("rules", grades=grades)
+
+    # -- helpers -------------------------------------------------------------------------------------------------
+
+    def fault(self, status: int, text: str) -> Response:
+        """A page for an address that answers nothing else."""
+        title = {404: "There is no such page", 410: "It is gone", 429: "Too many at once"}.get(status)
+        return self._render("fault", status, title=title or "This is not possible", text=text)
+
+    def _result(self, request: Request) -> tuple[Result, bool]:
+        """The result of the address, and whether its data may be read."""
+        viewer = self.viewer_of(request)
+        one = queries.result_of(self.database, request.path_params["id"], viewer)
+        if one is None:
+            gone = queries.traces_of(self.database, request.path_params["id"])
+            if any(each.what == "deleted" for each in gone):
+                raise HTTPException(410, " ".join(f"{views.day(each.at)} {each.what}: {each.text}." for each in gone))
+            raise HTTPException(404, "There is no such result, or it is not public.")
+        return one, queries.may_read_data(one, viewer)
+
+    def _readable(self, request: Request) -> Result:
+        one, readable = self._result(request)
+        if not readable:
+            raise HTTPException(410, "It was withdrawn.")
+        return one
+
+    def _document(self, one: Result) -> Mapping[str, Any] | None:
+        return self.kept.document(one.bundle_sha256) if one.bundle_sha256 else None
+
+    def _marked(self, one: Result) -> Mapping[str, Any] | None:
+        """Its export, with what speaks against single loads as the verdict of their rows."""
+        found, doubts = self._document(one), queries.doubts_of(self.database, one.id)
+        if not found or not doubts:
+            return found
+        told = [(row, doubts.get((row.get("cell"), row.get("direction")))) for row in found.get("rows", ())]
+        rows = [{**row, "mark": Mark.SUSPECT, "verdict": ranking.DOUBTED + why} if why else row for row, why in told]
+        return {**found, "rows": rows}
+
+    def _title(self, result_id: str, request: Request) -> str:
+        """'' for one that may not be seen."""
+        one = queries.result_of(self.database, result_id, self.viewer_of(request))
+        return f"{one.title}, by {one.owner}" if one is not None else ""
+
+    def _cited(self, one: Result) -> citation.Cited:
+        return citation.Cited(
+            one.id,
+            one.title,
+            one.owner,
+            views.day(one.uploaded_at),
+            f"{self.origin}/r/{one.id}",
+            one.bundle_sha256 or "deleted",
+        )
+
+    def page(self, name: str, *, status_code: int = 200, **values: object) -> Response:
+        return self._render(name, status_code, origin=self.origin or "URL", **values)
+
+    def _render(self, name: str, status_code: int, **values: object) -> Response:
+        text = _TEMPLATES.get_template(f"{name}.html").render(version=__version__, **values)
+        return HTMLResponse(text, status_code, headers={**HEADERS, "Content-Security-Policy": POLICY})
+
+    def _file(self, content: str | bytes, media: str, name: str) -> Response:
+        headers = {
+            **HEADERS,
+            "Content-Security-Policy": POLICY,
+            "Content-Disposition": f'attachment; filename="{name}"',
+        }
+        return Response(content, media_type=media, headers=headers)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What publishing a bundle would show to whom, worked out at home: nothing is published by surprise."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from ioatlas.bundle.opening import open_bundle, unpack
+from ioatlas.bundle.verify import Check, verify
+from ioatlas.campaign import load_result
+from ioatlas.errors import UsageError
+from ioatlas.product.kept import kept_sheet
+from ioatlas_atlas.extract import title_of
+from ioatlas_atlas.fairness import (
+    Condition,
+    Declaration,
+    Grade,
+    Publication,
+    Told,
+    checklist,
+    grade,
+    publication,
+)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a stranger would see of a bundle.
+
+    names: campaign and targets, which stay. replaced: how many names the bundle has placeholders for. kept: kinds of
+    names that its plan kept. checks: of `ioatlas verify`.
+    """
+
+    path: Path
+    size_bytes: int
+    sha256: str
+    title: str
+    product: str
+    licence: str
+    signer: str
+    names: tuple[str, ...]
+    replaced: int
+    kept: tuple[str, ...]
+    n_cells: int
+    verified: bool
+    refused: bool
+    checks: tuple[Check, ...]
+    conditions: tuple[Condition, ...]
+    grade: Grade
+    publication: Publication
+
+    @property
+    def missing(self) -> tuple[Condition, ...]:
+        """What lowers the grade."""
+        return tuple(one for one in self.conditions if one.told in (Told.NO, Told.PARTLY))
+
+    def document(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "bundle": str(self.path),
+            "bytes": self.size_bytes,
+            "sha256": self.sha256,
+            "title": self.title,
+            "product": self.product or None,
+            "licence": self.licence or None,
+            "signed_by": self.signer or None,
+            "names_that_stay": list(self.names),
+            "names_replaced": self.replaced,
+            "names_kept": list(self.kept),
+            "cells": self.n_cells,
+            "verified": self.verified,
+            "refused": self.refused,
+            "checks": [vars(one) for one in self.checks],
+            "grade": self.grade,
+            "missing": [{"name": one.name, "todo": one.todo} for one in self.missing],
+            "state": self.publication.state,
+            "reason": self.publication.reason,
+        }
+
+
+def read_declaration(sponsor: str | None, conflict: str | None, permission: str, embargo: str) -> Declaration:
+    """'none' says that there is none. Raises UsageError for a date that is none."""
+    if embargo:
+        try:
+            date.fromisoformat(embargo)
+        except ValueError:
+            raise UsageError(
+                f"{embargo[:20]!r} is no date", where="--embargo", remedy="write it as 2027-01-31"
+            ) from None
+    return Declaration(_or_none(sponsor), _or_none(conflict), permission.strip(), embargo)
+
+
+def _or_none(text: str | None) -> str | None:
+    return None if text is None else "" if text.strip().lower() == "none" else text.strip()
+
+
+def preview(path: Path, declared: Declaration, today: date, *, private: bool = False) -> Preview:
+    """Raises NotABundleError for another file, IoAtlasError for a bundle that was changed."""
+    with open_bundle(path) as bundle, tempfile.TemporaryDirectory(prefix="ioatlas-publish-") as place:
+        directory = Path(place) / "campaign"
+        directory.mkdir()
+        unpack(bundle, directory)
+        result = load_result(directory)
+        targets = [target.name for target in result.targets]
+        sheet = kept_sheet(directory, targets[0] if targets else "")
+        index, key = bundle.index, bundle.attestation.key
+    checked = verify(path)
+    licence = str(index.get("licence") or "")
+    redaction = index.get("redaction") or {}
+    conditions = checklist(result, sheet, declared, signed=key is not None, licence=licence)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Preview(
+        path,
+        path.stat().st_size,
+        digest,
+        title_of(result, sheet),
+        sheet.name if sheet else "",
+        licence,
+        key.fingerprint if key else "",
+        (result.name, *targets),
+        sum(redaction.get("names", {}).values()),
+        tuple(redaction.get("kept", ())),
+        int(index["counts"]["cells"]),
+        checked.verified,
+        checked.refused,
+        tuple(checked.checks),
+        conditions,
+        grade(conditions),
+        publication(sheet.publishing if sheet else None, declared, today, wants_private=private),
+    )

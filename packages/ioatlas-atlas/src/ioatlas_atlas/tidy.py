@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Retention: what an atlas forgets after a time. Nothing that a result rests on."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ioatlas_atlas import queries, removal
+from ioatlas_atlas.blobs import Blobs
+from ioatlas_atlas.database import Database
+from ioatlas_atlas.fairness import State
+from ioatlas_atlas.records import OPERATOR
+from ioatlas_atlas.tables import audit, browser, once, result, token
+from ioatlas_atlas.uploads import wanted_blobs
+
+DAY_SECONDS = 86_400.0
+LEAST_AUDIT_DAYS = 2
+"""The day's uploads are counted from the audit log."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """For how many days. drafts: private results; None keeps them."""
+
+    audit: int = 400
+    keys: int = 30
+    drafts: int | None = None
+
+
+@dataclass(frozen=True)
+class Tidied:
+    """How many were removed, or would be. leftovers: of uploads that died."""
+
+    audit: int
+    keys: int
+    browsers: int
+    tokens: int
+    drafts: int
+    leftovers: int
+
+
+def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False) -> Tidied:
+    """Remove what is over. Tokens: those that are good for nothing, as long as the audit log is kept."""
+    now = time.time()
+    old = now - max(kept.audit, LEAST_AUDIT_DAYS) * DAY_SECONDS
+    over = {
+        audit: audit.c.at < old,
+        once: once.c.at < now - kept.keys * DAY_SECONDS,
+        browser: browser.c.expires_at < now,
+        token: sa.or_(token.c.revoked_at < old, token.c.expires_at < old),
+    }
+    with database.writing() as link:
+        if dry_run:
+            counts = [link.execute(sa.select(sa.func.count()).where(those)).scalar_one() for those in over.values()]
+        else:
+            counts = [link.execute(sa.delete(table).where(those)).rowcount for table, those in over.items()]
+    lines, keys, seen, dead = (int(count) for count in counts)
+    drafts = _drafts(database, now - kept.drafts * DAY_SECONDS) if kept.drafts is not None else []
+    if dry_run:
+        return Tidied(lines, keys, seen, dead, len(drafts), 0)
+    for number in drafts:
+        if found := queries.result_of(database, number, OPERATOR):
+            removal.delete(database, blobs, found, OPERATOR)
+    return Tidied(lines, keys, seen, dead, len(drafts), blobs.sweep(wanted_blobs(database)))
+
+
+def _drafts(database: Database, before: float) -> list[str]:
+    asked = sa.select(result.c.id).where(result.c.state == State.PRIVATE, result.c.uploaded_at < before)
+    with database.reading() as link:
+        return list(link.execute(asked).scalars())

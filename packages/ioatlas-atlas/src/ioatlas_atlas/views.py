@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages show of a result, in words: made from records and from the export that admission kept. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.model.units import format_count, format_latency, format_rate, format_size
+from ioatlas.report.redact import names_site
+from ioatlas_atlas.heat import SMALL_BYTES
+from ioatlas_atlas.records import Product, Reply, Result
+
+NOT_REPRODUCED = "reproduced by no other account"
+MOST_FACTS, MOST_VALUES = 200, 12
+
+
+@dataclass(frozen=True)
+class Badge:
+    """What is known of a result, each in a few words. kind: a word for the style of the last one."""
+
+    kind: str
+    parts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return " · ".join(self.parts)
+
+
+def day(seconds: float) -> str:
+    """UTC."""
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+
+
+def moment(seconds: float) -> str:
+    """As feeds want it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def badge_of(one: Result) -> Badge:
+    return badge_of_told(vars(one))
+
+
+def badge_of_told(one: Mapping[str, Any]) -> Badge:
+    """The same of a result as the API tells it."""
+    count = one.get("reproduced")
+    again = isinstance(count, int) and count > 0
+    checked = "recomputed" if one.get("verified") else "unchecked"
+    told = (checked, str(one.get("identity", "")), str(one.get("likeness", "")))
+    said = f"reproduced by {plural(count or 0, 'other account')}" if again else NOT_REPRODUCED
+    return Badge("reproduced" if again else "", (*filter(None, told), said))
+
+
+def load_words(one: Mapping[str, Any], rw: str, bs_bytes: int) -> str:
+    """What a product does for a load, with the sides of its intervals that count."""
+    numbers = {name: float(value) for name, value in one.items() if isinstance(value, int | float)}
+    parts = [f"{load_name(rw, bs_bytes)}, {numbers.get('in_flight', 0):.0f} in flight"]
+    parts += [f"at least {told(numbers['iops_low'], bs_bytes)}"] if "iops_low" in numbers else []
+    late = numbers.get("lat_p99_high_ns")
+    return ", ".join([*parts, f"p99 at most {format_latency(late)}"] if late is not None else parts)
+
+
+# -- one result ----------------------------------------------------------------------------------------------
+
+
+def headlines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The best values, each with its interval and its cell."""
+    found = []
+    for one in summary.get("headlines", ()):
+        told = {"bw_bytes_per_s": format_rate, "iops": format_count}.get(str(one.get("quantity")))
+        value = one.get("value")
+        if not isinstance(value, int | float):
+            continue
+        told = told or (lambda number: f"{number:.3g}")
+        text = f"{'at least ' if one.get('lower_bound') else ''}{told(value)}"
+        if one.get("low") is not None and one.get("high") is not None:
+            text += f" ({told(one['low'])} to {told(one['high'])})"
+        found.append((str(one.get("label", "")), f"{text}, {one.get('where', '')}".rstrip(", ")))
+    return found
+
+
+def testbed(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Facts of the last session, without those that could name a site."""
+    sessions = document.get("sessions") or [{}]
+    return [(str(name), str(value)) for name, value in sessions[-1].items() if not names_site(str(name))][:MOST_FACTS]
+
+
+def replies(found: Iterable[Reply]) -> list[Reply]:
+    """The vendor's first, then the evaluator's answer."""
+    return sorted(found, key=lambda one: (one.kind != "vendor", one.written_at))
+
+
+def role_words(kind: str) -> str:
+    """As whom somebody replies."""
+    return "vendor, verified" if kind == "vendor" else kind
+
+
+def notice(one: Result) -> str:
+    """What a reader has to know before anything else."""
+    words = {
+        "withdrawn": "This result was withdrawn",
+        "flagged": "A moderator flagged this result. Only its owner and moderators see it",
+        "private": "Only you and those you share it with see this",
+        "embargoed": "Only you see this until its embargo ends",
+    }
+    told = words.get(one.state)
+    return f"{told}: {one.reason}." if told and one.reason else f"{told}." if told else ""
+
+
+# -- products ------------------------------------------------------------------------------------------------
+
+
+def load_name(rw: str, bs_bytes: int) -> str:
+    """'4 KiB random read'."""
+    words = {"randread": "random read", "randwrite": "random write", "randrw": "random mix", "rw": "mix"}
+    return f"{format_size(bs_bytes)} {words.get(rw, rw)}"
+
+
+def share(value: float | None, low: float | None, high: float | None) -> str:
+    """Half the interval, as a share of the value."""
+    if not value:
+        return ""
+    return "no interval" if low is None or high is None else f"±{per_cent((high - low) / 2 / value)}"
+
+
+def known_of(one: Product) -> Badge:
+    """What stands beside a product."""
+    again = f"reproduced by {plural(one.reproduced, 'other account')}" if one.reproduced else NOT_REPRODUCED
+    return Badge(
+        "reproduced" if one.reproduced else "", ("product as told", plural(one.evaluators, "evaluator"), again)
+    )
+
+
+def told(value: float, bs_bytes: int) -> str:
+    """I/Os a second, as bytes a second where blocks are large."""
+    return format_rate(value * bs_bytes) if bs_bytes > SMALL_BYTES else f"{format_count(value)} IOPS"
+
+
+def loads(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Of each kind and block size the depth that gives most, and one in flight."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for one in rows:
+        key = tuple(one[name] for name in ("protocol", "link", "rw", "direction", "bs_bytes"))
+        groups.setdefault(key, []).append(one)
+    most = [max(each, key=lambda one: (one["iops_low"] or 0, one["iops"])) for each in groups.values()]
+    alone = [[one for one in each if one["in_flight"] == 1] for each in groups.values()]
+    return [one for top, first in zip(most, alone, strict=True) for one in [*(f for f in first if f is not top), top]]

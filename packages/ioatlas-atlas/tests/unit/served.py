@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An atlas for tests. real/postgresql runs these tests again over PostgreSQL."""
+
+import shutil
+
+import pytest
+from starlette.testclient import TestClient
+
+from ioatlas_atlas import accounts, admission
+from ioatlas_atlas.admission import Limits
+from ioatlas_atlas.app import make_app
+from ioatlas_atlas.blobs import Blobs
+from ioatlas_atlas.database import open_database
+from ioatlas_atlas.migrations import migrate
+from ioatlas_atlas.records import AccountKind
+from ioatlas_atlas.uploads import Desk
+
+
+@pytest.fixture(autouse=True)
+def _each_upload_read_once(monkeypatch):
+    """The same bytes with the same declaration are read by a process once, and give the same every time."""
+    monkeypatch.setattr(admission, "read", _read_once)
+
+
+def _read_once(path, declared, limits):
+    key = (path.read_bytes(), declared, limits)
+    if key not in _READ:
+        try:
+            _READ[key] = admission_read(path, declared, limits)
+        except admission.NotAdmittedError as error:
+            _READ[key] = error
+    if isinstance(_READ[key], Exception):
+        raise _READ[key]
+    return _READ[key]
+
+
+_READ = {}
+admission_read = admission.read
+
+
+@pytest.fixture
+def empty(tmp_path):
+    held = open_database(f"sqlite:///{tmp_path}/atlas.sqlite")
+    yield held
+    held.close()
+
+
+@pytest.fixture
+def another(tmp_path):
+    """A second empty database."""
+    held = open_database(f"sqlite:///{tmp_path}/another.sqlite")
+    yield held
+    held.close()
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory):
+    """The file of an atlas in which nothing is yet."""
+    path = tmp_path_factory.mktemp("migrated") / "atlas.sqlite"
+    held = open_database(f"sqlite:///{path}")
+    migrate(held)
+    held.close()
+    return path
+
+
+@pytest.fixture
+def database(empty, migrated, tmp_path):
+    """Tables are made once: a copy of them is as good."""
+    shutil.copyfile(migrated, tmp_path / "atlas.sqlite")
+    return empty
+
+
+@pytest.fixture
+def blobs(tmp_path):
+    return Blobs(tmp_path / "blobs")
+
+
+@pytest.fixture
+def desk(database, blobs):
+    return Desk(database, blobs, Limits())
+
+
+@pytest.fixture
+def alice(database):
+    return accounts.new_account(database, "anna")
+
+
+@pytest.fixture
+def client(database, blobs):
+    with TestClient(make_app(database, blobs)) as one:
+        yield one
+
+
+@pytest.fixture
+def people(database):
+    """Headers of three accounts."""
+    kinds = {"alice": AccountKind.MEMBER, "robert": AccountKind.MEMBER, "carol": AccountKind.MODERATOR}
+    made = {name: accounts.new_account(database, name, kind) for name, kind in kinds.items()}
+    return {name: {"Authorization": f"Bearer {accounts.new_token(database, one)}"} for name, one in made.items()}

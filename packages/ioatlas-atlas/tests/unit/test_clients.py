@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas atlas publish`, `search` and `fetch` against an atlas on loopback."""
+
+import io
+import json
+import os
+import socket
+import threading
+import time
+
+import pytest
+import uvicorn
+from made import OLD_BUNDLE, found, put
+from tests.command_line import call
+
+from ioatlas.bundle.reproduce import Outcome
+from ioatlas.errors import UsageError
+from ioatlas_atlas import accounts, queries, reproductions
+from ioatlas_atlas.app import make_app
+from ioatlas_atlas.client import Client
+from ioatlas_atlas.records import AccountKind
+
+
+@pytest.fixture
+def atlas(database, blobs):
+    """Its address and a token."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(make_app(database, blobs), log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    token = accounts.new_token(database, accounts.new_account(database, "alice"))
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}", token
+    server.should_exit = True
+    thread.join()
+
+
+def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
+    url, token = atlas
+    said = ["publish", OLD_BUNDLE, "--to", url, "--sponsor", "none"]
+    looked = call(*said, "--dry-run", "--json")
+    told = json.loads(looked.stdout)
+    assert looked.returncode == 0, looked.stderr
+    assert (told["published"], told["verified"], told["state"]) == (False, True, "public")
+    assert call("search", "--at", url).returncode == 3  # nothing was sent
+
+    published = call(*said, "--yes", IOATLAS_TOKEN=token)
+    assert published.returncode == 0, published.stderr
+    address = published.stdout.split()[0]
+
+    found = call("search", "--at", url)
+    assert found.stdout.startswith(f"{address}  ")
+    assert "recomputed" in found.stdout
+    place = tmp_path / "fetched"
+    place.mkdir()
+    fetched = call("fetch", address, cwd=place)
+    assert fetched.returncode == 0, fetched.stderr
+    (path,) = place.iterdir()
+    assert path.read_bytes() == OLD_BUNDLE.read_bytes()
+    assert "there is a file already" in call("fetch", address, cwd=place).stderr
+    assert "there is no such result" in call("fetch", "nosuch", "--from", url, cwd=place).stderr
+    assert list(place.iterdir()) == [path]  # nothing half-done is left
+
+
+def test_a_bundle_that_was_published_before_is_told_as_that(atlas):
+    url, token = atlas
+    said = ["publish", OLD_BUNDLE, "--to", url, "--sponsor", "none", "--yes"]
+    assert "already" not in call(*said, IOATLAS_TOKEN=token).stdout
+    assert "it was there already" in call(*said, IOATLAS_TOKEN=token).stdout
+    other = call(*said, "--conflict", "I work for Contoso", IOATLAS_TOKEN=token)
+    assert other.returncode == 2
+    assert "declared something else" in other.stderr
+    assert "ioatlas atlas change" in other.stderr
+
+
+def test_an_upload_is_waited_for_longer_than_an_answer(atlas, monkeypatch):
+    url, token = atlas
+    monkeypatch.setattr("ioatlas_atlas.client.TIMEOUT_SECONDS", 0.001)
+    assert Client(url, token).publish(OLD_BUNDLE, "key", {})["state"] == "public"
+
+
+def test_a_vendor_and_the_evaluator_reply(atlas, database, desk, alice, monkeypatch):
+    url, _ = atlas
+    number = put(desk, alice, found())
+    vendor = accounts.new_account(database, "contoso", AccountKind.VENDOR, "Contoso")
+    tokens = {one.name: accounts.new_token(database, one) for one in (alice, vendor)}
+    said = ["reply", f"{url}/r/{number}"]
+
+    looked = call(*said, "Firmware?", "--dry-run", IOATLAS_TOKEN=tokens["contoso"])
+    assert (looked.returncode, "Beside nas, would stand:\nFirmware?" in looked.stderr) == (0, True)
+    assert "nobody agreed to send it" in call(*said, "Firmware?", IOATLAS_TOKEN=tokens["contoso"]).stderr
+    assert queries.replies_of(database, number) == ()
+
+    assert call(*said, "Firmware?", "--yes", IOATLAS_TOKEN=tokens["contoso"]).returncode == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO("7.3 is out.\nMeasure it.\n"))
+    piped = call(*said, "-", "--yes", "--json", IOATLAS_TOKEN=tokens["contoso"])
+    assert json.loads(piped.stdout) == {"address": f"{url}/r/{number}#replies", "version": 2}
+    assert call(*said, "I will.", "--yes", IOATLAS_TOKEN=tokens["anna"]).stdout.endswith("version 1\n")
+    vendors, evaluators = queries.replies_of(database, number)
+    assert (vendors.kind, vendors.text, vendors.older[0].text) == ("vendor", "7.3 is out.\nMeasure it.", "Firmware?")
+    assert (evaluators.kind, evaluators.text) == ("evaluator", "I will.")
+    assert "a reply is a text" in call(*said, "", "--yes", IOATLAS_TOKEN=tokens["contoso"]).stderr
+    bert = accounts.new_token(database, accounts.new_account(database, "bert"))
+    assert "only the product's vendor" in call(*said, "Me too.", "--yes", IOATLAS_TOKEN=bert).stderr
+
+
+def test_what_was_made_again_is_published_and_named_at_once(atlas, database, desk, monkeypatch):
+    """Holding both against each other takes two whole campaigns: `bench/atlas/story.mjs` does it for real."""
+    url, token = atlas
+    monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
+    theirs = put(desk, accounts.new_account(database, "bert"), found(signer="SHA256:b", testbed="bed2"))
+    said = ["publish", OLD_BUNDLE, "--to", url, "--yes", "--reproduces", theirs]
+    done = call(*said, IOATLAS_TOKEN=token)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == f"{url}/r/{theirs}  reproduced"
+    told = json.loads(call(*said, "--json", IOATLAS_TOKEN=token).stdout)
+    assert (told["reproduces"], told["new"]) == ({"id": theirs, "outcome": "reproduced"}, False)
+    wrong = call(*said[:-1], "nosuch", IOATLAS_TOKEN=token)
+    assert (wrong.returncode, "there is no such result" in wrong.stderr) == (2, True)
+
+
+def test_what_cannot_be_is_told_in_one_message(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        nowhere = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    assert "it cannot be reached" in call("search", "--at", nowhere).stderr
+    assert "this is no address of an atlas" in call("search", "--at", "ftp://x").stderr
+    assert "is no number" in call("search", "--at", nowhere, "--iops", "many").stderr
+    assert "which atlas is not said" in call("fetch", "4x7k").stderr
+    assert "nobody agreed" in call("publish", OLD_BUNDLE, "--to", nowhere).stderr
+    assert "is no date" in call("publish", OLD_BUNDLE, "--to", nowhere, "--embargo", "soon").stderr
+    other = tmp_path / "other.zip"
+    other.write_bytes(b"PK")
+    assert "this is no bundle" in call("publish", other, "--to", nowhere, "--yes").stderr
+
+
+def test_a_token_is_not_sent_in_the_clear_and_not_read_where_others_can(tmp_path):
+    with pytest.raises(UsageError, match="in the clear"):
+        Client("http://atlas.example", "ioa_x")
+    tokens = tmp_path / "ioatlas" / "tokens"
+    tokens.mkdir(parents=True)
+    (tokens / "atlas.example").write_text("ioa_x")
+    os.chmod(tokens / "atlas.example", 0o644)
+    said = call("search", "--at", "https://atlas.example", XDG_CONFIG_HOME=str(tmp_path), IOATLAS_TOKEN="")
+    assert "others can read this token" in said.stderr
+
+
+def test_what_was_published_is_changed_and_deleted(atlas):
+    url, token = atlas
+
+    def said(*arguments):
+        return call(*arguments, IOATLAS_TOKEN=token)
+
+    published = said("atlas", "publish", OLD_BUNDLE, "--to", url, "--private", "--yes")
+    address = published.stdout.split()[0]
+    assert "would be public" in said("atlas", "change", address, "--public", "--dry-run").stderr
+    assert call("search", "--at", url).returncode == 3
+    refused = said("atlas", "change", address, "--public")
+    assert (refused.returncode, "nobody agreed" in refused.stderr) == (2, True)
+    assert said("atlas", "change", address, "--public", "--yes").stdout.startswith("public")
+    again = said("atlas", "change", address, "--private", "--yes")
+    assert (again.returncode, "cannot be made private" in again.stderr) == (2, True)
+    assert "one change at a time" in said("atlas", "change", address).stderr
+    assert said("atlas", "change", address, "--delete", "--yes").stdout == "deleted\n"
+    assert call("fetch", address).returncode == 2
+
+
+def test_a_backup_without_its_bundles_is_told_by_its_status(database, desk, alice, tmp_path):
+    put(desk, alice, found())
+    place = ["--database", f"sqlite:///{tmp_path}/atlas.sqlite"]
+    lacking = call("serve", "backup", tmp_path / "lacking", *place, "--blobs", tmp_path / "elsewhere")
+    assert (lacking.returncode, "1 result whose bundle is not there" in lacking.stderr) == (1, True)
+    assert call("serve", "restore", tmp_path / "lacking", "--folder", tmp_path / "first").returncode == 1
+    whole = call("serve", "backup", tmp_path / "whole", *place, IOATLAS_BLOBS=str(desk.blobs.folder))
+    assert (whole.returncode, whole.stdout.startswith("1 result and 1 bundle written")) == (0, True), whole.stderr
+    assert call("serve", "restore", tmp_path / "whole", "--folder", tmp_path / "second").returncode == 0

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public pages over an atlas with a real bundle: what a browser gets, and what it never gets."""
+
+import csv
+import io
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+import sqlalchemy as sa
+from made import OLD_BUNDLE, cell, found, put, reproduce_all
+from starlette.testclient import TestClient
+
+from ioatlas_atlas import accounts, queries, tables
+from ioatlas_atlas.admission import Limits
+from ioatlas_atlas.app import make_app
+from ioatlas_atlas.blobs import Blobs
+from ioatlas_atlas.database import open_database
+from ioatlas_atlas.migrations import migrate
+from ioatlas_atlas.records import AccountKind
+from ioatlas_atlas.uploads import Desk
+
+UPLOAD = "/api/v1/results"
+SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+STRICT = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """A client of an atlas with one real bundle, and its id: only read, for it takes long to make."""
+    place = tmp_path_factory.mktemp("atlas")
+    held = open_database(f"sqlite:///{place}/atlas.sqlite")
+    migrate(held)
+    with TestClient(make_app(held, Blobs(place / "blobs"))) as one:
+        yield one, upload(one, held)
+    held.close()
+
+
+def upload(client, database):
+    alice = accounts.new_account(database, "alice")
+    client.headers["Authorization"] = f"Bearer {accounts.new_token(database, alice)}"
+    sent = client.post(UPLOAD, content=OLD_BUNDLE.read_bytes(), params={"sponsor": ""})
+    assert sent.status_code == 201, sent.text
+    return sent.json()["id"]
+
+
+@pytest.fixture
+def desk(database, blobs, client, monkeypatch):
+    """Takes in results whose bundles are a few bytes: there is nothing to be made of them for a page."""
+    monkeypatch.setattr(client.app.state.pages.kept, "_made", lambda _sha256: None)
+    return Desk(database, blobs, Limits())
+
+
+def test_a_result_is_shown_with_its_map_its_evidence_and_its_downloads(real):
+    client, published = real
+    page = client.get(f"/r/{published}")
+    assert page.status_code == 200
+    assert page.headers["content-security-policy"].startswith(STRICT)
+    text = page.text
+    known = re.findall(r'class="badge([^"]*)">([^<]*)<', text)
+    wanted = ["recomputed", "no product named", "likeness not checked: no product named"]
+    wanted += ["reproduced by no other account"]
+    assert [said for _, said in known] == wanted
+    assert not any(green for green, _ in known)
+    drawn = client.get(f"/r/{published}/badge.svg").text
+    assert " · ".join(wanted) in drawn
+    assert "#1a7f37" not in drawn
+    assert '<table class="heat">' in text
+    assert "nobody else, says the evaluator" in text
+    document = client.get(f"/r/{published}/data.json").json()
+    rows = list(csv.DictReader(io.StringIO(client.get(f"/r/{published}/data.csv").text)))
+    assert len(rows) == len(document["rows"]) > 0
+    assert client.get(f"/r/{published}/data.parquet").content[:4] == b"PAR1"
+    assert client.get(f"/r/{published}/data.exe").status_code == 404
+    explorer = client.get(f"/r/{published}/explorer").text
+    assert 'id="ioatlas-data"' in explorer
+    assert "default-src 'none'" in explorer  # in the page itself, with the hashes of its script
+    for place in (f"/r/{published}/bundle", "/r/nosuch", "/products/nosuch", "/nosuch"):
+        assert client.get(place).status_code == 404
+
+
+def test_pages_ask_for_nothing_from_elsewhere(real):
+    client, published = real
+    for place in ("/", "/products", f"/r/{published}", "/rules", f"/compare?id={published}&id=x"):
+        text = client.get(place).text
+        assert not re.findall(r'(?:src|href|action)="(?!/|data:,|#)[^"]*"', text), place
+        assert "<script" not in text
+        assert "style=" not in text
+
+
+def test_withdrawn_it_leaves_its_title_and_the_reason_and_deleted_nothing(client, database, blobs):
+    number = upload(client, database)
+    assert client.get(f"/r/{number}").status_code == 200
+    assert any((blobs.folder / "derived").rglob("*.gz"))
+    client.post(f"{UPLOAD}/{number}/withdraw", json={"reason": "a bad cable"})
+    mine = client.headers.pop("Authorization")
+    page = client.get(f"/r/{number}")
+    assert page.status_code == 410
+    assert "a bad cable" in page.text
+    assert '<table class="heat">' not in page.text
+    assert client.get(f"/r/{number}/data.json").status_code == 410
+    assert "withdrawn" in client.get(f"/r/{number}/badge.svg").text
+    client.delete(f"{UPLOAD}/{number}", headers={"Authorization": mine})
+    gone = client.get(f"/r/{number}")
+    assert gone.status_code == 410
+    assert "deleted: its owner had it deleted" in gone.text
+    assert not any((blobs.folder / "derived").rglob("*.gz"))
+
+
+def test_a_private_result_is_nowhere(client, people, database, desk):
+    alice = accounts.account_named(database, "alice")
+    hidden = put(desk, alice, found("hidden one", licence_says="no"))
+    for place in ("/", "/products", "/feed.atom", "/results", "/?rw=randread&iops=1"):
+        assert "hidden one" not in client.get(place).text
+    assert client.get(f"/r/{hidden}").status_code == 404
+    assert client.get(f"/r/{hidden}/badge.svg").status_code == 404
+    assert "Only you and those" in client.get(f"/r/{hidden}", headers=people["alice"]).text
+
+
+def test_a_search_finds_by_what_a_cell_surely_does(client, people, database, desk):
+    alice = accounts.account_named(database, "alice")
+    put(desk, alice, found("fast one", [cell(iops=30_000)]))
+    put(desk, alice, found("slow one", [cell(iops=21_000)], model="N50"))
+    assert "one evaluator, not ranked" in client.get("/?iops=20k").text
+    reproduce_all(database)
+    text = client.get("/?rw=randread&bs=4k&iops=20k&p99=5 ms&price=150").text
+    assert re.findall(r'href="/products/([^"]*)">Contoso', text) == ["contoso-n100"]  # the other: 18,900 at the low end
+    assert "30 k IOPS</b> ±10%" in text
+    assert "1 product fits" in text
+    assert "is no number" in client.get("/?iops=many").text
+    assert client.get("/?iops=many").status_code == 422
+    assert client.get("/results?cursor=x").status_code == 422
+
+
+def test_the_pareto_chart_shows_products_of_one_currency(client, people, database, desk):
+    alice = accounts.account_named(database, "alice")
+    for name, price, iops in (("N1", 50.0, 9e3), ("N2", 90.0, 8e3), ("N3", 200.0, 50e3)):
+        put(desk, alice, found(name, [cell(iops=iops)], model=name, price_per_tib=price))
+    assert "No value is confirmed" in client.get("/").text
+    reproduce_all(database)
+    text = client.get("/products").text
+    drawn = re.findall(r'class="(best) again"><title>Contoso (N\d)', text)
+    assert drawn == [("best", "N1"), ("best", "N3")]
+    assert re.findall(r'<path class="dots again" d="(M[^"]*)"', text)
+    own = re.findall(r'class="( own) again"><title>Contoso (N\d)', client.get("/products/contoso-n2").text)
+    assert own == [(" own", "N2")]
+
+
+def test_script_in_every_field_of_an_upload_is_only_text(client, people, database, desk):
+    alice = accounts.account_named(database, "alice")
+    texts = {name: SCRIPT for name, value in vars(found()).items() if isinstance(value, str)}
+    told = {"name": SCRIPT, "told": SCRIPT, "needed": True, "text": SCRIPT, "todo": SCRIPT}
+    summary = {"headlines": [{"label": SCRIPT, "value": 1.0, "where": SCRIPT, "quantity": SCRIPT}], "trust": SCRIPT}
+    summary |= {"doubts": [{"sentence": SCRIPT}]}
+    texts |= {"licence_says": "yes"}
+    number = put(desk, alice, found(**texts, conditions=[told], summary=summary, cells=[cell(rw=SCRIPT)]))
+    product = queries.result_of(database, number).product_id
+    for place in ("/", "/products", f"/products/{product}", f"/r/{number}", "/feed.atom", f"/r/{number}/badge.svg"):
+        answer = client.get(place)
+        assert answer.status_code == 200, place
+        assert "<script" not in answer.text, place
+        assert "<img" not in answer.text, place
+        if place.endswith(("atom", "svg")):
+            ET.fromstring(answer.text)
+
+
+def test_script_in_every_text_of_an_export_is_only_text(real, monkeypatch):
+    client, published = real
+    kept = client.app.state.pages.kept
+    hostile = spoiled(client.get(f"/r/{published}/data.json").json())
+    monkeypatch.setattr(kept, "document", lambda _sha256: hostile)
+    answer = client.get(f"/r/{published}")
+    assert answer.status_code == 200
+    assert "&lt;script&gt;" in answer.text
+    assert "<script" not in answer.text
+
+
+def test_script_in_every_text_of_a_comparison_is_only_text(client, people, database, desk, monkeypatch):
+    rows = [{"rw": "read", "direction": "read", "kind": "measured", "bw_bytes_per_s": 1e6, "verdict": "steady"}]
+    held = {"rows": rows, "constants": {"ioengine": "a"}, "settings": {"visits": "b"}, "sessions": [{"fio": "c"}]}
+    made = iter((spoiled(held), held))
+    monkeypatch.setattr(client.app.state.pages.kept, "document", lambda _sha256: next(made))
+    ids = [put(desk, accounts.account_named(database, name), found(SCRIPT)) for name in ("alice", "robert")]
+    answer = client.get("/compare", params={"id": ids})
+    assert answer.status_code == 200
+    assert "&lt;script&gt;" in answer.text
+    assert "<script" not in answer.text
+
+
+def spoiled(value, name=""):
+    """Every text of a document with a script in its place, but for words that decide."""
+    if isinstance(value, dict):
+        return {key: spoiled(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [spoiled(each, name) for each in value]
+    return SCRIPT if isinstance(value, str) and name not in ("kind", "mark") else value
+
+
+def test_a_reply_stands_beside_the_result_in_all_its_versions(client, people, database, desk):
+    number = put(desk, accounts.account_named(database, "alice"), found())
+    vendor = accounts.new_account(database, "contoso", AccountKind.VENDOR, "Contoso")
+    other = accounts.new_account(database, "fabrikam", AccountKind.VENDOR, "Fabrikam")
+    tokens = {one.name: {"Authorization": f"Bearer {accounts.new_token(database, one)}"} for one in (vendor, other)}
+
+    def say(headers, text):
+        return client.post(f"{UPLOAD}/{number}/replies", json={"text": text}, headers=headers).status_code
+
+    assert say(tokens["contoso"], "Firmware?") == 201
+    assert say(tokens["contoso"], f"Firmware 7.2 is old. {SCRIPT}\nPlease measure 7.3.") == 201
+    assert say(people["alice"], "I will.") == 201
+    assert say(tokens["fabrikam"], "Buy ours.") == 403
+    assert say(people["robert"], "Me too.") == 403
+    assert say(tokens["contoso"], "\x1b[2J") == 400
+    text = client.get(f"/r/{number}").text
+    assert "vendor, verified" in text
+    assert text.index("Firmware 7.2 is old.") < text.index("I will.")
+    assert "Firmware?" in text  # the older version stays
+    assert "Buy ours." not in text
+    assert "<script" not in text
+
+
+def test_nobody_reproduces_himself(client, people, database, desk):
+    alice, robert = (accounts.account_named(database, name) for name in ("alice", "robert"))
+    first = put(desk, alice, found())
+    own = put(desk, alice, found("again", signer="SHA256:y"))
+    same_key = put(desk, robert, found("again"))
+
+    def name(headers, by):
+        return client.post(f"{UPLOAD}/{first}/reproductions", json={"by": by}, headers=headers).json()["detail"]
+
+    assert "himself" in name(people["alice"], own)
+    assert "same key" in name(people["robert"], same_key)
+    assert "another's" in name(people["robert"], own)
+    assert client.get(f"{UPLOAD}/{first}").json()["reproductions"] == []
+
+
+def test_the_feed_is_atom_and_follows_a_search(client, people, database, desk):
+    alice = accounts.account_named(database, "alice")
+    number = put(desk, alice, found("fast one", [cell(iops=30_000)]))
+    put(desk, alice, found("slow one", [cell(iops=1_000)]))
+    space = {"a": "http://www.w3.org/2005/Atom"}
+    feed = ET.fromstring(client.get("/feed.atom?q=fast").text)
+    assert [entry.findtext("a:title", "", space) for entry in feed.findall("a:entry", space)] == ["fast one"]
+    assert feed.find("a:entry/a:link", space).get("href").endswith(f"/r/{number}")
+
+
+def test_the_address_of_citations_is_that_of_the_service(database, blobs, people, desk):
+    number = put(desk, accounts.account_named(database, "alice"), found())
+    with TestClient(make_app(database, blobs, origin="https://atlas.example")) as client:
+        assert f"https://atlas.example/r/{number}" in client.get(f"/r/{number}").text
+        assert f"https://atlas.example/r/{number}" in client.get(f"/r/{number}/citation.bib").text
+
+
+def test_what_is_the_same_for_all_is_packed_and_not_sent_again_until_it_changes(client, people, database, desk):
+    alice = accounts.account_named(database, "alice")
+    put(desk, alice, found(model="N1"))
+    for place in ("/", "/products/contoso-n1", "/rules", "/results"):
+        first = client.get(place, headers={"Accept-Encoding": "gzip"})
+        known = {"If-None-Match": first.headers["etag"]}
+        assert (first.headers["content-encoding"], first.headers["cache-control"]) == ("gzip", "no-cache"), place
+        again = client.get(place, headers=known)
+        assert (again.status_code, again.content) == (304, b""), place
+        own = client.get(place, headers={**known, **people["alice"]})
+        assert (own.status_code, "etag" in own.headers, own.headers["cache-control"]) == (200, False, "no-store"), place
+    put(desk, alice, found("another", model="N2"))
+    assert client.get("/", headers=known).status_code == 200
+    (style,) = re.findall(r'"(/static/atlas.css[^"]*)"', client.get("/").text)
+    assert "immutable" in client.get(style).headers["cache-control"]
+    assert client.get("/nosuch").headers.get("etag") is None
+
+
+def test_a_doubted_load_is_marked_says_why_and_is_not_ranked(client, database, blobs, monkeypatch):
+    place = upload(client, database)
+    with database.writing() as link:
+        own = link.execute(sa.select(tables.cell.c.number).where(tables.cell.c.usable)).scalars().first()
+        mine = tables.cell.c.number == own
+        link.execute(sa.update(tables.cell).where(mine).values(doubt="more <than> its link", usable=False))
+    page = client.get(f"/r/{place}").text
+    assert page.count("doubted: more &lt;than&gt; its link</details>") == 1
+    assert '<td class="cached" title="' in page
+    pages = client.app.state.pages
+    whole = pages.kept.document(queries.result_of(database, place).bundle_sha256)
+    other = put(Desk(database, blobs, Limits()), accounts.new_account(database, "carol"), found("other"))
+    monkeypatch.setattr(pages.kept, "document", lambda _sha256: whole)
+    compared = client.get("/compare", params={"id": [place, other]}).text
+    assert "1 load of 1. " in compared
+    assert "doubted: more &lt;than&gt; its link: not ranked" in compared

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sees what: every route of the service, for every kind of viewer, over a result of every kind."""
+
+import pytest
+import sqlalchemy as sa
+from made import found, put
+
+from ioatlas_atlas import accounts, changes, queries, removal
+from ioatlas_atlas.fairness import Declaration
+from ioatlas_atlas.records import AccountKind, Scope, Viewer
+from ioatlas_atlas.tables import result
+
+ALL = {"nobody", "stranger", "owner", "blind", "moderator"}
+OWN = {"owner", "moderator"}
+SEEN = {
+    "public": ALL,
+    "private": OWN,
+    "embargoed": OWN,
+    "flagged": OWN,
+    "withdrawn": ALL,
+    "withdrawnprivate": OWN,
+}
+"""Who sees title and state of each. `blind` is the owner with a token that does not allow to read."""
+WITHDRAWN = {"withdrawn", "withdrawnprivate"}
+DATA = {**SEEN, "withdrawn": OWN}
+LISTED = {name: set() if name in WITHDRAWN else who for name, who in SEEN.items()}
+
+HEADS = (
+    "/api/v1/results/{number}",
+    "/r/{id}",
+    "/r/{id}/citation.bib",
+    "/r/{id}/badge.svg",
+)
+VALUES = (
+    "/api/v1/results/{number}/cells",
+    "/api/v1/results/{number}/bundle",
+    "/r/{id}/explorer",
+    "/r/{id}/data.{form:str}",
+)
+LISTS = ("/api/v1/results", "/results")
+PRODUCTS = ("/api/v1/products/{name}", "/products/{id}")
+PAIRS = ("/api/v1/compare", "/compare")
+TO_ALL = ("/feed.atom", "/", "/products", "/api/v1/products")
+NONE = ("/rules", "/static", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/me")
+"""They tell of no result."""
+REASON, TEXT = {"reason": "x"}, {"text": "x"}
+DOES = {
+    ("POST", "/api/v1/results/{number}/withdraw"): REASON,
+    ("DELETE", "/api/v1/results/{number}"): None,
+    ("PATCH", "/api/v1/results/{number}"): {"private": False, "permission": "me"},
+    ("POST", "/api/v1/results/{number}/replies"): TEXT,
+    ("POST", "/api/v1/results/{number}/reproductions"): {"by": "0"},
+}
+"""What is done to a result, with a body that fits."""
+OTHER = {
+    ("POST", "/api/v1/results"),
+    ("POST", "/api/v1/results/{number}/decision"),
+}
+
+
+@pytest.fixture
+def atlas(client, database, desk, monkeypatch):
+    """(headers by viewer, ids by kind of result)."""
+    kept = client.app.state.pages.kept
+    monkeypatch.setattr(kept, "document", lambda _sha256: {"rows": [], "axes": {}})
+    monkeypatch.setattr(kept, "explorer", lambda _sha256: "<p>a map</p>")
+    names = ("owner", "stranger", "moderator")
+    kinds = {"moderator": AccountKind.MODERATOR}
+    made = {name: accounts.new_account(database, name, kinds.get(name, AccountKind.MEMBER)) for name in names}
+    tokens = {name: accounts.new_token(database, one) for name, one in made.items()}
+    tokens["blind"] = accounts.new_token(database, made["owner"], [Scope.PUBLISH, Scope.REPLY])
+    headers = {name: {"Authorization": f"Bearer {token}"} for name, token in tokens.items()} | {"nobody": {}}
+    owner = made["owner"]
+    embargo = Declaration(embargo="2999-01-01")
+    ids = {
+        name: put(
+            desk,
+            owner,
+            found(f"t-{name}-t", model=f"m-{name}-m"),
+            private=name in ("private", "withdrawnprivate"),
+            declared=embargo if "embargo" in name else None,
+        )
+        for name in SEEN
+    }
+    viewer = Viewer(owner, frozenset(Scope))
+    for name in WITHDRAWN:
+        removal.withdraw(database, queries.result_of(database, ids[name], viewer), viewer, "a cable")
+    changes.decide(database, ids["flagged"], changes.Decision.FLAG, "too fast", None)
+    return headers, ids
+
+
+def _get(client, path, headers, number, **more):
+    place = path.replace("{number}", number).replace("{id}", number).replace("{form:str}", "json")
+    return client.get(place, headers=headers, **more)
+
+
+def _named(text, ids):
+    """Which results a text tells of."""
+    return {name for name, number in ids.items() if number in text or f"-{name}-" in text}
+
+
+def test_every_route_is_in_the_table(client):
+    routes = {
+        (method, path)
+        for path, operations in client.get("/api/v1/openapi.json").json()["paths"].items()
+        for method in map(str.upper, operations)
+    }
+    routes |= {
+        (method, route.path)
+        for route in [
+            *client.app.state.pages.routes(),
+            *client.app.state.mine.routes(),
+            *client.app.state.moderation.routes(),
+            *client.app.state.reply_form.routes(),
+        ]
+        for method in (getattr(route, "methods", None) or {"GET"}) - {"HEAD"}
+    }
+    others = ("/sign-", "/mine", "/moderate", "/r/{id}/reply")  # see test_mine, test_moderation and test_reply_form
+    routes = {(method, path) for method, path in routes if not path.startswith(others)}
+    asked = {("GET", path) for path in (*HEADS, *VALUES, *LISTS, *PRODUCTS, *PAIRS, *TO_ALL, *NONE)}
+    assert routes - asked == set(DOES) | OTHER
+
+
+@pytest.mark.parametrize("who", sorted(ALL))
+def test_a_viewer_sees_what_it_may_on_every_route(client, atlas, who):
+    headers, ids = atlas
+    mine = headers[who]
+    for table, paths in ((SEEN, HEADS), (DATA, VALUES)):
+        for path in paths:
+            for name, number in ids.items():
+                answer = _get(client, path, mine, number)
+                if who in table[name]:
+                    assert answer.status_code in (200, 410 if name in WITHDRAWN else 200), (path, name)
+                else:
+                    hidden = 410 if who in SEEN[name] else 404
+                    assert answer.status_code == hidden, (path, name)
+                    if hidden == 404:
+                        assert not _named(answer.text.replace(number, ""), ids), (path, name)
+    listed = {name for name, viewers in LISTED.items() if who in viewers}
+    for path in LISTS:
+        assert _named(client.get(path, headers=mine).text, ids) == listed, path
+    for path in TO_ALL:
+        assert _named(client.get(path, headers=mine).text, ids) == {"public"}, path
+    for name in ids:
+        for path in PRODUCTS:
+            place = path.replace("{id}", f"contoso-m-{name}-m").replace("{name}", f"contoso-m-{name}-m")
+            assert client.get(place, headers=mine).status_code == (200 if name == "public" else 404), (path, name)
+        if name != "public":
+            many = [("id", ids["public"]), ("id", ids[name])]
+            page = client.get("/compare", headers=mine, params=many)
+            assert (page.status_code == 200) == (who in DATA[name]), name
+            told = client.get("/api/v1/compare", headers=mine, params={"ids": f"{ids['public']},{ids[name]}"})
+            assert (told.status_code == 200) == (who in DATA[name]), name
+
+
+@pytest.mark.parametrize("who", sorted(ALL - OWN))
+def test_nobody_else_does_anything_to_a_result(client, atlas, database, who):
+    headers, ids = atlas
+    before = _rows(database)
+    for (method, path), body in DOES.items():
+        for name, number in ids.items():
+            place = path.replace("{number}", number)
+            answer = client.request(method, place, headers=headers[who], json=body)
+            if who == "blind":  # its owner: but what is not public is not there for it
+                if who not in SEEN[name]:
+                    assert answer.status_code == 404, (path, name)
+                continue
+            wanted = {401} if who == "nobody" else {404} if who not in SEEN[name] else {403, 404, 410}
+            assert answer.status_code in wanted, (path, name)
+    if who != "blind":
+        assert _rows(database) == before
+
+
+@pytest.mark.parametrize("who", sorted(ALL))
+def test_a_flag_is_lifted_by_moderators_alone(client, atlas, who):
+    headers, ids = atlas
+    place = f"/api/v1/results/{ids['flagged']}/decision"
+    decided = client.post(place, headers=headers[who], json={"decision": "release", "reason": "seen"})
+    if who == "moderator":
+        assert decided.json()["state"] == "public"
+    else:
+        assert decided.status_code == (401 if who == "nobody" else 403)
+
+
+def _rows(database):
+    with database.reading() as link:
+        return link.execute(sa.select(result.c.id, result.c.state).order_by(result.c.id)).all()
