@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,24 +103,14 @@ def targets_known(folder: Path | None) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for each in _entries(folder):
         for target in each.targets:
+            place = target.location or target.name
             told = found.setdefault(
-                target.location or target.name,
-                {"target": target.location or target.name, "name": target.name, "campaigns": 0, "times": []},
+                place, {"target": place, "name": target.name, "campaigns": 0, "first": None, "last": None}
             )
             told["campaigns"] += 1
-            if each.created is not None:
-                told["times"].append(each.created)
-    rows = sorted(found.values(), key=lambda told: -max(told["times"], default=0.0))
-    return [
-        {
-            "target": told["target"],
-            "name": told["name"],
-            "campaigns": told["campaigns"],
-            "first": min(told["times"], default=None),
-            "last": max(told["times"], default=None),
-        }
-        for told in rows
-    ]
+            if (made := each.created) is not None:
+                told |= {"first": min(made, told["first"] or made), "last": max(made, told["last"] or made)}
+    return sorted(found.values(), key=lambda told: -(told["last"] or 0.0))
 
 
 def document(history: History) -> dict[str, Any]:
@@ -137,6 +127,7 @@ def document(history: History) -> dict[str, Any]:
 
 
 def _part(timeline: Timeline) -> dict[str, Any]:
+    told = asdict(timeline)
     return {
         "part": timeline.part,
         "verdict": timeline.verdict,
@@ -144,28 +135,8 @@ def _part(timeline: Timeline) -> dict[str, Any]:
         "between_campaigns_sd": timeline.sd,
         "smallest_drop_found": timeline.smallest,
         "left_out": list(timeline.left_out),
-        "campaigns": [
-            {
-                "directory": point.name,
-                "time": point.time,
-                "ratio": point.ratio,
-                "low": point.low,
-                "high": point.high,
-                "cells": point.cells,
-            }
-            for point in timeline.points
-        ],
-        "changes": [
-            {
-                "campaign": timeline.points[change.at].name,
-                "ratio": change.ratio,
-                "low": change.low,
-                "high": change.high,
-                "p": change.p,
-                "differs": list(change.differs),
-            }
-            for change in timeline.changes
-        ],
+        "campaigns": [{"directory": one.pop("name"), **one} for one in told["points"]],
+        "changes": [{"campaign": timeline.points[one.pop("at")].name, **one} for one in told["changes"]],
     }
 
 

@@ -65,34 +65,12 @@ def _unit(unit: UnitCost) -> dict[str, Any]:
 
 def csv_rows(found: CostComparison) -> list[list[Any]]:
     """One row for each product and unit, in the order of `CSV_COLUMNS`; None is empty."""
-    rows = []
+    terms, rows = found.terms, []
     for one in found.products:
+        paid = {**asdict(one.spend), "total": one.spend.total, "currency": terms.currency, "years": terms.years}
         for unit in one.units:
-            told = _unit(unit)
-            spend = one.spend
-            rows.append(
-                [
-                    one.label,
-                    told["unit"],
-                    told["amount"],
-                    told["amount_low"],
-                    told["amount_high"],
-                    told["cost"],
-                    told["cost_low"],
-                    told["cost_high"],
-                    found.terms.currency,
-                    spend.total,
-                    spend.purchase,
-                    spend.service,
-                    spend.energy,
-                    found.terms.years,
-                    told["per_watt"],
-                    told["watts_from"],
-                    unit.front.value,
-                    told["where"],
-                    told["n_visits"],
-                ]
-            )
+            told = {**paid, **_unit(unit), "product": one.label, "workload": unit.reading.where if unit.reading else ""}
+            rows.append([told["cost" if name == "cost_per_unit" else name] for name in CSV_COLUMNS])
     return rows
 
 

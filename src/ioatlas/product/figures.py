@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ioatlas.errors import UsageError
 from ioatlas.product.capacity import Capacity, usable_capacity
@@ -151,7 +151,7 @@ def _with_printed(sheet: Sheet, found: Figures) -> Figures:
         currency,
         tuple(sentences),
     )
-    return Figures(**{**vars(found), "printed": made})
+    return replace(found, printed=made)
 
 
 def _capacity_sentences(text: str, size: int | None, found: Figures) -> list[str]:

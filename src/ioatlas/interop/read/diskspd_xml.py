@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """DiskSpd's XML results (-Rxml): one reading for each time span and direction, summed over threads and targets.
 
-Read by expat with every document type declaration refused, so there are no entities to expand. A time span that is cut
-off is left out: its sums over threads would be too small.
+What is read begins with `<Results>`, so that no document type stands before it: there are no entities to expand. A time
+span that is cut off is left out: its sums over threads would be too small.
 """
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
 from ioatlas.interop.read.diskspd import Target, common_fields
@@ -25,101 +27,6 @@ _DOCUMENT = re.compile(r"<Results>")
 _DEPTH_LIMIT = 64
 _POINTS = words("0 1 5 25 50 75 90 95 99 99.9 99.99 99.999 100")
 """Percentiles that are kept."""
-_LEAVES = frozenset(
-    words(
-        "Version Path BlockSize Random StrideSize InterlockedSequential RequestCount WriteRatio "
-        "FileSize TestTimeSeconds ThreadCount Percentile ReadMilliseconds WriteMilliseconds TotalMilliseconds "
-        "ReadBytes WriteBytes ReadCount WriteCount AverageReadMilliseconds AverageWriteMilliseconds ComputerName "
-        "ReadLatencyStdev WriteLatencyStdev ReadIopsStdDev WriteIopsStdDev RandomRatio Duration Error RandomAccess"
-    )
-)
-
-
-class _StopError(Exception):
-    """The document asks for something that is refused."""
-
-
-@dataclass
-class _Span:
-    line: int
-    values: dict[str, str] = field(default_factory=dict)
-    sums: dict[str, int] = field(default_factory=dict)
-    sizes: set[int | None] = field(default_factory=set)
-    points: dict[str, dict[str, float]] = field(default_factory=dict)
-
-
-class _Reader:
-    """Collects profile targets and finished time spans of one document."""
-
-    def __init__(self) -> None:
-        self.parser = expat.ParserCreate()
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._characters
-        self.parser.StartDoctypeDeclHandler = self._doctype
-        self.parser.buffer_text = True
-        self.path: list[str] = []
-        self.text = ""
-        self.profile: list[list[dict[str, str]]] = []
-        self.system: dict[str, str] = {}
-        self.span: _Span | None = None
-        self.bucket: dict[str, str] = {}
-        self.spans: list[_Span] = []
-
-    def _doctype(self, *_: object) -> None:
-        raise _StopError("a document type declaration is refused")
-
-    def _start(self, name: str, _: dict[str, str]) -> None:
-        self.path.append(name)
-        if len(self.path) > _DEPTH_LIMIT:
-            raise _StopError("elements nested too deeply")
-        self.text = ""
-        if self.path == ["Results", "TimeSpan"]:
-            self.span = _Span(self.parser.CurrentLineNumber)
-        elif name == "TimeSpan":
-            self.profile.append([])
-        elif name == "Target" and "Profile" in self.path and self.profile:
-            self.profile[-1].append({})
-        elif name == "Bucket":
-            self.bucket = {}
-
-    def _characters(self, text: str) -> None:
-        if self.path and self.path[-1] in _LEAVES and len(self.text) < 4096:
-            self.text += text
-
-    def _end(self, name: str) -> None:
-        inside = self.path[:-1]
-        value = self.text.strip()
-        if name in _LEAVES:
-            if "Profile" in inside:
-                if "Target" in inside and self.profile and self.profile[-1]:
-                    self.profile[-1][-1].setdefault(name, value)
-            elif self.span is None:
-                self.system.setdefault(name, value)
-            elif "Thread" in inside:
-                if name in ("ReadBytes", "WriteBytes", "ReadCount", "WriteCount"):
-                    self.span.sums[name] = self.span.sums.get(name, 0) + (whole(value) or 0)
-                elif name == "FileSize":
-                    self.span.sizes.add(whole(value))
-            elif inside[-1:] == ["Bucket"]:
-                self.bucket[name] = value
-            else:
-                self.span.values[name] = value
-        elif name == "Bucket" and self.span is not None and inside[-1:] == ["Latency"]:
-            self._point(self.span)
-        elif name == "TimeSpan" and inside == ["Results"] and self.span is not None:
-            self.spans.append(self.span)
-            self.span = None
-        self.path.pop()
-        self.text = ""
-
-    def _point(self, span: _Span) -> None:
-        at = num(self.bucket.get("Percentile"))
-        if at is None:
-            return
-        for kind, name in (("read", "ReadMilliseconds"), ("write", "WriteMilliseconds")):
-            if (value := num(self.bucket.get(name))) is not None:
-                span.points.setdefault(kind, {})[f"{at:.10g}"] = value * 1e6
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
@@ -137,18 +44,41 @@ def read(source: Source) -> Iterator[ImportedReading]:
 
 
 def _document(source: Source, text: str, line: int) -> Iterator[ImportedReading]:
-    reader = _Reader()
+    for place, (number, root, span) in enumerate(_spans(source, text, line)):
+        profile = [list(one.iterfind(".//Target")) for one in root.iterfind("Profile//TimeSpan")]
+        targets = [_target(_texts(one)) for one in (profile[place] if place < len(profile) else [])]
+        yield from _span(source, root, span, targets, number)
+
+
+def _spans(source: Source, text: str, line: int) -> Iterator[tuple[int, Element, Element]]:
+    """(line, document so far, time span) of each that is whole."""
+    parser: Any = XMLPullParser(("start", "end"))
+    within, begun = list[Element](), line
     try:
-        reader.parser.Parse(text, True)
-    except expat.ExpatError as error:
-        source.problem(
-            line + error.lineno - 1, f"the XML is cut off or broken here: {expat.errors.messages.get(error.code, '?')}"
-        )
-    except _StopError as error:
-        source.problem(line + reader.parser.CurrentLineNumber - 1, str(error))
-    for place, span in enumerate(reader.spans):
-        targets = [_target(record) for record in (reader.profile[place] if place < len(reader.profile) else [])]
-        yield from _span(source, reader.system, span, targets, line)
+        for number, row in enumerate(io.StringIO(text), line):
+            parser.feed(row)
+            for event, element in parser.read_events():
+                if event == "start":
+                    within.append(element)
+                    begun = number if len(within) == 2 else begun
+                elif within.pop().tag == "TimeSpan" and len(within) == 1:
+                    yield begun, within[0], element
+                if len(within) > _DEPTH_LIMIT:
+                    source.problem(number, "elements nested too deeply")
+                    return
+        parser.close()
+    except ParseError as error:
+        why = expat.errors.messages.get(error.code, "?")
+        source.problem(line + error.position[0] - 1, f"the XML is cut off or broken here: {why}")
+
+
+def _texts(*elements: Element) -> dict[str, str]:
+    """What stands in elements and all inside them, by name; the first where there are several of one."""
+    found: dict[str, str] = {}
+    for element in elements:
+        for leaf in element.iter():
+            found.setdefault(leaf.tag, (leaf.text or "").strip()[:4096])
+    return found
 
 
 def _target(record: dict[str, str]) -> Target:
@@ -169,37 +99,37 @@ def _target(record: dict[str, str]) -> Target:
     )
 
 
-def _span(
-    source: Source, system: dict[str, str], span: _Span, targets: list[Target], line: int
-) -> Iterator[ImportedReading]:
-    seconds = num(span.values.get("TestTimeSeconds"))
-    if "Error" in span.values:
-        source.problem(line + span.line - 1, f"DiskSpd reports: {span.values['Error'][:120]}")
+def _span(source: Source, root: Element, span: Element, targets: list[Target], line: int) -> Iterator[ImportedReading]:
+    system, values = _texts(*root.iterfind("System")), _texts(*(part for part in span if part.tag != "Thread"))
+    sizes = {whole(one.text) for one in span.iterfind("Thread//FileSize")}
+    seconds = num(values.get("TestTimeSeconds"))
+    if "Error" in values:
+        source.problem(line, f"DiskSpd reports: {values['Error'][:120]}")
         return
     if not seconds:
-        source.problem(line + span.line - 1, "a time span without a test time")
+        source.problem(line, "a time span without a test time")
         return
     fields, notes = common_fields(targets)
     for name, word in (("read", "Read"), ("write", "Write")):
-        io_bytes, count = span.sums.get(f"{word}Bytes", 0), span.sums.get(f"{word}Count", 0)
+        io_bytes, count = (
+            sum(whole(one.text) or 0 for one in span.iterfind(f"Thread//{word}{what}")) for what in ("Bytes", "Count")
+        )
         if not io_bytes and not count:
             continue
-        mean = num(span.values.get(f"Average{word}Milliseconds"))
-        points = span.points.get(name, {})
-        listed = {at: value for at, value in points.items() if at in _POINTS}
+        points = _points(span, f"{word}Milliseconds")
         yield reading(
             source,
-            line + span.line - 1,
+            line,
             "diskspd",
             tool_version=system.get("Version"),
             label="; ".join(target.path for target in targets)[:300] or None,
             direction=name,
             **fields,
-            size_bytes=next(iter(span.sizes)) if len(span.sizes) == 1 else None,
-            numjobs=whole(span.values.get("ThreadCount")),
+            size_bytes=next(iter(sizes)) if len(sizes) == 1 else None,
+            numjobs=whole(values.get("ThreadCount")),
             iops=count / seconds,
             bw_bytes_per_s=io_bytes / seconds,
-            mean=times(mean, 1e6),
+            mean=times(num(values.get(f"Average{word}Milliseconds")), 1e6),
             p99=points.get("99"),
             host=system.get("ComputerName"),
             runtime_seconds=seconds,
@@ -207,8 +137,14 @@ def _span(
             notes=(*notes, "rates are bytes and I/Os of all threads over the test time"),
             details={
                 "total_ios": count,
-                "latency_percentiles_ns": listed or None,
-                "lat_stddev_ns": times(num(span.values.get(f"{word}LatencyStdev")), 1e6),
-                "iops_stddev": num(span.values.get(f"{word}IopsStdDev")),
+                "latency_percentiles_ns": {at: value for at, value in points.items() if at in _POINTS} or None,
+                "lat_stddev_ns": times(num(values.get(f"{word}LatencyStdev")), 1e6),
+                "iops_stddev": num(values.get(f"{word}IopsStdDev")),
             },
         )
+
+
+def _points(span: Element, name: str) -> dict[str, float]:
+    """Nanoseconds by percentile."""
+    told = ((num(one.findtext("Percentile")), num(one.findtext(name))) for one in span.iterfind("Latency/Bucket"))
+    return {f"{at:.10g}": value * 1e6 for at, value in told if at is not None and value is not None}
