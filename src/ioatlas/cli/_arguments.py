@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -40,6 +42,9 @@ def quantity_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[...
     return click.option("--quantity", type=click.Choice(tuple(WORDS)), default="bw", show_default=True, help=meaning)
 
 
+path_option = functools.partial(click.option, type=click.Path(path_type=Path))
+folder_option = functools.partial(click.option, type=click.Path(path_type=Path, file_okay=False, exists=True))
+"""A folder that is there."""
 where_option = click.option(
     "--where",
     metavar="OPTION=VALUE[,VALUE]",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.cli._arguments import Name, PathOrWord, units_option
+from ioatlas.cli._arguments import Name, PathOrWord, path_option, units_option
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.config.options import FLAG, Declared
 from ioatlas.config.profiles import profiles
@@ -38,12 +38,7 @@ LEVELS = {
 }
 """Options of the sweep that the command line takes."""
 directory_option = functools.partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
-facts_option = click.option(
-    "--facts",
-    metavar="FILE.toml",
-    type=click.Path(path_type=Path),
-    help="Typed-in facts and meters. Default: ./testbed.toml.",
-)
+facts_option = path_option("--facts", metavar="FILE.toml", help="Typed-in facts and meters. Default: ./testbed.toml.")
 read_only_option = click.option(
     "--read-only",
     is_flag=True,
@@ -133,12 +128,8 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=Name(profiles),
             help="Built-in profile; `ioatlas profiles` lists them. Default: quick.",
         ),
-        click.option(
-            "--campaign",
-            "campaign_file",
-            metavar="FILE.toml",
-            type=click.Path(path_type=Path),
-            help="Your own sweep (docs/reference/campaign.md).",
+        path_option(
+            "--campaign", "campaign_file", metavar="FILE.toml", help="Your own sweep (docs/reference/campaign.md)."
         ),
         *(click.option(f"--{name}", metavar=metavar, help=text) for name, (metavar, text) in LEVELS.items()),
         *map(campaign_option, asked),

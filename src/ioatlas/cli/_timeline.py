@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.cli._arguments import WORDS, PathOrWord, quantity_option
+from ioatlas.cli._arguments import WORDS, PathOrWord, folder_option, quantity_option
 from ioatlas.config.user import library_folders
 from ioatlas.errors import UsageError
 from ioatlas.results.library import Entry, directories, entry, stamp
@@ -34,13 +34,7 @@ def history_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.argument("places", metavar="TARGET | DIR...", nargs=-1, type=PathOrWord()),
-            click.option(
-                "--in",
-                "folder",
-                metavar="FOLDER",
-                type=click.Path(path_type=Path, file_okay=False, exists=True),
-                help="Look here instead of in the library.",
-            ),
+            folder_option("--in", "folder", metavar="FOLDER", help="Look here instead of in the library."),
             quantity_option("What is followed."),
             click.option(
                 "--tolerance",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._arguments import path_option
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say, say_json
@@ -35,13 +36,9 @@ Hosts, users, serial numbers, paths and addresses are replaced everywhere. A pla
   words = ["Contoso"]       more words to be replaced""",
 )
 @campaign_argument
-@click.option(
-    "-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="The bundle. Default: DIR.ioatlas.zip."
-)
+@path_option("-o", "output", metavar="FILE", help="The bundle. Default: DIR.ioatlas.zip.")
 @click.option("--redact", metavar="PLAN", help="What to replace: a TOML file, `default` or `none`.")
-@click.option(
-    "--key", metavar="FILE", type=click.Path(path_type=Path), help="Private key to sign with. Default: yours."
-)
+@path_option("--key", metavar="FILE", help="Private key to sign with. Default: yours.")
 @click.option("--unsigned", is_flag=True, help="Sign with no key.")
 @click.option("--license", "licence", metavar="SPDX", default="", help="Licence of the data, such as CC-BY-4.0.")
 @click.option("--dry-run", is_flag=True, help="Show what would be replaced, and write nothing.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ioatlas.cli._arguments import quantity_option, units_option
+from ioatlas.cli._arguments import path_option, quantity_option, units_option
 from ioatlas.cli._campaigns import SideArgument
 from ioatlas.cli._comparison import Asked, tell
 from ioatlas.cli._faults import says_what_does_not_fit
@@ -51,18 +51,16 @@ Examples:
     type=click.Choice(("target", "configuration")),
     help="Compare the targets or configurations inside each campaign.",
 )
-@click.option(
+@path_option(
     "--same",
     multiple=True,
     metavar="DIR",
-    type=click.Path(path_type=Path),
     help="Another campaign of the first one's unchanged target; give two or more. For two campaigns.",
 )
-@click.option(
+@path_option(
     "-o",
     "output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
     help="FILE.html: a page with all maps and the maps of ratios. FILE.csv: every cell of every pair.",
 )
 @click.option(

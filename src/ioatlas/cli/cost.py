@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._arguments import path_option
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import columns, say_json
@@ -38,12 +39,11 @@ Examples:
   ioatlas product cost nas1 nas2 --csv > cost.csv                campaigns that name their product""",
 )
 @click.argument("results", metavar="[DIR]...", nargs=-1, type=CampaignDirectory())
-@click.option(
+@path_option(
     "--product",
     "sheets",
     multiple=True,
     metavar="SHEET",
-    type=click.Path(path_type=Path),
     help="Product sheet of each DIR, in their order. Default: product.toml in DIR.",
 )
 @click.option("--at", "at", multiple=True, metavar="OPTION=VALUE", help="Only cells with this fio option. Repeatable.")
@@ -57,11 +57,10 @@ Examples:
     "--vary", metavar="PERCENT", default="20%", show_default=True, help="How far the sensitivity varies inputs."
 )
 @click.option("--unit", "unit_name", metavar="UNIT", help="Unit whose sensitivity is shown, such as 'usable TiB'.")
-@click.option(
+@path_option(
     "-o",
     "output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
     help="Write .csv, .md, .html or .json; .png, .svg, .pdf or .gp draws price against value.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")

@@ -12,7 +12,7 @@ import click
 
 from ioatlas import beneath
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._arguments import units_option, where_option
+from ioatlas.cli._arguments import path_option, units_option, where_option
 from ioatlas.cli._campaigns import SideArgument, newest, own_place
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
@@ -60,9 +60,7 @@ section, CITATION.cff and checksums, and nothing that names your site; `pdflatex
     type=click.Choice((*TABLES, "gnuplot", *FIGURES, *WHOLE)),
     help="What to write. Default: what the suffix of -o says.",
 )
-@click.option(
-    "-o", "--output", metavar="OUT", type=click.Path(path_type=Path), help="File to write; folder for gnuplot or paper."
-)
+@path_option("-o", "--output", metavar="OUT", help="File to write; folder for gnuplot or paper.")
 @click.option("--quantity", type=click.Choice(QUANTITY_NAMES), help="What a figure shows. Default: bw, the throughput.")
 @click.option("--x", metavar="AXIS", help="Axis along x, such as size, numjobs or iodepth.")
 @click.option("--y", metavar="AXIS", help="Axis along y, or one line for each of its values with --figure lines.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.cli._arguments import folder_option, path_option
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
@@ -37,20 +38,10 @@ In the sheet, [[drives]] says what one drive does: read = "210 MB/s", write, rea
 What they allow together follows from [layout]; caches are left out of it.""",
 )
 @campaign_argument
-@click.option(
-    "--product",
-    "sheet",
-    metavar="SHEET.toml",
-    type=click.Path(path_type=Path),
-    help="What it is made of. Default: the sheet that the campaign names.",
+@path_option(
+    "--product", "sheet", metavar="SHEET.toml", help="What it is made of. Default: the sheet that the campaign names."
 )
-@click.option(
-    "--in",
-    "folder",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Other targets are looked for here instead of in the library.",
-)
+@folder_option("--in", "folder", metavar="FOLDER", help="Other targets are looked for here instead of in the library.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @says_what_does_not_fit
 def command(directory: Path, sheet: Path | None, folder: Path | None, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._arguments import PathOrWord, path_option
 from ioatlas.cli._output import room, say_json
 
 if TYPE_CHECKING:
@@ -22,11 +22,8 @@ _MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absen
 
 @click.command()
 @click.argument("target", type=PathOrWord())
-@click.option(
-    "--facts",
-    "facts_file",
-    type=click.Path(path_type=Path),
-    help="testbed.toml with facts to add or correct (./testbed.toml when there is one).",
+@path_option(
+    "--facts", "facts_file", help="testbed.toml with facts to add or correct (./testbed.toml when there is one)."
 )
 @click.option("--json", "as_json", is_flag=True, help="All facts and raw texts as one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every fact on a line of its own, with notes.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import PathOrWord, quantity_option
+from ioatlas.cli._arguments import PathOrWord, path_option, quantity_option
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._options import (
     check_read_only,
@@ -48,15 +48,11 @@ A stopped campaign continues with `ioatlas resume DIR`.""",
 )
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[TARGET]", required=False, type=PathOrWord())
-@click.option(
-    "-o", "--out", "output", metavar="DIR", type=click.Path(path_type=Path), help="Directory of your campaign."
-)
+@path_option("-o", "--out", "output", metavar="DIR", help="Directory of your campaign.")
 @click.option(
     "--tolerance", metavar="PERCENT", default="10%", show_default=True, help="Differences that do not matter."
 )
-@click.option(
-    "--product", metavar="SHEET", type=click.Path(path_type=Path), help="Sheet of your product; else the bundle's."
-)
+@path_option("--product", metavar="SHEET", help="Sheet of your product; else the bundle's.")
 @quantity_option("What is compared.")
 @dry_run_option
 @yes_option

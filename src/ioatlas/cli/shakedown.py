@@ -29,7 +29,7 @@ from ioatlas.analysis.shakedown import (
     path_checks,
 )
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._arguments import PathOrWord, units_option
+from ioatlas.cli._arguments import PathOrWord, path_option, units_option
 from ioatlas.cli._options import quiet_option
 from ioatlas.cli._output import room, say_json
 from ioatlas.errors import IoAtlasError, UsageError, written
@@ -58,11 +58,8 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
 
 @click.command()
 @click.argument("target", required=False, type=PathOrWord())
-@click.option(
-    "--facts",
-    "facts_file",
-    type=click.Path(path_type=Path),
-    help="testbed.toml with facts to add or correct (./testbed.toml when there is one).",
+@path_option(
+    "--facts", "facts_file", help="testbed.toml with facts to add or correct (./testbed.toml when there is one)."
 )
 @click.option(
     "--iperf",
@@ -73,12 +70,7 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
 @click.option(
     "--expect", metavar="RATE", help="What the target should deliver, such as 2.5GB/s: how many clients that takes."
 )
-@click.option(
-    "--results",
-    "results_file",
-    type=click.Path(path_type=Path),
-    help="Explain the results typed into this file; TARGET is not needed.",
-)
+@path_option("--results", "results_file", help="Explain the results typed into this file; TARGET is not needed.")
 @click.option("--budget", metavar="TIME", help="Time the whole may take, 5 s or more. Default: about 10 s.")
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Write the JSON object there too.")
 @click.option("-v", "--verbose", is_flag=True, help="The checks that passed, and every ceiling.")
