@@ -73,9 +73,14 @@ class Shape:
     def index(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
 
+    @cached_property
+    def places(self) -> dict[str, NDArray[np.int64]]:
+        """Of each part of a device, its parameter of each way."""
+        return {part: np.array([self.index[f"{way}.{part}"] for way in self.ways]) for part in DEVICE}
+
     def value(self, theta: Floats, name: str) -> Floats:
         """A parameter in its unit, shape (...) of theta (..., parameters)."""
-        return np.asarray(np.exp(np.clip(theta[..., self.index[name]], -60.0, 60.0)))
+        return _in_units(theta[..., self.index[name]])
 
 
 @dataclass(frozen=True)
@@ -154,16 +159,29 @@ class Stack:
     def log_lengths(self) -> Floats:
         return np.asarray(np.log(self.lengths))
 
-    def spent(self, limiter: Limiter) -> Floats:
-        """What every course takes of a limiter's bucket, shape (courses,)."""
-        covered = np.array([*(limiter.covers(way) for way in self.ways), False])[self.step_ways]
-        return np.asarray(covered * self.moved * (self.step_bs if limiter.unit == "bytes" else 1.0))
+    @cached_property
+    def _found(self) -> dict[Limiter, tuple[NDArray[np.int64], Floats, Floats, Floats]]:
+        return {}
+
+    def under(self, limiter: Limiter) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
+        """Places of the loads under a limiter, ends of their bins, what an I/O of each takes of its bucket; and what
+        every course takes of it, shape (courses,).
+        """
+        if limiter not in self._found:
+            covers = np.array([*map(limiter.covers, self.ways), False])
+            mine = np.flatnonzero(covers[self.loads.ways])
+            each, steps = (bs if limiter.unit == "bytes" else np.ones(bs.size) for bs in (self.loads.bs, self.step_bs))
+            self._found[limiter] = (mine, self.ends[mine], each[mine], covers[self.step_ways] * self.moved * steps)
+        return self._found[limiter]
+
+
+def _in_units(logarithms: Floats) -> Floats:
+    return np.asarray(np.exp(np.minimum(np.maximum(logarithms, -60.0), 60.0)))
 
 
 def _of_ways(shape: Shape, theta: Floats, part: str, loads: Loads) -> Floats:
     """A device's parameter for each load, shape (points, loads)."""
-    places = [shape.index[f"{way}.{part}"] for way in shape.ways]
-    return np.asarray(np.exp(np.clip(theta[:, places], -60.0, 60.0))[:, loads.ways])
+    return np.asarray(_in_units(theta[:, shape.places[part]])[:, loads.ways])
 
 
 def seconds_alone(shape: Shape, theta: Floats, loads: Loads) -> Floats:
@@ -202,9 +220,8 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
     alone = device_rate(shape, theta, stack.loads)
     done = alone[:, :, None] * stack.ends
     for number, limiter in enumerate(shape.limiters):
-        mine = np.flatnonzero([limiter.covers(way) for way in np.array(stack.ways)[stack.loads.ways]])
-        ends, rate = stack.ends[mine], shape.value(theta, f"{number}.rate")[:, None]
-        size = stack.loads.bs[mine] if limiter.unit == "bytes" else 1.0
+        mine, ends, size, _ = stack.under(limiter)
+        rate = shape.value(theta, f"{number}.rate")[:, None]
         level = _levels(limiter, rate, shape.value(theta, f"{number}.size")[:, None], stack)[:, mine]
         if not limiter.refills:
             level = level * (1 - rate / np.maximum(alone[:, mine] * size, rate))
@@ -224,11 +241,13 @@ def _levels(limiter: Limiter, rate: Floats, size: Floats, stack: Stack) -> Float
     A pause and the load after it take a level L to clip(L + gain, 0, most). Two such steps are one of the same form, so
     all steps up to each are composed by doubling (Hillis and Steele 1986), which takes log2(steps) passes over arrays.
     """
-    values, first, place = np.unique(rate[:, 0] + 1j * size[:, 0], return_index=True, return_inverse=True)
-    if values.size < place.size:  # most points of a Jacobian differ in something else
-        return _levels(limiter, rate[first], size[first], stack)[place]
+    pairs = list(zip(rate[:, 0].tolist(), size[:, 0].tolist(), strict=True))
+    row = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+    if len(row) < len(pairs):  # most points of a Jacobian differ in something else
+        several = np.array([*row])
+        return _levels(limiter, several[:, :1], several[:, 1:], stack)[[row[pair] for pair in pairs]]
     back = rate if limiter.refills else np.zeros_like(size)
-    spent = stack.spent(limiter)
+    spent = stack.under(limiter)[3]
     gain = back * (stack.pauses + stack.took) - spent
     most = np.minimum(np.maximum(size + back * stack.took - spent, 0.0), size)
     least = np.zeros_like(most)
