@@ -95,6 +95,10 @@ def open_plan(
     not even whether it is there.
     """
     targets = _distinct(_opened(spec, ahead=ahead), shared=spec.blocked)
+    if not targets:
+        raise UsageError(
+            "no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file"
+        )
     spec = with_clients(spec, targets)
     procedure = (procedure or procedure_of(spec)).informed(facts_source(facts))
     for other in PROCEDURES:

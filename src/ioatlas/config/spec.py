@@ -210,6 +210,13 @@ class CampaignSpec(Table):
             return usual  # a reader takes a while to make
         return table.from_record(self.own)
 
+    def leaves_out(self, keys: str, of: str) -> None:
+        """Raises UsageError where it says one of these keys, which mean nothing for loads of that kind."""
+        usual = type(self)()
+        for key in keys.split():
+            if getattr(self, key, self.own.get(key)) not in (None, "", (), getattr(usual, key, None)):
+                raise UsageError(f"`{key}` has no meaning for {of}", where=key, remedy="leave it out")
+
     def having(self, *tables: Table) -> Self:
         """With these tables in the place of those of the same procedures."""
         own = dict(self.own)

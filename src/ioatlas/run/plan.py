@@ -6,7 +6,7 @@ how long it takes. Its record in the journal is read back here alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -35,6 +35,17 @@ FIO_SECONDS = USUAL_START_SECONDS
 CELLS_PER_BATCH = 30
 PLANNING_RANDOM_WRITE_BYTES_PER_S = 100e6
 """Rate of 4 KiB random overwrites at which a plan reckons."""
+
+
+def only_directories(targets: Sequence[Target], what: str) -> None:
+    """Raises UsageError for a target that has no place for files of its own."""
+    for target in targets:
+        if target.kind != "directory":
+            raise UsageError(
+                f"{what} a directory, not a {target.kind}",
+                where=target.location,
+                remedy="name a directory on a file system of it",
+            )
 
 
 @dataclass(frozen=True)

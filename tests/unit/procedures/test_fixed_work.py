@@ -80,7 +80,7 @@ def test_what_the_study_decides_cannot_be_set(target):
         ("cells = 20", "cells"),
         ("verify = true", "verify"),
         ('max_visits = 2\nprecision = "5%"', "three visits"),
-        ('prepare = "filled"', "new for every sequence"),
+        ('prepare = "filled"', "has no meaning"),
         ('[sweep]\nbs = "512"', "4 KiB"),
     ):
         with pytest.raises(UsageError, match=word):

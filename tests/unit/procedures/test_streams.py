@@ -130,7 +130,7 @@ def test_mistakes_are_told_with_their_place(text, part):
     ("change", "part"),
     [
         ({"axes": {"bs": (4096, 8192)}}, "bs is swept beside streams"),
-        ({"sharing": "private"}, "one file together"),
+        ({"sharing": "private"}, "has no meaning"),
         ({"precision": 0.05}, "has no meaning"),
     ],
 )

@@ -116,7 +116,7 @@ def test_fixed_work_has_a_chart_for_each_operation_and_is_held_against_iozone(ma
         ('purge = "nvme-format"', "only a block device can be formatted"),
         ("visits = 3", "repeats its round"),
         ("precision = 0.05", "repeats its round"),
-        ("verify = true", "nothing beside"),
+        ("verify = true", "has no meaning"),
         ('prepare = "fresh"', "from its fill to its end"),
     ],
 )

@@ -15,7 +15,7 @@ from ioatlas.model.units import format_size_rounded
 from ioatlas.procedures.application.options import INSTALLED, ApplicationOptions
 from ioatlas.procedures.application.ready import ReadyWork, choose, ready_works
 from ioatlas.procedures.application.work import Work
-from ioatlas.run.plan import Plan
+from ioatlas.run.plan import Plan, only_directories
 from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import usable_bytes
 
@@ -80,10 +80,6 @@ def _no_room(work: Work, room: int | None) -> str:
 
 
 def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) -> None:
-    if not targets:
-        raise UsageError(
-            "no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file"
-        )
     swept = sorted(name for name in (*spec.axes, *spec.constants) if name != WORK)
     if swept or spec.patterns:
         raise UsageError(
@@ -91,22 +87,9 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
             where="[sweep]",
             remedy="leave it out, or measure a map in a campaign of its own",
         )
-    for told, what in (
-        (read_only, "--read-only"),
-        (spec.verify, "--verify"),
-        (spec.own.get("cells") is not None, "--cells"),
-        (spec.own.get("error") is not None, "--error"),
-        (bool(spec.clients), "--clients"),
-        (spec.prepare != "laid-out", "prepare"),
-    ):
-        if told:
-            raise UsageError(f"{what} is for loads of fio, and works are commands", where=what, remedy="leave it out")
+    if read_only:
+        raise UsageError("works are commands, which may write", where="--read-only", remedy="leave it out")
+    spec.leaves_out("verify cells error clients prepare", "works, which are commands")
     if spec.wanted.precision is not None and spec.wanted.cap < 3:
         raise UsageError("an interval takes three visits", where="max_visits", remedy="allow 3 or more")
-    for target in targets:
-        if target.kind != "directory":
-            raise UsageError(
-                f"works need a directory, not a {target.kind}",
-                where=target.location,
-                remedy="name a directory on a file system of it",
-            )
+    only_directories(targets, "works take")

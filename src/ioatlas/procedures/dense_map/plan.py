@@ -25,10 +25,6 @@ DEFAULT_SIZE_BYTES = 1 << 30
 
 def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False) -> Plan:
     """The plan of a map. Raises UsageError for what can be seen to be wrong before anything runs."""
-    if not targets:
-        raise UsageError(
-            "no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file"
-        )
     axes = dict(spec.axes)
     remarks = list(spec.remarks)
     named = axes.keys() | spec.constants.keys() | {name for pattern in spec.patterns for name in pattern}

@@ -19,7 +19,7 @@ from ioatlas.model.testbed import Fact
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.workload import Workload
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
-from ioatlas.run.plan import Plan
+from ioatlas.run.plan import Plan, only_directories
 from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import usable_bytes
 from ioatlas.testbed.host import memory_bytes
@@ -150,10 +150,6 @@ def _values(spec: CampaignSpec, name: str) -> tuple[OptionValue, ...]:
 
 
 def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) -> None:
-    if not targets:
-        raise UsageError(
-            "no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file"
-        )
     taken = sorted((spec.axes.keys() | spec.constants.keys()) - _OURS)
     if taken or spec.patterns:
         raise UsageError(
@@ -172,26 +168,14 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
             where="--read-only",
             remedy="leave it out, or use another profile",
         )
-    if spec.verify or spec.own.get("cells") is not None or spec.own.get("error") is not None:
-        what = "--verify" if spec.verify else "--cells and --error"
-        raise UsageError(
-            f"{what} are for maps; a fixed-work study is measured whole", where=what, remedy="leave it out"
-        )
-    if spec.prepare != "laid-out":
-        raise UsageError("the study makes its own file, new for every sequence", where="prepare", remedy="leave it out")
+    spec.leaves_out("verify cells error prepare", "a fixed-work study, which makes its own files")
     if spec.wanted.precision is not None and spec.wanted.cap < 3:
         raise UsageError(
             "an interval takes three visits",
             where="max_visits",
             remedy="allow 3 or more, or ask for a fixed number with `visits`",
         )
-    for target in targets:
-        if target.kind != "directory":
-            raise UsageError(
-                f"the study begins with writing a new file, which a {target.kind} has no place for",
-                where=target.location,
-                remedy="name a directory on a file system of it",
-            )
+    only_directories(targets, "a study that begins with a new file takes")
     if IOZONE in spec.of(FixedWorkOptions).engines and spec.of(FixedWorkOptions).ordered != "iozone2017":
         raise UsageError(
             "IOzone as a second engine is for the profile iozone2017", where="engine", remedy="leave it out"

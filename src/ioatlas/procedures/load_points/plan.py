@@ -229,10 +229,6 @@ def _fits(stream: StreamSpec, options: Mapping[str, OptionValue], footprint: int
 def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False) -> Plan:
     """The plan of a campaign of streams. Raises UsageError for what can be seen to be wrong before anything runs."""
     streams = streams_of(spec)
-    if not targets:
-        raise UsageError(
-            "no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file"
-        )
     swept = [name for name in spec.axes if name not in (PHASE, LOAD, "size")]
     if swept or spec.patterns or len(spec.axes.get("size", (1,))) > 1:
         raise UsageError(
@@ -241,25 +237,7 @@ def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
             remedy="a campaign of streams has load points instead of axes: give single values, they hold for every "
             "stream",
         )
-    if spec.prepare != "laid-out":
-        raise UsageError("streams work on a range that is laid out once", where="prepare", remedy="leave prepare out")
-    if spec.sharing == "private":
-        raise UsageError(
-            "streams work on one file together",
-            where="sharing",
-            remedy="leave sharing out; give streams a `region` each",
-        )
-    for name, given in (
-        ("cells", spec.own.get("cells")),
-        ("error", spec.own.get("error")),
-        ("precision", spec.precision),
-    ):
-        if given is not None:
-            raise UsageError(
-                f"`{name}` has no meaning for streams at given load points",
-                where=name,
-                remedy="use `visits` and `window`",
-            )
+    spec.leaves_out("prepare sharing cells error precision", "streams on one range at given load points")
     cells: list[tuple[Cell, str]] = []
     remarks = list(spec.remarks)
     files: dict[str, dict[str, int]] = {}

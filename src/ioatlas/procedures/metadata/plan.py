@@ -16,7 +16,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.tree import BY_NAMES, FROM_CACHE, MOVES_DATA, Operation, Tree, tree_cell
 from ioatlas.model.units import format_size_rounded
 from ioatlas.procedures.metadata.options import OURS, MetadataOptions
-from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
+from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, only_directories
 from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import usable_bytes
 from ioatlas.target.tree import TREE
@@ -138,10 +138,6 @@ def _listed(operations: set[Operation]) -> str:
 
 
 def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) -> None:
-    if not targets:
-        raise UsageError(
-            "no target is named", remedy="name one: `ioatlas map DIRECTORY`, or [target] path = in the campaign file"
-        )
     taken = sorted(name for name in {*spec.axes, *spec.constants} - OURS if name in ALLOWED and not _same(spec, name))
     if taken or spec.patterns:
         raise UsageError(
@@ -151,18 +147,8 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
         )
     if read_only:
         raise UsageError("the files are made first", where="--read-only", remedy="leave it out, or run a map")
-    if spec.verify or spec.own.get("cells") is not None or spec.own.get("error") is not None:
-        what = "--verify" if spec.verify else "--cells and --error"
-        raise UsageError(f"{what} are for maps", where=what, remedy="leave it out")
-    if spec.prepare != "laid-out":
-        raise UsageError("every tree is made new", where="prepare", remedy="leave it out")
-    for target in targets:
-        if target.kind != "directory":
-            raise UsageError(
-                f"small files take a directory, which a {target.kind} has no place for",
-                where=target.location,
-                remedy="name a directory on a file system of it",
-            )
+    spec.leaves_out("verify cells error prepare", "small files, whose trees are made new")
+    only_directories(targets, "small files take")
 
 
 def _same(spec: CampaignSpec, name: str) -> bool:

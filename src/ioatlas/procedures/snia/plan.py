@@ -91,25 +91,9 @@ def _check(spec: CampaignSpec, targets: tuple[Target, ...]) -> None:
             where="[sweep]",
             remedy="give it one value, or run one campaign for each",
         )
-    asked = {
-        "cells": spec.own.get("cells"),
-        "error": spec.own.get("error"),
-        "precision": spec.precision,
-        "visits": spec.visits - 1 or None,
-    }
-    for name in (name for name, value in asked.items() if value is not None):
-        raise UsageError(
-            "a SNIA test repeats its round until the steady state, nothing else decides",
-            where=name,
-            remedy=f"leave out {name}",
-        )
-    if spec.verify or spec.sharing == "private":
-        what = "verify" if spec.verify else "sharing"
-        raise UsageError(
-            "a SNIA test is rounds on one range and nothing beside",
-            where=what,
-            remedy=f"leave out {what}, or run a map for it",
-        )
+    spec.leaves_out("cells error precision verify sharing", "a SNIA test, which repeats its round until it is steady")
+    if spec.visits > 1:
+        raise UsageError("a SNIA test repeats its round until it is steady", where="visits", remedy="leave out visits")
     if spec.prepare == "fresh":
         raise UsageError(
             "a SNIA test works on one range from its fill to its end", where="prepare", remedy="leave out `prepare`"

@@ -50,20 +50,7 @@ def summed_up(spec: CampaignSpec, targets: Sequence[Target]) -> CampaignSpec:
             where="[sweep]",
             remedy="leave it out; numjobs says how many I/Os may be in flight",
         )
-    for name, given in (
-        ("profile", spec.profile),
-        ("pattern", spec.patterns),
-        ("stream", spec.own.get("streams")),
-        ("snia", spec.own.get("snia")),
-        ("ordered", spec.own.get("ordered")),
-        ("cells", spec.own.get("cells")),
-        ("error", spec.own.get("error")),
-        ("verify", spec.verify),
-    ):
-        if given:
-            raise UsageError(f"`{name}` has no meaning for a trace", where=name, remedy="leave it out")
-    if spec.sharing == "private":
-        raise UsageError("a trace works on one range", where="sharing", remedy="leave it out")
+    spec.leaves_out("profile patterns streams snia ordered cells error verify sharing", "a trace on one range")
     most = max(int(value) for value in spec.axes.get("numjobs", (spec.constants.get("numjobs", 1),)))
     if most > len(trace.ios):
         raise UsageError(
