@@ -109,6 +109,52 @@ def test_a_log_that_grows_is_cut_back_and_leaves_nothing(disk_dir, tmp_path):
     assert list(disk_dir.iterdir()) == []
 
 
+FLUSHES = """
+import pathlib, time
+API_VERSION = 2
+DISK = bytearray(64 << 20)
+def open(readonly): return 1
+def get_size(handle): return len(DISK)
+def can_flush(handle): return True
+def flush(handle, flags): time.sleep(float(pathlib.Path("SECONDS").read_text()))
+def pread(handle, buf, offset, flags): buf[:] = DISK[offset : offset + len(buf)]
+def pwrite(handle, buf, offset, flags): DISK[offset : offset + len(buf)] = buf
+"""
+
+
+def test_a_watch_tells_that_a_server_stops_fitting(tmp_path):
+    """Its flushes take 1 ms, then 600: on both sides of a limit that a busy machine does not cross."""
+    seconds, plugin, log = tmp_path / "seconds", tmp_path / "plugin.py", tmp_path / "log.toml"
+    seconds.write_text("0.001")
+    plugin.write_text(FLUSHES.replace("SECONDS", str(seconds)))
+    log.write_text(
+        'title = "a log"\nwindow = "1s"\n[[load]]\nrw = "write"\nbs = "4k"\nsize = "4m"\nfdatasync = 1\n'
+        '[[require]]\nflush_mean = "300ms"\n'
+    )
+    with server("python", plugin) as uri:
+        words = ["--for", log, "--every", "80s", "--share", "50%", "--once", "--json", "-o", tmp_path / "w"]
+
+        def one_round():
+            """At once: the share of the last one is not waited for."""
+            for file in (tmp_path / "w").glob("rounds.jsonl"):
+                told = [json.loads(line) for line in file.read_text().splitlines()]
+                moved = [
+                    {**one, **{name: one[name] - 600 for name in ("began", "ended") if name in one}} for one in told
+                ]
+                file.write_text("".join(json.dumps(one) + "\n" for one in moved))
+            done = ioatlas("watch", uri, *words, "--overwrite", f"{uri} {64 << 20}")
+            told = [json.loads(line) for line in done.stdout.splitlines()]
+            (made,) = [one["fits"][0]["answer"] for one in told if one["event"] == "watched"]
+            return made, done.returncode, [one["text"] for one in told if one["event"] == "alarm"]
+
+        assert one_round() == ("pass", 0, [])
+        seconds.write_text("0.6")
+        assert one_round() == ("fail", 0, [])
+        made, status, (alarm,) = one_round()
+    assert (made, status) == ("fail", 3)
+    assert "does not fit a log" in alarm
+
+
 def test_how_many_a_capped_server_carries(tmp_path):
     """100 I/Os a second, of which each reader needs 60: one, and never two."""
     path = tmp_path / "mine.toml"

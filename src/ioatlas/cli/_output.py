@@ -25,6 +25,11 @@ def room(widest: int = WIDEST) -> int:
     return min(shutil.get_terminal_size().columns, widest) if sys.stdout.isatty() else widest
 
 
+def fold(text: str, indent: str) -> list[str]:
+    """Lines of a text, each as long as an answer may be. indent: of those after the first."""
+    return textwrap.wrap(text, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), gap: str = "  ") -> list[str]:
     """Rows of texts as lines, each column as wide as its widest text. right: columns that end at the same place."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

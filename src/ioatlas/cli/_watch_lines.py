@@ -109,6 +109,7 @@ class Teller:
         if self._quiet:
             return ""
         parts = [f"{chart['name']} {self._level(chart)}" for chart in fields["charts"]]
+        parts += [fit["sentence"].rstrip(".") for fit in fields["fits"]]
         without = fields["cells_without_value"]
         if without:
             parts.append(f"no time for {plural(without, 'more cell')}: raise --share, or watch fewer")

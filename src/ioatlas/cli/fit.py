@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ import click
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
-from ioatlas.cli._output import room, say_json
+from ioatlas.cli._output import fold, say_json
 from ioatlas.errors import UsageError
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.results.library import REPORT
@@ -160,7 +159,7 @@ def finish(
             }
         )
     else:
-        for line in _fold(most.sentence, "  ") if most is not None else ():
+        for line in fold(most.sentence, "  ") if most is not None else ():
             click.echo(line)
         for one in fits:
             for line in lines(one, verbose=verbose):
@@ -175,13 +174,13 @@ def finish(
 
 def lines(fit: Fit, *, verbose: bool) -> list[str]:
     """The answer first, then each requirement; what would change a bad answer."""
-    found = _fold(fit.sentence, "  ")
+    found = fold(fit.sentence, "  ")
     for _, one in fit.judged:
-        found += _fold(f"  {one.answer.upper():<9} {_measured(one)}", " " * 12)
+        found += fold(f"  {one.answer.upper():<9} {_measured(one)}", " " * 12)
         source = one.requirement.source
-        found += _fold(f"            source: {source}" if verbose or source.url else f"            {source}", " " * 14)
+        found += fold(f"            source: {source}" if verbose or source.url else f"            {source}", " " * 14)
         if one.answer != "pass" and one.requirement.change:
-            found += _fold(f"            change: {one.requirement.change}", " " * 14)
+            found += fold(f"            change: {one.requirement.change}", " " * 14)
     return found
 
 
@@ -227,10 +226,10 @@ def _tell_uses(*, new: bool, as_json: bool) -> None:
         say_json([_listed(one) for one in uses])
         return
     for name, use in zip(ready(), uses, strict=True):
-        for text in _fold(f"{name:<20} {use.title}", " " * 21):
+        for text in fold(f"{name:<20} {use.title}", " " * 21):
             click.echo(text)
         for one in use.requires:
-            for text in _fold(f"{'':<20} {one.words}; {one.source}", " " * 23):
+            for text in fold(f"{'':<20} {one.words}; {one.source}", " " * 23):
                 click.echo(text)
 
 
@@ -242,7 +241,3 @@ def _listed(use: Any) -> dict[str, Any]:
         "title": use.title,
         "requires": [{"requirement": one.words, "source": asdict(one.source)} for one in use.requires],
     }
-
-
-def _fold(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, room(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

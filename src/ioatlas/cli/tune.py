@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import textwrap
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ import click
 from ioatlas import beneath
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
-from ioatlas.cli._output import room, say_json
+from ioatlas.cli._output import fold, room, say_json
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
@@ -287,10 +286,10 @@ def describe(answer: Answer) -> list[str]:
     tuning, best = answer.tuning, answer.tuning.best
     lines = [f"{answer.load}, {asked(tuning.goal)}"]
     if best is None:
-        lines += _fold(none_sentence(tuning), "   ")
+        lines += fold(none_sentence(tuning), "   ")
     else:
-        lines += _fold(f" ✔ {setting(best)}: {figures(best)}", "   ")
-        lines += _fold(f"   {evidence(tuning, best)}", "   ")
+        lines += fold(f" ✔ {setting(best)}: {figures(best)}", "   ")
+        lines += fold(f"   {evidence(tuning, best)}", "   ")
         lines += _sizing(tuning)
         lines += [] if _limited(tuning) else ["   No latency limit was named. If yours has one: --p99 5ms"]
     lines += _curve(tuning)
@@ -310,7 +309,7 @@ def _sizing(tuning: Tuning) -> list[str]:
         return ["   At a fixed request rate: not measured, the budget ended before."]
     sure = tuning.sizing.safe_iops == tuning.sizing.highest_iops
     told = f" {'✔' if sure else '⚠'} At a fixed request rate: {rates_text(tuning.sizing)}."
-    return [*_fold(told, "   "), *_fold(f"   {advice(tuning.sizing)}{_next_rate(tuning)}", "   ")]
+    return [*fold(told, "   "), *fold(f"   {advice(tuning.sizing)}{_next_rate(tuning)}", "   ")]
 
 
 def _next_rate(tuning: Tuning) -> str:
@@ -378,9 +377,3 @@ def _figures(load: Load) -> str:
 
 def _time(nanoseconds: float | None) -> str:
     return format_latency(nanoseconds) if nanoseconds is not None else "-"
-
-
-def _fold(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text, room(), subsequent_indent=indent, drop_whitespace=True, break_long_words=False, break_on_hyphens=False
-    )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from ioatlas.analysis.watching import Rules
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
@@ -47,13 +48,14 @@ Examples:
   ioatlas watch /mnt/nas --every 1h                        four cells an hour, 1% of its time at most
   ioatlas watch /mnt/nas --every 1h --alarm 'mail -s "$IOATLAS_ALARM" me </dev/null'
   ioatlas watch /mnt/nas --campaign cells.toml --every 6h  cells of your own
+  ioatlas watch /var/lib/etcd --every 1h --for etcd        alarm when it stops fitting a use
   ioatlas watch /dev/sdx --every 1d --read-only            reads only
   ioatlas watch /mnt/nas --every 1h --rhythm 24h           compared with the same hour of other days
   ioatlas watch /mnt/nas --every 1h --dry-run              what a round does, and what will be found
   ioatlas watch /mnt/nas --every 1h --write-units ~/.config/systemd/user
 
 \b
-Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse.""",
+Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse, or stopped fitting.""",
 )
 @click.argument("target", required=False, type=PathOrWord())
 @click.option("--every", metavar="TIME", required=True, help="Time from the start of a round to that of the next.")
@@ -61,6 +63,7 @@ Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse.""",
 @click.option(
     "--campaign", "campaign_file", metavar="FILE.toml", type=click.Path(path_type=Path), help="Your own cells."
 )
+@click.option("--for", "uses", metavar="USE[,USE...]", help="Watch whether it fits these uses, as `ioatlas fit` says.")
 @click.option("--size", metavar="SIZE", help="Bytes of the target to use. Default: 256m, less where writing is slow.")
 @quantity_option("What is watched.")
 @click.option(
@@ -99,6 +102,7 @@ def command(
     every: str,
     share: str,
     campaign_file: Path | None,
+    uses: str | None,
     size: str | None,
     quantity: str,
     false_alarms: str,
@@ -128,12 +132,14 @@ def command(
     from ioatlas.results.sides import LOWER_IS_BETTER
     from ioatlas.run.environment import system_environment
     from ioatlas.watch.session import Confirmed, only_one
-    from ioatlas.watch.settings import Settings, kept, round_seconds
+    from ioatlas.watch.settings import FIT, Settings, kept, round_seconds
 
+    if uses:
+        _check_alone(click.get_current_context())
     taken = _share(share)
     rules = _rules(every, false_alarms, tolerance, rhythm, higher_is_better=quantity not in LOWER_IS_BETTER)
     seconds = round_seconds(rules.every_seconds, taken)
-    spec = _spec(target, campaign_file, size, seconds, read_only=read_only)
+    spec = _spec(target, campaign_file, uses, size, seconds, read_only=read_only)
     clock = system_environment().executor.clock
     end = _end(until, clock.time())
     try:
@@ -150,7 +156,8 @@ def command(
         output = output or _default_directory(plan)
         # With the targets' full paths, so that a later call knows the target again.
         located = tuple((name, one.location) for (name, _), one in zip(spec.targets, plan.targets, strict=True))
-        settings = Settings(replace(spec, targets=located), quantity, _charts(plan), read_only)
+        watched = (FIT, 0) if uses else (quantity, _charts(plan))
+        settings = Settings(replace(spec, targets=located), *watched, read_only)
         if dry_run or write_units is not None:
             _show(plan, settings, rules, taken, as_json=as_json)
             if write_units is not None and not dry_run:
@@ -226,11 +233,27 @@ def _rules(every: str, false_alarms: str, tolerance: str, rhythm: str | None, *,
     return Rules(every_seconds, apart, least, cycle, higher_is_better)
 
 
+def _check_alone(context: click.Context) -> None:
+    """--for says itself what is measured and when it is an alarm."""
+    for name in ("campaign_file", "size", "quantity", "false_alarms", "tolerance", "rhythm"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = "--campaign" if name == "campaign_file" else f"--{name.replace('_', '-')}"
+            raise UsageError("a use says what is measured and what is an alarm", where=option, remedy="leave it out")
+
+
 def _spec(
-    target: str | None, campaign_file: Path | None, size: str | None, seconds: float, *, read_only: bool
+    target: str | None,
+    campaign_file: Path | None,
+    uses: str | None,
+    size: str | None,
+    seconds: float,
+    *,
+    read_only: bool,
 ) -> CampaignSpec:
     from ioatlas.cli._options import Asked, with_levels
     from ioatlas.config.spec import CampaignSpec
+    from ioatlas.procedures.fit.options import FitOptions
+    from ioatlas.procedures.fit.read import in_full
     from ioatlas.watch.settings import default_spec, of_one_size
 
     levels = {"size": size} if size is not None else {}
@@ -239,8 +262,11 @@ def _spec(
     elif target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas watch DIRECTORY --every 1h`")
     else:
-        spec = default_spec(CampaignSpec(targets=(("", target),)), read_only=read_only)
-        spec = with_levels(spec, levels)
+        spec = CampaignSpec(targets=(("", target),))
+        if uses:
+            spec = spec.having(FitOptions(in_full(uses)))
+        else:
+            spec = with_levels(default_spec(spec, read_only=read_only), levels)
     if len(spec.targets) != 1 or spec.configurations or spec.clients:
         raise UsageError(
             "one target is watched, from one client", where="watch", remedy="start a watch for each of them"
@@ -289,26 +315,31 @@ def foretell(rules: Rules, charts: int) -> Foretold:
 
 
 def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:
-
     from ioatlas.cli.plan import describe, summary_of
+    from ioatlas.watch.session import UNFIT_IN_A_ROW
+    from ioatlas.watch.settings import FIT
 
     told = foretell(rules, _charts(plan))
     if as_json:
-        watched = {
-            "every_seconds": rules.every_seconds,
-            "share": share,
-            "false_alarm_seconds": rules.false_alarm_seconds,
-            "tolerance": rules.tolerance,
-            "rhythm_seconds": rules.rhythm_seconds or None,
-            "quantity": settings.quantity,
-            "limit_sd": round(told.limit, 3),
-            "mean_rounds_until_found_by_sd": told.rounds,
-        }
+        watched = {"every_seconds": rules.every_seconds, "share": share, "quantity": settings.quantity}
+        if settings.quantity != FIT:
+            watched |= {
+                "false_alarm_seconds": rules.false_alarm_seconds,
+                "tolerance": rules.tolerance,
+                "rhythm_seconds": rules.rhythm_seconds or None,
+                "limit_sd": round(told.limit, 3),
+                "mean_rounds_until_found_by_sd": told.rounds,
+            }
         say_json({"round": summary_of(plan), "watch": watched})
         return
     click.echo(describe(plan))
     budget = settings.spec.budget_seconds or 0.0
     click.echo(f"round        every {format_duration(rules.every_seconds)}, up to {format_duration(budget)} of load")
+    if settings.quantity == FIT:
+        click.echo(
+            f"alarm        after {UNFIT_IN_A_ROW} rounds in which it does not fit, and none between in which it does"
+        )
+        return
     click.echo(f"false alarm  once in {_days(rules.false_alarm_seconds)} on average, while nothing changes")
     # Of one cell, and of a change that goes on.
     sizes = ", ".join(f"{length:g} rounds for {shift} sd" for shift, length in told.rounds.items())
@@ -335,10 +366,12 @@ def _days(seconds: float) -> str:
 
 
 def _write_units(folder: Path, settings: Settings, rules: Rules, seconds: float, directory: Path) -> None:
+    from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.watch.units import unit_texts, write_units
 
     target = settings.target
-    told = {"target": target, "once": True, "output": directory.absolute(), "metrics": asked_place()}
+    uses = settings.spec.of(FitOptions).fit or None
+    told = {"target": target, "once": True, "output": directory.absolute(), "metrics": asked_place(), "uses": uses}
     words = words_again(click.get_current_context(), told, without=("write_units", "dry_run", "until", "open_report"))
     written = write_units(folder, unit_texts(target, [*program(), *words], rules.every_seconds, seconds))
     for path in written:

@@ -42,6 +42,8 @@ FAMILIES = (
     Family("ioatlas_watch_round_duration_seconds", "gauge", "Time the newest round took.", "seconds"),
     Family("ioatlas_watch_round_timestamp_seconds", "gauge", "When the newest round began.", "seconds"),
     Family("ioatlas_watch_level_ratio", "gauge", "The newest round over the level that holds.", "ratio"),
+    Family("ioatlas_watch_fits", "gauge", "Whether the target fits a use: 1, or 0; NaN is undecided."),
+    Family("ioatlas_watch_fit_margin_ratio", "gauge", "How many times what a use needs the target has.", "ratio"),
     Family("ioatlas_watch_evidence_ratio", "gauge", "Evidence that a cell got worse; 1 is an alarm.", "ratio"),
 )
 _BY_NAME = {family.name: family for family in FAMILIES}

@@ -109,6 +109,10 @@ class Metrics:
             cell = {**labels, "cell": chart["name"]}
             self._values.set("ioatlas_watch_level_ratio", chart["last"] / chart["level"], cell)
             self._values.set("ioatlas_watch_evidence_ratio", chart["evidence"], cell)
+        for fit in told.get("fits", ()):
+            use, worth = {**labels, "use": fit["use"]}, {"pass": 1, "fail": 0}
+            self._values.set("ioatlas_watch_fits", worth.get(fit["answer"], float("nan")), use)
+            self._values.set("ioatlas_watch_fit_margin_ratio", fit["margin"] or float("nan"), use)
 
     def _write(self) -> None:
         """In one step, so that nobody reads half of it. A disk that is full must not end a session."""

@@ -9,6 +9,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from math import exp, isfinite, log
 from pathlib import Path
@@ -17,7 +18,9 @@ from typing import Any
 from ioatlas import beneath
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import format_size
+from ioatlas.procedures.fit.fits import load_fits
 from ioatlas.results.sides import read_sides
+from ioatlas.store.journal import Journal
 
 FILE = "rounds.jsonl"
 PREFIX = "round-"
@@ -28,7 +31,7 @@ MOST_BYTES = 256 << 20
 class Line:
     """One round. name: of its directory. began, ended: seconds since the epoch. levels: by label of cell.
 
-    failed: why nothing was measured. told: whether what it showed was told of.
+    failed: why nothing was measured. fits: of each use that is watched its answer, as `ioatlas fit --json` has it.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Line:
     ended: float
     levels: Mapping[str, float] = field(default_factory=dict)
     failed: str = ""
+    fits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,12 @@ def levels_of(campaign: Path, quantity: str) -> dict[str, float]:
     return {name: exp(sum(map(log, found)) / len(found)) for name, found in sorted(values.items()) if found}
 
 
+def fits_of(campaign: Path) -> dict[str, Mapping[str, Any]]:
+    """The answer on each use of a campaign, without its requirements. Raises IoAtlasError."""
+    with closing(Journal.open(campaign)) as journal:
+        return {fit.use.name: {**fit.as_json(), "requirements": []} for fit in load_fits(journal)}
+
+
 def label_of(cell: Cell, direction: str) -> str:
     """'randread 4 KiB x16': I/Os in flight after the x; the direction where the load has both."""
     label = f"{cell.rw} {format_size(cell.bs_bytes)} x{cell.numjobs * cell.iodepth}"
@@ -110,9 +120,9 @@ def _records(text: str) -> Iterator[Mapping[str, Any]]:
 def _line(record: Mapping[str, Any]) -> Line | None:
     try:
         levels = {str(name): float(value) for name, value in record["levels"].items()}
-        line = Line(
-            str(record["name"]), float(record["began"]), float(record["ended"]), levels, str(record.get("failed", ""))
-        )
+        began, ended = float(record["began"]), float(record["ended"])
+        fits = {str(use): dict(one) for use, one in record.get("fits", {}).items()}
+        line = Line(str(record["name"]), began, ended, levels, str(record.get("failed", "")), fits)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
     numbers = (line.began, line.ended, *levels.values())

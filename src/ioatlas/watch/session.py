@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,8 +27,8 @@ from ioatlas.fio.executor import Clock
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
-from ioatlas.watch.log import PREFIX, Line, add_line, add_told, levels_of, read_log, unfinished
-from ioatlas.watch.settings import Settings, keep, pinned
+from ioatlas.watch.log import PREFIX, Line, add_line, add_told, fits_of, levels_of, read_log, unfinished
+from ioatlas.watch.settings import FIT, Settings, keep, pinned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,20 @@ LOCK = ".watch.lock"
 NAP_SECONDS = 0.5
 FAILED_IN_A_ROW = 3
 """Rounds without a value after which somebody is told."""
+UNFIT_IN_A_ROW = 2
+"""Rounds in which a target does not fit a use, with none between in which it does, after which somebody is told."""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """That a target stopped fitting a use, or fits it again. text: the newest answer. worse: whether it is an alarm."""
+
+    use: str
+    text: str
+    worse: bool
+
+    def as_json(self) -> dict[str, object]:
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -46,7 +61,7 @@ class Alarm:
     target: str
     directory: str
     round: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Change | Stopped, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         return {**vars(self), "changes": [change.as_json() for change in self.changes]}
@@ -103,17 +118,14 @@ class Session:
         self._failed = _failed_at_the_end(log.lines)
         self._watched = Watched(rules, settings.charts)
         self._planned = settings.charts
-        newest: list[Change] = []
+        self._unfit: Counter[str] = Counter()
+        newest: list[Change | Stopped] = []
         for line in log.lines:
             newest = self._take(line)
         if self._last is not None and self._last.name not in log.told:  # killed before it was told
             self._tell(self._last, newest)
         for path in unfinished(directory, log)[-1:]:
             self._go_on(path)
-
-    @property
-    def target(self) -> str:
-        return self.settings.spec.targets[0][1]
 
     @property
     def charts(self) -> Sequence[Chart]:
@@ -129,7 +141,8 @@ class Session:
 
     def newest(self) -> Path | None:
         """The directory of the newest round that measured something and is still there."""
-        directory = self.directory / self._last.name if self._last is not None and self._last.levels else None
+        measured = self._last is not None and (self._last.levels or self._last.fits)
+        directory = self.directory / self._last.name if self._last is not None and measured else None
         return directory if directory is not None and directory.is_dir() else None
 
     def due_by_share(self) -> float:
@@ -203,14 +216,18 @@ class Session:
         keep(self.directory, self.settings)
 
     def _finish(self, name: str, began: float, error: IoAtlasError | None) -> None:
-        levels, failed = {}, error.what if error is not None else ""
+        levels, fits, failed = {}, {}, error.what if error is not None else ""
         if (self.directory / name).is_dir():
             try:
-                levels = levels_of(self.directory / name, self.settings.quantity)
+                if self.settings.quantity == FIT:
+                    fits = fits_of(self.directory / name)
+                else:
+                    levels = levels_of(self.directory / name, self.settings.quantity)
                 failed = ""
             except IoAtlasError as missing:
                 failed = failed or missing.what
-        line = Line(name, began, self.clock.time(), levels, failed or ("" if levels else "nothing was measured"))
+        failed = failed or ("" if levels or fits else "nothing was measured")
+        line = Line(name, began, self.clock.time(), levels, failed, fits)
         add_line(self.directory, line)
         self.made += 1
         self._last = line
@@ -219,33 +236,43 @@ class Session:
         self._tell_round(line)
         self._tell(line, changes)
 
-    def _take(self, line: Line) -> list[Change]:
-        return self._watched.take(Round(line.name, line.began, line.levels))
+    def _take(self, line: Line) -> list[Change | Stopped]:
+        """What a round shows that somebody is told of."""
+        shown: list[Change | Stopped] = [*self._watched.take(Round(line.name, line.began, line.levels))]
+        for use, one in line.fits.items():
+            before = self._unfit[use]
+            self._unfit[use] = {"pass": 0, "fail": before + 1}.get(one["answer"], before)
+            worse = self._unfit[use] == UNFIT_IN_A_ROW > before
+            if worse or (before >= UNFIT_IN_A_ROW and not self._unfit[use]):
+                shown.append(Stopped(use, str(one["sentence"]), worse=worse))
+        return shown
 
     def _tell_round(self, line: Line) -> None:
         fields = {
-            "target": self.target,
+            "target": self.settings.target,
             "round": line.name,
             "began": line.began,
             "seconds": round(line.ended - line.began, 1),
             "failed": line.failed or None,
+            "fits": [*line.fits.values()],
             "cells_without_value": self._planned - len(line.levels),
             "charts": [chart.as_json() for chart in self.charts if chart.name in line.levels],
         }
         self._told(Event("watched", fields))
 
-    def _tell(self, line: Line, changes: Sequence[Change]) -> None:
+    def _tell(self, line: Line, changes: Sequence[Change | Stopped]) -> None:
         for change in changes:
             if not change.worse:
                 self._told(Event("better", {"text": sentence(change), **change.as_json()}))
         worse = tuple(change for change in changes if change.worse)
         alarm = None
         if worse:
-            text = f"{self.target} got worse. " + " ".join(sentence(change) for change in worse)
-            alarm = Alarm(text, self.target, str(self.directory), line.name, worse)
+            lead = "" if line.fits else f"{self.settings.target} got worse. "
+            text = lead + " ".join(sentence(change) for change in worse)
+            alarm = Alarm(text, self.settings.target, str(self.directory), line.name, worse)
         elif line.failed and self._failed == FAILED_IN_A_ROW:
-            text = f"{self.target} could not be measured in {FAILED_IN_A_ROW} rounds: {line.failed}."
-            alarm = Alarm(text, self.target, str(self.directory), line.name)
+            text = f"{self.settings.target} could not be measured in {FAILED_IN_A_ROW} rounds: {line.failed}."
+            alarm = Alarm(text, self.settings.target, str(self.directory), line.name)
         if alarm is not None:
             self.alarms += 1
             self._told(Event("alarm", alarm.as_json()))
@@ -253,8 +280,10 @@ class Session:
         add_told(self.directory, line.name)
 
 
-def sentence(change: Change) -> str:
+def sentence(change: Change | Stopped) -> str:
     """'randread 4 KiB x4 fell by 21% (18% to 24%) from 2026-11-23 10:00 UTC on; found 2 h later.'."""
+    if isinstance(change, Stopped):
+        return change.text
     word = "fell" if change.ratio < 1 else "rose"
     ends = sorted(abs(1 - ratio) for ratio in (change.low, change.high))
     since = time.strftime("%Y-%m-%d %H:%M", time.gmtime(change.since_time))

@@ -30,11 +30,13 @@ DEFAULT_PATTERNS: tuple[Mapping[str, str | int], ...] = (
     {"rw": "write", "bs": 1 << 20, "numjobs": 1},
 )
 DEFAULT_SIZE = 256 << 20
+FIT = "fit"
+"""What is watched where it is whether the target fits its uses."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """spec: of each round, with its budget. quantity: what is watched, as `history` names it. charts: cells and
+    """spec: of each round, with its budget. quantity: what is watched, as `history` names it, or FIT. charts: cells and
     directions of a round.
     """
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from ioatlas.campaign import load_result
-from ioatlas.cli import tune
+from ioatlas.cli import _output, tune
 from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell
 
@@ -45,7 +45,8 @@ def test_the_answer_fits_one_screen_and_ends_with_its_files(found):
 
 def test_on_80_columns_the_rates_stand_in_two_rows(shell, found, monkeypatch):
     _, directory, result = found
-    monkeypatch.setattr(tune, "room", lambda: 80)
+    for module in (tune, _output):
+        monkeypatch.setattr(module, "room", lambda: 80)
     lines = shell("resume", directory).stdout.splitlines()
     assert max(len(line) for line in lines if not line.startswith(("Report", "fio job"))) <= 80
     assert sum(line.startswith("  offered") for line in lines) == 2

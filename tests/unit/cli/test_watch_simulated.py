@@ -158,6 +158,59 @@ def test_a_target_that_is_gone_is_told_after_three_rounds(copy):
     assert (new.returncode, (copy.home / "new").exists()) == (2, False), "one that never was there is named at once"
 
 
+USE = """
+title = "readers"
+window = "300ms"
+[[load]]
+rw = "randread"
+bs = "64k"
+size = "1m"
+direct = 0
+[[require]]
+rate = "85MB/s"
+"""
+
+
+def test_a_target_that_stops_fitting_a_use_is_told_at_the_second_round(copy, tmp_path):
+    (tmp_path / "mine.toml").write_text(USE)
+    metrics = tmp_path / "m.prom"
+    words = ["--for", tmp_path / "mine.toml", "--every", "1h", "--share", "1%", "-o", tmp_path / "fit"]
+
+    def rounds(*more):
+        done = copy.shell("watch", copy.target, *words, "--json", "--metrics", metrics, *more)
+        told = events(done)
+        made = [one["fits"][0]["answer"] for one in told if one["event"] == "watched"]
+        return done.returncode, made, [one for one in told if one["event"] in ("alarm", "better")]
+
+    assert rounds("--until", "1h") == (0, ["pass", "pass"], [])
+    assert 'ioatlas_watch_fits{target="disk",use="mine"} 1' in metrics.read_text().replace(str(copy.target), "disk")
+    copy.shell.executor.change_law(SLOW)
+    assert rounds("--until", "30m")[:2] == (0, [])
+    status, made, told = rounds("--until", "alarm")
+    assert (status, made, [one["event"] for one in told]) == (3, ["fail", "fail"], ["alarm"])
+    assert "does not fit" in told[0]["text"]
+    assert [one["use"] for one in told[0]["changes"]] == ["mine"]
+    assert rounds("--until", "90m")[:2] == (0, ["fail"]), "told once"
+    copy.shell.executor.change_law(FAST)
+    status, made, told = rounds("--until", "90m")
+    assert (status, made[-1], [one["event"] for one in told]) == (0, "pass", ["better"])
+
+
+def test_a_use_says_itself_what_is_measured(copy, tmp_path, monkeypatch):
+    (tmp_path / "mine.toml").write_text(USE)
+    words = ["watch", copy.target, *EVERY, "-o", tmp_path / "x", "--for"]
+    for more in (["--size", "1m"], ["--tolerance", "3%"], ["--campaign", copy.home / "cells.toml"]):
+        done = copy.shell(*words, "etcd", *more)
+        assert (done.returncode, "leave it out" in done.stderr) == (2, True), done.stderr
+    monkeypatch.chdir(tmp_path)
+    done = copy.shell(*words, "mine.toml:", "--write-units", tmp_path / "units")
+    assert done.returncode == 0, done.stderr
+    assert f"--for={tmp_path}/mine.toml" in next((tmp_path / "units").glob("*.service")).read_text()
+    told = json.loads(copy.shell(*words, "mine.toml", "--dry-run", "--json").stdout)["watch"]
+    assert told["quantity"] == "fit"
+    assert not (tmp_path / "x").exists()
+
+
 def test_others_are_refused(copy, tmp_path):
     (copy.home / "cells.toml").write_text(CELLS.replace("64k", "32k"))
     other = copy("--once")

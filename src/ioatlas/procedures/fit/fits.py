@@ -27,11 +27,15 @@ class Fit:
         return Answer.of_all([one.answer for _, one in self.judged])
 
     @property
+    def margin(self) -> float | None:
+        """The smallest of its requirements; None where none is known."""
+        return min((one.margin for _, one in self.judged if one.margin is not None), default=None)
+
+    @property
     def sentence(self) -> str:
         """The answer in plain English."""
         if self.answer is Answer.PASS:
-            margins = [one.margin for _, one in self.judged if one.margin is not None]
-            room = f", with {times(min(margins))} what it needs" if margins else ""
+            room = f", with {times(self.margin)} what it needs" if self.margin is not None else ""
             return f"PASS: {self.target} fits {self.use.title}{room}."
         if self.answer is Answer.FAIL:
             broken = [told(one) for _, one in self.judged if one.answer is Answer.FAIL]
@@ -49,6 +53,7 @@ class Fit:
             "title": self.use.title,
             "target": self.target,
             "answer": self.answer.value,
+            "margin": self.margin,
             "sentence": self.sentence,
             "requirements": [_json(one) for _, one in self.judged],
         }

@@ -64,6 +64,12 @@ def read_uses(text: str, where: str = "--for") -> tuple[Use, ...]:
     return found
 
 
+def in_full(text: str) -> str:
+    """Uses with the full paths of their files, for another day's working directory."""
+    parts = [part.strip() for part in text.split(",")]
+    return ",".join(str(Path(one).absolute()) if one.partition(":")[0].endswith(ENDING) else one for one in parts)
+
+
 LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Numbers that are tried to find how many a target carries."""
 

@@ -6,6 +6,7 @@ the search keeps there besides its trials.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median_high
@@ -113,7 +114,7 @@ class Tuning:
         return size_up([Rate(point.offered, point.state, overloaded=point.overloaded) for point in self.curve])
 
     def as_json(self) -> dict[str, Any]:
-        best = None
+        best, lower, upper = None, self.outcome.lower, self.outcome.upper
         if self.best is not None:
             best = {name: value for name, value in vars(self.best).items() if name != "share_by_direction"}
         return {
@@ -127,10 +128,10 @@ class Tuning:
             "curve": [vars(point) for point in self.curve],
             "curve_latency": "lower bound",
             "sizing": asdict(self.sizing) if self.sizing else None,
-            "bounds": {"lower": _load(self.outcome.lower), "upper": _load(self.outcome.upper)},
+            "bounds": {"lower": lower and _load(lower), "upper": upper and _load(upper)},
             "pareto": [_load(load) for load in self.outcome.pareto],
             "trials": [
-                {**_known(load), "meets": load.verdict.state == "meets", "decided": load.verdict.decided}
+                {**_load(load), "meets": load.verdict.state == "meets", "decided": load.verdict.decided}
                 for load in self.outcome.loads
             ],
             "n_trials": self.n_trials,
@@ -139,11 +140,7 @@ class Tuning:
         }
 
 
-def _load(load: Load | None) -> dict[str, Any] | None:
-    return None if load is None else _known(load)
-
-
-def _known(load: Load) -> dict[str, Any]:
+def _load(load: Load) -> dict[str, Any]:
     return {
         "numjobs": load.point[0],
         "iodepth": load.point[1],
@@ -178,11 +175,11 @@ FEWEST_FRESH = 3
 
 def fresh_trials(cell: Cell, visits: Iterable[Visit]) -> list[Trial]:
     """The visits of a setting that were made after it had been named."""
-    return [
-        trial_of(cell, v)
-        for v in visits
-        if v.purpose == FRESH and v.cell_key == cell.key and not v.discarded and v.parts
-    ]
+    return [trial_of(cell, visit) for visit in _fresh(cell, visits)]
+
+
+def _fresh(cell: Cell, visits: Iterable[Visit]) -> list[Visit]:
+    return [v for v in visits if v.purpose == FRESH and v.cell_key == cell.key and not v.discarded and v.parts]
 
 
 def holds(goal: Goal, fresh: Sequence[Trial]) -> bool:
@@ -319,20 +316,17 @@ def _histograms(visits: Sequence[Visit]) -> dict[str, Histogram]:
 
 
 def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
-    fresh = [v for v in visits if v.purpose == FRESH and v.cell_key == cell.key and not v.discarded and v.parts]
+    fresh = _fresh(cell, visits)
     if len(fresh) < FEWEST_FRESH:
         return None
     trials = [trial_of(cell, visit) for visit in fresh]
     rates = [trial.iops for trial in trials]
     interval = log_t_interval(rates)
     shown = bounded(interval, rates)
-    ios: dict[str, int] = {}
-    moved, total = 0, 0
-    for visit in fresh:
-        for part in visit.parts:
-            ios[part.direction] = ios.get(part.direction, 0) + part.total_ios
-            moved += part.io_bytes
-            total += part.total_ios
+    ios: Counter[str] = Counter()
+    for part in (part for visit in fresh for part in visit.parts):
+        ios[part.direction] += part.total_ios
+    moved, total = sum(part.io_bytes for visit in fresh for part in visit.parts), ios.total()
     merged = _histograms(fresh)
     iops = interval.estimate or 0.0
     means = [trial.lat_mean_ns for trial in trials if trial.lat_mean_ns is not None]

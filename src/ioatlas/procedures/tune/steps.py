@@ -55,6 +55,7 @@ MOST_ROUNDS = 150
 USUAL_TRIALS = 30
 """Trials a search takes as a rule: what the time left is reckoned from."""
 FRESH_REPLICATE = 1000
+WORDS = {SEARCH: "searching", FRESH: "measuring the best setting again", CURVE: "measuring the load-latency curve"}
 
 
 class TuneSteps(Steps):
@@ -88,19 +89,13 @@ class TuneSteps(Steps):
                 self.runner.remark(RemarkKind.WARNING, text)
                 return []
             replicate = 1 + max((visit.replicate for visit in visits if visit.purpose == SEARCH), default=-1)
-            return [self._trial(point, replicate, visits) for point in points]
+            length = {point: self._length(point, TRIAL_IOS, TRIAL_MS, TRIAL_LONGEST_MS, visits) for point in points}
+            return [
+                NewVisit(self._cell_of(point).key, replicate, self._seed(replicate, *point), SEARCH, runtime_ms=ms)
+                for point, ms in length.items()
+            ]
 
         return self.runner.make(SEARCH, next_visits)
-
-    def _trial(self, point: Point, replicate: int, visits: Sequence[Visit]) -> NewVisit:
-        cell = self._cell_of(point)
-        return NewVisit(
-            cell.key,
-            replicate,
-            self._seed(replicate, *point),
-            SEARCH,
-            runtime_ms=self._length(point, TRIAL_IOS, TRIAL_MS, TRIAL_LONGEST_MS, visits),
-        )
 
     def _failed(self, visits: Sequence[Visit]) -> set[Point]:
         """Loads that could not be run, or whose visits are discarded again and again."""
@@ -257,17 +252,9 @@ class TuneSteps(Steps):
 
     def _begin(self, phase: Purpose) -> None:
         self._phase = phase
-        words = {
-            SEARCH: "searching",
-            FRESH: "measuring the best setting again",
-            CURVE: "measuring the load-latency curve",
-        }
-        done = self.journal.count_visits().get(VisitStatus.DONE, 0)
-        self.runner.emit(
-            Event(
-                "phase", {"phase": phase, "text": words[phase], "seconds_left": round(self._seconds_to_come(done), 1)}
-            )
-        )
+        left = self._seconds_to_come(self.journal.count_visits().get(VisitStatus.DONE, 0))
+        told = {"phase": phase, "text": WORDS[phase], "seconds_left": round(left, 1)}
+        self.runner.emit(Event("phase", told))
 
     def _seconds_to_come(self, done: int) -> float:
         """Of the phases from this one on, by what visits have taken so far."""
