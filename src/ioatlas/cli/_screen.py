@@ -42,6 +42,7 @@ MOST_SET_NAME = 24
 LABEL = 13
 """Columns of the label of a line."""
 LEAST_MAP_LINES = 4
+PASTED_WIDTH, PASTED_LINES = 80, 60
 
 _BADGES = {
     Trust.GOOD: "bold black on green",
@@ -103,6 +104,25 @@ def answer_lines(
     room = max(LEAST_MAP_LINES, room - len(top) - 1)
     middle = _middle(result, console, width, room, f"ioatlas show {place} -v" if place else "-o DIR keeps all")
     return [*top, *([Text(""), *middle] if middle else [])]
+
+
+def pasted(result: CampaignResult, form: str) -> str:
+    """The answer to pass on by paste, as Markdown ('md') or BBCode. Nothing in it names the site."""
+    from ioatlas import __version__
+    from ioatlas.analysis.summary import summarise
+    from ioatlas.report.export import markup
+    from ioatlas.report.export.conditions import conditions
+    from ioatlas.report.redact import redactor
+
+    summary, clean = summarise(result), redactor(result.targets)
+    lines = answer_lines(summary, result, console_of(PASTED_WIDTH), width=PASTED_WIDTH, room=PASTED_LINES, place="DIR")
+    return (markup.markdown if form == "md" else markup.bbcode)(
+        " ".join(clean(title_of(summary)).split()),
+        f"trust: {summary.trust_text}",
+        [clean(line.plain.rstrip()) for line in lines],
+        [clean(doubt.sentence) for doubt in summary.doubts[:MOST_DOUBTS]],
+        f"Measured with I/O Atlas {__version__}. {conditions(result)}",
+    )
 
 
 # -- parts ---------------------------------------------------------------------------------------------------
@@ -324,10 +344,10 @@ def rounds_tables(result: CampaignResult) -> list[RenderableType]:
     """A table for each test in rounds: block sizes down, read shares across, averages of the measurement window."""
     from rich.text import Text
 
-    from ioatlas.report import rounds
+    from ioatlas.report.kinds import rounds_table
 
     parts: list[RenderableType] = []
     for test in result.rounds:
-        title, heads, lines = rounds.table_of(test)
+        title, heads, lines = rounds_table(test)
         parts += [Text(title, style="bold"), table_of(heads, lines), Text("")]
     return parts

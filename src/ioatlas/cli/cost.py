@@ -117,8 +117,8 @@ def command(
     else:
         _print(found)
     if output is not None and output.suffix.lower() in FIGURES:
+        from ioatlas.report.export.drawings import price_drawing
         from ioatlas.report.export.to_panels import write_drawing
-        from ioatlas.report.export.to_price import price_drawing
 
         for path in write_drawing(price_drawing(found, _title(found)), output):
             click.echo(f"written: {path}", err=as_json or as_csv)

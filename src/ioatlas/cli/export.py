@@ -216,7 +216,7 @@ def _option(name: str) -> str:
 
 
 def _table(result: CampaignResult, kind: str, output: Path | None) -> list[Path]:
-    from ioatlas.cli._pasted import pasted
+    from ioatlas.cli._screen import pasted
     from ioatlas.report.export.to_json import write_json
     from ioatlas.report.table import write_csv
 

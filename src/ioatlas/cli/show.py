@@ -96,7 +96,7 @@ def command(
             write_card(result, png)
         click.echo(png)
     if form is not None:
-        from ioatlas.cli._pasted import pasted
+        from ioatlas.cli._screen import pasted
 
         click.echo(pasted(result, form), nl=False)
     if png or form:

@@ -83,8 +83,8 @@ def command(
     gate = gate_of(history)
     write_gate(gate, junit, markdown)
     if output is not None:
+        from ioatlas.report.export.drawings import timeline_drawing
         from ioatlas.report.export.to_panels import write_drawing
-        from ioatlas.report.export.to_timeline import timeline_drawing
 
         drawn = timeline_drawing(history.title, WORDS[quantity], history.timelines)
         click.echo(f"written: {write_drawing(drawn, output)[0]}", err=True)

@@ -24,8 +24,8 @@ from ioatlas.model.units import rate_system
 from ioatlas.model.words import words
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
+from ioatlas.report.kinds import curve_data, rounds_data
 from ioatlas.report.latencies import packed_courses, packed_curves
-from ioatlas.report.load_curves import curve_data
 from ioatlas.report.page_format import FORMAT, VERSION, ReportData
 from ioatlas.report.page_format.cells import (
     Cells,
@@ -40,7 +40,6 @@ from ioatlas.report.page_format.charts import ProductCostData, UnitPriceData
 from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Pair, Session, TargetData
 from ioatlas.report.page_format.summary import FindingData
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
-from ioatlas.report.rounds import rounds_data
 from ioatlas.report.summary import summary_data
 
 EXACT_ROWS = 25_000

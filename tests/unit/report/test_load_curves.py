@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread, StreamPoint
-from ioatlas.report.load_curves import curve_data, curve_documents
+from ioatlas.report.kinds import curve_data, curve_documents
 
 STREAM = StreamPoint("oltp", "read", 700.0, 690.0, 690 * 8192.0, 0.7, 1e6, 2e6, 3e6)
 POINT = LoadPoint(

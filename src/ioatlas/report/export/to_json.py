@@ -18,7 +18,7 @@ from ioatlas.analysis.summary import summarise
 from ioatlas.model.drift import BaselinePoint, ReplicateRow
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
-from ioatlas.report.load_curves import curve_documents
+from ioatlas.report.kinds import curve_documents
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.table import rows, swept_options
 

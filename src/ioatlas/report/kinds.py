@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves of response time against load, as the page and the exports carry them."""
+"""What campaigns of a kind of their own bring: response time against load, and tests in rounds, for page, terminal and
+exports.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ioatlas.analysis.rounds import format_value
 from ioatlas.analysis.sizing import advice, rates_text
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
-from ioatlas.report.page_format.charts import LoadCurveData, LoadPointData
+from ioatlas.model.result import RoundsCell, RoundsResult
+from ioatlas.model.units import format_size
+from ioatlas.report.page_format.charts import LoadCurveData, LoadPointData, RoundsData
 from ioatlas.report.page_format.parts import Pair
 
 
@@ -65,3 +70,37 @@ def _document(curve: LoadCurve, point: LoadPoint) -> dict[str, Any]:
         "iops_per_watt": efficiency[0] if efficiency else None,
         "bytes_per_s_per_watt": efficiency[1] if efficiency else None,
     }
+
+
+def rounds_data(test: RoundsResult, clean: Callable[[str], str]) -> RoundsData:
+    """clean: takes what names the site out of a text."""
+    return RoundsData.from_record(
+        test,
+        claims=test.test != "saturation",
+        written_bytes=test.written_bytes[-1] if test.written_bytes else 0,
+        purge=clean(test.purge),
+        deviations=[clean(text) for text in test.deviations],
+    )
+
+
+def rounds_table(test: RoundsResult) -> tuple[str, list[str], list[list[str]]]:
+    """Title, column heads and lines of the averages over the measurement window, the tracked one marked."""
+    shares = sorted({cell.read_percent for cell in test.cells}, reverse=True)
+    cells = {(cell.bs_bytes, cell.read_percent): cell for cell in test.cells}
+    lines = []
+    for block in sorted({cell.bs_bytes for cell in test.cells}):
+        row = [cells.get((block, share)) for share in shares]
+        lines.append(
+            [format_size(block), *("" if cell is None or cell.value is None else _average(cell, test) for cell in row)]
+        )
+    rounds = f"rounds {test.window[0]} to {test.window[1]}" if test.window else "no window yet"
+    part = f", {test.part}" if test.part else ""
+    title = (
+        f"SNIA {test.title}, {test.target}{part}: average of the window ({rounds}), reads/writes in per cent of "
+        "I/Os, * tracked"
+    )
+    return title, ["", *(f"{share}/{100 - share}" for share in shares)], lines
+
+
+def _average(cell: RoundsCell, test: RoundsResult) -> str:
+    return format_value(cell.value or 0.0, test.quantity) + (" *" if cell.tracked else "")
