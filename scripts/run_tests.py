@@ -140,7 +140,9 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
         Step("pages made from the code", [sys.executable, "scripts/reference.py", "--check"]),
     ]
     # A module's tests share its campaigns, so they stay together. Real tests wait for their loads most of the time.
-    unit = pytest_step("unit tests", scratch, *_tests("unit"), *_parallel(min(os.cpu_count() or 1, 4)))
+    unit = pytest_step(
+        "unit tests", scratch, *_tests("unit"), f"--long={long}", *_parallel(min(os.cpu_count() or 1, 4))
+    )
     computing = [_giving_way(unit)]
     real = (*_tests("real"), f"--long={long}", "-m")
     beside = [pytest_step("real tests that share the machine", scratch, *real, "unmeasured", *_parallel(4))]

@@ -18,7 +18,9 @@ import sqlalchemy as sa
 
 from ioatlas import __version__, campaign
 from ioatlas.errors import IoAtlasError
+from ioatlas.law.kept import _digest
 from ioatlas.procedures.options import read_campaign
+from ioatlas.results import by_law
 from ioatlas.run.environment import Environment
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.set_up import Consent
@@ -52,6 +54,22 @@ def _hurry(connection) -> None:
     if connection.dialect.name == "sqlite" and "hurried" not in connection.info:  # once for each link to a file
         connection.info["hurried"] = True
         connection.connection.dbapi_connection.execute("PRAGMA synchronous=OFF")
+
+
+def _once(fitted):
+    """A law is a function of its loads alone: those of one campaign are fitted once, whoever reads it again."""
+    known = {}
+
+    def found(courses):
+        key = _digest(courses), *((one.interval, one.fits) for one in courses)
+        if key not in known:
+            known[key] = fitted(courses)
+        return known[key]
+
+    return found
+
+
+by_law._fitted = _once(by_law._fitted)
 
 
 def new_journal(directory: Path) -> Journal:

@@ -72,6 +72,7 @@ def test_many_cells_are_controlled_as_benjamini_and_hochberg_do():
     assert len(found.differing) >= 10
 
 
+@pytest.mark.long("analysis", "stats")
 def test_a_against_a_calls_few_cells_and_few_maps_different():
     maps = cells = 0
     for seed in range(60):
@@ -164,6 +165,7 @@ def test_bad_values_and_settings_are_refused():
         compare([], [], tolerance=0.2)
 
 
+@pytest.mark.long("analysis", "stats")
 def test_the_stated_power_is_what_happens():
     stated, hits = [], 0
     for seed in range(60):

@@ -123,6 +123,7 @@ def test_a_wide_tolerance_calls_less(rng):
     assert wide.effect == pytest.approx(0.4)
 
 
+@pytest.mark.long("analysis", "stats")
 def test_with_no_difference_maps_are_called_different_at_most_at_the_level_together(rng):
     called = 0
     for _ in range(30):
@@ -159,6 +160,7 @@ def turns(rng: np.random.Generator, factor: float) -> list[dict[str, list[Readin
     return sides
 
 
+@pytest.mark.long("analysis", "stats")
 def test_what_drifts_moves_both_sides_that_were_visited_in_turns(rng):
     """Of 40 pairs that do not differ 2 may be called different, 4 standard deviations at most 7; a difference that the
     drift hides between campaigns is found.

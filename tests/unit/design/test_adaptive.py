@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptive design on surfaces of known truth: what it measures, what it says, how near it comes."""
+"""The adaptive design on surfaces of known truth: what it measures, what it says, how near it comes.
+
+How near it comes takes whole maps of hundreds of fits, seconds for each: long, as only design and surrogate move it.
+"""
 
 import sys
 from pathlib import Path
@@ -129,6 +132,7 @@ def test_the_next_batch_does_not_depend_on_what_a_design_was_asked_before(array,
     assert other.next_batch(history[:60]) == fresh.next_batch(history[:60]) != []
 
 
+@pytest.mark.long("design", "surrogate")
 def test_five_per_cent_of_the_cells_give_the_map(array, whole):
     found = [whole, replay(array, Settings(cells=95, seed=0))]
     assert np.mean([o.median_error for o in found]) <= 0.05
@@ -136,6 +140,7 @@ def test_five_per_cent_of_the_cells_give_the_map(array, whole):
     assert 0.8 <= np.mean([o.interval_cover for o in found]) <= 1.0
 
 
+@pytest.mark.long("design", "surrogate")
 def test_a_noisy_disk_is_smoothed_below_its_floor(noisy):
     s, o = noisy
     floor, floor_p90 = s.noise()
@@ -143,6 +148,7 @@ def test_a_noisy_disk_is_smoothed_below_its_floor(noisy):
     assert o.p90_error <= 2 * floor_p90
 
 
+@pytest.mark.long("design", "surrogate")
 def test_any_axes(array):
     s = sweep(surfaces.modes(0))
     o = replay(s, Settings(cells=73, seed=1))
@@ -150,6 +156,7 @@ def test_any_axes(array):
     assert {a.name for a in s.space.axes} >= {"engine", "target", "rwmixread", "bs_bytes", "iodepth"}
 
 
+@pytest.mark.long("design", "surrogate")
 def test_it_stops_at_the_stated_error(array):
     design, history = run(array, cells=200, error=0.08, seed=1)
     stated = design.stated_error(history, design.model(history))
@@ -157,6 +164,7 @@ def test_it_stops_at_the_stated_error(array):
     assert len({r.request.cell for r in history}) < 200
 
 
+@pytest.mark.long("design", "surrogate")
 def test_without_a_number_of_cells_the_share_of_honesty_holds(array):
     design, history = run(array, error=0.05, seed=2)
     assert design.stated_error(history, design.model(history)).median <= 0.05
@@ -195,6 +203,7 @@ def test_latency_follows_from_throughput(array, done):
     assert np.all(drawn.log_half_width > 0)
 
 
+@pytest.mark.long("design", "surrogate")
 def test_a_surprise_is_measured_again():
     s = sweep(surfaces.disk(3, 0.02, 2, notch=6.0))
     _, history = run(s, cells=96, seed=1)
@@ -229,6 +238,7 @@ def test_the_error_of_a_pick_lies_between_what_it_was_and_what_it_is():
     assert state([pick] * 5).median_low <= pick.error <= state([pick] * 5).median_high
 
 
+@pytest.mark.long("design", "surrogate")
 def test_the_error_of_more_readings_is_smaller_where_noise_is_all_of_it(noisy):
     s, o = noisy
     design, history = AdaptiveDesign(s.space, Settings(cells=43, seed=1)), list(o.history)
@@ -238,6 +248,7 @@ def test_the_error_of_more_readings_is_smaller_where_noise_is_all_of_it(noisy):
     assert two == pytest.approx(design.stated_error(history, model).median)
 
 
+@pytest.mark.long("design", "surrogate")
 def test_where_noise_is_large_the_cells_of_a_small_map_are_read_twice(noisy, small):
     s, _ = noisy
     twice = run(s, cells=24, seed=1)[1]
@@ -293,11 +304,13 @@ def test_a_regime_where_the_model_fails_is_named(wild):
     assert named.cells == writes.sum()
 
 
+@pytest.mark.long("design", "surrogate")
 def test_no_error_ends_a_campaign_while_a_regime_fails(wild):
     design, history = run(wild, error=0.2, seed=1)
     assert not weak_regimes(design.final_model(history), 0.2)
 
 
+@pytest.mark.long("design", "surrogate")
 def test_a_map_without_failing_regimes_names_none():
     assert not replay(sweep(surfaces.disk(3, sd=0.05)), Settings(cells=96, seed=1)).weak_regimes
 

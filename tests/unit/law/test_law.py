@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The law against targets that are stepped through time: what it finds, what it tells, and what it must not tell."""
+"""The law against targets that are stepped through time: what it finds, what it tells, and what it must not tell.
+
+What holds of many drawn targets takes a fit for each of them: long, as only the law moves it.
+"""
 
 import random
 from dataclasses import replace
@@ -81,6 +84,7 @@ def test_no_credit_is_told_of_targets_that_have_none():
         assert burst_findings({"t": fit}) == ()
 
 
+@pytest.mark.long("law")
 def test_what_is_told_holds_on_targets_that_were_drawn():
     held, errors, sure_and_wrong = [], [], []
     for seed in range(100, 112):
@@ -137,6 +141,7 @@ def test_a_law_that_loads_refute_says_so_of_their_limit_and_foretells_nothing_li
     assert foretold([one for one in missing if one.rw != "randread"], {"t": fit})
 
 
+@pytest.mark.long("law")
 def test_no_most_that_explains_a_cell_is_less_than_what_is_told_of_it():
     looked = 0
     for seed in range(6):
@@ -162,6 +167,7 @@ def test_one_load_is_never_good_and_repeats_can_be():
     assert Trust.GOOD in grades
 
 
+@pytest.mark.long("law")
 def test_pauses_of_a_target_are_no_limiter_and_what_is_told_is_its_average_over_time():
     told_of, held, errors, sure_and_wrong = 0, [], [], []
     for seed in range(40):

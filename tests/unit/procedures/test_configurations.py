@@ -156,13 +156,14 @@ def test_what_failed_is_tried_again_by_the_next_session_and_only_that(tmp_path):
     world.check()
 
 
-def test_killed_anywhere_and_resumed_it_measures_each_once(tmp_path):
+@pytest.mark.parametrize("count", [1, pytest.param(4, marks=pytest.mark.long("run", "procedures"))])
+def test_killed_anywhere_and_resumed_it_measures_each_once(tmp_path, count):
     world = Switching(tmp_path)
     world.start()
     world.keep()
     total = moments(world)
     reference = world.made()
-    for moment in spread(4, total):
+    for moment in spread(count, total):
         world.restore()
         world.log.unlink(missing_ok=True)
         assert killed(world, moment)

@@ -14,7 +14,7 @@ from ioatlas.errors import PartialResultError
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.store.journal import Journal
 from tests.unit.procedures.cases import ADAPTIVE, DENSE, EVERY, LAWS
-from tests.unit.simulated import LAW, Shell, World
+from tests.unit.simulated import LAW, Shell, World, spread
 
 _STUDY = """
 budget = "60s"
@@ -61,6 +61,8 @@ MORE = {
     "set-ups": SET_UPS,
 }
 CAMPAIGNS = {**EVERY, **MORE}
+FEW = 6
+"""States that are looked at where all of them would take long."""
 _STATE = """
 select distinct 'visit', v.purpose, v.status, c.reason from visit v join cell c using (cell_key)
 union select 'outcome', name, '', '' from outcome
@@ -104,8 +106,9 @@ def put_back(world, place):
     shutil.copytree(place, world.directory)
 
 
+@pytest.mark.parametrize("most", [FEW, pytest.param(1000, marks=pytest.mark.long("procedures", "run", "store"))])
 @pytest.mark.parametrize("name", CAMPAIGNS)
-def test_whatever_it_ends_in_it_is_read_and_gone_on_with(tmp_path, name):
+def test_whatever_it_ends_in_it_is_read_and_gone_on_with(tmp_path, name, most):
     (tmp_path / "one").mkdir()
     world = World(tmp_path / "one", LAWS.get(name, LAW))
     for one in "abc":
@@ -113,7 +116,8 @@ def test_whatever_it_ends_in_it_is_read_and_gone_on_with(tmp_path, name):
     world.start(CAMPAIGNS[name], procedure=Tune(Goal("p99", 20e6, 2, 16)) if name == "tune" else None)
     found = ends(world, tmp_path / "ends")
     assert len(found) > 5
-    for place in found:
+    for number in spread(most, len(found)):
+        place = found[number]
         put_back(world, place)
         load_result(world.directory)
         error = world.tried(stop_asked=lambda: True)

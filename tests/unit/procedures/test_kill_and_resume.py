@@ -11,6 +11,8 @@ from tests.unit.simulated import killed, moments, spread
 
 MOMENTS = {"dense": 12}
 FEWER = 3
+SHORT = 2
+"""Of these, where all of them would take long."""
 BEGUN_AGAIN = frozenset({"fixed work", "iozone", "rounds", "trees"})
 """Their visits build on each other on files that a resumed session makes anew: some are made once more, with seeds
 of their own.
@@ -33,7 +35,13 @@ def undisturbed(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("name", "number"), [(name, number) for name in EVERY for number in range(MOMENTS.get(name, FEWER))]
+    ("name", "number"),
+    [
+        pytest.param(name, number, marks=[pytest.mark.long("procedures", "run", "store")] if number >= short else [])
+        for name in EVERY
+        for short in [MOMENTS.get(name, FEWER) * SHORT // FEWER]
+        for number in range(MOMENTS.get(name, FEWER))
+    ],
 )
 def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(undisturbed, name, number):
     world, reference, total = undisturbed(name)

@@ -101,12 +101,13 @@ def test_each_is_set_up_twice_there_and_back_and_its_visits_are_shared_out(twice
     assert world.rows("pragma user_version") == [(5,)]
 
 
-def test_killed_anywhere_and_resumed_every_set_up_is_measured(tmp_path):
+@pytest.mark.parametrize("count", [1, pytest.param(4, marks=pytest.mark.long("run", "procedures"))])
+def test_killed_anywhere_and_resumed_every_set_up_is_measured(tmp_path, count):
     world = Switching(tmp_path, blocks=2)
     world.start()
     world.keep()
     total = moments(world)
-    for moment in spread(4, total):
+    for moment in spread(count, total):
         world.restore()
         world.log.unlink(missing_ok=True)
         assert killed(world, moment)

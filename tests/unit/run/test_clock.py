@@ -49,10 +49,18 @@ def measured(place, run=0, what="tick", by_seconds=0.0):
     return world.directory
 
 
-@pytest.mark.parametrize("by_seconds", [-3 * DAY, 400 * DAY, -5.0])
-@pytest.mark.parametrize(("run", "what"), [(2, "tick"), (2, "run"), (3, "ended")])
-def test_a_clock_that_is_set_in_mid_run_changes_no_time(tmp_path, run, what, by_seconds):
-    plain, moved = measured(tmp_path / "plain"), measured(tmp_path / "moved", run, what, by_seconds)
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The campaign while nobody sets the clock; only read."""
+    return measured(tmp_path_factory.mktemp("clock") / "plain")
+
+
+@pytest.mark.parametrize(
+    ("run", "what", "by_seconds"),
+    [(2, "tick", -3 * DAY), (2, "tick", 400 * DAY), (2, "run", -5.0), (2, "run", 400 * DAY), (3, "ended", -3 * DAY)],
+)
+def test_a_clock_that_is_set_in_mid_run_changes_no_time(plain, tmp_path, run, what, by_seconds):
+    moved = measured(tmp_path / "moved", run, what, by_seconds)
     times = []
     for directory in (plain, moved):
         journal = Journal.open(directory)

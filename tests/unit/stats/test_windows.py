@@ -51,6 +51,7 @@ def test_a_mean_at_its_limit_is_decided_in_less_than_one_of_a_hundred(follow, mo
     assert np.mean([_decided(_mean, one, exp(moves**2 / 2))[0] != 0 for one in each]) < 0.01
 
 
+@pytest.mark.long("stats")
 @pytest.mark.parametrize(("follow", "moves"), [(0.0, 0.3), (0.5, 0.05), (0.5, 0.3)])
 def test_a_percentile_at_its_limit_is_decided_in_less_than_one_of_a_hundred(follow, moves):
     random = np.random.default_rng(20261124)
