@@ -96,13 +96,13 @@ def groups(estimates: Iterable[Estimate]) -> dict[Group, list[Estimate]]:
 
 def eligible(members: Iterable[Estimate]) -> list[Estimate]:
     """Values that may be named: not suspect. One found unsteady, or whose runs disagree, gives way to those that are
-    neither; but where its whole interval lies above those, it is the faster one, whatever its value is.
+    neither; but where its value lies clearly above all that those may reach, it is told: as a range, and LOW.
     """
     found = [e for e in members if usable(e)]
     sound = [e for e in found if not found_unsteady(e) and not disagrees(e)]
     reached = max((max(speed(e), e.bw_high or 0.0) for e in sound), default=0.0)
     known = [e for e in found if e.verdict is VerdictCode.RUNS_DISAGREE or (found_unsteady(e) and e.grade is not None)]
-    above = [e for e in known if (e.bw_low or 0.0) > reached]
+    above = [e for e in known if NEAR_PEAK * speed(e) > reached]
     return sound + above if sound else found
 
 
