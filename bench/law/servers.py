@@ -20,9 +20,10 @@ def process(*words: str, ready: Path | None = None) -> Iterator[None]:
     """A server that lives as long as this. ready: a socket that shows when it serves."""
     server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while ready is not None and not ready.exists():
             if server.poll() is not None or time.monotonic() > deadline:
+                server.kill()
                 raise RuntimeError(f"{words[0]} did not start: {server.stderr and server.stderr.read()!r}")
             time.sleep(0.05)
         yield

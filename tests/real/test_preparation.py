@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 import ioatlas_lab as lab
+from ioatlas.fio.executor import SystemExecutor
+from ioatlas.fio.series import read_series
+from ioatlas.fio.single import run_job
 from ioatlas.target.holes import hole_bytes
 from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas
@@ -53,6 +56,29 @@ class Watch(threading.Thread):
                 except Exception:  # noqa: BLE001 - the file may go at any moment
                     continue
             time.sleep(0.01)
+
+
+@pytest.mark.unmeasured
+def test_a_second_writing_is_seen_by_itself(tmp_path):
+    job = f"""[global]
+per_job_logs=0
+log_unix_epoch=1
+log_avg_msec=50
+[layout0]
+filename={tmp_path / "data"}
+rw=write
+bs=4k
+size=1m
+rate=2m
+write_bw_log=layout0
+write_lat_log=layout0
+"""
+    begun = []
+    for _ in range(2):
+        outcome, _ = run_job(SystemExecutor(), job, tmp_path / "lay-out", expected_seconds=1)
+        assert outcome.exit_code == 0, outcome.stderr
+        begun.append(read_series(tmp_path / "lay-out", "layout0", interval_ms=50, runtime_ms=500).start_ms)
+    assert begun[1] - begun[0] >= 450
 
 
 @pytest.mark.unmeasured

@@ -30,7 +30,8 @@ def run_job(
     directory: made if need be; keeps the job file, the output and what fio says. held: as of a `LoadProcess`.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / OUTPUT).unlink(missing_ok=True)  # of a run that was interrupted
+    for old in (directory / OUTPUT, *directory.glob("*.log")):  # of a run before: fio appends to logs that are there
+        old.unlink(missing_ok=True)
     beneath.write_text(directory / JOB_FILE, job)
     arguments = (*options, "--output-format=json", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
     load = LoadProcess("fio", arguments, directory, "fio.err", limit_seconds(expected_seconds), held=held or {})

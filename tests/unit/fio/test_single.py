@@ -29,3 +29,9 @@ def test_the_output_of_an_earlier_run_is_never_taken_for_this_one(tmp_path):
     )
     _, output = run_job(Fio(""), "[a]\n", tmp_path, expected_seconds=1)
     assert output is None
+
+
+def test_the_logs_of_an_earlier_run_are_gone_for_fio_appends_to_them(tmp_path):
+    (tmp_path / "layout0_bw.log").write_text("1795731508940, 85333, 1, 0, 0\n")
+    run_job(Fio(""), "[a]\n", tmp_path, expected_seconds=1)
+    assert list(tmp_path.glob("*.log")) == []
