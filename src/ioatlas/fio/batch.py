@@ -24,7 +24,12 @@ TURN_MS = 100.2
 SLACK_MS = 3
 MAX_SLACK_MS = 50
 SERIES_POINTS = 50
-MIN_INTERVAL_MS = 10
+"""Intervals of a log, at least."""
+INTERVALS_MS = (10, 20, 25, 50)
+SLICE_MS = 100
+"""Throttles of Linux and QEMU let I/Os pass in slices of this length: intervals that are no part or multiple of it hold
+now one of them, now two.
+"""
 MAX_JOBS_IN_FLIGHT = 4000
 """fio 3.33 takes at most 4,096 jobs a process."""
 Location = tuple[tuple[str, JobValue], ...]
@@ -90,7 +95,9 @@ class Section:
 
     @property
     def interval_ms(self) -> int:
-        return max(MIN_INTERVAL_MS, (self.runtime_ms - self.lead_ms) // SERIES_POINTS)
+        most = (self.runtime_ms - self.lead_ms) // SERIES_POINTS
+        parts = max((one for one in INTERVALS_MS if one <= most), default=INTERVALS_MS[0])
+        return max(parts, most // SLICE_MS * SLICE_MS)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,13 @@ def test_the_job_file_holds_bare_integers_seeds_and_no_ramp():
     assert text.count("startdelay=") == 2
 
 
+@pytest.mark.parametrize(
+    ("runtime_ms", "interval_ms"), [(300, 10), (1250, 25), (1800, 25), (4200, 50), (7200, 100), (20000, 400)]
+)
+def test_intervals_of_a_log_hold_whole_slices_of_a_throttle(runtime_ms, interval_ms):
+    assert section(1, runtime_ms=runtime_ms).interval_ms == interval_ms
+
+
 def test_the_first_section_starts_at_once():
     assert Batch(1, Path("/x"), (section(1),)).start_ms == (0,)
     assert Batch(1, Path("/x"), (section(1), section(2))).start_ms[0] == 0
