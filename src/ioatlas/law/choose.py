@@ -26,8 +26,11 @@ START_SECONDS = 0.35
 SMALL_BYTES = 4096
 WAVES = 3
 """Times that all I/Os in flight come back in a load, at least."""
-MOST_WAVE = 0.04
-"""Share of the budget in which all I/Os in flight must come back once: of slow targets fewer are kept in flight."""
+MOST_WAVE, QUICK_WAVE = 0.04, 0.01
+"""Shares of the budget in which all I/Os in flight must come back once: of slow targets fewer are kept in flight. And
+in which MANY of the largest come back where these are the first choice, for a target that is far away needs them.
+"""
+MANY, FEW = 16, 8
 SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "light": 0.02}
 """Of the budget, for the first load of a cell."""
 MOST_ALONE = 0.05
@@ -120,10 +123,12 @@ def wave_seconds(cell: Cell, courses: Sequence[Course], direction: str) -> float
 
 
 def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, total: float) -> Cell:
-    """The cell with about 8 I/Os in flight, fewer where these take long to come back."""
+    """The cell with about MANY I/Os in flight, fewer where these take long to come back."""
     able = [cell for cell in cells if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
-    lightest = [min(cells, key=lambda cell: cell.outstanding)]
-    return min(able or lightest, key=lambda cell: (abs(math.log2(cell.outstanding / 8)), cell.outstanding))
+    lightest = min(cells, key=lambda cell: cell.outstanding)
+    quick = MANY * wave_seconds(lightest, courses, direction) <= QUICK_WAVE * total * lightest.outstanding
+    wanted = MANY if quick else FEW
+    return min(able or [lightest], key=lambda cell: (abs(math.log2(cell.outstanding / wanted)), cell.outstanding))
 
 
 def unsettled(course: Course) -> bool:

@@ -251,7 +251,7 @@ def _limiters_at(shape: Shape, theta: Floats) -> list[_Start]:
     ]
 
 
-def _draw_down(courses: Sequence[Course], limiter: Limiter, rate: float) -> float:
+def draw_down(courses: Sequence[Course], limiter: Limiter, rate: float) -> float:
     """The most that loads took beyond what came back at a rate, through all loads and pauses; in the limiter's unit."""
     lost, most, clock = 0.0, 0.0, 0.0
     for course in courses:
@@ -281,9 +281,9 @@ def _starts(courses: Sequence[Course], limiter: Limiter, *, other_unit: bool = F
         return []
     tails = sorted(course.tail * limiter.size(course.bs) for course in fallen)
     rates = {tails[0], tails[len(tails) // 2], tails[-1]}
-    most = max(fallen, key=lambda course: (course.before - course.tail) * course.edges[course.kink])
+    most = max(fallen, key=lambda one: limiter.size(one.bs) * (one.before - one.tail) * one.edges[one.kink])
     peak = max(most.before * limiter.size(most.bs), FALL * tails[-1])
-    return [_Start(rate, max(_draw_down(courses, limiter, rate), 0.05 * rate), peak - rate) for rate in sorted(rates)]
+    return [_Start(rate, max(draw_down(courses, limiter, rate), 0.05 * rate), peak - rate) for rate in sorted(rates)]
 
 
 # -- search --------------------------------------------------------------------------------------------------
@@ -432,6 +432,9 @@ def _fit_parts(courses: Sequence[Course], known: Fit | None = None) -> Fit | Non
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
         best = _with_seek(best, courses)
+    narrowed = _narrowed(best, courses)
+    tried += [best, *narrowed]
+    best = max([best, *narrowed], key=lambda fit: fit.evidence)
     others = list(_without(best))
     better = max(others, key=lambda fit: fit.evidence)
     if better.evidence > best.evidence + RIVAL:  # the search had missed it
@@ -489,6 +492,18 @@ def _without(fit: Fit) -> Iterator[Fit]:
 
 def _all_seen(fit: Fit) -> bool:
     return all(has_witness(fit, number) for number in range(len(fit.shape.limiters)))
+
+
+def _narrowed(fit: Fit, courses: Sequence[Course]) -> list[Fit]:
+    """Laws whose limiters are those of directions that fell alone."""
+    fallen = {course.direction for course in courses if course.taught and course.fell}
+    limiters = tuple(
+        replace(one, ways=tuple(way for way in one.ways if way in fallen) or one.ways) for one in fit.shape.limiters
+    )
+    if limiters == fit.shape.limiters:
+        return []
+    found = _fit_shape(replace(fit.shape, limiters=limiters), courses, [_limiters_at(fit.shape, fit.theta)], fit)
+    return [found] if _all_seen(found) else []
 
 
 def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:

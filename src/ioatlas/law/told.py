@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ioatlas.law.course import COUNT, EVEN_BINS, Course, Floats, still_falls
-from ioatlas.law.fit import MOST_BETWEEN, Fit
+from ioatlas.law.fit import MOST_BETWEEN, Fit, draw_down
 from ioatlas.law.model import Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
@@ -95,7 +95,23 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     told = _tell(fit, cell, direction)
     others = [_tell(rival, cell, direction) for rival in fit.rivals]
     low, high = min(one.low for one in (told, *others)), max(one.high for one in (told, *others))
-    return replace(told, low=low, high=high)
+    hidden = (rate / (cell.bs_bytes if unit == "bytes" else 1) for unit, rate in _hidden(fit, direction))
+    return replace(told, low=min(low, *hidden, low), high=high)
+
+
+@lru_cache(maxsize=16)
+def _hidden(fit: Fit, direction: str) -> tuple[tuple[str, float], ...]:
+    """Unit and rate of limiters of the other direction that this one may have as well: its loads did not take as much
+    as their credit.
+    """
+    found = []
+    for number, limiter in enumerate(fit.shape.limiters):
+        rate, size = (float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size"))
+        if limiter.covers(direction) or not limiter.refills or size < TOLD_SECONDS * rate:
+            continue
+        if draw_down(fit.courses, replace(limiter, ways=(direction,)), rate) < size:
+            found.append((limiter.unit, rate))
+    return tuple(found)
 
 
 def _tell(fit: Fit, cell: Cell, direction: str) -> Told:

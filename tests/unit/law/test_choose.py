@@ -22,6 +22,16 @@ def test_no_budget_is_overrun(seed, total):
     assert target.now <= total
 
 
+def test_a_target_that_is_far_away_is_asked_for_many_large_blocks_at_once():
+    """One block alone takes 0.2 s; it moves 80 MB/s once 16 are in flight."""
+    far = Target(dict.fromkeys(BOTH, 0.2), dict.fromkeys(BOTH, 1e4), dict.fromkeys(BOTH, 4e8))
+    courses, _ = mapped(far)
+    [large] = [
+        main.cell for main in main_cells(QUICK, courses, 60.0) if (main.role, main.direction) == ("large", "read")
+    ]
+    assert large.outstanding == 16
+
+
 def test_slow_targets_keep_little_in_flight():
     slow = Target(dict.fromkeys(BOTH, 0.01), dict.fromkeys(BOTH, 100.0), dict.fromkeys(BOTH, 1.2e6))
     courses, _ = mapped(slow)

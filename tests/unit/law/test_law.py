@@ -12,7 +12,7 @@ import pytest
 
 from ioatlas.law.cells import MOST_FORETOLD, foretold
 from ioatlas.law.choose import main_cells
-from ioatlas.law.course import Course
+from ioatlas.law.course import Course, cut
 from ioatlas.law.fit import _fit_shape, _moves, _starts, fit_law
 from ioatlas.law.limits import burst_findings, limit_of
 from ioatlas.law.model import Limiter, Shape
@@ -60,6 +60,28 @@ def test_beside_a_limit_in_ios_one_in_bytes_is_looked_for_where_large_blocks_end
     assert min(choice[-1].rate for choice in starts) == pytest.approx(18e6, rel=0.1)
 
 
+@pytest.mark.parametrize(("read_iops", "may_fall"), [(1200.0, True), (3000.0, False)])
+def test_credit_that_writes_have_may_be_that_of_reads_too_until_they_took_more(read_iops, may_fall):
+    writes = Bucket("ios", ("write",), 900.0, 2000.0, 2000.0)
+    device = Target(dict.fromkeys(BOTH, 1e-4), {"read": read_iops, "write": 3000.0}, dict.fromkeys(BOTH, 80e6))
+    device.buckets.append(writes)
+    courses, _ = mapped(device)
+    small = cell("randread", 4096, 16)
+    told = tell(fit_law(courses), small, "read")
+    assert told.high > device.lasting(small) * 0.99
+    assert (told.low < 1000) is may_fall
+    assert (grade(told)[0] is Trust.GOOD) is not may_fall
+
+
+def test_bins_hold_whole_slices_of_a_throttle():
+    """33 I/Os every 100 ms, as they are logged every 50 ms of a load of 4.2 s."""
+    moments = 0.05 * np.arange(85)
+    edges, done = cut(moments, 33.0 * np.ceil(np.maximum(0.0, moments - 0.037) / 0.1), 16)
+    rates = np.diff(done) / np.diff(edges)
+    assert rates.size >= 12
+    assert rates[2:] == pytest.approx(330.0)  # before, a bin is shorter than a slice
+
+
 def test_a_throttle_is_found_though_a_busy_client_makes_other_loads_rough():
     target = steady(buckets=[Bucket("bytes", BOTH, 20e6, 40e6, 60e6)])
     courses, _ = mapped(target)
@@ -72,6 +94,7 @@ def test_a_throttle_is_found_though_a_busy_client_makes_other_loads_rough():
             rough.append(course)
     fit = fit_law(rough)
     assert {one.unit for one in fit.shape.limiters} == {"bytes"}
+    assert fit.shape.value(fit.theta, "0.size") == pytest.approx(40e6, rel=0.1)
     large = cell("read", MIB, 4)
     assert tell(fit, large, "read").value == pytest.approx(target.lasting(large), rel=0.05)
 
