@@ -67,50 +67,6 @@ def nas_round(size_bytes: int, record_bytes: int, *, direct: bool = False) -> tu
 
 
 ROUNDS: dict[str, Callable[..., tuple[Workload, ...]]] = {"iozone2017": iozone_round, "nascharts2008": nas_round}
-REMARKS: dict[str, tuple[str, ...]] = {
-    "iozone2017": (
-        (
-            "Each operation does a fixed amount of work in IOzone's order and is never bounded by time: write "
-            "makes a new file, the others need it."
-        ),
-        "The study repeated everything 40 times; here the stop rule decides, and 40 visits are a choice.",
-        (
-            "The study left record rewrite out of its figures because it shows a cache; here it is measured and "
-            "labelled."
-        ),
-        (
-            "Reads are direct (-I), so that the client's memory does not answer them. The study's client had "
-            "four times the file's size."
-        ),
-        "Backward reads differ from IOzone's in one position.",
-        (
-            "Strided reads take one record in 17 as IOzone's do. But fio begins each pass over the file with "
-            "the same records where IOzone shifts by one. A cache of a 17th of the file answers all but the "
-            "first pass."
-        ),
-        (
-            "The data are IOzone's: one buffer of a few bytes of a pattern and zeros, written again and again. A "
-            "target that compresses or deduplicates shows it."
-        ),
-    ),
-    "nascharts2008": (
-        (
-            "The charts' sizes end at 1 GB or 4 GB. What matters is that the largest exceeds the memory of "
-            "client and server, so the sizes follow from those."
-        ),
-        (
-            "I/O is buffered on purpose and not flushed inside the time, as the charts were: small files show the "
-            "client's memory, and the page marks where that ends."
-        ),
-        "Records are 64 KB throughout; the charts used one record size as well.",
-        (
-            "Each file is new, written once and read once. Rewrite and reread, which the charts did not draw, "
-            "are left out."
-        ),
-        "Link limits are drawn from measurement and arithmetic, not from nominal figures alone.",
-    ),
-}
-"""What is done differently from the source and why, a sentence each."""
 
 
 def round_of(name: str, size_bytes: int, record_bytes: int, *, direct: bool) -> tuple[Workload, ...]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.interop.compile import compile_workload
-from ioatlas.interop.studies.fixed_work import REMARKS, round_of
+from ioatlas.interop.studies.fixed_work import round_of
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.fixed_work import FIO, IOZONE, sequence_cell
 from ioatlas.model.target import Target
@@ -42,7 +42,7 @@ def build_sequence_plan(
     do.
     """
     _check(spec, targets, read_only=read_only)
-    remarks = [*REMARKS[spec.of(FixedWorkOptions).ordered], *spec.remarks, *_remarks(spec)]
+    remarks = [*spec.remarks, *_remarks(spec)]
     direct = bool(spec.constants.get("direct", 1))
     records = [int(value) for value in _values(spec, "bs")]
     _check_records(records, targets, direct=direct)
