@@ -9,6 +9,8 @@ from tests.real.test_fit import server
 
 pytestmark = needs("nbdkit", "fio")
 FLUSH_SECONDS = 0.02
+ANSWER_SECONDS = 0.005
+"""Of any other request: at once, the server would keep a processor busy."""
 PLUGIN = f"""
 import time
 API_VERSION = 2
@@ -21,8 +23,12 @@ def get_size(handle): return len(DISK)
 def can_multi_conn(handle): return True
 def can_flush(handle): return True
 def flush(handle, flags): time.sleep({FLUSH_SECONDS})
-def pread(handle, buf, offset, flags): buf[:] = DISK[offset : offset + len(buf)]
-def pwrite(handle, buf, offset, flags): DISK[offset : offset + len(buf)] = buf
+def pread(handle, buf, offset, flags):
+    time.sleep({ANSWER_SECONDS})
+    buf[:] = DISK[offset : offset + len(buf)]
+def pwrite(handle, buf, offset, flags):
+    time.sleep({ANSWER_SECONDS})
+    DISK[offset : offset + len(buf)] = buf
 """
 
 
