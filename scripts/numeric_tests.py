@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +23,7 @@ ROOMS = ("stats", "law", "surrogate", "analysis")
 """That compute; of those which have tests of their own the files are run that reach numpy or scipy."""
 
 
+@cache
 def _imported(path: Path) -> list[str]:
     """Modules that a file imports, those inside its functions too."""
     nodes = list(ast.walk(ast.parse(path.read_text())))
@@ -48,12 +50,12 @@ def _computes(test: Path) -> bool:
     return False
 
 
-TESTS = tuple(
-    str(path.relative_to(ROOT))
-    for room in ROOMS
-    for path in sorted((ROOT / "tests" / "unit" / room).glob("test_*.py"))
-    if _computes(path)
-)
+def tests() -> list[str]:
+    """The files that are run."""
+    paths = (path for room in ROOMS for path in sorted((ROOT / "tests" / "unit" / room).glob("test_*.py")))
+    return [str(path.relative_to(ROOT)) for path in paths if _computes(path)]
+
+
 KERNELS = {
     "Prescott": ("Prescott", "Katmai"),
     "Sandybridge": ("Sandybridge",),

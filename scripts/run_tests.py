@@ -169,7 +169,7 @@ def numeric_steps(scratch: Path) -> list[Step]:
     for variant in numeric_tests.variants():
         if variant.set_up:
             found.append(Step(f"packages for {variant.name}", list(variant.set_up)))
-        arguments = [*numeric_tests.TESTS, *_parallel(min(os.cpu_count() or 1, 4))]
+        arguments = [*numeric_tests.tests(), *_parallel(min(os.cpu_count() or 1, 4))]
         step = pytest_step(f"numeric tests on {variant.name}", scratch, *arguments, python=variant.python)
         found.append(replace(_giving_way(step), environment=variant.environment))
     return found

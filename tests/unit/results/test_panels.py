@@ -2,6 +2,7 @@
 """Bars and lines of several sides: every number is that of the side, in the order asked for."""
 
 import csv
+import itertools
 import json
 import math
 import shutil
@@ -145,8 +146,14 @@ def test_a_filter_that_leaves_nothing_says_what_there_is(sides, where, what):
     assert "bs=4" in caught.value.remedy
 
 
-@pytest.mark.parametrize("kind", ["bars", "lines", "latency"])
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "gp", "csv"])
+@pytest.mark.parametrize(
+    ("suffix", "kind"),
+    [
+        *itertools.product(["svg", "gp", "csv"], ["bars", "lines", "latency"]),
+        ("png", "bars"),  # matplotlib alone makes another file of the same drawing
+        ("pdf", "lines"),
+    ],
+)
 def test_every_kind_is_written_in_every_format(sides, tmp_path, kind, suffix):
     done = run(kind, *sides, "--where", "rw=randread", "--where", "numjobs=4", "-o", tmp_path / f"c.{suffix}", "--json")
     assert done.exit_code == 0, done.output
