@@ -86,6 +86,12 @@ def test_parameters_stand_behind_the_name_and_make_the_limit(text, limit):
     assert use.name == text
 
 
+def test_connections_that_commit_at_once_share_flushes():
+    (alone,), (shared,) = read_uses("postgres:tps=400"), read_uses("postgres:tps=400 together=4")
+    assert [str(use.phases[0][0].options["rate_iops"]) for use in (alone, shared)] == ["400", "100"]
+    assert alone.phases[0][1] == shared.phases[0][1]
+
+
 def test_a_rate_is_split_over_jobs_and_directions():
     (use,) = read_uses("vm-host:128")
     (kept,) = (one for one in use.requires if one.quantity is Quantity.KEPT)
