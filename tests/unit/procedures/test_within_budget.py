@@ -230,7 +230,7 @@ def bucket(seconds):
     return law(0.0002, 100_000, 10e6, burst=Burst(10e6 * seconds, 8, 10e6))
 
 
-@pytest.mark.parametrize("seconds", [1, 5])
+@pytest.mark.parametrize("seconds", [pytest.param(1, marks=pytest.mark.long("law", "procedures")), 5])
 def test_a_sweep_without_a_budget_tells_credit_too(tmp_path, seconds):
     world = World(tmp_path, bucket(seconds))
     world.run(QUICK.replace('budget = "{budget}s"', "window = '1s'"))

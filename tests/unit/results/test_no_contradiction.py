@@ -55,9 +55,19 @@ CASES = {
     "SNIA": (ROUNDS, LAW),
     "budget": (SWEEP.replace("visits = 3", 'budget = "60s"'), replace(LAW, burst=Burst(6e9, 3.0, 5e8), noise=0.02)),
 }
+LONG = ("noisy", "bursty", "stalls")
+"""The noisy target lies between the quiet and the wild one, the bursty one is that of the budget, and a law beside
+stalls takes ten seconds to fit.
+"""
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long("analysis", "results", "law")) if name in LONG else name
+        for name in CASES
+    ],
+)
 def test_sentences_of_a_simulated_campaign_agree(tmp_path, name):
     text, law = CASES[name]
     world = World(tmp_path, law)

@@ -117,7 +117,7 @@ def test_interval_ends_give_the_cut_its_time():
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
-@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("n", [20, 50, pytest.param(200, marks=pytest.mark.long("stats"))])
 def test_false_alarms_on_stationary_noise_stay_below_five_percent(rho, n):
     alarms = sum(judge(noise(1000 + seed, n, rho)).label != "flat" for seed in range(300))
     # 5% of 300 is 15; 24 is what 5% exceeds once in a hundred times.
