@@ -418,11 +418,11 @@ def _fit_parts(courses: Sequence[Course], known: Fit | None = None) -> Fit | Non
     ways = tuple(way for way in BOTH if any(course.direction == way for course in counted))
     kinds = {course.random for course in counted}
     best = _fit_shape(Shape(ways), courses, [], None)
-    best = _with_seek(best, courses) if len(kinds) > 1 else best
-    tried = [best]
+    # Limiters are looked for without a seek: one that stands in for them would hide them.
+    tried = [best, *([_with_seek(best, courses)] if len(kinds) > 1 else [])]
     if known is not None and known.shape.limiters:
         tried.append(_fit_shape(known.shape, courses, [_limiters_at(known.shape, known.theta)], None))
-        best = max(filter(_all_seen, tried), key=lambda fit: fit.evidence)
+        best = max((fit for fit in (best, tried[-1]) if _all_seen(fit)), key=lambda fit: fit.evidence)
     for _ in range(3 if known is None else 1):
         moved = (_fit_shape(shape, courses, starts, best) for shape, starts in _moves(best, courses))
         found = [fit for fit in moved if _all_seen(fit)]
@@ -432,9 +432,8 @@ def _fit_parts(courses: Sequence[Course], known: Fit | None = None) -> Fit | Non
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
         best = _with_seek(best, courses)
-    narrowed = _narrowed(best, courses)
-    tried += [best, *narrowed]
-    best = max([best, *narrowed], key=lambda fit: fit.evidence)
+    tried += [best, *_narrowed(best, courses)]
+    best = max(filter(_all_seen, tried), key=lambda fit: fit.evidence)
     others = list(_without(best))
     better = max(others, key=lambda fit: fit.evidence)
     if better.evidence > best.evidence + RIVAL:  # the search had missed it
