@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from ioatlas.analysis.attribution import mean_probability
 from ioatlas.analysis.best import (
+    NUMBER_WIDTH,
     Best,
     Group,
     best_of,
@@ -31,8 +32,8 @@ from ioatlas.analysis.imported_answer import SMALL_BYTES, in_flight, named, oper
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
-from ioatlas.analysis.trust import IDLE, badge, doubts_of, typical_uncertainty
-from ioatlas.analysis.wording import Namer, plural, size_text
+from ioatlas.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of, typical_uncertainty
+from ioatlas.analysis.wording import Namer, per_cent, plural, size_text
 from ioatlas.model.application import WorkFigure, is_work
 from ioatlas.model.cell import FLUSHES
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
@@ -97,7 +98,7 @@ def summarise(result: CampaignResult) -> Summary:
         bottlenecks=bottlenecks,
         typical_uncertainty=typical_uncertainty(estimates),
         worst=tuple(_worst(estimates, namer)),
-        next_step=_next_step(doubts, bottlenecks, result),
+        next_step=_next_step(doubts, headlines, bottlenecks, result),
         beside=tuple(_beside(result, namer)),
     )
 
@@ -414,7 +415,9 @@ def _worst(estimates: Iterable[Estimate], namer: Namer) -> Iterator[WorstCell]:
         yield WorstCell(e.cell.key, e.direction, label, None if apart else width)
 
 
-def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: CampaignResult) -> str:
+def _next_step(
+    doubts: Sequence[Doubt], headlines: Sequence[Headline], bottlenecks: Sequence[Count], result: CampaignResult
+) -> str:
     """What the two worst doubts ask for; without a doubt, what would be worth knowing."""
     sizing = next((curve.sizing for curve in result.load_curves if curve.sizing is not None), None)
     if sizing is not None:  # a search decides itself how often it runs what: options of a map say nothing there
@@ -429,7 +432,7 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
         # Within the same budget longer windows leave out still more.
         chosen = [*[one for one in chosen if "--window" not in one][:1], skipped.advice]
     if chosen:
-        return ", ".join(_without_repeats(chosen))
+        return ", ".join(_without_repeats(chosen)) + _gain(doubts, headlines, chosen)
     total = sum(one.count for one in bottlenecks)
     unclear = sum(one.count for one in bottlenecks if one.name == UNDETERMINED)
     if total and unclear > UNCLEAR * total:
@@ -437,6 +440,15 @@ def _next_step(doubts: Sequence[Doubt], bottlenecks: Sequence[Count], result: Ca
     if result.rounds or result.load_curves or result.works or any(e.kind == "imported" for e in result.estimates):
         return "`ioatlas compare DIR OTHER` shows what another target or setting changes"
     return "`ioatlas fit DIR --for vm-host` (other uses: `ioatlas fit --list`)"
+
+
+def _gain(doubts: Sequence[Doubt], headlines: Sequence[Headline], advice: Sequence[str]) -> str:
+    """What four times the time leaves of the widest interval of a main number: half of it."""
+    longer = {doubt.advice for doubt in doubts if doubt.code is DoubtCode.NUMBER}
+    wide = max((one.uncertainty for one in headlines if one.uncertainty), default=0.0)
+    if not longer & set(advice) or not GOOD_WIDTH < wide <= NUMBER_WIDTH:
+        return ""
+    return f" (±{per_cent(wide)} → about ±{per_cent(wide / 2)})"
 
 
 def _without_repeats(advice: Sequence[str]) -> list[str]:

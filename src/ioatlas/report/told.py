@@ -46,7 +46,8 @@ def next_line(step: str, place: Path | None, shown: str = "") -> str:
     free = next((f"{shown}-{n}" for n in numbers if not place.with_name(f"{place.name}-{n}").exists()), shown)
     options = " ".join(re.findall(r"--[a-z-]+ \S+", step)).split()
     line = shlex.join(["ioatlas", "map", "--campaign", f"{shown}/campaign.toml", *options, "-o", free])
-    return f"{'when idle: ' if 'idle' in step else ''}`{line}`"
+    gain = step[step.find(" (") :] if step.endswith(")") else ""
+    return f"{'when idle: ' if 'idle' in step else ''}`{line}`{gain}"
 
 
 def value_of(one: Headline) -> str:

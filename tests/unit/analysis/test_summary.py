@@ -95,6 +95,13 @@ def test_each_rule_at_its_limits(changes, code, level):
     assert codes(summary) == ({} if code is None else {code: level})
 
 
+@pytest.mark.parametrize(("width", "gain"), [(0.14, "(±14% → about ±7%)"), (0.02, "")])
+def test_the_next_step_tells_what_four_times_the_time_gives(width, gain):
+    settings = {"budget": "60 s"}
+    told = summarise(result([value(100, width=width)], settings=settings)).next_step
+    assert told == f"re-run with --budget 5m {gain}" if gain else "--budget" not in told
+
+
 @pytest.mark.parametrize(("lost", "level"), [(1, Trust.GOOD), (3, Trust.FAIR), (25, Trust.LOW)])
 def test_cells_that_time_did_not_suffice_for(lost, level):
     cells = [Cell.of("nas", {"rw": "read", "bs": MIB, "numjobs": 100 + n}) for n in range(lost)]

@@ -73,6 +73,14 @@ def test_credit_that_writes_have_may_be_that_of_reads_too_until_they_took_more(r
     assert (grade(told)[0] is Trust.GOOD) is not may_fall
 
 
+def test_a_bucket_of_both_directions_is_one_before_a_device_whose_places_seem_to_cost():
+    device = Target(dict.fromkeys(BOTH, 6.9466464e-4), dict.fromkeys(BOTH, 53693.17), dict.fromkeys(BOTH, 641.055012e6))
+    device.rng.seed(10)
+    device.buckets.append(Bucket("bytes", BOTH, 49.2028834e6, 133.494335e6, 198.938541e6))
+    courses, _ = mapped(device)
+    assert [(one.unit, one.ways) for one in fit_law(courses).shape.limiters] == [("bytes", BOTH)]
+
+
 def test_bins_hold_whole_slices_of_a_throttle():
     """33 I/Os every 100 ms, as they are logged every 50 ms of a load of 4.2 s."""
     moments = 0.05 * np.arange(85)
