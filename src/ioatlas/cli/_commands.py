@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -105,15 +105,16 @@ class _Absent(click.Command):
         if ctx.resilient_parsing:
             return []
         raise UsageError(
-            f"`{ctx.command_path}` is a package of its own, which is not installed",
+            f"`{ctx.command_path}` is a package of its own, which is not installed in this version",
             remedy=f"pip install 'ioatlas[{PACKAGES[self.name or '']}]'",
         )
 
 
 def _of_package(name: str) -> click.Command:
     for point in entry_points(group="ioatlas.commands", name=name):
-        command: click.Command = point.load()
-        return command
+        with suppress(ImportError):  # of another version
+            command: click.Command = point.load()
+            return command
     return _Absent(name, add_help_option=False)
 
 

@@ -2,6 +2,7 @@
 """Commands of packages of their own: declared where they are looked for, and told of where they are missing."""
 
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -30,10 +31,14 @@ def test_each_is_found(name):
     assert f"Usage: ioatlas {' '.join(LINES[name])} " in done.stdout
 
 
+OF_ANOTHER_VERSION = EntryPoint("lab", "ioatlas_lab_of_before:command", "ioatlas.commands")
+
+
+@pytest.mark.parametrize("found", [(), (OF_ANOTHER_VERSION,)], ids=["absent", "another version"])
 @pytest.mark.parametrize("words", [[], ["--help"], ["list", "--json"]])
 @pytest.mark.parametrize("name", LINES)
-def test_a_command_without_its_package_says_what_to_install(monkeypatch, name, words):
-    monkeypatch.setattr(_commands, "entry_points", lambda **_: ())
+def test_a_command_without_its_package_says_what_to_install(monkeypatch, name, words, found):
+    monkeypatch.setattr(_commands, "entry_points", lambda **_: found)
     done = call(*LINES[name], *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"pip install 'ioatlas[{_commands.PACKAGES[name]}]'" in done.stderr
