@@ -24,12 +24,12 @@ TURN_MS = 100.2
 SLACK_MS = 3
 MAX_SLACK_MS = 50
 SERIES_POINTS = 50
-"""Intervals of a log, at least."""
-INTERVALS_MS = (10, 20, 25, 50)
+"""Intervals of a log, about."""
 SLICE_MS = 100
 """Throttles of Linux and QEMU let I/Os pass in slices of this length: intervals that are no part or multiple of it hold
 now one of them, now two.
 """
+INTERVALS_MS = (10, 20, 25, 50, SLICE_MS)
 MAX_JOBS_IN_FLIGHT = 4000
 """fio 3.33 takes at most 4,096 jobs a process."""
 Location = tuple[tuple[str, JobValue], ...]
@@ -95,9 +95,9 @@ class Section:
 
     @property
     def interval_ms(self) -> int:
-        most = (self.runtime_ms - self.lead_ms) // SERIES_POINTS
-        parts = max((one for one in INTERVALS_MS if one <= most), default=INTERVALS_MS[0])
-        return max(parts, most // SLICE_MS * SLICE_MS)
+        wanted = max(1, (self.runtime_ms - self.lead_ms) // SERIES_POINTS)
+        nearest = min(INTERVALS_MS, key=lambda one: abs(math.log(one / wanted)))
+        return max(nearest, wanted // SLICE_MS * SLICE_MS)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,8 @@ def test_the_job_file_holds_bare_integers_seeds_and_no_ramp():
 
 
 @pytest.mark.parametrize(
-    ("runtime_ms", "interval_ms"), [(300, 10), (1250, 25), (1800, 25), (4200, 50), (7200, 100), (20000, 400)]
+    ("runtime_ms", "interval_ms"),
+    [(300, 10), (800, 20), (1250, 25), (1800, 50), (4200, 100), (7200, 100), (20000, 400)],
 )
 def test_intervals_of_a_log_hold_whole_slices_of_a_throttle(runtime_ms, interval_ms):
     assert section(1, runtime_ms=runtime_ms).interval_ms == interval_ms
