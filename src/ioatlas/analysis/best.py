@@ -96,13 +96,15 @@ def groups(estimates: Iterable[Estimate]) -> dict[Group, list[Estimate]]:
 
 def eligible(members: Iterable[Estimate]) -> list[Estimate]:
     """Values that may be named: not suspect. One found unsteady, or whose runs disagree, gives way to those that are
-    neither; but where its value lies clearly above all that those may reach, it is told: as a range, and LOW.
+    neither; but not where its whole interval lies above those, and not to smaller blocks where it lies clearly above:
+    little is told of a target whose large blocks nobody knows.
     """
     found = [e for e in members if usable(e)]
     sound = [e for e in found if not found_unsteady(e) and not disagrees(e)]
     reached = max((max(speed(e), e.bw_high or 0.0) for e in sound), default=0.0)
     known = [e for e in found if e.verdict is VerdictCode.RUNS_DISAGREE or (found_unsteady(e) and e.grade is not None)]
-    above = [e for e in known if NEAR_PEAK * speed(e) > reached]
+    largest = max((e.cell.bs_bytes for e in sound), default=0)
+    above = [e for e in known if (speed(e) * NEAR_PEAK if e.cell.bs_bytes > largest else e.bw_low or 0.0) > reached]
     return sound + above if sound else found
 
 

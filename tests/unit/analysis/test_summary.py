@@ -240,11 +240,17 @@ def test_the_best_says_which_faster_cells_it_leaves_out(verdicts, said):
     assert best.tie == said
 
 
-@pytest.mark.parametrize(("apart", "named"), [(900, 900), (112, 112), (110, 100)])
+@pytest.mark.parametrize(
+    ("bs", "low", "named"),
+    [(MIB, 101, 900), (MIB, 99, 100), (4096, 1, 900)],
+    ids=["above", "not above", "small blocks"],
+)
 @pytest.mark.parametrize(("verdict", "grade"), [(VerdictCode.RUNS_DISAGREE, None), (VerdictCode.UNSTABLE, Trust.LOW)])
-def test_a_cell_that_is_uneven_is_the_best_where_it_lies_clearly_above(apart, named, verdict, grade):
-    uneven = replace(value(apart, jobs=64, verdict=verdict), bw_low=1 * MIB, bw_high=1800 * MIB, grade=grade)
-    [best] = summarise(result([value(100, width=0.0), uneven])).headlines
+def test_a_cell_that_is_uneven_is_the_best_above_all_others_and_clearly_above_smaller_blocks(
+    bs, low, named, verdict, grade
+):
+    apart = replace(value(900, jobs=64, verdict=verdict), bw_low=low * MIB, bw_high=1800 * MIB, grade=grade)
+    [best] = summarise(result([value(100, width=0.0, bs=bs), apart])).headlines
     assert best.value == named * MIB
 
 

@@ -251,7 +251,7 @@ def test_files_that_a_slow_target_cannot_write_in_time_are_smaller(tmp_path, nam
     summary = world.run(LARGE.format(budget=budget))
     world.check()
     assert summary.seconds <= budget + 1
-    assert summary.cells >= 5
+    assert summary.cells >= 4
     result = campaign.load_result(world.directory)
     (size,) = {estimate.cell.size_bytes for estimate in result.estimates}
     assert (size < 256 << 20) == smaller
@@ -266,7 +266,7 @@ def test_files_that_outlast_the_credit_of_a_target_leave_time_to_measure(tmp_pat
     world = World(tmp_path, law(0.0002, 100_000, 4e6, burst=Burst(180e6, 8, 4e6)))
     summary = world.run(LARGE.format(budget=60))
     assert summary.seconds <= 60 + 1
-    assert summary.cells >= 5
+    assert summary.cells >= 4
 
 
 @pytest.mark.parametrize("name", ["1 IOPS", "fast"])

@@ -118,6 +118,7 @@ def agree(result):
                 or found_unsteady(one)
                 or verdict_class(one.verdict) is VerdictClass.SUSPECT
                 or max(one.bw_bytes_per_s, one.bw_high or 0.0) < (e.bw_low or 0.0)  # it lies above them as a whole
+                or one.cell.bs_bytes < e.cell.bs_bytes
                 for one in others
                 if one.bw_bytes_per_s
             )
