@@ -251,8 +251,10 @@ def _limiters_at(shape: Shape, theta: Floats) -> list[_Start]:
     ]
 
 
-def draw_down(courses: Sequence[Course], limiter: Limiter, rate: float) -> float:
-    """The most that loads took beyond what came back at a rate, through all loads and pauses; in the limiter's unit."""
+def draw_down(courses: Sequence[Course], limiter: Limiter, rate: float, *, fallen: bool = True) -> float:
+    """The most that loads took beyond what came back at a rate, through all loads and pauses; in the limiter's unit.
+    fallen: that loads which fell had taken, which is then what there was.
+    """
     lost, most, clock = 0.0, 0.0, 0.0
     for course in courses:
         if limiter.refills:
@@ -264,7 +266,7 @@ def draw_down(courses: Sequence[Course], limiter: Limiter, rate: float) -> float
             continue
         size = limiter.size(course.bs)
         paths = lost + course.done * size - (rate * course.edges if limiter.refills else 0.0)
-        most = max(most, float(paths.max() if course.fell else paths[0]))
+        most = max(most, float(paths.max() if course.fell or not fallen else paths[0]))
         lost = max(0.0, float(lost + course.moved * size - (rate * course.ended if limiter.refills else 0.0)))
     return most
 

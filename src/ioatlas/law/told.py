@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ioatlas.law.course import COUNT, EVEN_BINS, Course, Floats, still_falls
-from ioatlas.law.fit import MOST_BETWEEN, Fit, draw_down
-from ioatlas.law.model import Loads, Shape, device_rate
+from ioatlas.law.fit import BOTH, MOST_BETWEEN, Fit, draw_down
+from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_duration
@@ -101,17 +101,29 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
 
 @lru_cache(maxsize=16)
 def _hidden(fit: Fit, direction: str) -> tuple[tuple[str, float], ...]:
-    """Unit and rate of limiters of the other direction that this one may have as well: its loads did not take as much
-    as their credit.
+    """Unit and rate of limits that a direction may come to yet: those of the other direction, and what a load fell to
+    for which the law has no part, as far as its other loads did not take as much as was fast there.
     """
-    found = []
-    for number, limiter in enumerate(fit.shape.limiters):
-        rate, size = (float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size"))
-        if limiter.covers(direction) or not limiter.refills or size < TOLD_SECONDS * rate:
-            continue
-        if draw_down(fit.courses, replace(limiter, ways=(direction,)), rate) < size:
-            found.append((limiter.unit, rate))
-    return tuple(found)
+    shape, suspects = fit.shape, []
+    for number, limiter in enumerate(shape.limiters):
+        rate, size = (float(shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size"))
+        if not limiter.covers(direction) and limiter.refills and size >= TOLD_SECONDS * rate:
+            suspects.append((limiter.unit, rate, size, fit.courses))
+    mine = [] if any(one.covers(direction) for one in shape.limiters) else fit.courses
+    for course in mine:
+        if course.counted and course.fell and course.direction == direction:
+            others = tuple(one for one in fit.courses if one is not course)
+            for unit in UNITS:
+                each, fast = (
+                    Limiter(unit, BOTH).size(course.bs),
+                    (course.before - course.tail) * course.edges[course.kink],
+                )
+                suspects.append((unit, course.tail * each, float(fast) * each, others))
+    return tuple(
+        (unit, rate)
+        for unit, rate, size, courses in suspects
+        if draw_down(courses, Limiter(unit, (direction,)), rate, fallen=False) < size
+    )
 
 
 def _tell(fit: Fit, cell: Cell, direction: str) -> Told:

@@ -73,6 +73,16 @@ def test_credit_that_writes_have_may_be_that_of_reads_too_until_they_took_more(r
     assert (grade(told)[0] is Trust.GOOD) is not may_fall
 
 
+@pytest.mark.parametrize(("size", "may_fall"), [(62e6, True), (20e6, False)])
+def test_what_one_load_fell_to_may_be_what_others_come_to_until_they_took_more(size, may_fall):
+    target = steady(buckets=[Bucket("bytes", ("read",), 16e6, size, 1e9)])
+    target.bandwidth, target.iops = dict.fromkeys(BOTH, 94e6), dict.fromkeys(BOTH, 7600.0)
+    loads = [("randread", 4096, 1, 2.0), ("read", MIB, 4, 7.0), ("write", MIB, 4, 7.0), ("randread", 4096, 16, 4.0)]
+    fit = fit_law([target.load(cell(rw, bs, jobs), seconds) for rw, bs, jobs, seconds in loads])
+    told = tell(fit, cell("randread", 4096, 16), "read")
+    assert (told.low < 1.1 * 16e6 / 4096 < told.value) is may_fall
+
+
 def test_a_bucket_of_both_directions_is_one_before_a_device_whose_places_seem_to_cost():
     device = Target(dict.fromkeys(BOTH, 6.9466464e-4), dict.fromkeys(BOTH, 53693.17), dict.fromkeys(BOTH, 641.055012e6))
     device.rng.seed(10)
