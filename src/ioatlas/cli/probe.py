@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import PathOrWord, path_option
+from ioatlas.cli._arguments import PathOrWord, corrections_option
 from ioatlas.cli._output import room, say_json
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ _MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absen
 
 @click.command()
 @click.argument("target", type=PathOrWord())
-@path_option(
-    "--facts", "facts_file", help="testbed.toml with facts to add or correct (./testbed.toml when there is one)."
-)
+@corrections_option
 @click.option("--json", "as_json", is_flag=True, help="All facts and raw texts as one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every fact on a line of its own, with notes.")
 @click.option("--share", is_flag=True, help="Leave out what names a machine, a drive or an address, and the raw texts.")

@@ -29,7 +29,7 @@ from ioatlas.analysis.shakedown import (
     path_checks,
 )
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._arguments import PathOrWord, path_option, units_option
+from ioatlas.cli._arguments import PathOrWord, corrections_option, path_option, units_option
 from ioatlas.cli._options import quiet_option
 from ioatlas.cli._output import room, say_json
 from ioatlas.errors import IoAtlasError, UsageError, written
@@ -58,9 +58,7 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
 
 @click.command()
 @click.argument("target", required=False, type=PathOrWord())
-@path_option(
-    "--facts", "facts_file", help="testbed.toml with facts to add or correct (./testbed.toml when there is one)."
-)
+@corrections_option
 @click.option(
     "--iperf",
     "iperf_host",

@@ -19,16 +19,13 @@ from ioatlas.fio.io_log import logs_each_io
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.fio.replay import lane_sections
 from ioatlas.model.cell import NOT_OF_FIO, Cell
+from ioatlas.model.visit import SLICE_MS
 
 TURN_MS = 100.2
 SLACK_MS = 3
 MAX_SLACK_MS = 50
 SERIES_POINTS = 50
 """Intervals of a log, about."""
-SLICE_MS = 100
-"""Throttles of Linux and QEMU let I/Os pass in slices of this length: intervals that are no part or multiple of it hold
-now one of them, now two.
-"""
 INTERVALS_MS = (10, 20, 25, 50, SLICE_MS)
 MAX_JOBS_IN_FLIGHT = 4000
 """fio 3.33 takes at most 4,096 jobs a process."""

@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.outcomes import LaidOut
-from ioatlas.model.visit import Visit
+from ioatlas.model.visit import SLICE_MS, Visit
 
 Floats = NDArray[np.float64]
 
 EVEN_BINS = 16
 EARLY_BINS = (128, 64, 32, 16, 8, 4, 2)
 """Bins are even in time, but for the start, where a load changes most: it is cut by halves."""
-SLICE_SECONDS = 0.1
-"""In which throttles let I/Os pass: bins that are no multiple of it hold now two slices, now three."""
+SLICE_SECONDS = SLICE_MS / 1000
 FEWEST_IOS, MOST_FEWEST = 3, 8
 COUNT = 0.7
 """Relative error of a bin is this over its I/Os: a completion falls on one or the other side of an edge."""
@@ -115,12 +114,16 @@ class Course:
         return float(self.done[kink] / self.edges[kink]) if 0 < kink < self.edges.size - 1 else self.tail
 
     @cached_property
+    def excess(self) -> float:
+        """I/Os up to the kink beyond those at the tail's rate."""
+        return float(self.done[self.kink] - self.tail * self.edges[self.kink])
+
+    @cached_property
     def fell(self) -> bool:
         """Whether it was a good deal faster at first, by more I/Os than chance gives."""
-        excess = float(self.done[self.kink] - self.tail * self.edges[self.kink])
         least = max(FEWEST_IOS, min(self.outstanding, MOST_FEWEST))
         # I/Os in flight may come back together: a count may be off by half of them at any edge.
-        if excess <= FEWEST_IOS + self.outstanding / 2:
+        if self.excess <= FEWEST_IOS + self.outstanding / 2:
             return False
         if self.before <= FALL * self.tail or self.done[self.kink] < least:
             return False

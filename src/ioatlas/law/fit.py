@@ -283,7 +283,7 @@ def _starts(courses: Sequence[Course], limiter: Limiter, *, other_unit: bool = F
         return []
     tails = sorted(course.tail * limiter.size(course.bs) for course in fallen)
     rates = {tails[0], tails[len(tails) // 2], tails[-1]}
-    most = max(fallen, key=lambda one: limiter.size(one.bs) * (one.before - one.tail) * one.edges[one.kink])
+    most = max(fallen, key=lambda one: limiter.size(one.bs) * one.excess)
     peak = max(most.before * limiter.size(most.bs), FALL * tails[-1])
     return [_Start(rate, max(draw_down(courses, limiter, rate), 0.05 * rate), peak - rate) for rate in sorted(rates)]
 

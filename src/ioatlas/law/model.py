@@ -28,10 +28,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.law.course import Course, Floats, variance_parts
+from ioatlas.law.course import SLICE_SECONDS, Course, Floats, variance_parts
 
-PEAK_SECONDS = 0.1
-"""The peak limit has a bucket of its own, of what passes in this time at its rate: throttles count in such slices."""
 Seek = Literal["none", "latency", "both"]
 Unit = Literal["bytes", "ios"]
 UNITS: tuple[Unit, ...] = ("bytes", "ios")
@@ -229,7 +227,8 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
         allowed += (level / size)[:, :, None]
         if limiter.refills:
             peak = (rate + shape.value(theta, f"{number}.peak")[:, None]) / size
-            np.minimum(allowed, peak[:, :, None] * (PEAK_SECONDS + ends), out=allowed)
+            # The peak limit has a bucket of its own, of what passes in a slice at its rate.
+            np.minimum(allowed, peak[:, :, None] * (SLICE_SECONDS + ends), out=allowed)
         done[:, mine] = np.minimum(done[:, mine], allowed)
     done[:, :, 1:] = np.diff(done, axis=2)
     return np.asarray((np.log(np.maximum(done, 1e-300)) - stack.log_lengths) * stack.real)

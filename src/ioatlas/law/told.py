@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ioatlas.law.course import COUNT, EVEN_BINS, Course, Floats, still_falls
-from ioatlas.law.fit import BOTH, MOST_BETWEEN, Fit, draw_down
+from ioatlas.law.fit import MOST_BETWEEN, Fit, draw_down
 from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
@@ -95,34 +95,32 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     told = _tell(fit, cell, direction)
     others = [_tell(rival, cell, direction) for rival in fit.rivals]
     low, high = min(one.low for one in (told, *others)), max(one.high for one in (told, *others))
-    hidden = (rate / (cell.bs_bytes if unit == "bytes" else 1) for unit, rate in _hidden(fit, direction))
-    return replace(told, low=min(low, *hidden, low), high=high)
+    bs = float(cell.bs_bytes)
+    hidden = (rate / limiter.size(bs) for limiter, rate in _hidden(fit, direction))
+    return replace(told, low=min([low, *hidden]), high=high)
 
 
 @lru_cache(maxsize=16)
-def _hidden(fit: Fit, direction: str) -> tuple[tuple[str, float], ...]:
-    """Unit and rate of limits that a direction may come to yet: those of the other direction, and what a load fell to
-    for which the law has no part, as far as its other loads did not take as much as was fast there.
+def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
+    """Limiters, with their rates, that a direction may come to yet: those of the other direction, and what a load fell
+    to for which the law has no part, as far as its other loads did not take as much as was fast there.
     """
     shape, suspects = fit.shape, []
     for number, limiter in enumerate(shape.limiters):
         rate, size = (float(shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size"))
         if not limiter.covers(direction) and limiter.refills and size >= TOLD_SECONDS * rate:
-            suspects.append((limiter.unit, rate, size, fit.courses))
+            suspects.append((replace(limiter, ways=(direction,)), rate, size, fit.courses))
     mine = [] if any(one.covers(direction) for one in shape.limiters) else fit.courses
     for course in mine:
         if course.counted and course.fell and course.direction == direction:
             others = tuple(one for one in fit.courses if one is not course)
-            for unit in UNITS:
-                each, fast = (
-                    Limiter(unit, BOTH).size(course.bs),
-                    (course.before - course.tail) * course.edges[course.kink],
-                )
-                suspects.append((unit, course.tail * each, float(fast) * each, others))
+            for limiter in (Limiter(unit, (direction,)) for unit in UNITS):
+                each = limiter.size(course.bs)
+                suspects.append((limiter, course.tail * each, course.excess * each, others))
     return tuple(
-        (unit, rate)
-        for unit, rate, size, courses in suspects
-        if draw_down(courses, Limiter(unit, (direction,)), rate, fallen=False) < size
+        (limiter, rate)
+        for limiter, rate, size, courses in suspects
+        if draw_down(courses, limiter, rate, fallen=False) < size
     )
 
 

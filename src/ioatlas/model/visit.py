@@ -126,6 +126,12 @@ def set_up_of(replicate: int) -> int:
     return (replicate + REPLICATES_OF_A_SET_UP // 2) // REPLICATES_OF_A_SET_UP
 
 
+SLICE_MS = 100
+"""Throttles of Linux and QEMU let I/Os pass in slices of this length: what is counted over times that are no part or
+multiple of it holds now one slice more, now one less.
+"""
+
+
 @dataclass(frozen=True)
 class Series:
     """Interval series of one part, summed over jobs. All tuples have the same length.
