@@ -10,7 +10,7 @@ from typing import Any
 
 from ioatlas.bundle import statement
 from ioatlas.model.result import CampaignResult
-from ioatlas.report.paper.data import Value, descriptor
+from ioatlas.report.data_package import Value, descriptor
 
 CRATE_VERSION = "https://w3id.org/ro/crate/1.3"
 RUN_PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
@@ -112,7 +112,6 @@ def data_package(
         {statement.CELLS: files[statement.CELLS]},
         created=_day(result.created_at),
         licence=index["licence"],
-        authors=(),
     )
     package["resources"] += [
         {

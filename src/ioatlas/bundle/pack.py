@@ -25,8 +25,8 @@ from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.procedures.registry import procedure_of_journal
+from ioatlas.report.data_package import csv_text, table
 from ioatlas.report.export.to_json import document
-from ioatlas.report.paper.data import csv_text, table
 from ioatlas.report.table import PRICES
 from ioatlas.stats.gates import METHOD
 from ioatlas.store.journal import Journal

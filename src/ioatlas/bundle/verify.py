@@ -27,8 +27,8 @@ from ioatlas.law.cells import METHOD as LAW
 from ioatlas.model.application import is_work
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
+from ioatlas.report.data_package import csv_text, table
 from ioatlas.report.export.to_json import document
-from ioatlas.report.paper.data import csv_text, table
 from ioatlas.stats.gates import METHOD
 from ioatlas.store.journal import Journal
 

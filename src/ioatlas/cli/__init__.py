@@ -28,7 +28,7 @@ SECTIONS = {
         "show": "Show a campaign's answer in the terminal.",
         "open": "Open a campaign's report in the browser.",
         "compare": "Compare campaigns, targets or result files.",
-        "export": "Write tables, figures, a report or a paper's data.",
+        "export": "Write tables, figures or a report.",
         "list": "List what was measured and imported.",
         "ui": "Look, compare and measure in the browser.",
         "history": "One target over time, and what a factor does.",

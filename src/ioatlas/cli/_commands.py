@@ -27,10 +27,13 @@ MOVED = {
     **{name: f"product {name}" for name in ("cost", "judge")},
     **{name: f"history {name}" for name in ("trend", "series")},
     "report": "export --format html",
-    "paper": "export --format paper",
     "chart": "export --figure",
 }
 """What commands of before 0.4 are now, for one version."""
+GONE = {
+    "paper": "`ioatlas export DIR -o map.pdf --columns 1` draws for print, `ioatlas bundle` packs all values",
+}
+"""Commands and options that are no more, and what serves in their place."""
 
 
 class Commands(click.Group):
@@ -93,6 +96,8 @@ class Commands(click.Group):
         if ctx.parent is None and args[0] in MOVED:
             say(f"`ioatlas {args[0]}` is now `ioatlas {MOVED[args[0]]}`", err=True)
             args = [*MOVED[args[0]].split(), *args[1:]]
+        if args[0] in GONE and ctx.parent is None:
+            raise UsageError(f"`ioatlas {args[0]}` is gone", remedy=GONE[args[0]])
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise _unknown(args[0], self.list_commands(ctx), ctx.command_path)
         return super().resolve_command(ctx, args)
@@ -128,6 +133,8 @@ def _one_style() -> Iterator[None]:
             raise
         remedy = f"`{error.ctx.command_path if error.ctx else 'ioatlas'} --help` shows what it takes"
         if isinstance(error, click.NoSuchOption):
+            if gone := GONE.get(error.option_name):
+                raise UsageError("this option is gone", where=error.option_name, remedy=gone) from None
             near = f"did you mean {error.possibilities[0]}? " if error.possibilities else ""
             raise UsageError("there is no such option", where=error.option_name, remedy=near + remedy) from None
         what = error.format_message().rstrip(".")

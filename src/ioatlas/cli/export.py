@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas export`: results in other programs' formats, as figures, as a report, and for a paper."""
+"""`ioatlas export`: results in other programs' formats, as figures, and as a report."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from ioatlas import beneath
-from ioatlas.analysis.wording import plural
 from ioatlas.cli._arguments import path_option, units_option, where_option
 from ioatlas.cli._campaigns import SideArgument, newest, own_place
 from ioatlas.cli._faults import says_what_does_not_fit
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 TABLES = ("csv", "json", "md", "bbcode")
 FIGURES = ("png", "svg", "pdf")
-WHOLE = ("html", "paper")
 SCRIPT_SUFFIXES = (".gp", ".plt", ".gnuplot", ".gnu")
 QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 
@@ -45,22 +42,19 @@ Examples:
   ioatlas export nas1 nas2 nas3 -o patterns.png --figure bars --where bs=4k,8k
   ioatlas export nas1 --by target -o jobs.svg --figure lines --x numjobs --where rw=randread
   ioatlas export old.csv nas2 -o latency.gp --figure latency --where rw=randread --where bs=4k
-  ioatlas export nas1 nas2 --format paper -o both --author "A. Uthor" --license CC-BY-4.0
 
 \b
 Without DIR: the newest campaign. Without -o, csv, json, md and bbcode go to standard output, the others into DIR.
-Several DIR are drawn beside each other: campaigns, DIR:TARGET, imported results, exported files, in their order.
-A paper's folder holds figures with captions, tables, all values with a dictionary (Data Package 2.0), a methods
-section, CITATION.cff and checksums, and nothing that names your site; `pdflatex paper.tex` sets it.""",
+Several DIR are drawn beside each other: campaigns, DIR:TARGET, imported results, exported files, in their order.""",
 )
 @click.argument("sides", metavar="[DIR]...", nargs=-1, type=SideArgument())
 @click.option(
     "--format",
     "kind",
-    type=click.Choice((*TABLES, "gnuplot", *FIGURES, *WHOLE)),
+    type=click.Choice((*TABLES, "gnuplot", *FIGURES, "html")),
     help="What to write. Default: what the suffix of -o says.",
 )
-@path_option("-o", "--output", metavar="OUT", help="File to write; folder for gnuplot or paper.")
+@path_option("-o", "--output", metavar="OUT", help="File to write; folder for gnuplot.")
 @click.option("--quantity", type=click.Choice(QUANTITY_NAMES), help="What a figure shows. Default: bw, the throughput.")
 @click.option("--x", metavar="AXIS", help="Axis along x, such as size, numjobs or iodepth.")
 @click.option("--y", metavar="AXIS", help="Axis along y, or one line for each of its values with --figure lines.")
@@ -95,10 +89,7 @@ section, CITATION.cff and checksums, and nothing that names your site; `pdflatex
 )
 @where_option
 @units_option
-@click.option("--title", metavar="TEXT", help="Of bars, lines and latency, and of a paper. Default: the names.")
-@click.option("--author", "authors", metavar="NAME", multiple=True, help="An author of a paper; give it once for each.")
-@click.option("--license", "licence", metavar="SPDX", default="", help="Of a paper's data, such as CC-BY-4.0.")
-@click.option("--no-figures", is_flag=True, help="Leave the figures out of a paper.")
+@click.option("--title", metavar="TEXT", help="Of bars, lines and latency. Default: the names.")
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
 @says_what_does_not_fit
 def command(
@@ -106,23 +97,12 @@ def command(
     kind: str | None,
     output: Path | None,
     where: tuple[str, ...],
-    authors: tuple[str, ...],
-    licence: str,
-    no_figures: bool,
     as_json: bool,
     **choice: str | None,
 ) -> None:
-    """Write results as a table, a figure, a gnuplot script with data, a report, or what a paper needs."""
+    """Write results as a table, a figure, a gnuplot script with data, or a report."""
     sides = sides or (newest(),)
     drawn = {name: value for name, value in choice.items() if value}
-    if kind == "paper":
-        if output is None:
-            raise UsageError("it needs a folder", where="--format paper", remedy="name a new one: -o FOLDER")
-        about = (choice["title"] or "", authors, licence)
-        _write_paper(sides, output, about, draw=not no_figures, as_json=as_json)
-        return
-    if authors or licence or no_figures:
-        raise UsageError("--author, --license and --no-figures are for a paper", remedy="add --format paper")
     with written(output or "standard output", "name another place with -o"):
         files = _written(sides, kind, output, where, drawn)
     if as_json and files:
@@ -143,7 +123,7 @@ def _written(
         raise UsageError("it is for bars, lines and latency of several sides", where="--title", remedy="leave it out")
     (directory,) = sides
     kind = kind or kind_of(output)
-    if kind in (*TABLES, *WHOLE) and drawn:
+    if kind in (*TABLES, "html") and drawn:
         raise UsageError(
             f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out"
         )
@@ -199,7 +179,7 @@ def kind_of(output: Path | None) -> str:
     raise UsageError(
         "no format is named",
         where=str(output) if output else "",
-        remedy=f"name a file such as -o map.pdf, or --format {', '.join((*TABLES, 'gnuplot', *FIGURES, *WHOLE))}",
+        remedy=f"name a file such as -o map.pdf, or --format {', '.join((*TABLES, 'gnuplot', *FIGURES, 'html'))}",
     )
 
 
@@ -297,31 +277,3 @@ def _with_bars(shown: Quantity, drawn: dict[str, str], result: CampaignResult) -
             remedy="`ioatlas import FILES --repeats -o DIR` makes some; leave --bars out for intervals",
         )
     return replace(shown, bars_of_sd=True)
-
-
-def _write_paper(
-    directories: Sequence[Path], output: Path, about: tuple[str, tuple[str, ...], str], *, draw: bool, as_json: bool
-) -> None:
-    """Writes what a paper takes from the campaigns into a new folder, or one that this command wrote. Nothing in it
-    names the site: paths, hosts, users and addresses are left out. about: title, authors, licence.
-    """
-    from ioatlas.campaign import load_result
-    from ioatlas.report.paper.package import About, check_folder, write_paper
-    from ioatlas.report.redact import redactor
-
-    check_folder(output)
-    results = [load_result(directory) for directory in directories]
-    names = ", ".join(dict.fromkeys(redactor(result.targets)(result.name) for result in results))
-    title, authors, licence = about
-    said = About(title or f"Storage performance: {names}", authors, licence)
-    paper = write_paper(results, output, said, draw=draw)
-    if as_json:
-        say_json({"folder": str(paper.folder), "files": list(paper.files), "parquet": paper.parquet})
-        return
-    click.echo(
-        f"{paper.folder}: {plural(len(paper.files), 'file')}, {plural(paper.figures, 'figure')}, "
-        f"{plural(paper.rows, 'row')} of data"
-    )
-    if not paper.parquet:
-        click.echo('  No Parquet: pyarrow is not installed. To have it: pip install "ioatlas[paper]"')
-    click.echo(f"Next: read {paper.folder / 'methods.md'}; set everything: cd {paper.folder} && pdflatex paper.tex")

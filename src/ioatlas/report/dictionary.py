@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each column of a result's table means: the reference and the data package of a paper are made from it."""
+"""What each column of a result's table means: the reference and the data package of a bundle are made from it."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.texts import pretty
 from ioatlas.campaign import load_result
+from ioatlas.report.data_package import csv_text, table
 from ioatlas.report.export.to_json import document
-from ioatlas.report.paper.data import csv_text, table
 from ioatlas.store.tables import export
 from tests.unit.procedures.cases import make_world
 

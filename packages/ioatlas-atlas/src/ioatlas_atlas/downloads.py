@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.report.paper.data import Value, csv_text, write_parquet
+from ioatlas.report.data_package import Value, csv_text, write_parquet
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """With what a cell begins that spreadsheets compute."""

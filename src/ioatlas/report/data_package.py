@@ -6,7 +6,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,12 +60,8 @@ def csv_text(names: Sequence[str], found: Sequence[Mapping[str, Value]]) -> str:
     return out.getvalue()
 
 
-def write_csv(names: Sequence[str], found: Sequence[Mapping[str, Value]], path: Path) -> None:
-    path.write_text(csv_text(names, found), encoding="utf-8", newline="")
-
-
 def write_parquet(names: Sequence[str], found: Sequence[Mapping[str, Value]], path: Path) -> bool:
-    """False when pyarrow is not installed (the extra `paper`); nothing is written then."""
+    """False when pyarrow is not installed (the extra `parquet`); nothing is written then."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -93,9 +88,8 @@ def descriptor(
     *,
     created: str,
     licence: str,
-    authors: Sequence[str],
 ) -> dict[str, Any]:
-    """A data package after Data Package 2.0 (datapackage.org). files: the tables, all with the same columns, by
+    """A data package after Data Package 2.0 (datapackage.org). files: CSV, all with the same columns, by
     their place in the package.
     """
     fields = [_field(name, meaning(name, found)) for name in names]
@@ -108,8 +102,6 @@ def descriptor(
     }
     if licence:
         package["licenses"] = [{"name": licence}]
-    if authors:
-        package["contributors"] = [{"title": author, "roles": ["author"]} for author in authors]
     return package
 
 
@@ -119,21 +111,15 @@ def _field(name: str, told: Meaning) -> dict[str, Any]:
 
 
 def _resource(place: str, content: bytes, fields: list[dict[str, Any]]) -> dict[str, Any]:
-    stem, _, suffix = place.rpartition("/")[2].rpartition(".")
-    told: dict[str, Any] = {
-        "name": stem if suffix == "csv" else f"{stem}-{suffix}",
+    return {
+        "name": place.rpartition("/")[2].removesuffix(".csv"),
         "type": "table",
         "path": place,
-        "format": suffix,
-        "mediatype": "text/csv" if suffix == "csv" else "application/vnd.apache.parquet",
+        "format": "csv",
+        "mediatype": "text/csv",
         "bytes": len(content),
         "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
         "schema": {"fields": fields, "missingValues": MISSING},
+        "encoding": "utf-8",
+        "dialect": {"delimiter": ",", "lineTerminator": "\n"},
     }
-    if suffix == "csv":
-        told |= {"encoding": "utf-8", "dialect": {"delimiter": ",", "lineTerminator": "\n"}}
-    return told
-
-
-def write_descriptor(package: Mapping[str, Any], path: Path) -> None:
-    path.write_text(json.dumps(package, indent=2) + "\n", encoding="utf-8")
