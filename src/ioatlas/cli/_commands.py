@@ -24,13 +24,14 @@ PACKAGES = {"lab": "lab", "translate": "translate", **dict.fromkeys(ATLAS, "atla
 """Commands of packages of their own: by name the extra of ioatlas that installs it."""
 MOVED = {
     **{name: f"atlas {name}" for name in (*ATLAS, "key")},
-    **{name: f"product {name}" for name in ("cost", "judge")},
+    "cost": "product cost",
     **{name: f"history {name}" for name in ("trend", "series")},
     "report": "export --format html",
     "chart": "export --figure",
 }
 """What commands of before 0.4 are now, for one version."""
 GONE = {
+    "judge": "`ioatlas show` names what limits each number, `ioatlas compare` holds it against other targets",
     "paper": "`ioatlas export DIR -o map.pdf --columns 1` draws for print, `ioatlas bundle` packs all values",
 }
 """Commands and options that are no more, and what serves in their place."""
@@ -96,8 +97,8 @@ class Commands(click.Group):
         if ctx.parent is None and args[0] in MOVED:
             say(f"`ioatlas {args[0]}` is now `ioatlas {MOVED[args[0]]}`", err=True)
             args = [*MOVED[args[0]].split(), *args[1:]]
-        if args[0] in GONE and ctx.parent is None:
-            raise UsageError(f"`ioatlas {args[0]}` is gone", remedy=GONE[args[0]])
+        if args[0] in GONE:
+            raise UsageError(f"`{ctx.command_path} {args[0]}` is gone", remedy=GONE[args[0]])
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise _unknown(args[0], self.list_commands(ctx), ctx.command_path)
         return super().resolve_command(ctx, args)

@@ -25,7 +25,6 @@ SECTIONS = {
         "table": "Products side by side.",
     },
     "Measured": {
-        "judge": "Is this good, for what it is made of?",
         "cost": "What a TiB, a MB/s or 1,000 IOPS costs.",
     },
 }

@@ -37,7 +37,6 @@ count = {count}
 capacity = {capacity}   # in the maker's unit: "8 TB"
 # model = "WD80EFZX"
 # kind = "5,400 rpm SATA"
-# read = "210 MB/s"          # what one does at most; also: write, read_iops, write_iops.
 """
 LAYOUT = """
 [layout]
