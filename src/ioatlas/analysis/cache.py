@@ -45,6 +45,8 @@ STEP_PROOF, STEP_HINT = 4.0, 1.8
 """Fall of throughput from one footprint to the next. Below 4 a shorter seek, or a map that no longer fits, may
 explain it.
 """
+FEWEST_RUNS = 3
+"""On each side of a fall: of fewer, each lies above each too often by chance."""
 PASS_GAP = 1.5
 COMPRESSIBLE = 50
 
@@ -183,6 +185,8 @@ class _Case:
     """Evidence collected for one cell and direction."""
 
     estimate: Estimate
+    runs: Sequence[float] = ()
+    """Bytes a second of its visits, in their order."""
     evidence: list[Evidence] = field(default_factory=list)
     tested: list[str] = field(default_factory=list)
 
@@ -238,7 +242,8 @@ def judge_caches(
             _above_ceiling(case, ceilings(case.estimate.cell, direction))
         _early(case, mine, (round_trip_ns or {}).get(case.estimate.cell.target))
         _counters(case, mine, counted_bytes or {})
-        _second_pass(case, mine)
+        case.runs = _rates(case, mine)
+        _second_pass(case)
         _data(case, with_holes)
     brackets = _footprint(cases)
     for case in cases.values():
@@ -319,19 +324,20 @@ def _counters(case: _Case, visits: Sequence[Visit], counted: Mapping[int, float]
         )
 
 
-def _second_pass(case: _Case, visits: Sequence[Visit]) -> None:
-    """Every later visit clearly faster than the first one, by more than they differ among themselves."""
-    if case.estimate.direction != "read":
-        return
-    rates = [
+def _rates(case: _Case, visits: Sequence[Visit]) -> Sequence[float]:
+    return [
         window_values(part, visit.window_start_ms).bw_bytes_per_s
         for visit in visits
         for part in visit.parts
         if part.direction == case.estimate.direction
     ]
-    if len(rates) < 3 or min(rates) <= 0:
+
+
+def _second_pass(case: _Case) -> None:
+    """Every later visit clearly faster than the first one, by more than they differ among themselves."""
+    if case.estimate.direction != "read" or len(case.runs) < 3 or min(case.runs) <= 0:
         return
-    first, later = rates[0], rates[1:]
+    first, *later = case.runs
     gap = min(later) / first
     if gap >= PASS_GAP and gap > (max(later) / min(later)) ** 2:
         case.add(
@@ -388,7 +394,7 @@ def _footprint(cases: Mapping[tuple[str, str], _Case]) -> tuple[Bracket, ...]:
             continue
         for _, case in points:
             case.tested.append("footprint")
-        fall = _fall([case.estimate for _, case in points])
+        fall = _fall([case for _, case in points])
         if fall is None:
             continue
         below, above = points[fall.before][0], points[fall.after][0]
@@ -420,29 +426,32 @@ class _Fall:
     strength: Literal["proof", "hint"]
 
 
-def _fall(estimates: Sequence[Estimate]) -> _Fall | None:
+def _fall(cases: Sequence[_Case]) -> _Fall | None:
     """The lasting fall along a line: between neighbours if one is clear there, else across up to two footprints
     that tell neither way.
 
-    A proof takes intervals that do not touch: without them a single stalled visit would look like a cliff.
+    A proof takes intervals that do not touch, or runs of which each lies above each: without them a single stalled
+    visit would look like a cliff.
     """
     falls = []
-    rates = [e.bw_bytes_per_s or 0.0 for e in estimates]
+    rates = [case.estimate.bw_bytes_per_s or 0.0 for case in cases]
     for before in range(len(rates) - 1):
         for after in range(before + 1, min(before + 4, len(rates))):
-            if rates[after] <= 0:
-                continue
-            ratio = rates[before] / rates[after]
+            ratio = rates[before] / rates[after] if rates[after] > 0 else 0.0
             # A notch that recovers is not a cache that overflowed.
             lasting = max(rates[after:]) <= rates[before] / STEP_HINT**0.5
-            low, high = estimates[before].bw_low, estimates[after].bw_high
+            low, high = cases[before].estimate.bw_low, cases[after].estimate.bw_high
             known = low is not None and high is not None
-            if (
-                ratio < STEP_HINT
-                or not lasting
-                or (low is not None and high is not None and low <= high)
-                or (not known and after > before + 1)
-            ):
+            apart = low is None or high is None or low > high or _runs_apart(cases[before].runs, cases[after].runs)
+            if ratio < STEP_HINT or not lasting or not apart or (not known and after > before + 1):
                 continue
             falls.append(_Fall(before, after, ratio, "proof" if known and ratio >= STEP_PROOF else "hint"))
     return max(falls, key=lambda fall: (fall.strength == "proof", fall.before - fall.after, fall.ratio), default=None)
+
+
+def _runs_apart(fast: Sequence[float], slow: Sequence[float]) -> bool:
+    """Whether each of the ones lies above each of the others, however they disagree: a busy client holds back what
+    memory answers, by far more than what a drive does. The first of many runs may have filled the cache.
+    """
+    kept = fast[1:] if len(fast) > FEWEST_RUNS else fast
+    return min(len(kept), len(slow)) >= FEWEST_RUNS and min(kept) > max(slow)

@@ -139,6 +139,26 @@ def test_a_fall_without_intervals_proves_nothing():
     assert judge_caches(rows).count("cached") == 0
 
 
+@pytest.mark.parametrize(
+    ("fast", "word"),
+    [
+        ((69, 1830, 480, 250), "cached"),
+        ((28, 1830, 480, 250), "cached"),  # the first run filled the cache
+        ((69, 1830, 28, 250), ""),
+        ((1830, 28, 25), ""),
+    ],
+)
+def test_a_cliff_of_runs_that_disagree(fast, word):
+    """As a busy client gave them: the interval of a cache's answers reached down to those of the drive."""
+    slow = footprints([28, 29, 30])
+    runs = [(slow[0].cell, fast), *((e.cell, (27, 28, 30, 29)) for e in slow[1:])]
+    visits = [visit(which, rate * 1e6, n) for which, rates in runs for n, rate in enumerate(rates, start=1)]
+    small = estimate(slow[0].cell, sum(fast) / len(fast) * 1e6, width=1, verdict=VerdictCode.RUNS_DISAGREE)
+    verdict = judge_caches([small, *slow[1:]], visits).verdicts[small.cell.key, "read"]
+    assert verdict.word == word
+    assert judge_caches([small, *slow[1:]], visits).count("cached") == (word == "cached")
+
+
 def test_later_passes_that_are_faster():
     which = cell("read")
     slow_first = [visit(which, rate, number) for number, rate in enumerate((50e6, 200e6, 210e6), start=1)]
