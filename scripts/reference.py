@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from sqlalchemy import Table
@@ -33,23 +34,18 @@ SIGNALS = {130: "ended by Ctrl-C (SIGINT) before anything could be kept", 143: "
 
 
 def command_line() -> str:
-    """Every command with its arguments and options, as click knows them."""
-    parts = [
-        NOTE,
-        "",
-        "# Command line",
-        "",
-        ioatlas.help or "",
-        "",
-        "```console",
-        "$ ioatlas COMMAND --help",
-        "```",
+    """Every command with its options, as click knows them. Examples and exit status stand elsewhere."""
+    parts = [NOTE, "", "# Command line", "", ioatlas.help or "", ""]
+    parts += [
+        "Every command and its options. `ioatlas COMMAND --help` and `man ioatlas-COMMAND` have examples;",
+        "[Exit status](exit-status.md) says how commands end.",
+        "Results go to standard output, progress and messages to standard error.",
         "",
     ]
-    parts += ["Results go to standard output. Progress and messages go to standard error.", ""]
     context = click.Context(ioatlas, info_name="ioatlas")
+    described: dict[tuple[str, str], str] = {}
     for path, command in _commands(ioatlas, "ioatlas", context):
-        parts += _command(path, command, context)
+        parts += _command(path, command, context, described)
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -62,31 +58,44 @@ def _commands(group: click.Group, path: str, context: click.Context) -> Iterator
             yield from _commands(command, f"{path} {name}", context)
 
 
-def _command(path: str, command: click.Command, parent: click.Context) -> list[str]:
+def _command(
+    path: str, command: click.Command, parent: click.Context, described: dict[tuple[str, str], str]
+) -> list[str]:
+    """A section. described: the command that an option was described with first; it is not described again."""
     context = click.Context(command, info_name=path.removeprefix("ioatlas "), parent=parent)
     usage = command.get_usage(context).removeprefix("Usage: ")
     level = "##" if path.count(" ") == 1 else "###"
-    parts = [f"{level} {path}", "", *_prose(command.help or ""), "", "```text", usage, "```", ""]
-    rows = [record for item in command.params if (record := item.get_help_record(context))]
-    if rows:
-        parts += ["| option | meaning |", "|---|---|"]
-        parts += [f"| `{_plain(name)}` | {_plain(text)} |" for name, text in rows]
-        parts.append("")
-    if command.epilog:
-        parts += ["```text", *_epilog(command.epilog), "```", ""]
-    return parts
+    parts = [f"{level} {path}", "", *_prose(command.help or "")]
+    if not isinstance(command, click.Group):
+        parts += ["```text", " ".join(usage.split()).replace(" [OPTIONS]", ""), "```", ""]
+    again: dict[str, list[str]] = {}
+    own: list[str] = []
+    options = (item for item in command.params if isinstance(item, click.Option))
+    for name, text in (record for item in options if (record := item.get_help_record(context))):
+        first = described.setdefault((name, text), path)
+        if first != path:
+            again.setdefault(first, []).append(re.findall(r"--[\w-]+|-\w", name)[-1])
+        else:
+            own.append(f"- `{name}`: {' '.join(text.split())}")
+    own += [
+        f"- As for [{first.removeprefix('ioatlas ')}](#{first.replace(' ', '-')}): {', '.join(f'`{n}`' for n in names)}"
+        for first, names in again.items()
+    ]
+    return [*parts, *own, *([""] if own else []), *_notes(command.epilog or "")]
+
+
+def _notes(epilog: str) -> list[str]:
+    """What a command's last words say beside examples and exit status, as they stand."""
+    said = re.split(r"\n\s*\n", epilog)
+    kept = [text for text in said if not re.match(r"\s*(\x08\s*)?(Examples?:|Exit (status|code))", text)]
+    lines = [line for text in kept for line in _epilog(text) if line.strip()]
+    return ["```text", *lines, "```", ""] if lines else []
 
 
 def _prose(text: str) -> list[str]:
-    """Click's paragraphs; blocks that it keeps as they are (marked by a backspace) become code."""
-    parts: list[str] = []
-    for paragraph in re.split(r"\n\s*\n", text.strip()):
-        lines = paragraph.splitlines()
-        if lines[0].strip() == "\b":
-            parts += ["```text", *(line.rstrip() for line in lines[1:]), "```", ""]
-        else:
-            parts += [" ".join(line.strip() for line in lines), ""]
-    return parts[:-1]
+    """Click's paragraphs but for those that it keeps as they are (marked by a backspace), which are examples."""
+    said = [part for part in re.split(r"\n\s*\n", text.strip()) if part.splitlines()[0].strip() != "\b"]
+    return [line for part in said for line in (" ".join(part.split()), "")]
 
 
 def _epilog(text: str) -> list[str]:
@@ -160,33 +169,36 @@ def journal() -> str:
         "```",
         "",
     ]
+    parts += ["## Tables", "", "```text"]
     for table in (table for each in schema.metadata_of(schema.VERSION) for table in each.sorted_tables):
         parts += _table(table)
-    parts += ["## Imported readings", ""]
+    parts += ["```", "", "## Imported readings", ""]
     parts += [f"`DIR/imported.sqlite` holds readings of other tools, version {imported.VERSION}.", ""]
     parts += ["```sql", imported.SCHEMA.strip(), "```"]
     return "\n".join(parts) + "\n"
 
 
-def _table(table: Table) -> list[str]:
-    rows = [
-        f"| `{column.name}`{' (key)' if column.primary_key else ''} | {column.type} | {_plain(column.comment or '')} |"
-        for column in table.columns
-    ]
-    most = f"At most {MOST_ROWS[table.name]:,} row{'' if MOST_ROWS[table.name] == 1 else 's'}."
-    return [f"## {table.name}", "", most, "", "| column | type | meaning |", "|---|---|---|", *rows, ""]
+def _table(table: Table) -> Iterator[str]:
+    most = MOST_ROWS[table.name]
+    yield f"{table.name} (    -- at most {most:,} row{'' if most == 1 else 's'}"
+    for column in table.columns:
+        key, comment = " KEY" if column.primary_key else "", f"    -- {column.comment}" if column.comment else ""
+        yield f"    {column.name} {column.type}{key}{comment}"
+    yield ")"
 
 
 def campaign() -> str:
-    """The campaign page with its tables of keys and options renewed; everything else on it is written by people."""
+    """The campaign page with its keys and options renewed; everything else on it is written by people."""
     page = (DOCS / "reference" / "campaign.md").read_text()
-    page = _between(page, "keys", ["| key | default | option | meaning |", "|---|---|---|---|", *_keys()])
-    options = [f"| `{option.name}` | {option.summary} |" for option in ALLOWED.values()]
-    return _between(page, "options", ["| option | meaning |", "|---|---|", *options])
+    page = _between(page, "keys", _keys())
+    ours = [one for one in ALLOWED.values() if "not an option of fio" in one.summary]
+    fios = [one for one in ALLOWED.values() if one not in ours]
+    names = ", ".join(f"`{one.name}`" for one in sorted(fios, key=lambda one: one.name))
+    return _between(page, "options", [names + ".", "", *(f"- `{one.name}`: {one.summary}" for one in ours)])
 
 
 def _keys() -> Iterator[str]:
-    """Rows of all keys: default as a file would say it, and the option of `map` and `plan` that says the same."""
+    """All keys by table: default as a file would say it; those that `map` and `plan` have as an option are marked."""
     schema, flags = CAMPAIGN.schema(), {"profile"} | {one.key for one in CAMPAIGN.options if one.option.flag}
     tables = {"": schema["properties"]}
     for table, title in (
@@ -195,15 +207,21 @@ def _keys() -> Iterator[str]:
         ("StreamsTable", "[streams]"),
         ("StreamTable", "[[stream]]"),
     ):
-        tables[f" in `{title}`"] = schema["$defs"][table]["properties"]
+        tables[title] = schema["$defs"][table]["properties"]
     for place, keys in tables.items():
+        yield from ["", f"`{place}`", ""] if place else []
         for name, key in keys.items():
-            default = f"`{json.dumps(key['default'])}`" if key.get("default") is not None else ""
-            option = f"`--{name.replace('_', '-')}`" if name in flags and not place else ""
-            yield f"| `{name}`{place} | {default} | {option} | {_plain(key.get('description', ''))} |"
+            mark = " (*)" if name in flags and not place else ""
+            yield f"- `{name}`{mark}: {_meaning(key)}"
 
 
-def _between(page: str, name: str, lines: list[str]) -> str:
+def _meaning(key: dict[str, Any]) -> str:
+    default = key.get("default")
+    text = " ".join(key.get("description", "").split())
+    return text if default in (None, "", [], {}) else f"{text} Default: `{json.dumps(default)}`."
+
+
+def _between(page: str, name: str, lines: Iterable[str]) -> str:
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     head, rest = page.split(begin)
     return "\n".join((head + begin, *lines, end + rest.split(end)[1]))
@@ -220,15 +238,16 @@ def product_sheet_schema() -> str:
 
 
 def product() -> str:
-    """The page of the product sheet with its tables of keys and layouts renewed; people write the rest."""
+    """The page of the product sheet with its keys and layouts renewed; people write the rest."""
     page = (DOCS / "reference" / "product.md").read_text()
-    page = _between(page, "keys", ["| key | default | meaning |", "|---|---|---|", *_product_keys()])
-    rows = [
-        f"| `{kind.value}` | {rule.name} | {rule.parity or ''} | {rule.fewest} | {_plain(SOURCES[rule.source])} |"
-        for kind, rule in RULES.items()
-    ]
-    head = ["| type | name | drives of parity | fewest drives | source of the formula |", "|---|---|---|---|---|"]
-    return _between(page, "layouts", [*head, *rows])
+    page = _between(page, "keys", _product_keys())
+    head = ["| type | drives of parity | fewest drives |", "|---|---|---|"]
+    rows = [f"| `{kind.value}` | {rule.parity or ''} | {rule.fewest} |" for kind, rule in RULES.items()]
+    sources = []
+    for source in dict.fromkeys(rule.source for rule in RULES.values()):
+        kinds = [kind.value for kind, rule in RULES.items() if rule.source == source]
+        sources.append(f"- {', '.join(kinds)}: {SOURCES[source]}")
+    return _between(page, "layouts", [*head, *rows, "", "Sources of the formulas:", "", *sources])
 
 
 def _product_keys() -> Iterator[str]:
@@ -240,11 +259,11 @@ def _product_keys() -> Iterator[str]:
     places |= {"[[function]]": "Function"}
     for place, name in places.items():
         table = schema["$defs"][name] if isinstance(name, str) else name
+        yield from ["", f"`{place}`", ""] if place else []
         for key, of in table["properties"].items():
             if place not in ("", "[source]", "[product]") and key in ("source", "date", "note"):  # said once
                 continue
-            default = f"`{json.dumps(of['default'])}`" if of.get("default") not in (None, "", [], {}) else ""
-            yield f"| `{key}`{f' in `{place}`' if place else ''} | {default} | {_plain(of.get('description', ''))} |"
+            yield f"- `{key}`: {_meaning(of)}"
 
 
 def decisions() -> str:

@@ -39,4 +39,4 @@ def test_every_command_has_a_section():
         "lab list",
         "product show",
     ):
-        assert f" ioatlas {name}\n" in text
+        assert f"# ioatlas {name}\n" in text
