@@ -6,12 +6,15 @@ Windows lie around a level, about normally on the scale of logarithms, and each 
 all time may lie from theirs is told by a mixture of t statistics that holds at every look (Robbins 1970; Lai 1976; Wang
 and Ramdas 2025), of as many independent windows as theirs are worth. Slow windows weigh more in a mean and in a
 percentile than their number: so the spread of windows is part of the level, and its own error of the error.
+
+A share cannot be more than all. However its windows differ, those far below a limit near all are not made up for: that
+is told by a bet against the limit, whose gain is seldom large where it holds (Waudby-Smith and Ramdas 2024).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, log, sqrt
 
 import numpy as np
@@ -35,6 +38,8 @@ LEAST = 0.1
 SAME = 1e-18
 """Variance of logarithms that is one of rounding."""
 _NODES = 24
+_BETS = (np.arange(_NODES) + 0.5) / _NODES
+"""Parts of what one has, staked on each window; the mean of all their gains counts."""
 _HALVINGS = 26
 
 
@@ -42,7 +47,8 @@ _HALVINGS = 26
 class Told:
     """What windows tell, in logarithms. low, high: the level itself, by what was counted and by windows like these.
     error: of it, for one independent window, by how many there are. worth: how many independent ones they are.
-    most: how far it may lie at all, of windows that follow the last as much as any may.
+    most: how far it may lie at all, of windows that follow the last as much as any may. share: the most that it can be,
+    of a share, by a bet; infinite of anything else.
     """
 
     low: float
@@ -50,11 +56,12 @@ class Told:
     error: Callable[[float], float]
     worth: float
     most: float
+    share: float = inf
 
     def interval(self) -> tuple[float, float]:
         """The level lies between these at every look; infinitely far where too little is known."""
         far = self._far(self.worth)
-        return (exp(self.low - far) if far < inf else 0.0), (exp(self.high + far) if far < inf else inf)
+        return (exp(self.low - far) if far < inf else 0.0), min(self.share, exp(self.high + far) if far < inf else inf)
 
     def times(self, limit: float, most: float) -> float:
         """How many times what was seen it takes until the interval leaves a limit out, if all goes on as it did."""
@@ -69,15 +76,16 @@ class Told:
         return min(self.most, error * _reach(count)) if error else 0.0
 
 
-def of_mean(values: Sequence[float], weights: Sequence[float]) -> Told | None:
-    """Of the mean of windows that count so much each. None where nothing happened in any."""
+def of_mean(values: Sequence[float], weights: Sequence[float], *, shares: bool = False) -> Told | None:
+    """Of the mean of windows that count so much each. None where nothing happened in any. shares: at most 1 each."""
     w = np.asarray(weights, float)
     x = np.asarray(values, float)
     mean = float((w * x).sum() / w.sum())
     if not mean > 0:
         return None
     middle, spread, worth, widest = _spread(np.log(np.maximum(x, LEAST * mean)), w)
-    return _told((log(mean), middle + spread**2 / 2), spread, spread, worth, widest * (_reach(x.size) + widest / 2))
+    told = _told((log(mean), middle + spread**2 / 2), spread, spread, worth, widest * (_reach(x.size) + widest / 2))
+    return replace(told, share=1 - _least(1 - x, w * worth / w.sum())) if shares else told
 
 
 def of_percentile(windows: Sequence[Histogram], left: float) -> Told | None:
@@ -98,6 +106,16 @@ def of_percentile(windows: Sequence[Histogram], left: float) -> Told | None:
     slope = max(0.0, (latency(1.2 * spread) - level) / (0.2 * spread))
     most = widest * _reach(levels.size) + latency(max(widest, spread)) - level
     return _told((counted, middle + level), spread, slope, worth, most)
+
+
+def _least(missed: Floats, weights: Floats) -> float:
+    """What is missed of a share is more than this, whenever one looks. weights: independent windows."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        gains = np.log1p(np.outer(_BETS, missed / middle - 1)) @ weights
+        low, high = (middle, high) if np.logaddexp.reduce(gains) > log(_NODES / RISK) else (low, middle)
+    return low
 
 
 def _told(levels: Sequence[float], spread: float, slope: float, worth: float, most: float) -> Told:

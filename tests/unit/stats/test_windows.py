@@ -51,6 +51,29 @@ def test_a_mean_at_its_limit_is_decided_in_less_than_one_of_a_hundred(follow, mo
     assert np.mean([_decided(_mean, one, exp(moves**2 / 2))[0] != 0 for one in each]) < 0.01
 
 
+def _share(values):
+    return of_mean(values, np.ones(len(values)), shares=True)
+
+
+def test_a_share_that_is_missed_by_far_is_decided_though_its_windows_hang_together():
+    random = np.random.default_rng(5)
+    taken = []
+    for levels in _following(random, 40, 0.5):
+        side, look = _decided(_share, np.minimum(1, 0.58 * np.exp(0.2 * levels)), 0.95)
+        assert side == -1
+        taken.append(look)
+    assert np.median(taken) <= 38  # 66 by the differences between windows alone
+    assert _share([0.3, 0.6] * 10).interval()[1] < 0.95
+    assert _share([1.0] * 9 + [0.9]).interval()[1] == 1.0
+
+
+@pytest.mark.parametrize("follow", [0.0, 0.5])
+def test_a_share_at_its_limit_is_seldom_called_missed(follow):
+    random = np.random.default_rng(6)
+    each = np.maximum(0, 1 - 0.05 * np.exp(_following(random, 120, follow) - 0.5))
+    assert np.mean([_decided(_share, one, each.mean())[0] == -1 for one in each]) < 0.01
+
+
 @pytest.mark.long("stats")
 @pytest.mark.parametrize(("follow", "moves"), [(0.0, 0.3), (0.5, 0.05), (0.5, 0.3)])
 def test_a_percentile_at_its_limit_is_decided_in_less_than_one_of_a_hundred(follow, moves):

@@ -125,7 +125,7 @@ def _known(requirement: Requirement, windows: Sequence[Sequence[Part]]) -> tuple
         return None, None
     values, weights = zip(*kept, strict=True)
     value = sum(value * weight for value, weight in kept) / sum(weights)
-    return value, of_mean(values, weights)
+    return value, of_mean(values, weights, shares=requirement.quantity is Quantity.KEPT)
 
 
 def _value(requirement: Requirement, parts: Sequence[Part]) -> tuple[float, float] | None:
