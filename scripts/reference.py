@@ -273,19 +273,15 @@ def decisions() -> str:
     parts += ["Why the project is as it is. Each record says what was decided, why, and what would reverse it."]
     parts += ["A new one takes the next number. A record whose decision is replaced is deleted: numbers have gaps.", ""]
     for topic in dict.fromkeys(record["Topic"] for record in records):
-        parts += [f"## {topic}", "", "| record | date |", "|---|---|"]
-        parts += [
-            f"| [{record['title']}]({record['file']}) | {record['Date']} |"
-            for record in records
-            if record["Topic"] == topic
-        ]
+        parts += [f"## {topic}", ""]
+        parts += [f"- [{record['title']}]({record['file']})" for record in records if record["Topic"] == topic]
         parts.append("")
     return "\n".join(parts).rstrip() + "\n"
 
 
 def _record(path: Path) -> dict[str, str]:
     text = path.read_text()
-    fields = dict(re.findall(r"^- (Date|Topic): (.+)$", text, re.MULTILINE))
+    fields = dict(re.findall(r"^- (Topic): (.+)$", text, re.MULTILINE))
     return {"title": text.splitlines()[0].removeprefix("# "), "file": path.name, **fields}
 
 
