@@ -38,7 +38,6 @@ READERS = (
     "fio_text",
     "fio_log",
     "iozone",
-    "iozone_xls",
     "diskspd",
     "diskspd_xml",
     "vdbench",
@@ -101,8 +100,8 @@ def seeds(reader: str, corpus: Path) -> int:
     corpus.mkdir()
     count = 0
     for path in sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.stat().st_size <= LARGEST):
-        module = None if reader in ("any", "iozone_xls") else importlib.import_module(f"ioatlas.interop.read.{reader}")
-        wanted = path.suffix == ".xls" if reader == "iozone_xls" else module is None
+        module = None if reader == "any" else importlib.import_module(f"ioatlas.interop.read.{reader}")
+        wanted = module is None
         if module is not None:
             text, _ = Source.of(path).text(LARGEST)
             wanted = any(

@@ -38,7 +38,7 @@ _INSTEAD = {
         "libiscsi",
         "log in by the kernel (`iscsiadm -m node -T IQN -p HOST --login`) and name its device, or export it by NBD",
     ),
-    "s3": ("http", "measure it by warp, and `ioatlas import` what it prints"),
+    "s3": ("http", "mount it (`mount-s3` or `s3fs`) and name the mount point: objects themselves are not measured"),
     "smb": (None, "mount it (`mount -t cifs //HOST/SHARE /mnt/nas`) and name the mount point"),
 }
 """What is not opened by a URI: fio's engine for it, and what works instead."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of pgbench, mdtest, smallfile, dbench and db_bench as readings.
+"""Results of pgbench, mdtest, dbench and db_bench as readings.
 
 Those in `results` are of the real programs.
 """
@@ -70,45 +70,6 @@ def test_pgbench_not_finished_is_refused_in_one_sentence():
 def test_pgbench_aborted_run_is_said():
     text = OLD_PGBENCH.replace("10000/10000", "812/10000")
     assert any("aborted" in note for note in one(text).notes)
-
-
-def test_smallfile_text_and_json_agree():
-    (text,), problems = result("smallfile-3.2-create.txt")
-    (document,), _ = result("smallfile-3.2-create.json")
-    assert problems == []
-    for run in (text, document):
-        assert (run.tool, run.tool_version, run.operation, run.direction) == ("smallfile", "3.2", "create", "write")
-        assert (run.size_bytes, run.numjobs) == (8192, 2)
-        assert run.iops == pytest.approx(1347.97135)
-        assert run.bw_bytes_per_s == pytest.approx(10.531026 * 1024**2, rel=1e-6)
-    assert (text.line, document.line) == (39, 33)
-
-
-def test_smallfile_of_2013():
-    text = """            operation : read
-       file size (KB) : 4
-host = gprfc032, thread = 00, elapsed sec. = 2.5, total files = 1000, total_records = 1000, status = ok
-total threads = 1
-total files = 1000
-100.00% of requested files processed, minimum is  70.00
-400.000000 files/sec
-400.000000 IOPS
-2.500000 sec elapsed time, 1.562500 MB/sec
-"""
-    run = one(text)
-    assert (run.iops, run.operation, run.numjobs, run.runtime_seconds) == (400, "read", 1, 2.5)
-    assert run.bw_bytes_per_s == 1.5625 * 1024**2
-
-
-def test_smallfile_thread_that_failed_and_a_share_too_small():
-    text = (RESULTS / "smallfile-3.2-create.txt").read_text()
-    run = one(
-        text.replace("records = 494,status = ok", "records = 494,status = ERR: No space left on device").replace(
-            " 99.40%", " 49.40%"
-        )
-    )
-    assert run.errors == 1
-    assert any("49.4%" in note for note in run.notes)
 
 
 def test_dbench_throughput_and_operations():

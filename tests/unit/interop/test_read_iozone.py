@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import shutil
-import subprocess
-
 import pytest
 
 from tests.facts import has
@@ -90,17 +87,12 @@ def test_throughput_blocks_with_host_prefix():
     assert (backward.operation, backward.iops, backward.bw_bytes_per_s) == ("backward read", 10.0, None)
 
 
-def test_samples_table_report_and_workbook_agree():
+def test_samples_table_and_report_are_not_counted_twice():
     table, problems = read_path(sample("iozone/own-3.489-auto-i012-R.txt"))
-    book, _ = read_path(sample("iozone/own-3.489-auto-i012-R.xls"))
     assert problems == []
-    assert len(table) == len(book) == 36, "the report of the same file is not counted again"
-
-    def key(reading):
-        return (reading.operation or reading.rw, reading.size_bytes, reading.bs_bytes, reading.bw_bytes_per_s)
-
-    assert sorted(map(key, table), key=str) == sorted(map(key, book), key=str)
-    assert ("write", 512 * KIB, 64 * KIB, 3556580 * KIB) in set(map(key, table))
+    assert len(table) == 36
+    found = {(reading.operation or reading.rw, reading.size_bytes, reading.bs_bytes) for reading in table}
+    assert ("write", 512 * KIB, 64 * KIB) in found
 
 
 def test_samples_modes_and_versions():
@@ -145,13 +137,10 @@ def test_samples_modes_and_versions():
     assert len(problems) == 2
 
 
-def test_cut_workbook_keeps_what_is_whole():
-    raw = sample("iozone/own-3.489-auto-i012-R.xls").read_bytes()
-    from tests.unit.interop.read_samples import read_bytes
-
-    readings, problems = read_bytes(raw[:-100], "x.xls")
-    assert 20 < len(readings) < 36
-    assert "cut off" in problems[0]
+def test_a_workbook_is_told_to_be_not_read():
+    readings, problems = read_path(sample("iozone/own-3.489-auto-i012-R.xls"))
+    assert readings == []
+    assert "workbook" in problems[0]
 
 
 def test_mapped_files_have_nine_columns_and_cpu_reports_are_no_rates():
@@ -182,33 +171,6 @@ def test_cpu_report_of_throughput_mode():
         '"Record size = 64 kBytes "\n"Output is in CPU%"\n\n"  Initial write "     186.22 \n'
     )
     assert [reading.bw_bytes_per_s for reading in readings] == [8827629.5 * 1024]
-
-
-def test_cpu_reports_of_a_workbook(tmp_path):
-    pytest.importorskip("xlrd")
-    if shutil.which("iozone") is None:
-        pytest.skip("iozone is not installed")
-    command = [
-        "iozone",
-        "-a",
-        "-n",
-        "64",
-        "-g",
-        "64",
-        "-i",
-        "0",
-        "-i",
-        "1",
-        "-+u",
-        "-R",
-        "-b",
-        "u.xls",
-        "-f",
-        str(tmp_path / "f"),
-    ]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    readings, _ = read_path(tmp_path / "u.xls")
-    assert {reading.operation or reading.rw for reading in readings} == {"write", "rewrite", "read", "reread"}
 
 
 def test_blank_columns_of_the_older_table():

@@ -117,24 +117,11 @@ FORMATS = (
     Format(
         "pgbench", "pgbench", ("transaction type:", "pgbench (", " tps, lat "), {"pgbench": "iops are transactions"}
     ),
-    Format(
-        "smallfile",
-        "smallfile",
-        (",thr = ", ", thread = ", "files/sec", '"filesPerSec"', '"files-per-sec"'),
-        {"smallfile": "iops are files; KB is 1024 bytes"},
-    ),
     Format("dbench", "dbench", ("bench version", " procs", "AvgLat"), {"dbench": "MB is 10^6 bytes"}),
     Format("db_bench", "db_bench", ("micros/op",), {"db_bench": "MB is 1024^2 bytes"}),
-    Format(
-        "warp",
-        "warp",
-        ("Operation: ", "Report: ", '"measure_duration_millis"', '"by_op_type"', "idx\tthread\top", "warp: "),
-        {"warp": "iops are objects"},
-    ),
     Format("rados bench", "rados", ("Total time run:", "Cur ops"), {"rados bench": "MB is 1024^2 bytes"}),
     Format("ioatlas export", "ioatlas_export", ("ioatlas-export/",)),
     Format("ioatlas table", "ioatlas_export", ("bw_bytes_per_s",), pattern="TABLE", reader="read_csv"),
-    Format("kubestr", "kubestr", ("FIO test results", "JobName: "), {"kubestr": "KiB, as fio"}),
 )
 LOGS = (Format("fio log", "fio_log"), Format("fio histogram log", "fio_log", pattern="HISTOGRAM"))
 TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}
@@ -145,13 +132,15 @@ NOT_READ = "which is not read"
 _SAME_LOAD = "Run the same load with fio and import its JSON, or measure the target with `ioatlas map`"
 _OWN_FILES = "Measure files and names with `ioatlas map DIR --profile smallfiles`"
 _OWN_COMMAND = "Time that command itself as a `[[work]]` of `ioatlas map --profile apps`"
-_OBJECTS = "Run the same load with warp, whose results are read"
+_OBJECTS = "It is of objects, which have no block size or queue depth; ioatlas compares files and devices"
 _KNOWN = (
     ("sysbench fileio", r"^File operations:\n\s+reads/s:|^Operations performed: +\d+ Read, ", _SAME_LOAD),
     ("sysbench", r"^sysbench \d[\w.-]* ?[(:]", _OWN_COMMAND),
     ("filebench", r"^[\d.]+: Per-Operation Breakdown|^[\d.]+: IO Summary: ", _OWN_FILES),
+    ("smallfile", r"^host = \S+, ?thr(?:ead)? = \S+, ?elapsed|\"files-?[pP]er-?[sS]ec\"\s*:", _OWN_FILES),
     ("fs_mark", r"^FSUse% +Count +Size +Files/sec", _OWN_FILES),
     ("SPECstorage (SFS)", r"^.{0,40}\bSPEC ?(?:storage|SFS|sfs)\S*.{0,40} Result\b", _SAME_LOAD),
+    ("kubestr", r"^FIO test results:|^JobName: .*\n +blocksize=", _SAME_LOAD),
     ("ioping", r"^--- .* ioping statistics ---", _SAME_LOAD),
     ("hdparm", r"^ *Timing (?:buffered disk|cached|O_DIRECT disk|O_DIRECT cached) reads: ", _SAME_LOAD),
     ("dd", r"^\d+\+\d+ records out\n\d+ bytes .*copied, ", _SAME_LOAD),
@@ -159,6 +148,11 @@ _KNOWN = (
     (
         "s3-benchmark",
         r"Loop \d+: (?:PUT|GET) time[ =][\d.]+ secs,|^Download performance with ",
+        _OBJECTS,
+    ),
+    (
+        "warp",
+        r"^(?:Operation|Report): [A-Z]+\b.*(?:Concurrency|Ran)|^\s*\"(?:by_op_type|mixed_server_stats)\"\s*:",
         _OBJECTS,
     ),
     ("COSBench", r"^\W?(?:Stage|Id|Timestamp|Op-Type),(?:(?:Op|Sample)-\w+,){0,2}Op-Count,", _OBJECTS),

@@ -27,8 +27,12 @@ _MOST_TOLD = 4
 _TOO_SMALL = "{} printed as 0: less than the tool has digits for"
 _PASTED_LIMIT = 1 << 20
 """Characters of a text that is searched for results with a margin."""
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_BIFF = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", _OLE)
+_WORKBOOKS = (
+    b"\x09\x00\x04\x00",
+    b"\x09\x02\x06\x00",
+    b"\x09\x04\x06\x00",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+)
 _NOT_TEXT = (
     b"\x7fELF",
     b"MZ\x90",
@@ -38,6 +42,7 @@ _NOT_TEXT = (
     b"%PDF",
     b"\x89PNG",
     b"SQLite format 3",
+    *_WORKBOOKS,
 )
 _PACKERS = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf\x27\x1c": "7-Zip", b"Rar!": "RAR", b"\x04\x22\x4d\x18": "lz4"}
 _FAILURES = (
@@ -57,8 +62,6 @@ _FIO_LAYOUTS = frozenset({"fio JSON", "fio terse", "fio text"})
 def formats_of(source: Source) -> list[Format]:
     """Every format whose signature is found; the search stops at the first stretch of the file in which one is."""
     head = source.head(16)
-    if head.startswith(_BIFF):
-        return [Format("IOzone workbook", "iozone_xls")]
     if head.startswith(_NOT_TEXT):  # a benchmark's own program holds the words of its results
         return []
     text, complete = source.text(SCAN_BYTES)
@@ -78,9 +81,6 @@ def _matches(text: str) -> list[Format]:
         if margins[item.name] is not None or item.found_in(text)
     ]
     names = {item.name for item in found}
-    if "kubestr" in names and '"TestName"' in text:  # the fio JSON in it is its own
-        names.discard("fio JSON")
-        found = [item for item in found if item.name in names]
     # a vdbench summary names its histogram only by a link; the histogram file repeats the run definitions
     return [
         item
@@ -152,6 +152,8 @@ def _readings(source: Source) -> Iterator[ImportedReading]:
 
 def _unpacked_first(source: Source) -> str | None:
     head = source.head(8)
+    if head.startswith(_WORKBOOKS):
+        return "a workbook, which is not read: import what IOzone printed beside it"
     packer = next((name for magic, name in _PACKERS.items() if head.startswith(magic)), None)
     return packer and f"packed by {packer}, which is not read: unpack it first"
 

@@ -87,11 +87,6 @@ class Run:
     ends: tuple[int, ...] = ()
     """Where each column's name ends, counted from the end of `reclen`."""
 
-    def commanded_mode(self) -> str:
-        """What -O or -N on the command line, alone or among other letters, make of the figures."""
-        letters = "".join(re.findall(r"(?<!\S)-([a-zA-Z]+)(?!\S)", self.command or ""))
-        return "ops" if "O" in letters else "usec" if "N" in letters else "rate"
-
     def tests(self) -> set[int] | None:
         """Operations asked for by -i; None when the command line does not say."""
         if self.command is None:
