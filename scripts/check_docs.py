@@ -2,11 +2,14 @@
 """Looks for what pages and code say wrongly of each other, and prints it, one a line.
 
 Links lead to files, every page is in the site's menu, nothing is loaded from elsewhere, decision records are whole,
-whoever names a page or a decision names one that is there, and words that docs/glossary.md retires do not come back.
+whoever names a page or a decision names one that is there, and words of retired-words.csv do not come back. They had
+several meanings: "everywhere" is code, pages and the explorer, "names" are names of the code only, "sentences" what a
+campaign says of itself, which tests look at.
 """
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 import sys
@@ -90,10 +93,9 @@ def named(root: Path) -> Iterator[str]:
 
 
 def retired(root: Path) -> Iterator[str]:
-    """Words of the glossary's table of retired words, in names and texts of the code, on pages, in the explorer."""
-    table = (root / "docs" / "glossary.md").read_text().split("<!-- retired: begin -->")[1]
-    lines = table.split("<!-- retired: end -->")[0].strip().splitlines()[2:]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    """Retired words, in names and texts of the code, on pages, in the explorer."""
+    with (root / "scripts" / "retired-words.csv").open(newline="") as table:
+        rows = list(csv.reader(table))[1:]
     instead = {word: say for word, say, _where in rows}
     in_names = _any_of([word for word, _say, where in rows if where != "sentences"])
     everywhere = _any_of([word for word, _say, where in rows if where == "everywhere"])
@@ -115,7 +117,7 @@ def retired(root: Path) -> Iterator[str]:
             if text not in TEXTS_ALLOWED:
                 yield from complaints(everywhere, text, where, {})
     # Decisions tell what was.
-    told = [path for path in pages(root) if "decisions" not in path.parts and path.name != "glossary.md"]
+    told = [path for path in pages(root) if "decisions" not in path.parts]
     told += [path for kind in ("*.ts", "*.tsx", "*.css") for path in (root / "web" / "src").rglob(kind)]
     for path in told:
         for line in path.read_text().splitlines():
