@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three sides at once, simulated: false calls of any map, a 10% slow-down of one of three, and what power had foretold.
+"""Three sides at once, simulated: false calls of any map, and a 10% slow-down of one of three.
 
 Run: nice -n 15 .venv/bin/python bench/compare/many.py [TRIALS [CAMPAIGNS]] > bench/compare/RESULT-many.md
 """
@@ -20,7 +20,6 @@ from run import campaign, drift
 
 from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.many import ManyComparison, Pair, compare_many
-from ioatlas.analysis.power import foretell, noise_of
 from ioatlas.results.comparison import compare_sides
 
 SEED = 15
@@ -79,7 +78,7 @@ def study(cells: int, visits: int, cv: float, kind: str, sd: float, trials: int)
     rng = np.random.default_rng([SEED, cells, visits, round(cv * 100), len(kind)])
     n = cells * visits
     family, false_cells, both, wrong = 0, [], 0, 0
-    foretold, stated, single, hit, hit_cell = [], [], [], 0, 0
+    stated = []
     for _ in range(trials):
         levels = np.exp(rng.normal(size=cells))
         moving = drift(kind, rng, 3 * n + 1000, sd)
@@ -90,19 +89,10 @@ def study(cells: int, visits: int, cv: float, kind: str, sd: float, trials: int)
         one = compare_many([*sides[:2], slowed(sides[2], 0.10)], visits=[True] * 3)
         both += lower(of(one, 0, 2)) and lower(of(one, 1, 2))
         wrong += of(one, 0, 1).whole.outcome in ("higher", "lower")  # type: ignore[union-attr]
-        power = foretell(noise_of(sides[0]), pairs=3)  # type: ignore[arg-type]
-        foretold.append(power.whole)
-        single.append(power.cell)
         stated.append(of(same, 0, 1).whole.detectable)  # type: ignore[union-attr]
-        hit += lower(of(compare_many([*sides[:2], slowed(sides[2], power.whole)], visits=[True] * 3), 0, 2))
-        name = str(rng.integers(cells))
-        again = compare_many([*sides[:2], slowed(sides[2], power.cell, {name})], visits=[True] * 3)
-        hit_cell += any(cell.cell == name and cell.outcome == "lower" for cell in of(again, 0, 2).cells)
     return (
         f"| {cells} x {visits} | {cv:.0%} | {kind} {sd:.0%} | {family / trials:.0%} | {np.mean(false_cells):.2%} "
-        f"| {both / trials:.0%} | {wrong / trials:.0%} "
-        f"| {np.median(foretold):.1%} ({np.median(stated):.1%}) | {hit / trials:.0%} "
-        f"| {np.median(single):.0%} | {hit_cell / trials:.0%} |"
+        f"| {both / trials:.0%} | {wrong / trials:.0%} | {np.median(stated):.1%} |"
     )
 
 
@@ -147,19 +137,14 @@ def main() -> None:
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 20
     began = time.monotonic()
-    print("# Three sides at once: false calls, one slower, and power foretold, simulated\n")
+    print("# Three sides at once: false calls, and one slower, simulated\n")
     print(f"`nice -n 15 .venv/bin/python bench/compare/many.py {trials} {count}`; seed {SEED}. Tolerance 2%.\n")
-    print(
-        "The prior of the drift (stats/level.py) was chosen after looking at such tables: what was foretold is no "
-        "independent trial.\n"
-    )
-    print("Noise and drift as in RESULT.md. Family: any of the three maps called different. Foretold from the first")
-    print("side alone; in brackets what the comparison stated. The last columns slow the third side by exactly that.\n")
+    print("Noise and drift as in RESULT.md. Family: any of the three maps called different.\n")
     print(
         "| cells x visits | CV | drift | A/A/A: any map | A/A/A: cells | 10% slower third: found against both "
-        "| and the equal two called different | map foretold (stated) | found | cell foretold | found |"
+        "| and the equal two called different | smallest difference stated |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|")
     for case in CASES:
         print(study(*case, trials), flush=True)
     print(f"\n{campaigns(count)}\n")

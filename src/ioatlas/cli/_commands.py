@@ -31,6 +31,8 @@ MOVED = {
 }
 """What commands of before 0.4 are now, for one version."""
 GONE = {
+    "--power": "measure, and `ioatlas compare` says which difference it could have found",
+    "--like": "measure, and `ioatlas compare` says which difference it could have found",
     "judge": "`ioatlas show` names what limits each number, `ioatlas compare` holds it against other targets",
     "paper": "`ioatlas export DIR -o map.pdf --columns 1` draws for print, `ioatlas bundle` packs all values",
 }

@@ -286,7 +286,7 @@ def _power(found: SidesComparison) -> Iterator[str]:
     elif not wholes and not _have_visits(found):
         yield "Next    measure them: `ioatlas map`. Or import several runs of each: `ioatlas import --repeats`"
     elif (silent and weakest > found.result.effect) or not wholes:
-        yield "Next    more --visits, when the targets are idle; --power tells how many"
+        yield "Next    more --visits, when the targets are idle"
 
 
 def _percent(share: float) -> str:

@@ -28,7 +28,6 @@ Examples:
   ioatlas compare nas1 nas2 -o nas.html              a page with all maps and the maps of ratios
   ioatlas compare nas1 nas2 nas3 -o nas.csv          every cell of every pair
   ioatlas compare nas1 nas2 --quantity lat_p99 --tolerance 5%
-  ioatlas compare nas1 --power                       which difference another campaign like nas1 could show
   ioatlas compare nas1 nas2 --same nas1-b --same nas1-c   with what two repeats of nas1 say about how campaigns differ
   ioatlas compare before after --fail-if-worse       exit code 3 when the map or a cell got worse
   ioatlas compare before after --junit c.xml --markdown c.md   for a build server and a pull request
@@ -63,11 +62,6 @@ Examples:
     metavar="FILE",
     help="FILE.html: a page with all maps and the maps of ratios. FILE.csv: every cell of every pair.",
 )
-@click.option(
-    "--power",
-    is_flag=True,
-    help="Before measuring: what such a comparison could find, and visits a 10% difference takes.",
-)
 @click.option("--cells", "all_cells", is_flag=True, help="List every cell, not only those that differ.")
 @click.option("-v", "--verbose", is_flag=True, help="Every cell that differs, and how it was tested.")
 @click.option(
@@ -88,7 +82,6 @@ def command(
     by: str | None,
     same: tuple[Path, ...],
     output: Path | None,
-    power: bool,
     all_cells: bool,
     verbose: bool,
     fail_if_worse: bool,
@@ -106,13 +99,6 @@ def command(
     """
     share = share_of(tolerance)
     _tell_the_same(sides)
-    if power:
-        from ioatlas.cli._power import tell_power
-
-        tell_power(
-            sides, quantity, tolerance=share, by_target=by is not None, reference=bool(reference), as_json=as_json
-        )
-        return
     from ioatlas.results.comparison import compare_sides
 
     found = compare_sides(sides, quantity, tolerance=share, reference=reference, by_target=by is not None, same=same)

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._answers import commands_of
-from ioatlas.cli._campaigns import SideArgument
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._options import Asked, check_read_only, facts_option, sweep_options, taken_for_map
 from ioatlas.cli._output import folded, say_json
@@ -23,10 +21,6 @@ from ioatlas.run.plan import Plan
 from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import KEPT_FREE, UNTOLD_BYTES
 from ioatlas.target.preparation import WORDS
-
-if TYPE_CHECKING:
-    from ioatlas.analysis.power import PowerForetold
-
 
 MOST_REASONS = 5
 """Why cells are left out, told one by one."""
@@ -46,12 +40,6 @@ Examples:
 @facts_option
 @click.option("-o", "output", metavar="DIR", help="Taken for the sake of `map`; nothing is written.")
 @taken_for_map
-@click.option(
-    "--like",
-    metavar="DIR",
-    type=SideArgument(),
-    help="A campaign of a like target: what a comparison of two campaigns with this plan could find, with its noise.",
-)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of the campaign file.")
 def command(
     asked: Asked,
@@ -59,7 +47,6 @@ def command(
     as_json: bool,
     facts: Path | None,
     output: str | None,  # noqa: ARG001
-    like: Path | None,
     schema: bool,
 ) -> None:
     """Show what would run: cells, bytes written, space needed, time expected. Writes nothing and starts no load."""
@@ -75,32 +62,10 @@ def command(
         check_read_only(plan)
     procedure_of(plan.spec).check_start(plan, SystemExecutor())
     summary = summary_of(plan)
-    power = _power(plan, summary, like) if like is not None else None
     if as_json:
-        say_json(summary | ({"power": asdict(power)} if power else {}))
+        say_json(summary)
         return
     click.echo(describe(plan))
-    if power:
-        from ioatlas.cli._power import power_lines
-
-        click.echo(f"compared     two such campaigns, with the noise of {like}:")
-        for line in power_lines(power):
-            click.echo(f"             {line}")
-
-
-def _power(plan: Plan, summary: Mapping[str, Any], like: Path) -> PowerForetold:
-    """What two campaigns with this plan could find."""
-    from ioatlas.analysis.compare import TOLERANCE
-    from ioatlas.results.comparison import power_of
-    from ioatlas.results.sides import read_sides
-
-    cells = sum(len(cell.directions) for cell in plan.to_measure)
-    visits = int(summary.get("visits") or 0) or len(plan.to_measure) * plan.spec.visits
-    each = max(1.0, visits / max(1, len(plan.to_measure)))
-    apart = float(summary["seconds"]) / visits if summary.get("seconds") else None
-    (side,) = read_sides([like])
-    set_ups = plan.spec.set_ups if plan.spec.blocked else 0
-    return power_of(side, tolerance=TOLERANCE, cells=max(1, cells), visits=each, apart_seconds=apart, set_ups=set_ups)
 
 
 def summary_of(plan: Plan) -> dict[str, Any]:

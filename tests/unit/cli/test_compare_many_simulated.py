@@ -221,24 +221,6 @@ def test_options_of_two_campaigns_are_refused_for_three(scratch: Path) -> None:
     assert "--same is for two campaigns" in done.stderr
 
 
-def test_power_is_told_before_anything_is_compared(scratch: Path) -> None:
-    done = ioatlas("compare", scratch / "a", "--power")
-    assert done.returncode == 0, done.stderr
-    assert "8 cells, 3 visits each, against another campaign with this plan" in done.stdout
-    assert "is found 8 times in 10" in done.stdout
-    several = json.loads(ioatlas("compare", *(scratch / name for name in "abc"), "--power", "--json").stdout)
-    assert set(several["power"]) == {"a", "b", "c"}
-    assert all(power["pairs"] == 3 and 0 < power["whole"] < power["cell"] < 1 for power in several["power"].values())
-
-
-def test_a_plan_is_told_what_it_could_find_with_the_noise_of_a_like_campaign(scratch: Path) -> None:
-    plan = ["plan", scratch / "one", "--visits", "6", "--like", scratch / "a"]
-    told = json.loads(ioatlas(*plan, "--json").stdout)["power"]
-    assert told["visits"] == 6
-    assert told["cells"] == 24
-    assert "is found 8 times in 10" in ioatlas(*plan).stdout
-
-
 def test_results_of_other_tools_have_a_page_too(scratch: Path, tmp_path: Path) -> None:
     for name in "ab":
         outputs = sorted((scratch / name).glob("batches/*/fio.json"))
