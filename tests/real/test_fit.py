@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether real targets fit: an NBD server that answers in 20 ms, and a directory on a disk."""
+"""Whether real targets fit: an NBD server that answers in 20 ms, and a directory on a disk.
+
+Every limit lies so far from what is measured that another load on the machine does not cross it.
+"""
 
 import contextlib
 import json
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,12 +18,10 @@ import pytest
 from tests.real.conftest import ioatlas, start
 from tests.real.target_lab import Bench, needs, wait_for
 
-pytestmark = [
-    needs("nbdkit"),
-    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
-]
+pytestmark = [needs("nbdkit", "fio"), pytest.mark.unmeasured]
 READS = """
 title = "{users} readers"
+window = "WINDOW"
 [parameters.users]
 default = 1
 help = "readers"
@@ -33,8 +33,6 @@ numjobs = "{users}"
 size = "32m"
 [[require]]
 read_p99 = "5s"
-[[require]]
-iops = "{users * 20}"
 [[require]]
 read_mean = "LIMIT"
 change = "a faster server"
@@ -60,7 +58,8 @@ def uri():
 
 def use(folder, limit, *options):
     path = folder / "mine.toml"
-    path.write_text(READS.replace("LIMIT", limit).replace("[[require]]", "\n".join([*options, "[[require]]"]), 1))
+    text = READS.replace("WINDOW", "300ms").replace("LIMIT", limit)
+    path.write_text(text.replace("[[require]]", "\n".join([*options, "[[require]]"]), 1))
     return path
 
 
@@ -72,7 +71,7 @@ def test_a_server_of_20_ms_does_not_fit_a_limit_of_10_and_fits_one_of_200(uri, t
         (fit,) = json.loads(done.stdout)["fits"]
         assert {one["answer"] for one in fit["requirements"]} == answers
         mean = fit["requirements"][-1]
-        assert 20e6 <= mean["value"] <= 60e6
+        assert 20e6 <= mean["value"] < 200e6
         cases = ET.parse(tmp_path / f"{limit}.xml").getroot().findall(".//testcase")
         assert sum(case.find("failure") is not None for case in cases) == (status == 3)
 
@@ -159,7 +158,8 @@ def test_a_watch_tells_that_a_server_stops_fitting(tmp_path):
 def test_how_many_a_capped_server_carries(tmp_path):
     """100 I/Os a second, of which each reader needs 60: one, and never two."""
     path = tmp_path / "mine.toml"
-    path.write_text(READS.split("[[require]]", maxsplit=1)[0] + '[[require]]\niops = "{users * 60}"\n')
+    text = READS.replace("WINDOW", "1s").split("[[require]]", maxsplit=1)[0]
+    path.write_text(text + '[[require]]\niops = "{users * 60}"\n')
     with server("--filter=rate", "memory", "64M", f"rate={100 * 4096 * 8}", "burstiness=0.1") as capped:
         done = ioatlas("fit", capped, "--for", path, "--max", "--read-only", "--json", "-q", "-o", tmp_path / "c")
     told = json.loads(done.stdout)
