@@ -71,7 +71,14 @@ async function start(): Promise<void> {
       root,
     );
   };
-  await show(JSON.parse(element.textContent ?? "") as ReportData);
+  const data = JSON.parse(element.textContent ?? "") as ReportData;
+  // A page that takes files brings a script for that, and an empty report to fill.
+  const { ioatlasDrop } = globalThis as { ioatlasDrop?: (template: ReportData, then: typeof show) => void };
+  if (ioatlasDrop) {
+    ioatlasDrop(data, show);
+    return;
+  }
+  await show(data);
   performance.mark("ioatlas-first-picture");
   const live = document.querySelector<HTMLMetaElement>('meta[name="ioatlas-live"]')?.content;
   if (live) await followCampaign(live, show);

@@ -42,6 +42,7 @@ Examples:
   ioatlas export nas1 nas2 nas3 -o patterns.png --figure bars --where bs=4k,8k
   ioatlas export nas1 --by target -o jobs.svg --figure lines --x numjobs --where rw=randread
   ioatlas export old.csv nas2 -o latency.gp --figure latency --where rw=randread --where bs=4k
+  ioatlas export --drop-page fio.html                a page that takes fio's JSON files and maps them, without a server
 
 \b
 Without DIR: the newest campaign. Without -o, csv, json, md and bbcode go to standard output, the others into DIR.
@@ -90,6 +91,7 @@ Several DIR are drawn beside each other: campaigns, DIR:TARGET, imported results
 @where_option
 @units_option
 @click.option("--title", metavar="TEXT", help="Of bars, lines and latency. Default: the names.")
+@path_option("--drop-page", metavar="FILE", help="Write the page into which fio's JSON files are dropped, and no more.")
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the written files as JSON.")
 @says_what_does_not_fit
 def command(
@@ -97,10 +99,18 @@ def command(
     kind: str | None,
     output: Path | None,
     where: tuple[str, ...],
+    drop_page: Path | None,
     as_json: bool,
     **choice: str | None,
 ) -> None:
     """Write results as a table, a figure, a gnuplot script with data, or a report."""
+    if drop_page is not None:
+        if sides or kind or output or as_json or any(choice.values()):
+            raise UsageError("it holds no results", where="--drop-page", remedy="leave out the rest of the line")
+        from ioatlas.report.page import drop_html, write_page
+
+        write_page(drop_html(), drop_page, "the page")
+        return
     sides = sides or (newest(),)
     drawn = {name: value for name, value in choice.items() if value}
     with written(output or "standard output", "name another place with -o"):

@@ -10,14 +10,28 @@ import hashlib
 import html
 import os
 import tempfile
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
+from ioatlas import __version__
 from ioatlas.errors import IoAtlasError, written
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.answer import DATA_ELEMENT_ID
 from ioatlas.report.page_data import report_data
 from ioatlas.report.page_format.parts import ComparisonData
+
+_NONE, _SELF = "'none'", "'self'"
+_DROP = """<div class="drop" role="main">
+<h1>See fio results as a map</h1>
+<label>Drop fio JSON files here, or choose them
+<input type="file" id="drop-files" multiple accept=".json,.txt,.log,.out"></label>
+<p id="drop-faults" role="alert"></p>
+<p class="drop-how soft">Files that fio wrote with <code>--output-format=json</code> or <code>json+</code>, of one job
+or many, of one run or many. They are read in this browser and sent nowhere: this page has no network access, and works
+when it is saved and opened from a disk.</p>
+</div>
+"""
 
 
 def write_report(result: CampaignResult, path: Path, comparison: ComparisonData | None = None) -> None:
@@ -26,8 +40,12 @@ def write_report(result: CampaignResult, path: Path, comparison: ComparisonData 
     comparison: of two campaigns that `result` joins. Raises IoAtlasError when the explorer was not built into this
     installation, or when the file cannot be written.
     """
-    text = report_html(result, comparison, path.parent)
-    with written(path, "give a place that can be written", "the report"):
+    write_page(report_html(result, comparison, path.parent), path)
+
+
+def write_page(text: str, path: Path, what: str = "the report") -> None:
+    """Write a page; an existing file is replaced only by a complete new one. Raises IoAtlasError."""
+    with written(path, "give a place that can be written", what):
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -45,34 +63,48 @@ def report_html(
     """The page's text. place: the campaign's directory. live: address below which a server tells what is new of a
     campaign that runs.
     """
-    script, style = _built("explorer.js"), _built("explorer.css")
     data = report_data(result, comparison, place).model_dump_json()
+    return _page(
+        f"{result.name or result.campaign_id} · I/O Atlas", result.tool_version, data, ("explorer",), live=live
+    )
+
+
+def drop_html() -> str:
+    """The page that takes fio's JSON files and shows them by the explorer, in the browser alone."""
+    empty = CampaignResult("fio", "", 0.0, __version__, (), {}, {}, ())
+    data = report_data(empty).model_dump_json()
+    return _page("fio results · I/O Atlas", __version__, data, ("drop", "explorer"), before=_DROP)
+
+
+def _page(title: str, version: str, data: str, parts: Sequence[str], *, before: str = "", live: str = "") -> str:
+    """parts: of the built explorer, in the order to run them. before: what stands above the explorer."""
+    scripts, styles = ([_built(f"{part}.{ending}") for part in parts] for ending in ("js", "css"))
     policy = "; ".join(
         (
-            "default-src 'none'",
-            f"script-src '{_csp_hash(script)}'",
-            f"style-src '{_csp_hash(style)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            *(["connect-src 'self'"] if live else []),
+            f"default-src {_NONE}",
+            f"script-src {' '.join(map(_csp_hash, scripts))}",
+            f"style-src {' '.join(map(_csp_hash, styles))}",
+            f"base-uri {_NONE}",
+            f"form-action {_NONE}",
+            f"connect-src {_SELF if live else _NONE}",
         )
     )
-    title = html.escape(f"{result.name or result.campaign_id} · I/O Atlas")
     return (
         "<!doctype html>\n"
         '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<meta name="generator" content="ioatlas {html.escape(result.tool_version)}">\n'
+        f'<meta name="generator" content="ioatlas {html.escape(version)}">\n'
         + (f'<meta name="ioatlas-live" content="{html.escape(live)}">\n' if live else "")
-        + f"<title>{title}</title>\n"
-        f"<style>{style}</style>\n</head>\n<body>\n"
-        '<div id="ioatlas"></div>\n'
-        "<noscript>This report draws its map with JavaScript, from the data inside this file. Nothing is loaded from "
+        + f"<title>{html.escape(title)}</title>\n"
+        + "".join(f"<style>{style}</style>\n" for style in reversed(styles))
+        + f'</head>\n<body>\n{before}<div id="ioatlas"></div>\n'
+        "<noscript>This page draws its map with JavaScript, from the data inside this file. Nothing is loaded from "
         "a network.</noscript>\n"
         f'<script type="application/json" id="{DATA_ELEMENT_ID}">{escape_json(data)}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
+        + "".join(f"<script>{script}</script>\n" for script in scripts)
+        + "</body>\n</html>\n"
     )
 
 
@@ -82,7 +114,7 @@ def escape_json(text: str) -> str:
 
 
 def _csp_hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") + "'"
 
 
 def _built(name: str) -> str:
