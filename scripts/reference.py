@@ -65,18 +65,19 @@ def _command(
     context = click.Context(command, info_name=path.removeprefix("ioatlas "), parent=parent)
     usage = command.get_usage(context).removeprefix("Usage: ")
     level = "##" if path.count(" ") == 1 else "###"
-    parts = [f"{level} {path}", "", *_prose(command.help or "")]
+    parts = [f"{level} {path}", ""]
     if not isinstance(command, click.Group):
-        parts += ["```text", " ".join(usage.split()).replace(" [OPTIONS]", ""), "```", ""]
+        parts += [f"`{' '.join(usage.split()).replace(' [OPTIONS]', '')}`", ""]
+    parts += _prose(command.help or "")
     again: dict[str, list[str]] = {}
     own: list[str] = []
-    options = (item for item in command.params if isinstance(item, click.Option))
-    for name, text in (record for item in options if (record := item.get_help_record(context))):
-        first = described.setdefault((name, text), path)
-        if first != path:
-            again.setdefault(first, []).append(re.findall(r"--[\w-]+|-\w", name)[-1])
-        else:
-            own.append(f"- `{name}`: {' '.join(text.split())}")
+    for item in (item for item in command.params if isinstance(item, click.Option)):
+        if record := item.get_help_record(context):
+            first = described.setdefault(record, path)
+            if first == path:
+                own.append(f"- `{record[0]}`: {' '.join(record[1].split())}".rstrip(": "))
+            else:
+                again.setdefault(first, []).append(max(item.opts, key=len))
     own += [
         f"- As for [{first.removeprefix('ioatlas ')}](#{first.replace(' ', '-')}): {', '.join(f'`{n}`' for n in names)}"
         for first, names in again.items()
@@ -86,9 +87,9 @@ def _command(
 
 def _notes(epilog: str) -> list[str]:
     """What a command's last words say beside examples and exit status, as they stand."""
-    said = re.split(r"\n\s*\n", epilog)
-    kept = [text for text in said if not re.match(r"\s*(\x08\s*)?(Examples?:|Exit (status|code))", text)]
-    lines = [line for text in kept for line in _epilog(text) if line.strip()]
+    said = [text for text in re.split(r"\n\s*\n", epilog) if not re.match(r"\s*(\x08\s*)?Examples?:", text)]
+    lines = [line for text in said for line in _epilog(text) if line.strip() and not re.match(r"Exit (st|co)", line)]
+    lines = [line for line in lines if not line.startswith("4 stopped early")]
     return ["```text", *lines, "```", ""] if lines else []
 
 

@@ -52,7 +52,7 @@ where_option = click.option(
     "--where",
     metavar="OPTION=VALUE[,VALUE]",
     multiple=True,
-    help="Only loads with these values; give it once an option.",
+    help="Only loads with these values; repeatable.",
 )
 units_option = click.option(
     "--units",

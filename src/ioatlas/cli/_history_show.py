@@ -33,7 +33,7 @@ Examples:
 The library: the results folder, and the folders of `library` in ~/.config/ioatlas/config.toml.""",
 )
 @history_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @says_what_does_not_fit
 def command(
     places: tuple[str, ...], folder: Path | None, quantity: str, tolerance: str, false_alarms: str, as_json: bool
@@ -41,7 +41,7 @@ def command(
     """Show how a target's speed changed from campaign to campaign.
 
     A level is relative to the first campaign, over the loads that campaigns have in common. A change is reported when
-    levels moved by more than campaigns of the unchanged target do, beside the level where it began.
+    levels moved by more than campaigns of the unchanged target do.
     """
     if not places:
         _targets(folder, as_json=as_json)

@@ -42,36 +42,36 @@ facts_option = path_option("--facts", metavar="FILE.toml", help="Typed-in facts 
 read_only_option = click.option(
     "--read-only",
     is_flag=True,
-    help="Only read; nothing is laid out, nothing needs confirming.",
+    help="Only read: lay nothing out, and ask for no confirmation.",
 )
 destroy_option = click.option(
     "--destroy",
     metavar="SERIAL-OR-SIZE",
-    help="Write to a block device: type its serial number, or its size in bytes.",
+    help="Write to a block device: type its serial number or size in bytes, for each device.",
 )
 destroy_options = click.option(
     "--destroy",
     multiple=True,
     metavar="SERIAL-OR-SIZE",
-    help="Write to a block device: type its serial number, or its size in bytes. Once for each device.",
+    help="Write to a block device: type its serial number or size in bytes, for each device.",
 )
 overwrite_options = click.option(
     "--overwrite",
     multiple=True,
     metavar="'NAME SIZE'",
-    help="Write to a file or a URI: type its full name and size in bytes. Once for each of them.",
+    help="Write to a file or a URI: type its full name and size in bytes, for each of them.",
 )
 answer_option = click.option(
     "--answer",
     "answers",
     multiple=True,
     type=click.Choice(["yes", "skip", "stop"]),
-    help="Answer when a configuration asks for something to be done; the last one holds for all that follow.",
+    help="Answer to what a configuration asks for; the last one holds for all that follow.",
 )
 overwrite_option = click.option(
     "--overwrite",
     metavar="'NAME SIZE'",
-    help="Write to a file or a URI: type its full name and size in bytes.",
+    help="Write to a file or a URI: type its full name and size in bytes, for each of them.",
 )
 
 
@@ -128,9 +128,7 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=Name(profiles),
             help="Built-in profile; `ioatlas profiles` lists them. Default: quick.",
         ),
-        path_option(
-            "--campaign", "campaign_file", metavar="FILE.toml", help="Your own sweep (docs/reference/campaign.md)."
-        ),
+        path_option("--campaign", "campaign_file", metavar="FILE.toml", help="Campaign file with your own sweep."),
         *(click.option(f"--{name}", metavar=metavar, help=text) for name, (metavar, text) in LEVELS.items()),
         *map(campaign_option, asked),
         read_only_option,
@@ -261,7 +259,7 @@ def measuring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What commands that measure one target with loads of their own have in common, in the order of their help."""
     writes = (facts_option, read_only_option, destroy_option, overwrite_option)
     said = (open_option, verbose_option, quiet_option, dry_run_option, yes_option)
-    as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
     for option in reversed((*writes, *said, as_json, metrics_option, units_option)):
         command = option(command)
     return command

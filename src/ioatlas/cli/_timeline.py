@@ -41,14 +41,14 @@ def history_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 metavar="PERCENT",
                 default="2%",
                 show_default=True,
-                help="Changes up to this are never called one.",
+                help="Changes up to this are never reported.",
             ),
             click.option(
                 "--false-alarms",
                 metavar="PERCENT",
                 default="1%",
                 show_default=True,
-                help="Chance to call a change where there is none, each time you look.",
+                help="Chance of reporting a change where there is none, each time you look.",
             ),
         )
     ):

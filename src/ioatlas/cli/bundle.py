@@ -39,7 +39,7 @@ Hosts, users, serial numbers, paths and addresses are replaced everywhere. A pla
 @path_option("-o", "output", metavar="FILE", help="The bundle. Default: DIR.ioatlas.zip.")
 @click.option("--redact", metavar="PLAN", help="What to replace: a TOML file, `default` or `none`.")
 @path_option("--key", metavar="FILE", help="Private key to sign with. Default: yours.")
-@click.option("--unsigned", is_flag=True, help="Sign with no key.")
+@click.option("--unsigned", is_flag=True, help="Do not sign.")
 @click.option("--license", "licence", metavar="SPDX", default="", help="Licence of the data, such as CC-BY-4.0.")
 @click.option("--dry-run", is_flag=True, help="Show what would be replaced, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -42,9 +42,9 @@ Examples:
     metavar="PERCENT",
     default="2%",
     show_default=True,
-    help="Differences up to this do not matter to you, and are never called one.",
+    help="Differences up to this are never called one.",
 )
-@click.option("--reference", metavar="SIDE", default="", help="Hold each of the others against this one only.")
+@click.option("--reference", metavar="SIDE", default="", help="Test each of the others against this side only.")
 @click.option(
     "--by",
     type=click.Choice(("target", "configuration")),
@@ -67,12 +67,11 @@ Examples:
 @click.option(
     "--fail-if-worse",
     is_flag=True,
-    help="Exit with 3 when the map or any cell of another side is worse than the first beyond chance: at 0.1% for all "
-    "together.",
+    help="Exit with 3 when the map or a cell is worse than that of the first side (false alarms: 0.1% in all).",
 )
 @gate_files
 @units_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @says_what_does_not_fit
 def command(
     sides: tuple[Path, ...],
@@ -89,13 +88,12 @@ def command(
     markdown: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare what the SIDEs hold, cell by cell and as a whole.
+    """Compare SIDEs, cell by cell and as whole maps.
 
     A SIDE is a campaign's directory, DIR:TARGET, imported results, or a file that `ioatlas export` wrote.
 
-    A cell differs when its visits say so, all cells of all pairs taken into account (false discovery rate 5%).
-    Maps as a whole are tested against the slow drift seen while the campaigns ran; at 5% for all pairs together. What
-    moved between two campaigns and not within them looks like a difference, unless --same shows it.
+    Cells are tested at a false discovery rate of 5% over all pairs, whole maps at 5% against the slow drift seen while
+    the campaigns ran. What changed only between two campaigns looks like a difference, unless --same shows it.
     """
     share = share_of(tolerance)
     _tell_the_same(sides)

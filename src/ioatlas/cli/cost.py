@@ -64,7 +64,7 @@ Examples:
     help="Write .csv, .md, .html or .json; .png, .svg, .pdf or .gp draws price against value.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @says_what_does_not_fit
 def command(
     results: tuple[Path, ...],

@@ -47,12 +47,12 @@ Examples:
 Exit status: 0 it fits, 1 failed, 2 refused or wrong usage, 3 it does not fit, 4 stopped early, 5 undecided.""",
 )
 @click.argument("target", required=False, type=PathOrWord())
-@click.option("--for", "uses", metavar="USE[,USE...]", help="What it is to fit, with parameters: etcd, vm-host:20.")
+@click.option("--for", "uses", metavar="USE[,USE...]", help="Uses to check, with parameters, such as etcd,vm-host:20.")
 @click.option("--list", "list_uses", is_flag=True, help="List the uses, what they require, and who says so.")
-@click.option("--new", "new_use", is_flag=True, help="Print a use with comments, to begin one of your own with.")
+@click.option("--new", "new_use", is_flag=True, help="Print a commented use, to start your own from.")
 @click.option("--max", "most", is_flag=True, help="Find how many it carries: virtual machines, streams, accelerators.")
 @gate_files
-@campaign_option(BUDGET, "Time the whole may take; 3 min when left out.")
+@campaign_option(BUDGET, "Time it may take. Default: 3m.")
 @directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
 @measuring_options
 def command(

@@ -266,8 +266,8 @@ _HELP = f"""Read result files of other tools: {", ".join(_TOOLS[:_HALF])}.
 
 Also of {", ".join(_TOOLS[_HALF:])}. And what `ioatlas export` wrote, campaigns and bundles.
 
-Formats are recognised by content. Folders and archives (tar, zip) are walked. A reading is imported: it keeps its file
-and line, and what its source does not say stays empty. What cannot be read is named on the error stream, one line each.
+Formats are recognised by content. Folders and archives (tar, zip) are walked. A reading keeps its file and line, and
+what its source does not say stays empty. What cannot be read is named on the error stream.
 
 Exit code 0: everything read; 4: something read, something lost; 1: nothing readable.
 
@@ -303,7 +303,7 @@ Examples:
     help="The files are repeats of the same loads: mean, standard deviation and interval of each. A label says so too.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Every remark on what was read, one by one.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line for each reading.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
 def command(
     files: tuple[Path, ...], directory: Path | None, label: str, repeats: bool, verbose: bool, as_json: bool
 ) -> None:

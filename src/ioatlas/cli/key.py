@@ -27,7 +27,7 @@ Examples:
 
 \b
 Keys lie in ~/.config/ioatlas/keys; the private one is readable by you alone.
-An Ed25519 key of OpenSSH does as well: `ioatlas bundle DIR --key ~/.ssh/id_ed25519`.""",
+An OpenSSH Ed25519 key works too: `ioatlas bundle DIR --key ~/.ssh/id_ed25519`.""",
 )
 def command() -> None:
     """Keys that sign bundles, and keys that you trust."""
@@ -69,7 +69,7 @@ def show(source: str | None, as_json: bool) -> None:
 
 @command.command(name="trust")
 @click.argument("source", metavar="KEY", type=PathOrWord())
-@click.option("--name", default="", help="What you call whoever holds it.")
+@click.option("--name", default="", help="Your name for its owner.")
 @click.option("--fingerprint", metavar="SHA256:...", help="Refuse any other key than this one.")
 @click.option("--remove", is_flag=True, help="Trust it no longer. KEY may be its fingerprint.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

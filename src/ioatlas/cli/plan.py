@@ -38,7 +38,7 @@ Examples:
 )
 @sweep_options
 @facts_option
-@click.option("-o", "output", metavar="DIR", help="Taken for the sake of `map`; nothing is written.")
+@click.option("-o", "output", metavar="DIR", help="Accepted so that a line of `map` can be used; nothing is written.")
 @taken_for_map
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of the campaign file.")
 def command(

@@ -27,7 +27,7 @@ _MARKS = {"known": " ", "typed in": "+", "doubtful": "?", "unknown": "-", "absen
 @click.option("-v", "--verbose", is_flag=True, help="Every fact on a line of its own, with notes.")
 @click.option("--share", is_flag=True, help="Leave out what names a machine, a drive or an address, and the raw texts.")
 def command(target: str, facts_file: Path | None, *, verbose: bool, as_json: bool, share: bool) -> None:
-    """The testbed as facts: client, path to TARGET, devices, network, each with its source.
+    """Show the testbed: client, path to TARGET, devices and network, each fact with its source.
 
     \b
     ioatlas probe /mnt/nas

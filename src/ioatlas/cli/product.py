@@ -49,9 +49,9 @@ def command() -> None:
 @click.option("--model", metavar="NAME", help="What it is called.")
 @click.option("--source", metavar="TEXT", help="Where the facts are from. Default: typed in.")
 @click.option("--drives", metavar="N", type=click.IntRange(1), help="How many drives.")
-@click.option("--capacity", metavar="SIZE", help="Of one, in the maker's unit: '8 TB'.")
+@click.option("--capacity", metavar="SIZE", help="Capacity of one drive, in the maker's unit: '8 TB'.")
 @click.option("--layout", metavar="TYPE", help="Such as raid6, shr-1, raidz2.")
-@click.option("--price", metavar="AMOUNT", type=float, help="Of all of it.")
+@click.option("--price", metavar="AMOUNT", type=float, help="Price of all of it.")
 @click.option("--currency", metavar="USD", help="Of the price. Default: USD.")
 def new_(sheet: Path, **given: str | float | None) -> None:
     """Write a new sheet to fill in. An existing file is left alone."""
@@ -78,7 +78,7 @@ Exit status: 0 sound, 2 a fault in a sheet, 3 with --complete where something is
 )
 @click.argument("sheets", metavar="SHEET.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--complete", is_flag=True, help="Exit with 3 when something a buyer would ask is missing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
     """Check sheets, and say what is missing."""
     from ioatlas.product.figures import check_drives, figures, remarks
@@ -121,7 +121,7 @@ def _all_but_the_last(faults: list[UsageError]) -> NoReturn:
 @sheet_argument
 @click.option("--currency", metavar="USD", help="Of the totals. Default: that of the prices.")
 @click.option("-v", "--verbose", is_flag=True, help="Every fact, what writes cost the drives, and the sources.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) -> None:
     """Show a product: capacity, and price per TiB."""
     from ioatlas.product.document import document
@@ -159,7 +159,7 @@ Examples:
     help="Where each product was measured, in the order of the sheets.",
 )
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Write .csv, .md, .html or .json.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @says_what_does_not_fit
 def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | None, *, as_json: bool) -> None:
     """Products side by side.

@@ -79,7 +79,7 @@ def command(
     overwrite: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Measure the campaign of BUNDLE on TARGET, and say whether it came to the same.
+    """Measure the campaign of BUNDLE on TARGET, and say whether the result is the same.
 
     Plan, order seed and windows are those of the bundle. Commands and confirmations in it are shown, never run.
     """

@@ -23,7 +23,7 @@ Examples:
   ioatlas resume from-elsewhere --trust /mnt/nas        after it was shown what it would do""",
 )
 @campaign_argument
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line while it works.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
 @verbose_option
 @quiet_option
 @open_option
@@ -32,21 +32,20 @@ Examples:
     "--destroy",
     multiple=True,
     metavar="SERIAL-OR-SIZE",
-    help="As for `map`: writing to a block device is confirmed each time.",
+    help="Write to a block device: type its serial number or size in bytes, for each device.",
 )
 @click.option(
     "--overwrite",
     multiple=True,
     metavar="'NAME SIZE'",
-    help="As for `map`: writing to a file or URI is confirmed each time.",
+    help="Write to a file or a URI: type its full name and size in bytes, for each of them.",
 )
 @answer_option
-@click.option("--clients", metavar="HOSTS", default="", help="Other hosts than the campaign names, as for `map`.")
+@click.option("--clients", metavar="HOSTS", default="", help="Other hosts than the campaign names.")
 @click.option(
     "--trust",
     metavar="TARGET",
-    help="Go on with a plan that was not made here by you, or was changed since: what it works on, typed in full after "
-    "it was shown.",
+    help="Continue a plan that was made elsewhere or changed since: type the target that it shows, in full.",
 )
 @metrics_option
 @units_option

@@ -69,14 +69,14 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
     "--expect", metavar="RATE", help="What the target should deliver, such as 2.5GB/s: how many clients that takes."
 )
 @path_option("--results", "results_file", help="Explain the results typed into this file; TARGET is not needed.")
-@click.option("--budget", metavar="TIME", help="Time the whole may take, 5 s or more. Default: about 10 s.")
+@click.option("--budget", metavar="TIME", help="Time it may take, at least 5s. Default: about 10s.")
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Write the JSON object there too.")
 @click.option("-v", "--verbose", is_flag=True, help="The checks that passed, and every ceiling.")
 @quiet_option
 @click.option("--yes", is_flag=True, expose_value=False, hidden=True)
 @click.option("--read-only", is_flag=True, expose_value=False, hidden=True)
 @units_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     target: str | None,
     facts_file: Path | None,
@@ -90,7 +90,7 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Is this client, this link, this path able to measure TARGET? Says what to change.
+    """Check whether this client and path can measure TARGET, and say what to change.
 
     \b
     ioatlas shakedown /mnt/nas --iperf nas --expect 110MB/s

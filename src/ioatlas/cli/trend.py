@@ -58,7 +58,7 @@ Examples:
 @gate_files
 @units_option
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 3 when the target got worse.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @says_what_does_not_fit
 def command(
     places: tuple[str, ...],

@@ -61,7 +61,7 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the 
 @click.option(
     "--size",
     metavar="SIZE",
-    help="Bytes of the target that are used. Default: 1 GiB of a directory, else the whole target.",
+    help="Bytes of the target to use. Default: 1 GiB of a directory, else the whole target.",
 )
 @click.option("--rwmixread", type=click.IntRange(0, 100), metavar="PERCENT", help="Share of reads of a mixed load.")
 @click.option(
@@ -78,8 +78,8 @@ Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the 
 @click.option(
     "--max-depth", type=click.IntRange(1, 4096), default=256, show_default=True, help="Most I/Os in flight of a job."
 )
-@click.option("--clients", metavar="HOSTS", default="", help="Load it from several clients at once, as `map` does.")
-@campaign_option(BUDGET, "Time the whole may take, such as 2m, 10 s or more.")
+@click.option("--clients", metavar="HOSTS", default="", help="Several clients: hosts.toml, a,b,c, or local:4.")
+@campaign_option(BUDGET, "Time it may take, such as 2m; at least 10s.")
 @directory_option(help="Directory of the search. Default: a new one here.")
 @measuring_options
 def command(

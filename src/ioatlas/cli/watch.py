@@ -58,12 +58,12 @@ Examples:
 Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse, or stopped fitting.""",
 )
 @click.argument("target", required=False, type=PathOrWord())
-@click.option("--every", metavar="TIME", required=True, help="Time from the start of a round to that of the next.")
-@click.option("--share", metavar="PERCENT", default="1%", show_default=True, help="Most of the target's time.")
+@click.option("--every", metavar="TIME", required=True, help="Time between the starts of two rounds.")
+@click.option("--share", metavar="PERCENT", default="1%", show_default=True, help="Largest share of the target's time.")
 @click.option(
     "--campaign", "campaign_file", metavar="FILE.toml", type=click.Path(path_type=Path), help="Your own cells."
 )
-@click.option("--for", "uses", metavar="USE[,USE...]", help="Watch whether it fits these uses, as `ioatlas fit` says.")
+@click.option("--for", "uses", metavar="USE[,USE...]", help="Watch whether it still fits these uses.")
 @click.option("--size", metavar="SIZE", help="Bytes of the target to use. Default: 256m, less where writing is slow.")
 @quantity_option("What is watched.")
 @click.option(
@@ -78,22 +78,24 @@ Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse, or 
 @click.option("--alarm", "command_line", metavar="COMMAND", help="Run by /bin/sh on an alarm, with IOATLAS_ALARM.")
 @click.option("--until", metavar="WHEN", help="End after a time (7d), at a date (2026-12-31), or at an `alarm`.")
 @click.option("--once", is_flag=True, help="Make one round if the share allows it, then end: for a timer.")
-@click.option("--dry-run", is_flag=True, help="Show what a round does and what is found how soon; write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what a round does and how soon changes would be found; write nothing."
+)
 @click.option(
     "--write-units",
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write a systemd service and timer there that do this, then end.",
+    help="Write a systemd service and timer for this into DIR, then end.",
 )
 @directory_option(help="Directory of the rounds. Default: ioatlas-watch-NAME in the results folder.")
 @read_only_option
 @destroy_options
 @overwrite_options
-@click.option("-v", "--verbose", is_flag=True, help="With each round its seconds, and how near an alarm is.")
+@click.option("-v", "--verbose", is_flag=True, help="Add the seconds of each round, and how near an alarm is.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and only the rounds that have news.")
 @click.option("--open", "open_report", is_flag=True, help="Open the newest round's report in the browser at the end.")
 @click.option("--yes", is_flag=True, expose_value=False, hidden=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
 @metrics_option
 @units_option
 @says_what_does_not_fit

@@ -59,7 +59,7 @@ def _truth_lines(target: LabTarget) -> list[str]:
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(*, as_json: bool) -> None:
     """List the scenarios: what limits each, and what it needs."""
     rows: list[dict[str, Any]] = []
@@ -104,7 +104,7 @@ def _lacking(packages: list[str]) -> str:
 @click.option(
     "--id", "ident", metavar="ID", default="", help="Name of the target; an earlier one of this name is taken down."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a target and line.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
 def up_(names: tuple[str, ...], words: tuple[str, ...], ident: str, *, as_json: bool) -> None:
     """Start scenarios that stay until `ioatlas lab down`."""
     if ident and len(names) > 1:
@@ -145,7 +145,7 @@ def up_(names: tuple[str, ...], words: tuple[str, ...], ident: str, *, as_json: 
 
 @command.command("down")
 @click.argument("names", nargs=-1, metavar="[NAME|ID...]", type=Name(_running))
-@click.option("--json", "as_json", is_flag=True, help="One JSON list of what was stopped.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def down_(names: tuple[str, ...], *, as_json: bool) -> None:
     """Stop this user's lab targets (all, or those named) and remove all they left in the system."""
     running = instance.instances()
@@ -176,7 +176,7 @@ def down_(names: tuple[str, ...], *, as_json: bool) -> None:
 
 
 @command.command("status")
-@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(*, as_json: bool) -> None:
     """List what is running."""
     rows = [

@@ -19,7 +19,7 @@ Examples:
 @click.argument("result")
 @click.argument("decision", type=click.Choice(["release", "flag"]))
 @place_options
-@click.option("--reason", required=True, help="One line; who sees the result reads it.")
+@click.option("--reason", required=True, help="One line, shown with the result.")
 @click.pass_context
 def decide(
     context: click.Context,

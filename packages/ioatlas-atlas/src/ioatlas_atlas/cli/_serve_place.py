@@ -48,7 +48,7 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help=f"postgresql://USER@HOST/NAME, or sqlite:///FILE. Default: FOLDER/atlas.sqlite. Also ${VARIABLE}.",
         ),
         click.option(
-            "--folder", metavar="FOLDER", type=click.Path(path_type=Path), help="Everything of it. Default: atlas."
+            "--folder", metavar="FOLDER", type=click.Path(path_type=Path), help="Folder of everything. Default: atlas."
         ),
     ):
         command = option(command)

@@ -22,16 +22,16 @@ Examples:
   ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --delete
 
 \b
-A corrected bundle is published with `ioatlas atlas publish --replaces`. The token is read as it reads it.
+A corrected bundle is published with `ioatlas atlas publish --replaces`. The token is read likewise.
 Exit status: 0 changed, 1 not reached, 2 refused or wrong usage.""",
 )
 @click.argument("address", metavar="ADDRESS")
 @click.option("--permission", metavar="TEXT", help="Who allowed to publish it, and when.")
 @click.option("--embargo", metavar="DATE", help="Nobody else sees it before this date; `none` ends it.")
 @click.option("--private/--public", "private", default=None, help="For yourself, or for all where the licence allows.")
-@click.option("--withdraw", metavar="REASON", help="Show its data no more. Title, reason and trace stay.")
+@click.option("--withdraw", metavar="REASON", help="Stop showing its data; title, reason and trace stay.")
 @click.option("--delete", is_flag=True, help="Remove it for good, with its bundle.")
-@click.option("--dry-run", is_flag=True, help="Say what would be, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
 def command(
     address: str,

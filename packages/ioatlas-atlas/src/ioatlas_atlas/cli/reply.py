@@ -19,12 +19,12 @@ Examples:
   ioatlas atlas reply https://atlas.example/r/4x7k2m9qpt - < reply.txt --dry-run
 
 \b
-A second reply is a new version; the older ones stay to be read. The token is read as by `ioatlas atlas publish`.
+A second reply is a new version; older ones stay. The token is read as by `ioatlas atlas publish`.
 Exit status: 0 it stands there, 1 not reached, 2 refused or wrong usage.""",
 )
 @click.argument("address", metavar="ADDRESS")
 @click.argument("text", metavar="TEXT")
-@click.option("--dry-run", is_flag=True, help="Show what would stand there, and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the reply, and send nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(address: str, text: str, dry_run: bool, yes: bool, as_json: bool) -> None:

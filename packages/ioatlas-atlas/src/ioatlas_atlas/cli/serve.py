@@ -144,7 +144,7 @@ Examples:
   ioatlas atlas serve migrate --database postgresql://atlas@db/atlas"""
 )
 @place_options
-@click.option("--check", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--check", is_flag=True, help="Show what would be done, and do nothing.")
 @click.pass_context
 def migrate(context: click.Context, folder: Path | None, database: str | None, blobs: Path | None, check: bool) -> None:
     """Make the tables of a new database, or bring those of an older ioatlas to today's form."""
@@ -212,11 +212,17 @@ Examples:
 )
 @click.argument("name")
 @place_options
-@click.option("--scope", "scopes", multiple=True, type=click.Choice(["read", "publish", "reply", "moderate"]))
-@click.option("--days", type=click.FloatRange(0.01, 3650), help="How long it is good. Default: until it is revoked.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(["read", "publish", "reply", "moderate"]),
+    help="What it allows; repeatable. Default: what the account may.",
+)
+@click.option("--days", type=click.FloatRange(0.01, 3650), help="Days until it expires. Default: never.")
 @click.option("--label", default="", help="What it is for.")
 @click.option("--list", "listed", is_flag=True, help="The account's tokens, without their secrets.")
-@click.option("--revoke", metavar="ID", help="Make one useless.")
+@click.option("--revoke", metavar="ID", help="Revoke one.")
 @click.pass_context
 def token(
     context: click.Context,
@@ -238,7 +244,7 @@ def token(
         of = accounts.account_named(held, name)
         if revoke:
             accounts.revoke(held, revoke)
-            click.echo(f"{revoke} is good for nothing any more")
+            click.echo(f"{revoke} is revoked")
         elif listed:
             for one in accounts.tokens_of(held, of):
                 state = "revoked" if one.revoked_at else f"until {_day(one.expires_at)}" if one.expires_at else "good"
@@ -252,7 +258,7 @@ def token(
 @command.command(epilog="\b\nExample:\n  ioatlas atlas serve audit --most 1000 --json")
 @place_options
 @click.option("--most", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Newest entries.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one entry a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
 @click.pass_context
 def audit(
     context: click.Context, folder: Path | None, database: str | None, blobs: Path | None, most: int, as_json: bool
