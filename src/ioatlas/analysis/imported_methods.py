@@ -53,7 +53,9 @@ def methods(readings: Iterable[ImportedReading]) -> dict[str, str]:
     seconds: list[float] = []
     for reading in readings:
         facts = {
-            "tool": f"{reading.tool} {reading.tool_version or '(version not told)'}",
+            "tool": "ioatlas with fio"
+            if reading.tool == "ioatlas"
+            else f"{reading.tool} {reading.tool_version or '(version not told)'}",
             "page cache": caching(reading),
             "statistic": statistic(reading),
             "mean latency": (reading.latency.kind or UNKNOWN) if reading.latency.mean_ns is not None else None,

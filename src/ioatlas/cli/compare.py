@@ -32,8 +32,7 @@ Examples:
   ioatlas compare before after --fail-if-worse       exit code 3 when the map or a cell got worse
   ioatlas compare before after --junit c.xml --markdown c.md   for a build server and a pull request
   ioatlas compare nas1 nas2 --json | jq '.pairs[].map'
-  ioatlas compare nas1 old-results                   with what `ioatlas import` read: ratios, and how methods differ
-  ioatlas compare nas1 march.csv                     with a table that `ioatlas export` wrote""",
+  ioatlas compare nas1 old-results                   with what `ioatlas import` read: ratios, and how methods differ""",
 )
 @click.argument("sides", metavar="SIDE...", nargs=-1, required=True, type=SideArgument())
 @quantity_option("What is compared.")
@@ -90,7 +89,7 @@ def command(
 ) -> None:
     """Compare SIDEs, cell by cell and as whole maps.
 
-    A SIDE is a campaign's directory, DIR:TARGET, imported results, or a file that `ioatlas export` wrote.
+    A SIDE is a campaign's directory, DIR:TARGET, or imported results, such as a table that `ioatlas export` wrote.
 
     Cells are tested at a false discovery rate of 5% over all pairs, whole maps at 5% against the slow drift seen while
     the campaigns ran. What changed only between two campaigns looks like a difference, unless --same shows it.

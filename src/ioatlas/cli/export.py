@@ -41,12 +41,12 @@ Examples:
   ioatlas export nas1 -o lines.png --figure lines --x numjobs --y bs --tiles rw
   ioatlas export nas1 nas2 nas3 -o patterns.png --figure bars --where bs=4k,8k
   ioatlas export nas1 --by target -o jobs.svg --figure lines --x numjobs --where rw=randread
-  ioatlas export old.csv nas2 -o latency.gp --figure latency --where rw=randread --where bs=4k
+  ioatlas export old nas2 -o latency.gp --figure latency --where rw=randread --where bs=4k
   ioatlas export --drop-page fio.html                a page that takes fio's JSON files and maps them, without a server
 
 \b
 Without DIR: the newest campaign. Without -o, csv, json, md and bbcode go to standard output, the others into DIR.
-Several DIR are drawn beside each other: campaigns, DIR:TARGET, imported results, exported files, in their order.""",
+Several DIR are drawn beside each other: campaigns, DIR:TARGET and imported results, in their order.""",
 )
 @click.argument("sides", metavar="[DIR]...", nargs=-1, type=SideArgument())
 @click.option(

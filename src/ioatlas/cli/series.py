@@ -64,12 +64,6 @@ def add_(series: Path, directory: Path, factors: tuple[str, ...], name: str) -> 
     known = parse_factors(factors)
     read_series(series)
     for side in read_sides([directory], by_target=True):  # what cannot be read is not added
-        if side.kind == "exported":
-            raise UsageError(
-                "a member is a directory",
-                where=str(directory),
-                remedy=f"`ioatlas import {directory} -o DIR`, and add DIR",
-            )
         if not (known or side.factors):
             raise UsageError(
                 "nothing would tell it from the others", where=str(directory), remedy="add --factor NAME=VALUE"

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from ioatlas.campaign import load_result
-from ioatlas.errors import UsageError
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.page import write_report
@@ -21,15 +20,8 @@ from ioatlas.results.joined import joined_sides
 def write_sides(found: SidesComparison, words: str, sentences: Sequence[str], path: Path) -> None:
     """words: the quantity that was compared. sentences: what the comparison says.
 
-    Raises UsageError for a side that has no map, such as a table that was exported, and as `write_report` does.
+    Raises UsageError as `write_report` does.
     """
-    for side in found.sides:
-        if side.kind == "exported":
-            raise UsageError(
-                "a page shows maps of campaigns and of imported results, and this is a table of one",
-                where=side.origin,
-                remedy="name the campaign's directory instead, or write a table with -o FILE.csv",
-            )
     results: dict[Path, CampaignResult] = {}
     for side in found.sides:
         if side.directory not in results:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, log, sqrt
+from math import exp, log
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -27,7 +27,6 @@ from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size
 from ioatlas.model.visit import Purpose, set_up_of
-from ioatlas.results.exported import is_exported, read_exported
 from ioatlas.results.imported import is_imported, read_imported
 from ioatlas.results.library import shown
 from ioatlas.results.predicted import predicted_estimates
@@ -37,8 +36,6 @@ from ioatlas.store.journal import FILE_NAME as JOURNAL
 from ioatlas.store.journal import Journal
 
 QUANTITIES = {"bw": "bw_bytes_per_s", "iops": "iops", "lat_mean": "lat_mean_ns", "lat_p99": "lat_p99_ns"}
-MOST_REPEATS = 1000
-_Z95 = 1.9600
 _PROTOCOLS = frozenset(URI_ENGINES.values())
 """Engines that follow from how a target is reached."""
 LOWER_IS_BETTER = frozenset({"lat_mean", "lat_p99"})
@@ -51,7 +48,7 @@ _BOUNDS = {
 
 Place = tuple[str, str]
 """Key of a cell, and direction."""
-SideKind = Literal["measured", "imported", "exported"]
+SideKind = Literal["measured", "imported"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ class Side:
 
 
 def read_sides(arguments: Sequence[Path], quantity: str = "bw", *, by_target: bool = False) -> list[Side]:
-    """The sides that arguments name, each with a name of its own: `DIR`, `DIR:TARGET`, or an exported file.
+    """The sides that arguments name, each with a name of its own: `DIR` or `DIR:TARGET`.
 
     by_target: each target of each argument is a side. Raises UsageError for what cannot be read, or has no value.
     """
@@ -143,12 +140,13 @@ def place_and_target(argument: Path) -> tuple[Path, str]:
 
 def _sides_of(argument: Path, quantity: str, *, by_target: bool) -> list[Side]:
     place, target = place_and_target(argument)
-    if is_exported(place):
-        whole = _exported_side(place, quantity)
-    elif only_imported(place):
-        whole = _imported_side(place, quantity)
-    else:
-        whole = read_campaign(place, quantity)
+    if place.suffix.lower() in (".csv", ".json") and place.is_file():
+        raise UsageError(
+            "a file of results is imported first",
+            where=str(place),
+            remedy=f"`ioatlas import {place} -o DIR`, then name DIR",
+        )
+    whole = _imported_side(place, quantity) if only_imported(place) else read_campaign(place, quantity)
     whole = replace(whole, origin=shown(argument))
     if target:
         if target not in whole.targets:
@@ -307,44 +305,6 @@ def _imported_side(place: Path, quantity: str) -> Side:
     name = place.parent.name if place.name == IMPORTED else place.resolve().name
     told = {where: tuple(values) for where, values in readings.items()}
     return Side(name, str(place), place, found.series, "imported", told, rows, {}, facts)
-
-
-def _exported_side(place: Path, quantity: str) -> Side:
-    found = read_exported(place)
-    readings: dict[Place, tuple[Reading, ...]] = {}
-    rows: dict[Place, Row] = {}
-    guesses: dict[Place, tuple[Row, Guess]] = {}
-    low, high = _BOUNDS[quantity]
-    for entry in found.entries:
-        value = entry.figures.get(QUANTITIES[quantity])
-        if value is None:
-            continue
-        where = (entry.cell.key, entry.direction)
-        row = Row(entry.cell, entry.direction)
-        if entry.kind != "predicted":
-            rows[where] = row
-            bounds = (entry.figures.get(low), entry.figures.get(high))
-            told = _as_repeats(value, *bounds, entry.n)
-            readings[where] = (*readings.get(where, ()), *(Reading("/".join(where), one, 0.0) for one in told))
-        elif (least := entry.figures.get(low)) and (most := entry.figures.get(high)):
-            guesses[where] = (row, Guess(value, least, most))
-    if not readings:
-        raise UsageError(f"no value of {quantity} to compare", where=str(place), remedy="choose another --quantity")
-    return Side(found.name, str(place), place, found.targets, "exported", readings, rows, {}, found.facts, guesses)
-
-
-def _as_repeats(value: float, low: float | None, high: float | None, n: int) -> list[float]:
-    """One value a visit, with the mean and the 95% interval that a table tells; the value alone where it tells none.
-
-    Logarithms, spread evenly about the mean. The interval is read as one of the normal distribution: one of few
-    visits is wider by Student's factor, so the spread comes out too large rather than too small.
-    """
-    if n < 2 or low is None or high is None or not 0 < low <= value <= high or n > MOST_REPEATS:
-        return [value]
-    spread = log(high / low) / 2 / _Z95 * sqrt(n)
-    places = [at - (n - 1) / 2 for at in range(n)]
-    unit = sqrt(sum(place**2 for place in places) / (n - 1))
-    return [value * exp(spread * place / unit) for place in places]
 
 
 def identity(cell: Cell, direction: str, *, by_target: bool, aside: frozenset[str] = frozenset()) -> str:
