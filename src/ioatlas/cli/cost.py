@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
     from ioatlas.model.result import CampaignResult
     from ioatlas.product.comparison import CostComparison, Offer
-    from ioatlas.product.readings import Unit, Workload
+    from ioatlas.product.readings import Workload
 
-MOST_SWINGS = 8
-LONGEST_NAME = 40
 FIGURES = (".png", ".svg", ".pdf", ".gp")
 
 
@@ -53,10 +51,6 @@ Examples:
 @click.option("--energy-price", metavar="AMOUNT", type=click.FloatRange(0), default=0.0, help="Of one kWh.")
 @click.option("--load", metavar="PERCENT", default="100%", show_default=True, help="Share of the time under load.")
 @click.option("--currency", metavar="USD", help="Of all amounts. Default: that of the sheets.")
-@click.option(
-    "--vary", metavar="PERCENT", default="20%", show_default=True, help="How far the sensitivity varies inputs."
-)
-@click.option("--unit", "unit_name", metavar="UNIT", help="Unit whose sensitivity is shown, such as 'usable TiB'.")
 @path_option(
     "-o",
     "output",
@@ -76,8 +70,6 @@ def command(
     energy_price: float,
     load: str,
     currency: str | None,
-    vary: str,
-    unit_name: str | None,
     output: Path | None,
     as_csv: bool,
     as_json: bool,
@@ -107,9 +99,7 @@ def command(
         raise UsageError(
             "energy costs something over time only", where="--energy-price", remedy="say for how long: --years 5"
         )
-    found = compare_costs(
-        offers, terms, _workload(at, p99, mean), vary=_share(vary, "--vary", 0.99), unit=_unit(unit_name)
-    )
+    found = compare_costs(offers, terms, _workload(at, p99, mean))
     if as_json:
         say_json(document(found))
     elif as_csv:
@@ -209,18 +199,6 @@ def _share(text: str, where: str, most: float) -> float:
     return share
 
 
-def _unit(name: str | None) -> Unit | None:
-    from ioatlas.product.readings import Unit
-
-    if name is None:
-        return None
-    try:
-        return Unit(name.removeprefix("per "))
-    except ValueError:
-        known = ", ".join(repr(unit.value) for unit in Unit)
-        raise UsageError(f"there is no unit {name!r}", where="--unit", remedy=f"choose from {known}") from None
-
-
 def _title(found: CostComparison) -> str:
     terms = found.terms
     parts = [f"over {terms.years:g} years" if terms.years else "purchase only"]
@@ -248,7 +226,6 @@ def _print(found: CostComparison) -> None:
     lines += [*([Text("")] if lines else []), Text(_title(found), style="bold"), *_table(head, rows)]
     if len(found.products) > 1:
         lines.append(Text("* no other costs less in all and gives more   ? intervals do not decide", style="dim"))
-    lines += _swings(found)
     for n, remark in enumerate(found.remarks):
         lines += labelled("" if n else "Note", remark, 100, 7)
     print_lines(lines, console)
@@ -266,29 +243,3 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Text]:
         lines.append(Text(name, style="bold"))
         lines += [Text(f"  {row[0].ljust(first)}   {row[n]}") for row in rows if row[n] != "-"]
     return lines
-
-
-def _swings(found: CostComparison) -> list[Text]:
-    from rich.text import Text
-
-    from ioatlas.product.quantity import amount_text
-
-    if not found.swings:
-        return []
-    unit = found.swings[0].unit.value
-    lines = [Text(""), Text(f"What moves the cost per {unit} most ({found.terms.currency})", style="bold")]
-    shown = found.swings[:MOST_SWINGS]
-    names = [_cut(f"{one.name}, {one.label}" if len(found.products) > 1 else one.name) for one in shown]
-    wide = max(map(len, names))
-    top = shown[0].width
-    for name, one in zip(names, shown, strict=True):
-        span = f"{amount_text(min(one.low_cost, one.high_cost))} to {amount_text(max(one.low_cost, one.high_cost))}"
-        bar = "█" * max(1, round(12 * one.width / top))
-        flips = "  changes who is cheapest" if one.flips else ""
-        lines.append(Text(f"  {name.ljust(wide)}  {one.by:>9}  {span:<20} {bar}{flips}"))
-    left = len(found.swings) - len(shown)
-    return [*lines, *([Text(f"  and {left} more: --json")] if left else [])]
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"

@@ -23,7 +23,6 @@ from ioatlas.product.readings import (
     small_blocks,
     targets_of,
 )
-from ioatlas.product.sensitivity import VARY, Swing, swings
 from ioatlas.product.sheet import Sheet
 
 
@@ -44,7 +43,6 @@ class CostComparison:
     workload: Workload
     products: tuple[Costed, ...]
     answers: tuple[Answer, ...]
-    swings: tuple[Swing, ...]
     remarks: tuple[str, ...]
 
     @property
@@ -52,13 +50,8 @@ class CostComparison:
         return units_of(self.products)
 
 
-def compare_costs(
-    offers: Sequence[Offer], terms: Terms, workload: Workload, *, vary: float = VARY, unit: Unit | None = None
-) -> CostComparison:
-    """Raises UsageError for sheets whose prices cannot be brought into the currency of the terms.
-
-    unit: whose sensitivity is told; the last one that two products or more give when left out.
-    """
+def compare_costs(offers: Sequence[Offer], terms: Terms, workload: Workload) -> CostComparison:
+    """Raises UsageError for sheets whose prices cannot be brought into the currency of the terms."""
     workload = _same_block(offers, workload)
     labels = _labels(offers)
     given = [readings(offer.result, offer.target, workload) if offer.result is not None else () for offer in offers]
@@ -71,15 +64,11 @@ def compare_costs(
             for label, offer, one, found in zip(labels, offers, known_figures, given, strict=True)
         ]
     )
-    known = units_of(products)
-    shared = [one for one in known if sum(product.unit(one) is not None for product in products) > 1]
-    chosen = unit or next(iter(reversed(shared or known)), None)
     return CostComparison(
         terms,
         workload,
         products,
         answers(products),
-        swings(products, chosen, terms, vary) if chosen is not None else (),
         tuple(_remarks(offers, products, terms, workload)),
     )
 

@@ -29,7 +29,6 @@ def document(found: CostComparison) -> dict[str, Any]:
         "workload": found.workload.text or None,
         "products": [_product(one) for one in found.products],
         "answers": [asdict(one) for one in found.answers],
-        "sensitivity": [{**asdict(one), "width": one.width} for one in found.swings],
         "remarks": list(found.remarks),
     }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What units cost: intervals carried through, fronts, break-even prices, sensitivity; and the command end to end."""
+"""What units cost: intervals carried through, fronts, break-even prices; and the command end to end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from ioatlas.product.cost_rows import sentences
 from ioatlas.product.figures import figures
 from ioatlas.product.quantity import TIB
 from ioatlas.product.readings import Amount, Reading, Unit, Workload, readings
-from ioatlas.product.sensitivity import swings
 from ioatlas.product.sheet_file import read_sheet
 from tests.command_line import call
 from tests.simulate.law import Law, Way
@@ -252,25 +251,6 @@ def test_a_service_by_the_month_has_a_price():
     assert found.remarks == ("Amazon EBS gp3 is paid by the month: say --years.",)
 
 
-def test_sensitivity_says_what_moves_most_and_what_changes_the_winner():
-    made = [product("A", 1000, Amount(10, 9, 11)), product("B", 1100, Amount(10, 2, 30))]
-    found = swings(made, Unit.KIOPS_READ, USD)
-    assert (found[0].label, found[0].name, found[0].by) == ("B", "measured value", "interval")
-    assert (found[0].low_cost, found[0].high_cost) == (pytest.approx(550), pytest.approx(1100 / 30))
-    assert found[0].flips
-    price = next(one for one in found if one.label == "A" and one.name == "price of box")
-    assert (price.low_cost, price.high_cost) == (pytest.approx(80), pytest.approx(120))
-    assert list(found) == sorted(found, key=lambda one: -one.width)
-
-
-@given(st.floats(0.01, 0.9))
-def test_a_price_varied_by_a_share_moves_the_cost_by_that_share(vary):
-    made = [product("A", 1000, Amount(10))]
-    price = next(one for one in swings(made, Unit.KIOPS_READ, USD, vary) if one.name == "price of box")
-    assert price.low_cost == pytest.approx(100 * (1 - vary))
-    assert price.high_cost == pytest.approx(100 * (1 + vary))
-
-
 def test_what_no_price_would_mend_is_said():
     power = '[power]\nloaded = "10 kW"\n'
     terms = Terms("USD", 5, 0.3)
@@ -368,7 +348,6 @@ def test_two_products_in_files_and_on_the_screen(measured, tmp_path):
         (("--product", EXAMPLES / "synology-ds2015xs.toml", "--at", "bs"), "OPTION=VALUE"),
         (("--product", EXAMPLES / "synology-ds2015xs.toml", "--energy-price", "0.3"), "--years"),
         (("--product", EXAMPLES / "synology-ds2015xs.toml", "-o", "x.xls"), "names no format"),
-        (("--product", EXAMPLES / "synology-ds2015xs.toml", "--unit", "apple"), "choose from"),
         (("--product", EXAMPLES / "synology-ds2015xs.toml", "--p99", "1ms", "--mean", "1ms"), "two latency limits"),
     ],
 )
