@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often `ioatlas fit` is right, on both sides of a limit, and how long it takes.
 
-simulated: the answers of the test itself, on windows of latencies whose level moves and follows its last.
+boundary:  the answers on windows of drawn targets on both sides of a limit and at it, whose levels move and follow
+           their last: how many are right, undecided, wrong, and how many targets get both answers in all their runs.
 real:      NBD servers whose truth is set: flushes of a known p99 (`slow.py`), reads at a known rate (nbdkit's rate
            filter) and of a known mean, each `--reruns` times.
 etcd:      beside ours the fio job that etcd's documents name.
 
-    python bench/fit/run.py simulated [--sequences 10000]
+    python bench/fit/run.py boundary [--targets 20] [--reruns 100]
     python bench/fit/run.py real [--reruns 5]
     python bench/fit/run.py etcd [--directory DIR]
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import math
 import shutil
@@ -24,72 +26,121 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 HERE = Path(__file__).parent
-LIMIT, SHARE = 10.0, 0.01
-LOOKS = (8, 10, 13, 17, 22, 29, 38, 50, 66, 88, 117)
-WINDOW_IOS = 200
-SCENARIOS = (
-    # p99 in ms, spread of I/Os, of windows, how much each window follows the last
-    (8.0, 0.4, 0.05, 0.5),
-    (9.0, 0.4, 0.05, 0.5),
-    (10.0, 0.4, 0.05, 0.0),
-    (10.0, 0.4, 0.1, 0.5),
-    (10.0, 0.3, 0.3, 0.5),
-    (10.0, 0.3, 0.3, 0.8),
-    (11.0, 0.4, 0.05, 0.5),
-    (12.0, 0.4, 0.05, 0.5),
-    (2.0, 0.4, 0.3, 0.8),
-    (40.0, 0.4, 0.3, 0.8),
-)
+LIMIT = 10.0
 BYTES = 64 << 20
-RATE = 20e6
+RATE, ASKED = 20e6, 80.0
+BUDGET_SECONDS = 180.0
+KINDS = {
+    # seconds of a window, and how far the truth lies on each side of a limit of 1 (a share of misses: of 1%)
+    "p99 of flushes 8 and 12 ms, limit 10 ms": (1.0, (0.8, 1.2)),
+    "1.1 and 0.9 of the needed rate": (2.0, (1.1, 0.9)),
+    "1.1 and 0.9 of the rate asked for": (3.0, (1.1, 0.9)),
+    "0.5% and 2% of deadlines missed, 1% may be": (3.0, (0.5, 2.0)),
+}
 
 
-def _answer(latencies: np.ndarray) -> tuple[str, int]:
+def _levels(random: np.random.Generator, count: int, moves: float, follow: float) -> np.ndarray:
+    """Of windows that lie around 1 and follow the last; their mean over all time is 1."""
+    level = random.standard_normal(count)
+    for at in range(1, count):
+        level[at] = follow * level[at - 1] + math.sqrt(1 - follow**2) * level[at]
+    return np.exp(moves * level - moves**2 / 2)
+
+
+def _windows(kind: str, truth: float, nature: np.random.Generator, noise: np.random.Generator):
+    """A requirement, and the windows of a target that is drawn by `nature`, as `noise` has them this time."""
     from ioatlas.model.histogram import Histogram
     from ioatlas.model.visit import Flush, Part, Series, Visit
     from ioatlas.procedures.fit.use import Quantity, Requirement
+
+    seconds = KINDS[kind][0]
+    count = int(BUDGET_SECONDS / seconds)
+    spread, moves, follow = nature.uniform(0.2, 0.6), nature.uniform(0.01, 0.15), nature.uniform(0, 0.6)
+    ios = int(math.exp(nature.uniform(math.log(100), math.log(1500))))
+    levels = _levels(noise, count, moves, follow)
+
+    def visits(parts):
+        return (Visit(number, "c", 1, 0, number, 1, 0.0, (part,)) for number, part in enumerate(parts))
+
+    if "rate" in kind:
+        quantity = Quantity.KEPT if "asked" in kind else Quantity.RATE
+        limit = 0.95 if quantity is Quantity.KEPT else RATE
+        # At the limit itself a share is what windows keep that all miss some.
+        shares = (
+            np.minimum(truth, truth * levels if truth != 1 else 1.0) if quantity is Quantity.KEPT else truth * levels
+        )
+        if quantity is Quantity.KEPT and truth == 1:
+            shares = np.maximum(0.0, 1 - 0.05 * _levels(noise, count, 6 * moves, follow))
+        done = shares * seconds * (ASKED if quantity is Quantity.KEPT else RATE / (256 << 10))
+        parts = [
+            Part("read", round(n * (256 << 10)), round(n), 1000 * seconds, None, Histogram(), Series(0)) for n in done
+        ]
+        if quantity is Quantity.KEPT:  # whole I/Os of so few would be a grain of their own
+            parts = [replace(part, total_ios=n) for part, n in zip(parts, done, strict=True)]
+        return Requirement("l", quantity, limit, asked=ASKED), visits(parts)
+    flushes = "flush" in kind
+    beyond = 2.3263 if flushes else {0.5: 2.5758, 2.0: 2.0537}.get(truth, 2.3263)
+    level = LIMIT * (truth if flushes else 1.0) / math.exp(beyond * math.hypot(spread, moves))
+
+    def window(one: float) -> Part:
+        each = 1e6 * one * np.exp(spread * noise.standard_normal(ios))
+        # In bins of a 64th of a doubling, as fio has them.
+        bins, counts = np.unique(np.rint(64 * np.log2(each)), return_counts=True)
+        histogram = Histogram(tuple(zip(np.exp2(bins / 64).astype(int).tolist(), counts.tolist(), strict=True)))
+        if not flushes:
+            return Part("read", 4096 * ios, ios, 1000 * seconds, None, histogram, Series(0))
+        flush = Flush(ios, float(each.mean()), histogram, 0.0, Histogram())
+        return Part("write", 4096 * ios, ios, 1000 * seconds, None, Histogram(), Series(0), flush=flush)
+
+    ms = level * levels * math.exp(moves**2 / 2)
+    return Requirement("l", Quantity.FLUSH if flushes else Quantity.READ, LIMIT * 1e6, 99.0), visits(map(window, ms))
+
+
+def _answer(requirement, windows, most: int) -> tuple[str, int]:
+    """As the steps of a fit ask for windows: ten, then one more for three."""
+    from ioatlas.procedures.fit.steps import FIRST, GROWTH
     from ioatlas.procedures.fit.verdict import judge
 
-    requirement = Requirement("log", Quantity.FLUSH, LIMIT * 1e6, 99.0)
-    visits = []
-    for number, window in enumerate(latencies):
-        # In bins of a 64th of a doubling, as fio has them.
-        bins, counts = np.unique(np.rint(64 * np.log2(window * 1e6)), return_counts=True)
-        ns = np.exp2(bins / 64).astype(np.int64)
-        histogram = Histogram(tuple(zip(ns.tolist(), counts.tolist(), strict=True)))
-        flush = Flush(window.size, float(window.mean() * 1e6), histogram, 0.0, Histogram())
-        part = Part("write", 4096 * window.size, window.size, 1000.0, None, Histogram(), Series(0), flush=flush)
-        visits.append(Visit(number, "c", 1, 0, number, 1, 0.0, (part,)))
-    for look in LOOKS:
-        answer = judge(requirement, visits[:look], "").answer
-        if answer != "undecided":
-            return answer.value, look
-    return "undecided", LOOKS[-1]
+    made, wanted = [], FIRST
+    while True:
+        made += itertools.islice(windows, wanted)
+        judged = judge(requirement, made, "")
+        if not judged.more or len(made) == most:
+            return judged.answer.value, len(made)
+        wanted = min(most - len(made), max(1, min(judged.more, len(made) // GROWTH)))
 
 
-def simulated(sequences: int) -> None:
-    print("| p99 (limit 10 ms) | spread of I/Os | of windows | follows | pass | fail | undecided | windows, median |")
+def boundary(targets: int, reruns: int) -> None:
+    print("| limit | truth | targets x runs | right | undecided | wrong | flips | seconds, median (90%) |")
     print("|---|---|---|---|---|---|---|---|")
-    for p99, spread, moves, follow in SCENARIOS:
-        random = np.random.default_rng(20261124)
-        median = p99 / math.exp(2.3263 * math.hypot(spread, moves))
-        answers: Counter[str] = Counter()
-        taken = []
-        for _ in range(sequences):
-            level = random.standard_normal(LOOKS[-1])
-            for at in range(1, level.size):
-                level[at] = follow * level[at - 1] + math.sqrt(1 - follow**2) * level[at]
-            noise = random.standard_normal((LOOKS[-1], WINDOW_IOS))
-            answer, windows = _answer(median * np.exp(moves * level[:, None] + spread * noise))
-            answers[answer] += 1
-            taken.append(windows)
-        told = " | ".join(f"{100 * answers[one] / sequences:.2f}%" for one in ("pass", "fail", "undecided"))
-        print(f"| {p99:g} ms | {spread} | {moves} | {follow} | {told} | {statistics.median(taken):.0f} |", flush=True)
+    for kind, (seconds, sides) in KINDS.items():
+        for truth in (*sides, 1.0):
+            right = {sides[0]: "pass", sides[1]: "fail"}.get(truth, "undecided")
+            count: Counter[str] = Counter()
+            taken, flips = [], 0
+            for target in range(targets):
+                answers = set()
+                for run in range(reruns):
+                    natured = np.random.default_rng((target, round(100 * truth), len(kind)))
+                    noise = np.random.default_rng((target, round(100 * truth), len(kind), run))
+                    answer, windows = _answer(*_windows(kind, truth, natured, noise), int(BUDGET_SECONDS / seconds))
+                    answers.add(answer)
+                    count[answer] += 1
+                    taken.append(windows * seconds)
+                flips += {"pass", "fail"} <= answers
+            open_, all_ = count["undecided"], targets * reruns
+            told = "at it" if truth == 1 else right
+            wrong = all_ - open_ - (count[right] if truth != 1 else 0)
+            tail = f"{statistics.median(taken):.0f} ({np.percentile(taken, 90):.0f})"
+            good = f"{100 * (count[right] if truth != 1 else 0) / all_:.1f}%"
+            shares = f"{good} | {100 * open_ / all_:.1f}% | {100 * wrong / all_:.2f}% | {flips}"
+            print(f"| {kind} | {told} | {targets} x {reruns} | {shares} | {tail} |", flush=True)
 
 
 @contextlib.contextmanager
@@ -208,13 +259,13 @@ def etcd(directory: Path | None) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["simulated", "real", "etcd"])
-    parser.add_argument("--sequences", type=int, default=10_000)
-    parser.add_argument("--reruns", type=int, default=5)
+    parser.add_argument("part", choices=["boundary", "real", "etcd"])
+    parser.add_argument("--targets", type=int, default=20)
+    parser.add_argument("--reruns", type=int, default=100)
     parser.add_argument("--directory", type=Path)
     asked = parser.parse_args()
-    if asked.part == "simulated":
-        simulated(asked.sequences)
+    if asked.part == "boundary":
+        boundary(asked.targets, asked.reruns)
     elif asked.part == "real":
         real(asked.reruns)
     else:

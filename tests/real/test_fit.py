@@ -91,6 +91,14 @@ def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
     assert "PASS" in ioatlas("show", directory).stdout
 
 
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no directory in memory")
+def test_a_target_that_writes_the_whole_log_in_less_than_a_window_fits():
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as place, tempfile.TemporaryDirectory() as folder:
+        done = ioatlas("fit", place, "--for", "etcd", "--budget", "60s", "-o", f"{folder}/c", "--json")
+        assert json.loads(done.stdout)["answer"] == "pass"
+        assert list(Path(place).iterdir()) == []
+
+
 def test_a_log_that_grows_is_cut_back_and_leaves_nothing(disk_dir, tmp_path):
     path = tmp_path / "log.toml"
     path.write_text(

@@ -206,7 +206,10 @@ def _state(section: Section, visit: Visit, ran_ms: int) -> tuple[SectionState, s
             if visit.parts and ran_ms < section.runtime_ms
             else (SectionState.FAILED, "the work was not done within its time cap")
         )
-    if ran_ms < section.runtime_ms * RUNTIME_SHORTFALL:
+    # What appends ends with its size, however soon: fio has nowhere to begin anew.
+    left = section.cell.size_bytes - sum(part.io_bytes for part in visit.parts)
+    appended = section.cell.option.get("file_append") and left < section.cell.bs_bytes
+    if ran_ms < section.runtime_ms * RUNTIME_SHORTFALL and not appended:
         return SectionState.CUT_SHORT, f"its load ran {ran_ms} of {section.runtime_ms} ms"
     if not visit.parts:
         return SectionState.FAILED, "no I/O completed"

@@ -16,9 +16,10 @@ from ioatlas.procedures.fit.use import Quantity, Requirement
 from ioatlas.stats.windows import FEWEST, Told, of_mean, of_percentile
 
 _R = ReasonCode
-COUNTS_ALL_THE_SAME = frozenset({_R.OVER_RUN, _R.OVERLAP, _R.STALLED, _R.NO_IO, _R.COUNTERS, _R.LATE})
+COUNTS_ALL_THE_SAME = frozenset({_R.OVER_RUN, _R.OVERLAP, _R.STALLED, _R.NO_IO, _R.COUNTERS, _R.LATE, _R.RUNTIME})
 """What keeps a visit out of a map and is part of the answer here: what a target holds back, and what a use's small
-flushed writes or its caches make of its bytes, is how the target serves it.
+flushed writes or its caches make of its bytes, is how the target serves it. A log that was written whole before its
+time was up is no less told of.
 """
 GAP_MS, LEAD_MS = 100, 500
 """Between two windows, and what a rate leaves out at the start of one: a target with a bucket spends there what it
