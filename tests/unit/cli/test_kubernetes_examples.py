@@ -1,19 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/kubernetes: the commands in the pods are commands of this version."""
+"""examples/kubernetes: commands of this version, journals where the guards allow them, and objects as the API has them.
+
+The API's schema is that of the package kubernetes-validate (110 MB), where it is installed; the chart needs `helm`.
+"""
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from ioatlas.cli import ioatlas
 
-EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "kubernetes").glob("*.yaml"))
+FOLDER = Path(__file__).parents[3] / "examples" / "kubernetes"
+EXAMPLES = sorted(FOLDER.glob("*.yaml"))
+COMMANDS = [
+    (file.stem, words)
+    for file in EXAMPLES
+    for words in [
+        *(line.split() for line in re.findall(r"^ +ioatlas (.*?)(?: &&)?$", file.read_text(), re.MULTILINE)),
+        *map(json.loads, re.findall(r"args: (\[.*\])", file.read_text())),
+    ]
+]
+
+
+@pytest.mark.parametrize(("name", "words"), COMMANDS, ids=lambda one: one if isinstance(one, str) else one[0])
+def test_arguments_are_those_of_a_command(name, words, tmp_path):
+    (tmp_path / "compare.toml").touch()
+    words = [word.replace("/config", str(tmp_path)) for word in words]
+    ioatlas.get_command(None, words[0]).make_context(words[0], words[1:])
+
+
+def test_a_journal_is_made_where_the_guards_allow_it_and_copied_to_whatever_the_claim_is():
+    for name, words in COMMANDS:
+        text = (FOLDER / f"{name}.yaml").read_text()
+        if "-o" in words and name != "watch":
+            assert words[words.index("-o") + 1].startswith("/out/")
+            assert re.search(r"- name: out\n +emptyDir:", text)
+            assert "cp -r /out/. /results" in text
+
+
+def objects(text):
+    yaml = pytest.importorskip("yaml")
+    return [one for one in yaml.safe_load_all(text) if one]
+
+
+def is_valid(one):
+    return pytest.importorskip("kubernetes_validate").validate(one, "1.34", strict=True)
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_arguments_are_those_of_a_command(file):
-    (arguments,) = (json.loads(text) for text in re.findall(r"args: (\[.*\])", file.read_text()))
-    command = ioatlas.get_command(None, arguments[0])
-    assert "/data" in str(command.make_context(arguments[0], arguments[1:]).params)
+def test_they_are_objects_of_the_api(file):
+    for one in objects(file.read_text()):
+        is_valid(one)
+
+
+@pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
+@pytest.mark.parametrize("results", ["", "kept"])
+def test_the_chart_gives_a_job_for_each_class(results):
+    settings = ["--set", "storageClasses={fast,slow}", "--set", f"results={results}"]
+    done = subprocess.run(
+        ["helm", "template", "nas", str(FOLDER / "chart"), *settings], check=True, capture_output=True, text=True
+    )
+    jobs = objects(done.stdout)
+    assert [job["metadata"]["name"] for job in jobs] == ["nas-fast", "nas-slow"]
+    for job in jobs:
+        is_valid(job)
+        _, _, *words = job["spec"]["template"]["spec"]["containers"][0]["args"]
+        ioatlas.get_command(None, words[0]).make_context(words[0], words[1:])
