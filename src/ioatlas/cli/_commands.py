@@ -31,6 +31,7 @@ MOVED = {
 }
 """What commands of before 0.4 are now, for one version."""
 GONE = {
+    "--write-units": "copy examples/systemd/ioatlas-watch.service and .timer, and put your line into ExecStart",
     "--power": "measure, and `ioatlas compare` says which difference it could have found",
     "--like": "measure, and `ioatlas compare` says which difference it could have found",
     "judge": "`ioatlas show` names what limits each number, `ioatlas compare` holds it against other targets",

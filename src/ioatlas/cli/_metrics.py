@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from ioatlas.cli._arguments import PathOrWord
@@ -21,14 +19,6 @@ def _begin(context: click.Context, _: click.Parameter, place: str | None) -> str
         check_place(place)
         context.meta[_KEY] = place
     return place
-
-
-def asked_place() -> str | None:
-    """What --metrics said; a file with its full path."""
-    from ioatlas.metrics.listener import is_port
-
-    place = click.get_current_context().meta.get(_KEY)
-    return place if place is None or is_port(place) else str(Path(place).absolute())
 
 
 metrics_option = click.option(

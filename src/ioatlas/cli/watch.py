@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from ioatlas.analysis.watching import Rules
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._metrics import asked_place, metrics_option
+from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
     check_read_only,
     destroy_options,
@@ -52,7 +52,6 @@ Examples:
   ioatlas watch /dev/sdx --every 1d --read-only            reads only
   ioatlas watch /mnt/nas --every 1h --rhythm 24h           compared with the same hour of other days
   ioatlas watch /mnt/nas --every 1h --dry-run              what a round does, and what will be found
-  ioatlas watch /mnt/nas --every 1h --write-units ~/.config/systemd/user
 
 \b
 Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse, or stopped fitting.""",
@@ -81,12 +80,6 @@ Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse, or 
 @click.option(
     "--dry-run", is_flag=True, help="Show what a round does and how soon changes would be found; write nothing."
 )
-@click.option(
-    "--write-units",
-    metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write a systemd service and timer for this into DIR, then end.",
-)
 @directory_option(help="Directory of the rounds. Default: ioatlas-watch-NAME in the results folder.")
 @read_only_option
 @destroy_options
@@ -114,7 +107,6 @@ def command(
     until: str | None,
     once: bool,
     dry_run: bool,
-    write_units: Path | None,
     output: Path | None,
     read_only: bool,
     destroy: tuple[str, ...],
@@ -150,7 +142,7 @@ def command(
         raise
     except IoAtlasError:
         settings = _of_a_target_that_is_gone(output, target, spec)
-        if settings is None or dry_run or write_units is not None:
+        if settings is None or dry_run:
             raise
     else:
         if read_only:
@@ -160,10 +152,8 @@ def command(
         located = tuple((name, one.location) for (name, _), one in zip(spec.targets, plan.targets, strict=True))
         watched = (FIT, 0) if uses else (quantity, _charts(plan))
         settings = Settings(replace(spec, targets=located), *watched, read_only)
-        if dry_run or write_units is not None:
+        if dry_run:
             _show(plan, settings, rules, taken, as_json=as_json)
-            if write_units is not None and not dry_run:
-                _write_units(write_units, settings, rules, seconds, output)
             return
         settings = kept(output, settings, chosen=campaign_file is not None or size is not None)
     assert output is not None
@@ -280,9 +270,9 @@ def _spec(
 
 def _default_directory(plan: Plan) -> Path:
     from ioatlas.config.user import results_folder
-    from ioatlas.watch.units import unit_name
 
-    return results_folder() / unit_name(plan.targets[0].name)
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", plan.targets[0].name).strip("-").lower()
+    return results_folder() / f"ioatlas-watch-{plain[:60] or 'target'}"
 
 
 def _end(until: str | None, now: float) -> float:
@@ -365,54 +355,3 @@ def _charts(plan: Plan) -> int:
 
 def _days(seconds: float) -> str:
     return f"{seconds / 86_400:.0f} days" if seconds >= 2 * 86_400 else format_duration(seconds)
-
-
-def _write_units(folder: Path, settings: Settings, rules: Rules, seconds: float, directory: Path) -> None:
-    from ioatlas.procedures.fit.options import FitOptions
-    from ioatlas.watch.units import unit_texts, write_units
-
-    target = settings.target
-    uses = settings.spec.of(FitOptions).fit or None
-    told = {"target": target, "once": True, "output": directory.absolute(), "metrics": asked_place(), "uses": uses}
-    words = words_again(click.get_current_context(), told, without=("write_units", "dry_run", "until", "open_report"))
-    written = write_units(folder, unit_texts(target, [*program(), *words], rules.every_seconds, seconds))
-    for path in written:
-        click.echo(f"written: {path}")
-    timer = written[-1].name
-    click.echo(f"For a user:   systemctl --user daemon-reload && systemctl --user enable --now {timer}")
-    click.echo(f"For a system: copy both to /etc/systemd/system, then systemctl enable --now {timer}")
-
-
-def program() -> list[str]:
-    """How this program was started, with its full path."""
-    started = Path(sys.argv[0])
-    if started.name == "ioatlas" and started.is_file():
-        return [str(started.absolute())]
-    return [sys.executable, "-m", "ioatlas"]
-
-
-def words_again(context: click.Context, instead: Mapping[str, object], *, without: Collection[str]) -> list[str]:
-    """The command with what it was given; paths in full. instead: other values. without: options left out."""
-    given = {**context.params, **instead}
-    words = [context.info_name or ""]
-    last: list[str] = []
-    for one in context.command.params:
-        value = given.get(one.name or "")
-        if one.name in without or value is None or value is False or value == ():
-            continue
-        if isinstance(one, click.Argument):
-            last.append(_text(value))
-            continue
-        flag = one.opts[-1]
-        if value is True:
-            words.append(flag)
-            continue
-        if value == one.get_default(context):
-            continue
-        for each in value if isinstance(value, tuple) else (value,):
-            words.append(f"{flag}={_text(each)}" if flag.startswith("--") else f"{flag}{_text(each)}")
-    return [*words, *(["--", *last] if last else [])]
-
-
-def _text(value: object) -> str:
-    return str(value.absolute() if isinstance(value, Path) else value)

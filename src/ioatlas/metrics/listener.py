@@ -150,14 +150,9 @@ class Metrics:
         return server
 
 
-def is_port(place: str) -> bool:
-    """Whether it names a host and a port, not a file."""
-    return _PLACE.fullmatch(place) is not None
-
-
 def check_place(place: str) -> None:
     """Before anything is begun. Raises IoAtlasError for a file that cannot be used."""
-    if not is_port(place):
+    if _PLACE.fullmatch(place) is None:
         _checked(Path(place))
 
 

@@ -2,15 +2,15 @@
 """`ioatlas watch` over a simulated target that becomes slower: rounds, alarm, command, kill, timer, guards."""
 
 import json
+import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from ioatlas.watch.units import quoted, unit_texts
+from ioatlas.cli import ioatlas
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
@@ -203,9 +203,6 @@ def test_a_use_says_itself_what_is_measured(copy, tmp_path, monkeypatch):
         done = copy.shell(*words, "etcd", *more)
         assert (done.returncode, "leave it out" in done.stderr) == (2, True), done.stderr
     monkeypatch.chdir(tmp_path)
-    done = copy.shell(*words, "mine.toml:", "--write-units", tmp_path / "units")
-    assert done.returncode == 0, done.stderr
-    assert f"--for={tmp_path}/mine.toml" in next((tmp_path / "units").glob("*.service")).read_text()
     told = json.loads(copy.shell(*words, "mine.toml", "--dry-run", "--json").stdout)["watch"]
     assert told["quantity"] == "fit"
     assert not (tmp_path / "x").exists()
@@ -237,24 +234,8 @@ def test_a_dry_run_writes_nothing(copy, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_units_say_what_was_asked_for(copy, tmp_path):
-    done = copy("--alarm", 'echo "100% $HOME"', "--write-units", tmp_path / "units")
-    assert done.returncode == 0, done.stderr
-    service, timer = sorted((tmp_path / "units").iterdir())
-    assert "OnUnitActiveSec=3600s" in timer.read_text()
-    start = next(line for line in service.read_text().splitlines() if line.startswith("ExecStart="))
-    assert " --once " in start
-    assert "100%% $$HOME" in start
-    assert f"{copy.home}/w" in start
-    if analyze := shutil.which("systemd-analyze"):
-        found = subprocess.run([analyze, "verify", service, timer], capture_output=True, text=True, check=False)
-        assert (found.returncode, found.stderr) == (0, "")
-    service.write_text("[Unit]\nDescription=mine\n")
-    again = copy("--write-units", tmp_path / "units")
-    assert (again.returncode, "did not write" in again.stderr) == (2, True)
-
-
-def test_words_of_units_are_read_as_they_were():
-    assert quoted(["a b", "50%", "$x", 'q"q', "plain-1"]) == '"a b" 50%% $$x "q\\"q" plain-1'
-    texts = unit_texts("/mnt/%n\n[Service]", ["ioatlas"], 60.0, 10.0)
-    assert texts["ioatlas-watch-mnt-n-service.service"].count("[Service]\nType") == 1
+def test_the_example_for_systemd_makes_one_round():
+    text = (Path(__file__).parents[3] / "examples" / "systemd" / "ioatlas-watch.service").read_text()
+    (started,) = re.findall(r"^ExecStart=\S+/ioatlas (.*)$", text, re.MULTILINE)
+    name, *words = started.split()
+    assert ioatlas.get_command(None, name).make_context(name, words).params["once"]
