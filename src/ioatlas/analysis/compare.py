@@ -400,7 +400,7 @@ def _cell(
     name: str, n_first: int, n_second: int, test: _Test | None, cut: float, level: float, margin: float, target: float
 ) -> CellComparison:
     if test is None:
-        reason = "a single visit, and too few cells with two visits to know its noise"
+        reason = "measured once, and too few cells were measured twice to know the noise"
         return CellComparison(name, n_first, n_second, None, None, None, None, "not comparable", None, reason)
     half = t_quantile(0.975, test.dof) * test.error
     return CellComparison(

@@ -101,12 +101,12 @@ def background_checks(usage: Usage | None) -> Iterator[Check]:
         yield Check("background", "unknown", "the kernel's counters cannot be read")
         return
     mean = sum(usage.core_busy) / len(usage.core_busy) if usage.core_busy else 0.0
-    busy = f"processors are {mean:.0%} busy without us"
+    busy = f"other programs keep the processors {mean:.0%} busy"
     yield Check(
         "background cpu",
         "failed" if mean > CROWDED else "warning" if mean > BUSY_CORE else "ok",
         busy,
-        "end what runs (`top` names it), or measure when it has ended" if mean > BUSY_CORE else "",
+        "stop other programs (`top` shows them), or measure later" if mean > BUSY_CORE else "",
     )
     if usage.steal > 0.01:
         yield Check(

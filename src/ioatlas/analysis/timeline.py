@@ -220,7 +220,7 @@ def told(timeline: Timeline) -> list[str]:
     """The changes of one part, the newest first; or that there is none."""
     if timeline.verdict == "too few":
         missing = max(1, FEWEST - len(timeline.points))
-        return [f"{plural(missing, 'more campaign is', 'more campaigns are')} needed before a change can be told."]
+        return [f"{plural(missing, 'more campaign is', 'more campaigns are')} needed before a change can be detected."]
     found = [_change(timeline, change) for change in reversed(timeline.changes)]
     return found or [f"{SUBJECTS[timeline.part]}: no change shown."]
 

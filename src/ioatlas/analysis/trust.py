@@ -116,8 +116,8 @@ def grade_of(e: Estimate) -> tuple[Trust, str]:
     if width is None:
         return Trust.FAIR, "it was measured once" if e.n_visits < FEWEST_VISITS else "its uncertainty is unknown"
     if width > FAIR_WIDTH:
-        return Trust.LOW, f"it is known to ±{per_cent(width)} only"
-    return (Trust.FAIR, f"it is known to ±{per_cent(width)}") if width > GOOD_WIDTH else (Trust.GOOD, "")
+        return Trust.LOW, f"known only to ±{per_cent(width)}"
+    return (Trust.FAIR, f"known to ±{per_cent(width)}") if width > GOOD_WIDTH else (Trust.GOOD, "")
 
 
 def _numbers(

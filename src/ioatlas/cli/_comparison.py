@@ -103,7 +103,7 @@ def _print(found: SidesComparison, *, all_cells: bool, verbose: bool) -> None:
         result = found.result
         click.echo(
             f"method {result.method}: differences up to {result.tolerance:.1%} ignored; false discovery rate "
-            f"{result.false_discovery_rate:.0%} over the cells of {len(result.pairs)} pairs; maps at 5% for all pairs "
+            f"{result.false_discovery_rate:.0%} over the cells of all pairs; maps at 5% for all pairs "
             f"together, {result.map_level:.2%} each; intervals of cells are for one cell alone"
         )
 
@@ -125,7 +125,7 @@ def verdict(found: SidesComparison) -> str:
     tested = [pair for pair in result.pairs if pair.whole is not None]
     if not tested and not any(pair.count("higher", "lower") for pair in result.pairs):
         if any(pair.cells for pair in result.pairs):
-            return "NO CELL DIFFERS SURELY, and no whole map was tested"
+            return "NO DIFFERENCE SHOWN, and no whole map was tested"
         return "TOO FEW VISITS TO TELL" if _have_visits(found) else "SINGLE READINGS, WHICH NO TEST CAN TELL APART"
     told = [pair for pair in tested if pair.whole is not None and pair.whole.outcome in ("higher", "lower")]
     if not told:
@@ -266,7 +266,7 @@ def _power(found: SidesComparison) -> Iterator[str]:
     cells = [cell.detectable for pair in found.result.pairs for cell in pair.cells if cell.detectable is not None]
     weakest = max((whole.detectable for whole in wholes), default=1.0)
     if not wholes:
-        yield "Power   no map was tested: repeats of both sides with a time are needed"
+        yield "Power   no whole map was tested: both sides need repeated visits"
     elif weakest >= MOST_DETECTABLE:
         yield "Power   weak: even large differences between whole maps could be missed"
     else:
@@ -280,7 +280,7 @@ def _power(found: SidesComparison) -> Iterator[str]:
     if found.campaign_sd is not None:
         yield f"        Campaigns of the unchanged target differ by {found.campaign_sd:.1%}, which is in all intervals."
     elif len({side.directory for side in found.sides if side.repeated}) == 2 == len(found.sides):
-        yield "        Assumed: the target moved no more between the campaigns than while they ran. --same shows it."
+        yield "        Assumed: the target drifted no more between the campaigns than during them. --same tests it."
     if not wholes and cells and not _have_visits(found):
         yield "Next    read the cells: each is tested. For a test of the whole map measure with `ioatlas map`"
     elif not wholes and not _have_visits(found):

@@ -130,10 +130,10 @@ def _cost_lines(summary: Mapping[str, Any]) -> list[str]:
     if summary["bytes_written"]:
         written = format_size_rounded(summary["bytes_written"])
         rate = format_rate(summary["bytes_written_assumes_bw_bytes_per_s"])
-        told = f"about {written}: {summary['write_load_seconds']:.0f} s of write load, reckoned at {rate}"
+        told = f"about {written}: {summary['write_load_seconds']:.0f} s of write load at {rate}"
     return [
         f"written      {told}",
-        f"time         about {format_duration(summary['seconds'])} on a fast target; slow ones take longer windows",
+        f"time         about {format_duration(summary['seconds'])} on a fast target; slow targets take longer",
     ]
 
 

@@ -259,7 +259,7 @@ def _client(target: str, bed: Testbed, ceilings: list[Ceiling], times: float) ->
         yield Check(
             "headroom",
             "unknown",
-            "a directory is not written to here, so its speed is not known",
+            "shakedown does not write to a directory, so its speed is unknown",
             "give --expect RATE, or name a file of it",
         )
 

@@ -301,11 +301,11 @@ def grade(told: Told) -> tuple[Trust, str]:
     if told.uneven > UNEVEN:
         return Trust.LOW, f"its speed varied by ±{per_cent(told.uneven)}"
     if told.half_width > FAIR_WIDTH:
-        return Trust.LOW, f"it is known to ±{per_cent(told.half_width)} only"
+        return Trust.LOW, f"known only to ±{per_cent(told.half_width)}"
     if told.seen_seconds < FAIR_SECONDS:
         return Trust.LOW, f"it was seen for {seen} only"
     if told.half_width > GOOD_WIDTH:
-        return Trust.FAIR, f"it is known to ±{per_cent(told.half_width)}"
+        return Trust.FAIR, f"known to ±{per_cent(told.half_width)}"
     if told.loads < 2:
         return Trust.FAIR, "it was measured once"
     if told.seen_seconds < GOOD_SECONDS:

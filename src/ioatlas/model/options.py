@@ -41,7 +41,7 @@ def _bad(value: object, where: str, expected: str) -> UsageError:
     return UsageError(f"{said} is not {expected}", where=where, remedy=f"write {expected}")
 
 
-def _integer(low: int | None = None, high: int | None = None) -> Callable[[object, str], OptionValue]:
+def _integer(low: int, high: int | None = None) -> Callable[[object, str], OptionValue]:
     def read(value: object, where: str) -> OptionValue:
         try:
             if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
@@ -49,12 +49,9 @@ def _integer(low: int | None = None, high: int | None = None) -> Callable[[objec
             number = int(value) if isinstance(value, float) else int(str(value).strip())
         except (ValueError, OverflowError) as error:
             raise _bad(value, where, "a whole number") from error
-        if (low is not None and number < low) or number > (high if high is not None else LARGEST):
-            raise _bad(
-                value,
-                where,
-                f"a whole number from {low} to {high}" if high is not None else f"a whole number of at least {low}",
-            )
+        if number < low or number > (high if high is not None else LARGEST):
+            allowed = f"from {low} to {high}" if high is not None else f"of at least {low}"
+            raise UsageError(f"{number} is out of range", where=where, remedy=f"write a whole number {allowed}")
         return number
 
     return read

@@ -62,7 +62,7 @@ def test_the_table_names_the_cells_by_what_differs(campaigns: tuple[Path, Path])
     assert done.returncode == 0
     assert "randread, bs 64 KiB, numjobs 2" in done.stdout
     assert done.stdout.startswith("2 sides, throughput: second IS LOWER than first")
-    assert "Assumed: the target moved no more" in done.stdout
+    assert "Assumed: the target drifted no more" in done.stdout
 
 
 def test_exit_code_3_tells_that_it_got_worse(campaigns: tuple[Path, Path]) -> None:

@@ -81,7 +81,7 @@ OPTIONS = [
     ("ioengine", "external:/tmp/x.so", "is not one of"),
     ("write_iolog", "/tmp/x", "names a path, device, command or library"),
     ("no_such_option", 1, "is not one that ioatlas takes"),
-    ("numjobs", 10**6, "a whole number from 1 to 4096"),
+    ("numjobs", 10**6, "is out of range"),
     ("bs", "4k", "not in its normal form"),
     ("rw", "read\nexec_prerun=x", "is not one of"),
     ("direct", True, "normal form"),

@@ -48,9 +48,9 @@ class DenseMap(Procedure):
         if chooses(plan):
             return PlanText(
                 order="",
-                visits="of which those that teach most are made",
-                budget="each next load is the one that teaches most about the target",
-                extra=(f"beside       {'; '.join(beside)}",) if (beside := summary.get("beside")) else (),
+                visits="of which the most informative are measured",
+                budget="the most informative load comes next",
+                extra=(f"also         {'; '.join(beside)}",) if (beside := summary.get("beside")) else (),
             )
         return expected_text(summary)
 

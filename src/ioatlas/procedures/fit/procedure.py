@@ -75,9 +75,9 @@ class FitUses(Procedure):
         ]
         return PlanText(
             order="in turns",
-            visits="windows until every requirement is decided,",
+            visits="measured until every requirement is decided,",
             extra=tuple(lines),
-            budget="what is not decided then is told as undecided",
+            budget="what is open then is undecided",
         )
 
     def may_shrink(self, plan: Plan) -> bool:

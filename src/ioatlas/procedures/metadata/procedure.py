@@ -86,7 +86,7 @@ class Metadata(Procedure):
             ),
             cost=(
                 f"written      {written}, and the names of {summary['files_made']:,} files",
-                f"time         about {format_duration(summary['seconds'])}, reckoned at {assumed}; a NAS may be slower",
+                f"time         about {format_duration(summary['seconds'])}, assuming {assumed}; a NAS may be slower",
                 f"cleaning     up to {most:,} files, about {clean} at that rate, also after a kill (`ioatlas resume`)",
             ),
             budget="what is not made by then is left out",

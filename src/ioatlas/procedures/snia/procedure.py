@@ -91,6 +91,6 @@ def _rounds_lines(plan: Plan, target: Target) -> tuple[str, ...]:
     return (
         f"test         SNIA {PROCEDURES[plan.spec.of(SniaOptions).test].title} on {target.name}; {first}",
         f"rounds       {rounds}: {each}",
-        f"written      {least} to {most}, reckoned at {rate}, at random {random}",
+        f"written      {least} to {most}, assuming {rate}, at random {random}",
         f"time         {shortest} to {longest}: it ends when the steady state is met",
     )
