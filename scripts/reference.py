@@ -139,11 +139,11 @@ def csv_columns() -> str:
     """The fixed columns of an export, in order."""
     parts = [NOTE, "", "# CSV columns", ""]
     parts += ["`ioatlas export DIR --format csv` writes these columns in this order. Their names never change.", ""]
-    parts += ["| column | meaning |", "|---|---|", *(f"| `{name}` | {MEANINGS[name].text} |" for name in FIXED)]
-    parts += ["| every other option that differs between cells | in fio's name |"]
-    parts += [f"| `{name}` | {MEANINGS[name].text} |" for name in REST]
-    parts += ["| `configuration` | its name, where a campaign compares some |"]
-    parts += [f"| `{FACTOR}NAME` | value of each factor of the configuration, in the unit of the campaign file |"]
+    parts += [f"- `{name}`: {MEANINGS[name].text}" for name in FIXED]
+    parts += ["- every other option that differs between cells, in fio's name"]
+    parts += [f"- `{name}`: {MEANINGS[name].text}" for name in REST]
+    parts += ["- `configuration`: its name, where a campaign compares some"]
+    parts += [f"- `{FACTOR}NAME`: value of each factor of the configuration, in the unit of the campaign file"]
     return "\n".join(parts) + "\n"
 
 
@@ -175,7 +175,8 @@ def journal() -> str:
         parts += _table(table)
     parts += ["```", "", "## Imported readings", ""]
     parts += [f"`DIR/imported.sqlite` holds readings of other tools, version {imported.VERSION}.", ""]
-    parts += ["```sql", imported.SCHEMA.strip(), "```"]
+    of_json = re.compile(r" [A-Z]+ GENERATED ALWAYS AS \(json_extract\(record, '[$.a-z0-9_]+'\)\) VIRTUAL")
+    parts += ["```text", of_json.sub(" of record", imported.SCHEMA.strip()), "```"]
     return "\n".join(parts) + "\n"
 
 
