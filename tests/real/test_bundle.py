@@ -41,6 +41,11 @@ def test_the_bundle_of_a_real_campaign_follows_from_its_raw_output(disk_dir, tmp
         assert not [name for name in archive.namelist() if str(disk_dir).encode() in archive.read(name)]
     mine, shown = (json.loads(ioatlas("show", one, "--json").stdout) for one in (directory, paths[0]))
     assert shown["rows"] == mine["rows"]
+    assert ioatlas("site", tmp_path / "site", directory).returncode == 0
+    pages = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]
+    assert [path.read_bytes() for path in pages if path.name.endswith(".ioatlas.zip")] != []
+    named = (str(disk_dir).encode(), str(tmp_path).encode())
+    assert not [path for path in pages if any(name in path.read_bytes() for name in named)]
     changed = bytearray(data)
     changed[len(data) // 3] ^= 1
     paths[1].write_bytes(bytes(changed))

@@ -37,11 +37,14 @@ _LICENCE = re.compile(r"[A-Za-z0-9.+-]{0,64}")
 
 @dataclass(frozen=True)
 class Packed:
-    """members: every file of the bundle, the statement among them. redactor: what was replaced by what."""
+    """members: every file of the bundle, the statement among them. redactor: what was replaced by what. result: what
+    the bundle gives to whoever opens it.
+    """
 
     members: Mapping[str, bytes]
     index: Mapping[str, Any]
     redactor: Redactor
+    result: CampaignResult
 
     def data(self) -> bytes:
         """The bundle."""
@@ -85,7 +88,7 @@ def pack(directory: Path, *, plan: RedactPlan, key: SigningKey | None = None, li
         "container_sha256": _digest(files, directory),
     }
     payload = statement.statement(files, predicate, statement.FORMAT)
-    return Packed({**files, statement.FILE_NAME: statement.envelope(payload, key)}, index, redactor)
+    return Packed({**files, statement.FILE_NAME: statement.envelope(payload, key)}, index, redactor, result)
 
 
 def _digest(files: Mapping[str, bytes], directory: Path) -> str:

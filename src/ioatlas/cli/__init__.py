@@ -37,6 +37,7 @@ SECTIONS = {
     "Share": {
         "bundle": "Pack a campaign into one signed file.",
         "verify": "Check a bundle against its raw output.",
+        "site": "Write results as a folder of static pages.",
         "reproduce": "Measure a bundle's campaign on your target.",
         "atlas": "Publish to an atlas, search one, serve one.",
     },

@@ -58,22 +58,32 @@ def write_page(text: str, path: Path, what: str = "the report") -> None:
 
 
 def report_html(
-    result: CampaignResult, comparison: ComparisonData | None = None, place: Path | None = None, *, live: str = ""
+    result: CampaignResult,
+    comparison: ComparisonData | None = None,
+    place: Path | None = None,
+    *,
+    live: str = "",
+    before: str = "",
 ) -> str:
     """The page's text. place: the campaign's directory. live: address below which a server tells what is new of a
-    campaign that runs.
+    campaign that runs. before: elements above the report.
     """
     data = report_data(result, comparison, place).model_dump_json()
     return _page(
-        f"{result.name or result.campaign_id} · I/O Atlas", result.tool_version, data, ("explorer",), live=live
+        f"{result.name or result.campaign_id} · I/O Atlas",
+        result.tool_version,
+        data,
+        ("explorer",),
+        before=before,
+        live=live,
     )
 
 
-def drop_html() -> str:
-    """The page that takes fio's JSON files and shows them by the explorer, in the browser alone."""
+def drop_html(before: str = "") -> str:
+    """The page that takes fio's JSON files and shows them by the explorer, in the browser alone. before: as above."""
     empty = CampaignResult("fio", "", 0.0, __version__, (), {}, {}, ())
     data = report_data(empty).model_dump_json()
-    return _page("fio results · I/O Atlas", __version__, data, ("drop", "explorer"), before=_DROP)
+    return _page("fio results · I/O Atlas", __version__, data, ("drop", "explorer"), before=before + _DROP)
 
 
 def _page(title: str, version: str, data: str, parts: Sequence[str], *, before: str = "", live: str = "") -> str:

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results as a folder of static pages: for GitHub Pages, an object store, a NAS, or a disk.
+
+Everything is made from bundles, of which a campaign is packed first: a site names nothing that its bundle would not.
+The summary has a line for each result; the values are parted by kind of load, so that a search loads one part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import io
+import json
+import os
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ioatlas import __version__, beneath
+from ioatlas.analysis.marks import SIGNS, Mark, mark_of
+from ioatlas.analysis.summary import summarise
+from ioatlas.bundle.opening import open_bundle, unpack
+from ioatlas.bundle.pack import pack
+from ioatlas.bundle.redaction import Redactor, RedactPlan
+from ioatlas.campaign import load_result
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError, written
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_size
+from ioatlas.model.words import words
+from ioatlas.report.page import drop_html, escape_json, report_html
+from ioatlas.report.table import write_csv
+from ioatlas.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
+
+MARKER = ".ioatlas-site.json"
+"""In the folder of a site: the files that the command wrote there, and may replace or remove."""
+FORMAT = 1
+COLUMNS = (
+    "id",
+    "title",
+    "target",
+    "protocol",
+    "size_bytes",
+    "read",
+    "write",
+    "read_4k",
+    "write_4k",
+    "trust",
+    "created",
+)
+"""Of the summary: a line for each result. Rates are bytes per second, those of 4 KiB I/Os per second."""
+LOAD_COLUMNS = words("result bw_bytes_per_s iops lat_p99_ns in_flight mark")
+"""Of a kind of load: the best value of each result. result: its line in the summary, from 0."""
+UNRANKED = frozenset({Mark.UNSTABLE, Mark.DISAGREE, Mark.SUSPECT, Mark.PREDICTED})
+_TEMPLATES = Path(__file__).parent / "templates"
+_ID = re.compile(r"[^A-Za-z0-9]+")
+
+
+@dataclass
+class Site:
+    """What was written. results: lines of the summary. left_out: what could not be read, and why. changed: files that
+    are new or other than before; removed: files of results that are gone.
+    """
+
+    results: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    files: int = 0
+
+
+def write_site(folder: Path, sources: Sequence[Path], *, title: str, plan: RedactPlan, licence: str = "") -> Site:
+    """Make or renew the site in `folder` from campaigns, imports and bundles, and folders of them.
+
+    The same sources give the same bytes. Raises RefusedError for a folder with anything in it that no site left there,
+    UsageError where there is no result, IoAtlasError where it cannot be written.
+    """
+    found = _sources(sources)
+    before = _before(folder)
+    site = Site()
+    made = _Written(folder, before, site)
+    loads: dict[str, list[list[Any]]] = defaultdict(list)
+    with written(folder, "name a folder that can be written", "the site"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in found:
+            try:
+                _add(path, made, loads, plan, licence)
+            except IoAtlasError as error:
+                site.left_out.append(f"{path.name}: {error.what}")
+        if not site.results:
+            why = site.left_out[0] if site.left_out else "nothing was measured or imported there"
+            raise UsageError(f"there is no result to show: {why}", where=", ".join(map(str, sources)))
+        _pages(made, title, loads)
+        made.finish()
+    return site
+
+
+def _sources(sources: Sequence[Path]) -> list[Path]:
+    """Campaigns, imports and bundles, none twice, in the order of their names: never of their times."""
+    found: dict[Path, Path] = {}
+    for path in sources:
+        if not path.exists():
+            raise UsageError("there is no such file or folder", where=str(path), remedy="name a campaign or a bundle")
+        inside = [path] if path.is_file() or stamp(path) is not None else [*directories([path]), *bundles([path])]
+        found |= {one.resolve(): one for one in inside}
+    return sorted(found.values(), key=lambda one: (one.name, str(one.resolve())))
+
+
+def _before(folder: Path) -> set[str]:
+    """The files that an earlier run wrote. Raises RefusedError for a folder that is somebody else's."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return set()
+    try:
+        told = json.loads(beneath.read_text(folder / MARKER))
+        if told["format"] != FORMAT:
+            raise ValueError("another format")
+        files = {str(name) for name in told["files"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        remedy = "name a new folder, or an empty one"
+        raise RefusedError("it holds files that no site left there", where=str(folder), remedy=remedy) from error
+    beneath.check_tree(folder, {name.split("/")[0] for name in files})
+    return {name for name in files if ".." not in name.split("/") and not name.startswith("/")}
+
+
+class _Written:
+    """Files of the site: one that is as it was is not written."""
+
+    def __init__(self, folder: Path, before: set[str], site: Site) -> None:
+        self.folder, self.before, self.site = folder, before, site
+        self.names: set[str] = set()
+
+    def write(self, name: str, content: str | bytes) -> None:
+        data = content.encode() if isinstance(content, str) else content
+        self.names.add(name)
+        path = self.folder / name
+        if name in self.before and path.is_file() and path.read_bytes() == data:
+            return
+        if name not in self.before and path.exists():
+            raise RefusedError("no site left this there", where=str(path), remedy="move it away")
+        place = beneath.make_directory(self.folder, str(Path(name).parent))
+        handle, temporary = tempfile.mkstemp(dir=place, prefix=".site-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+        self.site.changed.append(name)
+
+    def finish(self) -> None:
+        """Removes what is no more, and keeps in mind what is there."""
+        for name in sorted(self.before - self.names):
+            path = self.folder / name
+            path.unlink(missing_ok=True)
+            if path.parent != self.folder and path.parent.is_dir() and not any(path.parent.iterdir()):
+                path.parent.rmdir()
+            self.site.removed.append(name)
+        self.site.files = len(self.names)
+        marker = json.dumps({"format": FORMAT, "files": sorted(self.names)}, indent=1) + "\n"
+        beneath.write_text(self.folder / MARKER, marker, in_root=True)
+
+
+def _add(path: Path, made: _Written, loads: dict[str, list[list[Any]]], plan: RedactPlan, licence: str) -> None:
+    """A result: its report, values and bundle, its line of the summary, and its values among those of each load."""
+    data = b""
+    if path.is_file():
+        data, result = path.read_bytes(), _of_bundle(path)
+    elif (path / JOURNAL).exists():
+        packed = pack(path, plan=plan, licence=licence)
+        data, result = packed.data(), packed.result
+    else:
+        result = _imported(load_result(path), Redactor(plan))
+    out = io.StringIO()
+    write_csv(result, out)
+    digest = hashlib.sha256(data or out.getvalue().encode()).hexdigest()[:8]
+    name = _ID.sub("-", result.name.lower()).strip("-")[:40] or "result"
+    line = _line(result, f"{name}-{digest}")
+    if any(one["id"] == line["id"] for one in made.site.results):
+        return
+    for kind, row in _best(result.estimates):
+        loads[kind].append([len(made.site.results), *row])
+    made.site.results.append(line)
+    here = f"r/{line['id']}"
+    archive = f'<a href="{line["id"]}{BUNDLE_ENDING}">Bundle</a>' if data else ""
+    nav = f'<a href="../../index.html">All results</a> <a href="cells.csv">Values (CSV)</a> {archive}'
+    made.write(f"{here}/index.html", report_html(result, before=_NAV.format(nav)))
+    made.write(f"{here}/cells.csv", out.getvalue())
+    if data:
+        made.write(f"{here}/{line['id']}{BUNDLE_ENDING}", data)
+
+
+def _of_bundle(path: Path) -> CampaignResult:
+    with open_bundle(path) as bundle, tempfile.TemporaryDirectory(prefix="ioatlas-site-") as place:
+        unpack(bundle, Path(place))
+        return load_result(Path(place))
+
+
+def _imported(result: CampaignResult, redactor: Redactor) -> CampaignResult:
+    """Imported readings have no bundle: the patterns of one are looked for in every text, and remarks are left out."""
+    estimates = (replace(e, notes=tuple(redactor.text(note) for note in e.notes)) for e in result.estimates)
+    return replace(result, name=redactor.text(result.name), estimates=tuple(estimates), settings={})
+
+
+def _line(result: CampaignResult, name: str) -> dict[str, Any]:
+    """A line of the summary. Of a number that is not believed, and of a kind that was not measured, there is none."""
+    summary = summarise(result)
+    best = {one.direction: one.value for one in reversed(summary.headlines) if one.quantity == "bw_bytes_per_s"}
+    small = {one.direction: one.best.iops for one in reversed(summary.small) if one.bs_bytes == 4096}
+    product = next((cost.product for cost in result.costs if cost.product), "")
+    measured = [target for target in result.targets if target.kind != "imported"] or list(result.targets)
+    protocol = " and ".join(dict.fromkeys(filter(None, map(_protocol, measured))))
+    size = max((target.size_bytes or 0 for target in measured), default=0)
+    parts = (product or summary.name, protocol, format_size(size) if size else "")
+    created = datetime.fromtimestamp(result.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if result.created_at else ""
+    values = (
+        *(name, ", ".join(filter(None, parts)), ", ".join(target.name for target in result.targets), protocol),
+        *(size or None, _rounded(best.get("read")), _rounded(best.get("write"))),
+        *(_rounded(small.get("read")), _rounded(small.get("write")), summary.trust_text, created),
+    )
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _protocol(target: Target) -> str:
+    """'nfs4', 'xfs', 'nbd', 'block device'; '' where nothing tells."""
+    facts = dict(target.identity.facts)
+    if target.kind == "uri":
+        return target.location.split(":", 1)[0].partition("+")[0]
+    return "block device" if target.kind == "block" else str(facts.get("fs_type", ""))
+
+
+def _best(estimates: Iterable[Estimate]) -> Iterator[tuple[str, list[Any]]]:
+    """Of each kind of load the best value, one that may rank before any that may not."""
+    found: dict[str, list[Estimate]] = defaultdict(list)
+    for e in estimates:
+        rw, bs = e.cell.option.get("rw"), e.cell.option.get("bs")
+        if isinstance(rw, str) and isinstance(bs, int) and e.bw_bytes_per_s and not e.cell.streams:
+            mixed = f"-{e.direction}" if len(e.cell.directions) > 1 else ""
+            found[f"{_ID.sub('-', rw)}-{bs}{mixed}"].append(e)
+    for kind, members in found.items():
+        e = max(members, key=lambda one: (_ranks(one), one.bw_bytes_per_s or 0.0))
+        mark = "" if _ranks(e) else " ".join(SIGNS[mark_of(e)])
+        yield kind, [*map(_rounded, (e.bw_bytes_per_s, e.iops, e.lat_p99_ns)), e.cell.outstanding, mark]
+
+
+def _ranks(e: Estimate) -> bool:
+    return mark_of(e) not in UNRANKED and not any("contradiction" in note for note in e.notes)
+
+
+def _rounded(value: float | None) -> float | None:
+    """Four digits: what a list needs, and little to load."""
+    return None if value is None else float(f"{value:.4g}")
+
+
+def _pages(made: _Written, title: str, loads: Mapping[str, list[list[Any]]]) -> None:
+    rows = [[line[name] for name in COLUMNS] for line in made.site.results]
+    kinds = sorted(loads, key=lambda kind: (kind.split("-")[0], int(re.findall(r"\d+", kind)[-1]), kind))
+    summary = {"format": FORMAT, "columns": COLUMNS, "results": rows, "load_columns": LOAD_COLUMNS, "loads": kinds}
+    made.write("summary.json", _compact(summary))
+    made.write("summary.js", f"window.ioatlasSummary={escape_json(_compact(summary))};\n")
+    for kind in kinds:
+        made.write(f"loads/{kind}.json", _compact(loads[kind]))
+        made.write(
+            f"loads/{kind}.js", f"window.ioatlasLoad({json.dumps(kind)},{escape_json(_compact(loads[kind]))});\n"
+        )
+    index = (_TEMPLATES / "site.html").read_text(encoding="utf-8")
+    made.write("index.html", index.replace("{{ title }}", html.escape(title)).replace("{{ version }}", __version__))
+    made.write("site.js", (_TEMPLATES / "site.js").read_bytes())
+    made.write("pages.css", (_TEMPLATES.parents[1] / "report" / "static" / "pages.css").read_bytes())
+    made.write("site.css", (_TEMPLATES / "site.css").read_bytes())
+    made.write("drop.html", drop_html(before=_NAV.format('<a href="index.html">All results</a>')))
+    made.write("feed.xml", _feed(title, made.site.results))
+
+
+_NAV = '<nav class="site-nav" aria-label="Site">{}</nav>\n'
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _feed(title: str, lines: Sequence[Mapping[str, Any]]) -> str:
+    """Atom: the newest first. A site does not know its address: links are relative, and ids are those of results."""
+    newest = sorted(lines, key=lambda line: (line["created"], line["id"]), reverse=True)
+    entries = "".join(
+        f"<entry><id>urn:ioatlas:{line['id']}</id><title>{html.escape(line['title'])}</title>"
+        f'<updated>{line["created"] or _EPOCH}</updated><link href="r/{line["id"]}/index.html"/>'
+        f"<summary>Trust: {line['trust']}</summary></entry>\n"
+        for line in newest[:100]
+    )
+    identity = hashlib.sha256(title.encode()).hexdigest()[:16]
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+        f"<id>urn:ioatlas:site-{identity}</id><title>{html.escape(title)}</title>"
+        f"<author><name>{html.escape(title)}</name></author>"
+        f"<updated>{newest[0]['created'] or _EPOCH}</updated>"
+        f'<link rel="self" href="feed.xml"/><link href="index.html"/>\n{entries}</feed>\n'
+    )
+
+
+_EPOCH = "1970-01-01T00:00:00Z"

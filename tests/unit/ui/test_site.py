@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ioatlas site`: a folder of pages from a campaign, a bundle and an import."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from ioatlas.bundle.redaction import RedactPlan
+from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
+from ioatlas.model.verdict import VerdictCode
+from ioatlas.ui import site
+from tests.unit.bundle.made import bundle_file, campaign, packed
+from tests.unit.simulated import Shell
+
+ioatlas = Shell()
+MAP = "dense"
+
+
+def rows_of(folder, name="summary.json"):
+    told = json.loads((folder / name).read_text())
+    return [dict(zip(told["columns"], row, strict=True)) for row in told["results"]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A site of a campaign, of a bundle of another and of imported fio results, twice over."""
+    place = tmp_path_factory.mktemp("site")
+    fio = {"jobname": "a", "job options": {"rw": "randread", "bs": "4k", "iodepth": "2", "numjobs": "1"}, "error": 0}
+    fio["read"] = {"io_bytes": 40960000, "bw_bytes": 4096000, "iops": 1000.0, "runtime": 10000, "total_ios": 10000}
+    (place / "fio.json").write_text(json.dumps({"fio version": "fio-3.33", "jobs": [fio]}))
+    assert ioatlas("import", place / "fio.json", "-o", place / "old").returncode == 0
+    sources = [campaign(MAP), bundle_file(place, packed("rounds").data()), place / "old"]
+    folder = place / "public"
+    first = site.write_site(folder, sources, title="<b>Ours</b>", plan=RedactPlan(), licence="CC-BY-4.0")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    again = site.write_site(folder, sources, title="<b>Ours</b>", plan=RedactPlan(), licence="CC-BY-4.0")
+    return folder, first, again, before, sources
+
+
+def test_each_result_has_a_line_a_report_and_downloads(made):
+    folder, first, *_ = made
+    rows = rows_of(folder)
+    assert (len(rows), first.left_out) == (3, [])
+    assert rows == first.results
+    for row in rows:
+        here = folder / "r" / row["id"]
+        assert "ioatlas-data" in (here / "index.html").read_text()
+        assert (here / "cells.csv").read_text().startswith("target,")
+        assert (here / f"{row['id']}.ioatlas.zip").exists() == (row["trust"] != "as imported")
+    imported = next(row for row in rows if row["trust"] == "as imported")
+    assert (imported["read"], imported["read_4k"], imported["write"]) == (4096000, 1000, None)
+    assert len(ET.parse(folder / "feed.xml").getroot().findall("{*}entry")) == 3
+    assert "<b>Ours" not in (folder / "index.html").read_text()
+
+
+def test_a_load_holds_one_value_of_each_result(made):
+    folder, *_ = made
+    told = json.loads((folder / "summary.json").read_text())
+    assert "randread-4096" in told["loads"]
+    for kind in told["loads"]:
+        rows = json.loads((folder / f"loads/{kind}.json").read_text())
+        assert {len(row) for row in rows} == {len(told["load_columns"])}
+        assert len({row[0] for row in rows}) == len(rows)
+        assert kind in (folder / f"loads/{kind}.js").read_text()
+
+
+def test_a_second_run_writes_nothing(made):
+    folder, first, again, before, _ = made
+    assert (again.changed, again.removed, again.files) == ([], [], len(before) - 1)
+    assert len(first.changed) == again.files
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_bundle_is_shown_as_it_was_packed(made):
+    folder, *_ = made
+    given = {path.read_bytes() for path in folder.rglob("*.ioatlas.zip")}
+    assert packed("rounds").data() in given
+
+
+def test_a_result_that_is_gone_leaves_nothing(made, tmp_path):
+    *_, sources = made
+    folder = tmp_path / "two"
+    two = site.write_site(folder, sources[1:], title="t", plan=RedactPlan())
+    one = site.write_site(folder, sources[2:], title="t", plan=RedactPlan())
+    gone = two.results[0]["id"] if two.results[0]["trust"] != "as imported" else two.results[1]["id"]
+    assert f"r/{gone}/index.html" in one.removed
+    assert [path.name for path in (folder / "r").iterdir()] == [one.results[0]["id"]]
+
+
+def test_a_folder_of_somebody_else_is_refused(made, tmp_path):
+    *_, sources = made
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(RefusedError):
+        site.write_site(tmp_path, sources[2:], title="t", plan=RedactPlan())
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("name", ["index.html", "r"])
+def test_what_a_link_leads_to_is_not_written(made, tmp_path, name):
+    *_, sources = made
+    folder, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    site.write_site(folder, sources[2:], title="t", plan=RedactPlan())
+    (folder / name).rename(elsewhere)
+    (folder / name).symlink_to(elsewhere)
+    kept = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(RefusedError):
+        site.write_site(folder, sources[2:], title="other", plan=RedactPlan())
+    assert kept == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_nothing_to_show_is_one_error(tmp_path):
+    with pytest.raises(UsageError):
+        site.write_site(tmp_path / "site", [tmp_path], title="t", plan=RedactPlan())
+    with pytest.raises(UsageError):
+        site.write_site(tmp_path / "site", [tmp_path / "nowhere"], title="t", plan=RedactPlan())
+
+
+def test_what_is_doubted_is_marked_and_stands_for_a_load_only_alone():
+    cell = [Cell.of("nas", {"rw": "read", "bs": 4096, "numjobs": n}) for n in (1, 2)]
+    steady = Estimate(cell[0], "read", "measured", 3, bw_bytes_per_s=1e6, bw_low=9.9e5, bw_high=1.01e6)
+    cached = Estimate(cell[1], "read", "measured", 3, bw_bytes_per_s=9e9, verdict=VerdictCode.CACHED)
+    assert [(kind, row[0], row[-1]) for kind, row in site._best([cached, steady])] == [("read-4096", 1e6, "")]
+    assert [row[-1] for _, row in site._best([cached])] == ["? suspect"]
+
+
+def test_the_command_says_what_it_wrote(made, tmp_path):
+    *_, sources = made
+    done = ioatlas("site", tmp_path / "out", sources[2], "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (len(told["results"]), told["files"], told["left_out"]) == (1, len(told["changed"]), [])
+    assert ioatlas("site", tmp_path / "out", tmp_path / "none").returncode == 2
