@@ -13,14 +13,13 @@ from ioatlas.product.sheet import Sheet
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from ioatlas.product.geometry import Geometry
 
 LABEL = 13
 WIDE = 100
 
 
 def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: bool, width: int = WIDE) -> list[Text]:
-    """The lines. verbose: geometry's table, every fact, the sources. width: columns of the terminal."""
+    """The lines. verbose: every fact, the sources. width: columns of the terminal."""
     from rich.text import Text
 
     from ioatlas.cli._screen import labelled
@@ -38,13 +37,6 @@ def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: boo
     if found.printed is not None:
         for n, sentence in enumerate(found.printed.sentences):
             add("" if n else "As printed", sentence)
-    shown = found.geometries if verbose else found.geometries[-1:]
-    for one in shown:
-        of = f"Of a group of {one.width} drives: " if len(found.geometries) > 1 else ""
-        for n, sentence in enumerate(one.sentences):
-            add("" if n else "Geometry", sentence if n else of + sentence)
-        if verbose:
-            lines += [Text(line) for line in _writes(one)]
     for n, remark in enumerate(remarks):
         add("" if n else "To do", remark)
     if verbose:
@@ -100,20 +92,6 @@ def _capacity(found: Figures) -> Iterator[tuple[str, str]]:
     for n, step in enumerate(found.capacity.steps):
         size = f"{in_tib(step.left_bytes):>11} {in_tb(step.left_bytes):>11}"
         yield "" if n else "Capacity", f"{step.name.ljust(wide)} {size}   {step.why}"
-
-
-def _writes(one: Geometry) -> Iterator[str]:
-    from ioatlas.model.units import format_size
-
-    if not one.writes:
-        return
-    yield f"{'':{LABEL}}{'write':>9} {'full stripes':>13} {'left over':>10} {'drive reads':>12} {'drive writes':>13}"
-    for cost in one.writes:
-        rest = format_size(cost.partial_bytes) if cost.partial_bytes else "-"
-        yield (
-            f"{'':{LABEL}}{format_size(cost.size_bytes):>9} {cost.full_stripes:>13} {rest:>10} "
-            f"{cost.reads:>12} {cost.writes:>13}"
-        )
 
 
 def _rest(sheet: Sheet) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,6 @@ def document(sheet: Sheet, found: Figures) -> dict[str, Any]:
         "survives_failures": capacity.survives if capacity else None,
         "failure_domain": capacity.domain if capacity else None,
         "capacity_steps": [asdict(step) for step in capacity.steps] if capacity else [],
-        "geometry": [asdict(one) for one in found.geometries],
         "idle_watts": power.idle_watts if power else None,
         "loaded_watts": power.loaded_watts if power else None,
         "printed": asdict(found.printed) if found.printed else None,

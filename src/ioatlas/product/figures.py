@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from ioatlas.errors import UsageError
 from ioatlas.product.capacity import Capacity, usable_capacity
-from ioatlas.product.geometry import Geometry, geometry, widths
 from ioatlas.product.price import Bill, bill_of, monthly
 from ioatlas.product.quantity import TB, TIB, amount_text, both_units, in_tb, in_tib, money
 from ioatlas.product.sheet import DriveRole, Permission, Sheet
@@ -42,7 +41,6 @@ class Figures:
     raw_bytes: int | None
     usable_bytes: int | None
     capacity: Capacity | None
-    geometries: tuple[Geometry, ...]
     bill: Bill | None
     currency: str
     price_total: float | None
@@ -71,13 +69,11 @@ def figures(sheet: Sheet, currency: str = "") -> Figures:
     per_month = monthly(sheet, currency)
     named = bill.currency if bill else currency or (sheet.rates[0].currency if sheet.rates else "")
     total = _total(bill, usable)
-    shapes = [geometry(sheet.layout, width) for width in widths(capacity.groups)] if capacity and sheet.layout else []
     found = Figures(
         sheet.name,
         raw,
         usable,
         capacity,
-        tuple(one for one in shapes if one is not None),
         bill,
         named,
         total,

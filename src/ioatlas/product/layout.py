@@ -86,8 +86,6 @@ RULES = {
 
 RAIDZ = frozenset({LayoutKind.RAIDZ1, LayoutKind.RAIDZ2, LayoutKind.RAIDZ3})
 DRAID = frozenset({LayoutKind.DRAID1, LayoutKind.DRAID2, LayoutKind.DRAID3})
-STRIPED = frozenset({LayoutKind.RAID5, LayoutKind.RAID6, LayoutKind.RAID50, LayoutKind.RAID60, LayoutKind.RAID_F1})
-"""Those whose parity follows a fixed stripe."""
 ONE_GROUP = frozenset({LayoutKind.ERASURE, LayoutKind.REPLICA})
 
 

@@ -42,7 +42,6 @@ LAYOUT = """
 [layout]
 type = {layout}
 # hot_spares = 1
-# stripe_unit = "64k"        # tells what small writes cost
 # file_system_overhead = "2%"
 # reserve = "10%"
 """
