@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ioatlas.campaign import load_result
-from ioatlas.fio.process import find_fio, run_process, start_time_ticks, stop_orphan
+from ioatlas.fio.process import die_with_us, find_fio, run_process, start_time_ticks, stop_orphan
 from tests.command_line import call
 from tests.real.target_lab import wait_for
 
@@ -135,3 +135,12 @@ def test_fio_dies_with_the_process_that_started_it(tmp_path):
     parent.kill()
     parent.wait()
     wait_for(lambda: start_time_ticks(pid) != ticks)
+
+
+def test_a_setpriv_of_busybox_which_knows_no_such_signal_is_not_asked(tmp_path, monkeypatch):
+    busybox = tmp_path / "busybox"
+    busybox.write_text("#!/bin/sh\nexit 1\n")
+    busybox.chmod(0o755)
+    (tmp_path / "setpriv").symlink_to(busybox)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert die_with_us() == []

@@ -204,12 +204,12 @@ def die_with_us(by: str = "KILL") -> list[str]:
     """What stands before a command so that it dies with us, however we die. by: the signal that it gets then.
 
     setpriv asks the kernel to kill it at our death; the shell then looks whether we are still there, because a death
-    before that request goes unnoticed.
+    before that request goes unnoticed. That of busybox cannot ask.
     """
     setpriv = shutil.which("setpriv")
     return (
         [setpriv, "--pdeathsig", by, "--", "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
-        if setpriv
+        if setpriv and "busybox" not in os.path.realpath(setpriv)
         else []
     )
 
