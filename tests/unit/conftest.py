@@ -5,7 +5,9 @@
 """
 
 import os
+from unittest import mock
 
+import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
@@ -18,3 +20,12 @@ providers._get_local_constants = lambda: providers._local_constants
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("new", deadline=None)
 settings.load_profile("steady")
+
+
+@pytest.fixture(scope="module")
+def no_law():
+    """For tests of how campaigns go: no law is fitted to what they measured, which would take most of their time."""
+    from ioatlas.results import by_law
+
+    with mock.patch.object(by_law, "_fitted", return_value=None):
+        yield

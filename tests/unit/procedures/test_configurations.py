@@ -24,6 +24,7 @@ from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import DENSE
 from tests.unit.simulated import World, killed, moments, spread
 
+pytestmark = pytest.mark.usefixtures("no_law")
 SHEET = Path(__file__).parents[3] / "examples" / "products" / "synology-ds2015xs.toml"
 RATES = {1: 100e6, 2: 200e6, 4: 400e6}
 SWEEP = """

@@ -24,7 +24,7 @@ size = "1m"
 direct = 0
 ioengine = "libaio"
 """
-SHORT = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+SHORT = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 WAYS = st.builds(Way, st.floats(5e-6, 30e-3), st.floats(50, 500_000), st.floats(1e6, 5e9))
 LAWS = st.builds(
     Law,

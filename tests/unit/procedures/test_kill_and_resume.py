@@ -9,6 +9,7 @@ import pytest
 from tests.unit.procedures.cases import EVERY, make_world
 from tests.unit.simulated import killed, moments, spread
 
+pytestmark = pytest.mark.usefixtures("no_law")
 MOMENTS = {"dense": 12}
 FEWER = 3
 SHORT = 2

@@ -19,6 +19,7 @@ from tests.simulate.executor import SimulatedExecutor
 from tests.unit.procedures.test_configurations import SWEEP, Switching, as_measured, law
 from tests.unit.simulated import World, killed, moments, spread
 
+pytestmark = pytest.mark.usefixtures("no_law")
 DRIFT = 1.06
 """How many times as fast the target is at each set-up as at the one before."""
 

@@ -10,6 +10,8 @@ from tests.simulate.clock import BEGIN_SECONDS
 from tests.simulate.faults import Fault, FaultKind
 from tests.unit.procedures.cases import EVERY, make_world
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 
 @pytest.fixture(params=EVERY)
 def name(request):

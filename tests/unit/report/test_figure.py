@@ -66,8 +66,9 @@ def test_svg_has_values_marks_and_conditions_and_is_called_by_its_target(tmp_pat
     assert not any(colour in text for colour in ("#e00000", "#ff0000"))
 
 
-@pytest.mark.parametrize("columns", [1, 2])
-@pytest.mark.parametrize("shape", [*SHAPES, "8 x 8 tiles"])
+@pytest.mark.parametrize(
+    ("shape", "columns"), [*((shape, columns) for shape in SHAPES for columns in (1, 2)), ("8 x 8 tiles", 2)]
+)
 def test_a_map_is_as_wide_as_its_columns_and_nothing_is_cut_off(shape: str, columns: int) -> None:
     result = campaign({**SHAPES, "8 x 8 tiles": EIGHT_BY_EIGHT}[shape])
     layout = lay_out(result)
