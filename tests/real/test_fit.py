@@ -15,8 +15,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from ioatlas.campaign import load_result
 from tests.real.conftest import ioatlas, start
-from tests.real.target_lab import Bench, needs, wait_for
+from tests.real.target_lab import Bench, needs, root_only, run, wait_for
 
 pytestmark = [needs("nbdkit", "fio"), pytest.mark.unmeasured]
 READS = """
@@ -89,6 +90,27 @@ def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
     assert json.loads(done.stdout)["answer"] == "pass"
     assert list(disk_dir.iterdir()) == []
     assert "PASS" in ioatlas("show", directory).stdout
+
+
+@root_only
+@pytest.mark.parametrize("barrier", [0, 1])
+def test_flushes_that_a_mount_keeps_back_are_named(tmp_path, barrier):
+    path = tmp_path / "log.toml"
+    path.write_text(
+        'title = "a log"\nwindow = "300ms"\n[[load]]\nrw = "write"\nbs = "4k"\nsize = "4m"\ndirect = 0\n'
+        'fdatasync = 1\n[[require]]\nflush_p99 = "50s"\n'
+    )
+    bench = Bench(tmp_path)
+    device = bench.loop(bench.image(256 << 20))
+    run("mkfs.ext4", "-q", device)
+    try:
+        place = bench.mount(device, "-o", f"barrier={barrier}")
+        done = ioatlas("fit", place, "--for", path, "-o", tmp_path / "c", "-q")
+        assert done.returncode == 0, done.stderr
+        (found,) = (one for one in load_result(tmp_path / "c").findings if one.code == "flushes")
+        assert found.in_order == bool(barrier)
+    finally:
+        bench.clear()
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no directory in memory")

@@ -27,6 +27,10 @@ FEWEST_FOREIGN_BYTES = 16 << 20
 """Bytes of another load that count as one: less is what any system does now and then."""
 FAR_MORE = 2.0
 """Counted over claimed from which another load had too large a share of the device for the visits to stand."""
+FEWEST_FLUSHES, LEAST_SENT = 100, 0.001
+"""Flushes from which it is told whether drives were sent any, and the share of them that drives are sent at least: the
+kernel sends one for several that are asked for at once.
+"""
 FRAME_SHARE, FRAME_BYTES_PER_IO = 1.07, 300
 """What a link carries besides payload: frame and protocol headers, and requests and acknowledgements of each I/O."""
 
@@ -36,12 +40,14 @@ class CountedPath:
     """Whose counters see every byte that passes between client and target; nothing known when all are empty.
 
     devices: block devices directly below the target (several below a btrfs of several), interfaces: of the network
-    path, nfs: an NFS mount.
+    path, nfs: an NFS mount. caches: the drives below, where all of them have a volatile cache that the kernel flushes
+    and counts.
     """
 
     devices: tuple[str, ...] = ()
     interfaces: tuple[str, ...] = ()
     nfs: bool = False
+    caches: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -62,6 +68,12 @@ class CountedPath:
             return _total(usage.get("nics", {}), self.interfaces, "rx_bytes" if direction == "read" else "tx_bytes")
         return None
 
+    def counted_flushes(self, usage: Mapping[str, Any]) -> int | None:
+        """Of the drive below that did most: a cache before others need not pass them on. None where it is not known."""
+        disks = usage.get("disks", {})
+        counts = [disks.get(name, {}).get("flushes") for name in self.caches]
+        return max(counts) if counts and None not in counts else None
+
     def most_bytes(self, claimed_bytes: float, ios: int) -> float:
         """Most that may be counted for a claim while nothing else uses the path."""
         if self.devices or self.nfs:
@@ -77,12 +89,14 @@ class CountedPaths(KeptRecord):
     paths: Mapping[str, CountedPath] = field(default_factory=dict)
 
     def content(self) -> Any:
-        return {name: asdict(path) for name, path in self.paths.items()}
+        told = {name: asdict(path) for name, path in self.paths.items()}
+        return {name: {key: one for key, one in path.items() if key != "caches" or one} for name, path in told.items()}
 
     @classmethod
     def of_content(cls, content: Any) -> Self:
         def path(one: Mapping[str, Any]) -> CountedPath:
-            return CountedPath(tuple(one.get("devices", ())), tuple(one.get("interfaces", ())), bool(one.get("nfs")))
+            names = {key: tuple(one.get(key, ())) for key in ("devices", "interfaces", "caches")}
+            return CountedPath(**names, nfs=bool(one.get("nfs")))
 
         return cls({name: path(one) for name, one in content.items()})
 
@@ -214,3 +228,20 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
             )
             found.append(Finding(FindingCode.COUNTERS, sentence, target=target, direction=direction))
     return tuple(found)
+
+
+def flush_findings(target: str, path: CountedPath, waited: int, sent: int, cells: Sequence[str]) -> tuple[Finding, ...]:
+    """Whether the flushes that were waited for reached the drives. Only where none did is that a doubt: the drives say
+    that they have a cache, and whoever flushed was told that it was empty.
+    """
+    if waited < FEWEST_FLUSHES:
+        return ()
+    drives, good = " + ".join(path.caches), sent >= LEAST_SENT * waited
+    text = f"{drives} did {plural(sent, 'flush', 'flushes')} for {waited:,} that were waited for"
+    if not good:
+        text += (
+            ", though there is a volatile cache: something above it answers them, and what was flushed is lost without "
+            "power. Look for nobarrier or barrier=0 among the mount options, and for a layer that drops flushes"
+        )
+    title = f"Flushes of {target}"
+    return (Finding(FindingCode.FLUSHES, f"{text}.", tuple(cells), title, in_order=good, target=target),)

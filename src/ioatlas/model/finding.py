@@ -29,6 +29,7 @@ class FindingCode(StrEnum):
     FACTOR = "factor"
     FAIRNESS = "fairness"
     FIT = "fit"
+    FLUSHES = "flushes"
     HIGHEST_LOAD = "highest-load"
     IMPORTED = "imported"
     INTEGRITY = "integrity"

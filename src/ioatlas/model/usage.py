@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class DiskUsage:
     """One block device. utilisation: share of the time with at least one I/O in flight; queue_mean: I/Os in flight on
-    average.
+    average. flushes: done; None where the kernel does not say.
     """
 
     read_bytes: int
@@ -20,6 +20,7 @@ class DiskUsage:
     utilisation: float
     queue_mean: float
     wait_mean_ms: float | None
+    flushes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ioatlas.analysis.counters import BatchCount, CountedPath, CountedPaths, counter_findings, other_traffic
+from ioatlas.analysis.counters import (
+    BatchCount,
+    CountedPath,
+    CountedPaths,
+    counter_findings,
+    flush_findings,
+    other_traffic,
+)
 from ioatlas.model.finding import Finding, common
 from ioatlas.model.result import OtherTraffic
-from ioatlas.model.visit import Purpose, Visit
+from ioatlas.model.visit import Flush, Purpose, Visit
 from ioatlas.store.journal import Journal
 
 Counts = Mapping[tuple[str, int], Sequence[BatchCount]]
@@ -101,6 +108,23 @@ def counted_findings(counts: Counts) -> tuple[Finding, ...]:
         for name, mine in _by_path(counts).items()
         for finding in counter_findings(name, mine, common(users[name]))
     )
+
+
+def flushed_findings(journal: Journal, visits: Sequence[Visit]) -> tuple[Finding, ...]:
+    """Of each target whose drives count them."""
+    usages = journal.usages()
+    found: list[Finding] = []
+    targets = {cell.key: cell.target for cell, _ in journal.cells()}
+    for name, path in counted_paths(journal).items():
+        mine = [visit for visit in visits if targets.get(visit.cell_key) == name and visit.batch_id in usages]
+        flushes = {visit.visit_id: Flush.joined(part.flush for part in visit.parts) for visit in mine}
+        mine = [visit for visit in mine if flushes[visit.visit_id] is not None]
+        sent = [path.counted_flushes(usages[batch]) for batch in {visit.batch_id for visit in mine}]
+        if sent and None not in sent:
+            waited = sum(one.count for one in flushes.values() if one is not None)
+            cells = tuple(dict.fromkeys(visit.cell_key for visit in mine))
+            found += flush_findings(name, path, waited, sum(one or 0 for one in sent), cells)
+    return tuple(found)
 
 
 def foreign_traffic(counts: Counts) -> tuple[OtherTraffic, ...]:

@@ -53,7 +53,14 @@ from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration, format_size, format_size_rounded
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.results.by_law import laws_of
-from ioatlas.results.counts import Counts, batch_counts, counted_findings, counted_paths, foreign_traffic
+from ioatlas.results.counts import (
+    Counts,
+    batch_counts,
+    counted_findings,
+    counted_paths,
+    flushed_findings,
+    foreign_traffic,
+)
 from ioatlas.results.evidence import is_served_here, judge, meter_facts
 from ioatlas.results.factors import with_factors
 from ioatlas.results.imported import is_imported, load_imported, with_imported
@@ -309,6 +316,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *judged,
             *drift_findings(states, baselines, voided, removed_effects(read.cells, told), wandered),
             *counted_findings(read.counts),
+            *flushed_findings(read.parts.journal, read.made),
             *law_findings(read.cells, read.visits),
             *clock_findings(read.parts.journal.kept(ClocksParted).seconds),
             *precision_findings(result.estimates, read.parts.spec.wanted, read.parts.spec.budget_seconds),

@@ -15,7 +15,7 @@ from ioatlas.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
 from ioatlas.model.testbed import Testbed
 from ioatlas.store.journal import Journal, PlannedVisit
-from ioatlas.testbed.telemetry import Watched
+from ioatlas.testbed.telemetry import Watched, flushed_drives
 from ioatlas.testbed.typed_in import testbeds
 
 REDUCED = ("buffer_compress_percentage", "dedupe_percentage", "zero_buffers", "scramble_buffers")
@@ -29,7 +29,7 @@ def counted_path(watched: Watched) -> CountedPath:
     if watched.mount_point:
         return CountedPath(nfs=True)
     if watched.tops:
-        return CountedPath(devices=watched.tops)
+        return CountedPath(devices=watched.tops, caches=flushed_drives(watched.devices))
     return CountedPath(interfaces=watched.interfaces[:1] if watched.one_way else ())
 
 

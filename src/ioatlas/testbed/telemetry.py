@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from ioatlas.model.usage import DiskUsage, NfsUsage, NicUsage, Usage
 from ioatlas.testbed.beats import Beats, Recorder
@@ -33,6 +34,8 @@ THREADS = 16
 """Threads of a program that are read at most."""
 _BUFFER_BYTES = 1 << 20
 _SECTOR_BYTES = 512
+_FLUSHES = 15
+"""Place of the flushes that a disk has done among its counters."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,21 @@ class Watched:
     mount_point: str = ""
     tops: tuple[str, ...] = ()
     one_way: bool = False
+
+
+def flushed_drives(names: Iterable[str], block: Path = Path("/sys/block")) -> tuple[str, ...]:
+    """The drives of a stack of devices, where each has a volatile cache whose flushes the kernel counts; else (). What
+    maps I/Os onto others counts none, and nor do partitions. A loop device counts as one: what lies below its file is
+    flushed by others too.
+    """
+    drives = []
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            if not any((block / name / "slaves").iterdir()):
+                cached = (block / name / "queue" / "write_cache").read_text().strip() == "write back"
+                drives.append((name, cached and (block / name / "mq").is_dir()))
+    drives = [one for one in drives if one[0].startswith("loop")] or drives
+    return tuple(name for name, _ in drives) if all(counts for _, counts in drives) else ()
 
 
 @dataclass(frozen=True)
@@ -272,17 +290,17 @@ def _processors(texts: tuple[str, str] | None) -> tuple[tuple[float, ...], float
 
 def _disks(texts: tuple[str, str] | None, seconds: float) -> dict[str, DiskUsage]:
     """Fields of Documentation/admin-guide/iostats: reads, merged, sectors, ms, writes, merged, sectors, ms, in flight,
-    busy ms, weighted ms.
+    busy ms, weighted ms; discards of four; flushes, ms, the last since Linux 5.5.
     """
     if texts is None or seconds <= 0:
         return {}
     before, after = (
-        {line.split()[2]: [int(word) for word in line.split()[3:14]] for line in text.splitlines()} for text in texts
+        {line.split()[2]: [int(word) for word in line.split()[3:]] for line in text.splitlines()} for text in texts
     )
     found = {}
     for name in after.keys() & before.keys():
         change = [now - then for now, then in zip(after[name], before[name], strict=True)]
-        reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, _, busy_ms, weighted_ms = change
+        reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, _, busy_ms, weighted_ms = change[:11]
         ios = reads + writes
         found[name] = DiskUsage(
             read_sectors * _SECTOR_BYTES,
@@ -292,6 +310,7 @@ def _disks(texts: tuple[str, str] | None, seconds: float) -> dict[str, DiskUsage
             utilisation=min(1.0, busy_ms / 1000 / seconds),
             queue_mean=weighted_ms / 1000 / seconds,
             wait_mean_ms=(read_ms + write_ms) / ios if ios else None,
+            flushes=change[_FLUSHES] if len(change) > _FLUSHES else None,
         )
     return found
 

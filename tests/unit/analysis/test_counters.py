@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel counters against claims: caches proven, foreign load named, small batches left alone."""
 
-from ioatlas.analysis.counters import BatchCount, CountedPath, counter_findings, excess, other_traffic, shortage
+from ioatlas.analysis.counters import (
+    BatchCount,
+    CountedPath,
+    counter_findings,
+    excess,
+    flush_findings,
+    other_traffic,
+    shortage,
+)
 
 MIB = 1 << 20
 
@@ -85,3 +93,17 @@ def test_too_few_bytes_contradict_however_short_the_batch_and_too_many_only_far_
     # 4 KiB I/Os: requests and headers are part of what a wire carries.
     assert excess(wire, "read", 100 * MIB, 25_600, 222 * MIB) == ""
     assert "another load" in excess(wire, "read", 100 * MIB, 100, 222 * MIB)
+
+
+def flushes(*counts):
+    return {"disks": {f"sd{letter}": {"flushes": count} for letter, count in zip("abc", counts, strict=False)}}
+
+
+def test_flushes_that_no_drive_was_sent_are_named_and_no_others():
+    path = CountedPath(devices=("dm-0",), caches=("sda", "sdb"))
+    assert path.counted_flushes(flushes(0, 7)) == 7
+    assert path.counted_flushes(flushes(0, None)) is None
+    assert path.counted_flushes(flushes(0)) is None
+    assert CountedPath(devices=("sda",)).counted_flushes(flushes(5)) is None
+    for waited, sent, told in ((99, 0, []), (1000, 0, [False]), (5000, 4, [False]), (1000, 1, [True]), (64, 900, [])):
+        assert [one.in_order for one in flush_findings("t", path, waited, sent, ("c",))] == told

@@ -6,7 +6,7 @@ import pytest
 
 from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 from ioatlas.testbed.nfs import MOUNTSTATS
-from ioatlas.testbed.telemetry import SCHEDULER, Recording, Sample, Sampler, Watched, usage_between
+from ioatlas.testbed.telemetry import SCHEDULER, Recording, Sample, Sampler, Watched, flushed_drives, usage_between
 from ioatlas.testbed.visit_usage import inside, records_by_visit, usage_of, usage_record, waiting
 from tests.facts import has
 
@@ -139,3 +139,23 @@ def test_a_record_of_usage_is_read_back_as_it_was_written():
     assert "steal" not in record
     assert usage_of({"watts": {"plug": 5.0}}) is None
     assert records_by_visit({1: {"visits": {"7": record}}, 2: {}}) == {7: record}
+
+
+def _disk(block, name, *, cache="write back", mq=True, slaves=()):
+    for part in ("slaves", "queue", *(["mq"] if mq else []), *(f"slaves/{one}" for one in slaves)):
+        (block / name / part).mkdir(parents=True)
+    (block / name / "queue" / "write_cache").write_text(f"{cache}\n")
+
+
+def test_flushes_are_counted_where_every_drive_has_a_cache(tmp_path):
+    _disk(tmp_path, "dm-0", mq=False, slaves=("sda", "sdb"))
+    _disk(tmp_path, "sda")
+    _disk(tmp_path, "sdb")
+    _disk(tmp_path, "sdc", cache="write through")
+    _disk(tmp_path, "nvme0n1", mq=False)
+    _disk(tmp_path, "loop3")
+    assert flushed_drives(("dm-0", "sda1", "sda", "sdb"), tmp_path) == ("sda", "sdb")
+    assert flushed_drives(("sda", "sdc"), tmp_path) == ()
+    assert flushed_drives(("nvme0n1",), tmp_path) == ()
+    assert flushed_drives(("loop3", "sdc"), tmp_path) == ("loop3",)
+    assert flushed_drives(("dm-0", "gone"), tmp_path) == ()

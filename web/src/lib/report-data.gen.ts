@@ -704,6 +704,7 @@ export const FindingCode = {
   FACTOR: "factor",
   FAIRNESS: "fairness",
   FIT: "fit",
+  FLUSHES: "flushes",
   HIGHEST_LOAD: "highest-load",
   IMPORTED: "imported",
   INTEGRITY: "integrity",
