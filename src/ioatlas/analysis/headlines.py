@@ -30,7 +30,6 @@ TITLES = {
     _F.MAP_ERROR: "Error of the map",
     _F.METHOD: "Methods differ",
     _F.NO_DATA_REDUCTION: "Data reduction",
-    _F.OFFSET: "Place on the device",
     _F.BASELINE: "Baseline cell",
     _F.UNDETERMINED: "What limits",
     _F.ROUNDS: "SNIA test",
@@ -57,7 +56,7 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.PEAK, _F.KNEE, _Trouble(_F.PRECISION), _F.NOISE),
     *(_F.NOT_MEASURED, _F.BURST, _F.MAP_ERROR, _F.WEAK_REGIME),
     # What to change for more, and where to look further.
-    *(_F.LIMIT, _OTHER, _F.BALANCE, _F.OFFSET, _F.CACHE_SIZE, _F.LIMITS, _F.CLIFF, _F.POWER),
+    *(_F.LIMIT, _OTHER, _F.BALANCE, _F.CACHE_SIZE, _F.LIMITS, _F.CLIFF, _F.POWER),
     # What was in order or could not be told, and detail.
     *(_F.UNDETERMINED, _F.INTEGRITY, _F.CACHE, _F.COUNTERS, _F.DRIFT, _F.BASELINE, _F.NO_DATA_REDUCTION),
     *(_F.IMPORTED, _F.METHOD),

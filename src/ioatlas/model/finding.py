@@ -44,7 +44,6 @@ class FindingCode(StrEnum):
     NO_DIFFERENCE = "no-difference"
     NOISE = "noise"
     NOT_MEASURED = "not-measured"
-    OFFSET = "offset"
     OPERATIONS = "operations"
     OVERLOADED = "overloaded"
     PEAK = "peak"

@@ -14,7 +14,6 @@ from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
 from ioatlas.analysis.limits import ceilings_of
-from ioatlas.analysis.offsets import offset_findings
 from ioatlas.analysis.together import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Bound, Estimate, Limit
@@ -75,7 +74,6 @@ def judge(
     found += [
         *limit_findings(marked, fresh),
         *power_findings(marked, meters),
-        *offset_findings(marked, {n: _placed(b) for n, b in beds.items()}),
     ]
     usages = [usage for record in telemetry.values() if (usage := usage_of(record)) is not None]
     for groups in {groups_of(bed) for bed in beds.values()}:
@@ -131,11 +129,6 @@ def meter_facts(journal: Journal) -> tuple[MeterFacts, ...]:
     idle = journal.kept(IdleWatts).watts
     meters = journal.kept(Meters).meters
     return tuple(MeterFacts(m.name, m.of, m.source, idle.get(m.name), m.loaded_watts) for m in meters)
-
-
-def _placed(bed: Testbed) -> bool:
-    """Whether an offset of this target is a place on a device, rather than in a file that lies anywhere."""
-    return bed.value("target.kind") == "block"
 
 
 def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:

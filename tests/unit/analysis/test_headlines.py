@@ -8,7 +8,6 @@ import pytest
 from ioatlas.analysis.balance import balance_findings, client_findings, groups_of
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
 from ioatlas.analysis.headlines import _ORDER, TOP, headlines
-from ioatlas.analysis.offsets import offset_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
@@ -187,18 +186,6 @@ def at(offset, rate, **more):
     return Estimate(
         which, "read", "measured", 3, rate, rate * 0.98, rate * 1.02, rate / MIB, verdict=VerdictCode.STEADY, **more
     )
-
-
-def test_the_place_on_a_device():
-    line = [at(0, 200e6), at(500 << 30, 150e6), at(999 << 30, 100e6)]
-    (finding,) = offset_findings(line, {"disk": True})
-    assert "2 times as fast at 0 B as at 999 GiB" in finding.sentence
-    assert "not known" not in finding.sentence
-    (finding,) = offset_findings(line, {"disk": False})
-    assert "A file's place on its device is not known" in finding.sentence
-    (finding,) = offset_findings([at(0, 200e6), at(1 << 30, 199e6)], {"disk": True})
-    assert "no clear difference" in finding.sentence
-    assert offset_findings([at(0, 200e6)], {"disk": True}) == ()
 
 
 def test_power_of_the_target_counts_and_a_gap_is_told():

@@ -719,7 +719,6 @@ export const FindingCode = {
   NO_DIFFERENCE: "no-difference",
   NOISE: "noise",
   NOT_MEASURED: "not-measured",
-  OFFSET: "offset",
   OPERATIONS: "operations",
   OVERLOADED: "overloaded",
   PEAK: "peak",
