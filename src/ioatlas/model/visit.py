@@ -47,9 +47,7 @@ COUNTED = frozenset({Purpose.SWEEP, Purpose.FRESH})
 
 
 class DesignPurpose(StrEnum):
-    """Why the adaptive design asks for a visit. The texts stand in journals and in `replay --json`, and stay as they
-    are.
-    """
+    """Why the adaptive design asks for a visit. The texts stand in journals, and stay as they are."""
 
     CLIFF = "cliff"
     """Part of a line along the footprint, in search of a cliff."""
@@ -69,11 +67,6 @@ class DesignPurpose(StrEnum):
     """In a regime where the model fails. Only in journals of versions up to 0.3."""
     CLOSING = "closing"
     """A second visit at the end, of a cell that has one."""
-
-    @property
-    def told(self) -> str:
-        """The purpose for people."""
-        return "hold-out" if self is DesignPurpose.HOLD_OUT else self.value
 
 
 class VisitStatus(StrEnum):
