@@ -144,7 +144,7 @@ def _sides_of(argument: Path, quantity: str, *, by_target: bool) -> list[Side]:
         raise UsageError(
             "a file of results is imported first",
             where=str(place),
-            remedy=f"`ioatlas import {place} -o DIR`, then name DIR",
+            remedy="`ioatlas import FILE -o DIR`, then name DIR",
         )
     whole = _imported_side(place, quantity) if only_imported(place) else read_campaign(place, quantity)
     whole = replace(whole, origin=shown(argument))
