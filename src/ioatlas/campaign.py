@@ -555,14 +555,18 @@ def _laid_out_in_time(
             raise
         if complete:
             break
-        sites.clean()
         # What is seen last is what lasts; over all, it is less than was hoped for, or all would be there.
         seen = journal.kept(LaidOuts).files[before:]
         rate = min(min(one.last_bytes_per_s, one.mean_bytes_per_s) for one in seen)
-        made = procedure.with_less_to_write(plan, next_share * budget * rate, rate)
+        begun = len(plan.targets) * sites.begun_bytes()
+        made = procedure.with_less_to_write(plan, begun or next_share * budget * rate, rate)
+        if keeps := made.prepared_bytes <= begun:
+            sites.shrink(cell for cell, _ in made.cells)
+        else:
+            sites.clean()
         if made is not plan:
             _replace_plan(journal, procedure, made, made.remarks[len(plan.remarks) :], emit)
-        plan, sites = made, sites_of(made)
+        plan, sites = made, sites if keeps else sites_of(made)
     return plan, sites
 
 

@@ -31,7 +31,7 @@ from ioatlas.target.guard import check_before_start, check_extent
 from ioatlas.target.holes import discard, hole_bytes, punch_file
 from ioatlas.target.layout import write_steps
 from ioatlas.target.place import check_space
-from ioatlas.target.placing import Extent, Places, extents, joined
+from ioatlas.target.placing import ALIGNMENT, Extent, Places, extents, joined
 from ioatlas.target.preparation import STEPS, WITHOUT_HOLES, TargetUse, purge
 from ioatlas.target.trouble import answer_within
 from ioatlas.target.workspace import Workspace, clean, directory_name, leftovers, open_file
@@ -71,6 +71,7 @@ class Sites:
         self._open: dict[str, Workspace] = {}
         self._files: dict[str, int] = {}
         self._made_for: TargetUse | None = None
+        self._begun: dict[str, dict[str, int]] = {}
 
     @property
     def campaign_id(self) -> str:
@@ -185,6 +186,17 @@ class Sites:
             self._made_for = use
         return True
 
+    def begun_bytes(self) -> int:
+        """How much of the one place of every target was written from its begin where the time was over: the least of
+        them, in whole MiB; 0 where there are more places, or where the preparation is more than one writing.
+        """
+        found = [self._begun.get(name, {}) for name in self._targets]
+        return min(sum(sizes.values()) if len(sizes) == 1 else 0 for sizes in found) // ALIGNMENT * ALIGNMENT
+
+    def shrink(self, cells: Iterable[Cell]) -> None:
+        """Cells that need no more than `begun_bytes` take the place of all others: `prepare` keeps what was written."""
+        self._places = Places(on_members(cells, self._groups))
+
     def prepare_target(self, name: str, use: TargetUse, *, once: str = "", most_seconds: float | None = None) -> bool:
         """Prepare one target; whether all is there.
 
@@ -284,11 +296,15 @@ class Sites:
     def _prepare_directory(
         self, target: Target, use: TargetUse, wanted: Mapping[str, Extent], most_seconds: float | None
     ) -> bool:
-        self.open(target.name, {file: extent.size_bytes for file, extent in wanted.items()}, use)
         paths = {file: self.file_path(target.name, file) for file in wanted}
-        places = {file: {"filename": path} for file, path in paths.items()}
-        if not self._write(target, use, places, wanted, most_seconds):
-            return False
+        begun = self._begun.pop(target.name, {})
+        if wanted and all(begun.get(file, 0) >= extent.size_bytes for file, extent in wanted.items()):
+            self.cut(target.name, {file: extent.size_bytes for file, extent in wanted.items()})
+        else:
+            self.open(target.name, {file: extent.size_bytes for file, extent in wanted.items()}, use)
+            places = {file: {"filename": path} for file, path in paths.items()}
+            if not self._write(target, use, places, wanted, most_seconds):
+                return False
         for file, path in paths.items():
             if use.preparation == "fresh":
                 self._open[target.name].make_sparse(file, wanted[file].size_bytes)
@@ -305,8 +321,11 @@ class Sites:
         check_before_start(target, writes=True)
         check_extent(target, end)
         wanted = joined(wanted)
-        if not self._write(target, use, {name: dict(place_of(target)) for name in wanted}, wanted, most_seconds):
-            return False
+        begun = self._begun.pop(target.name, {})
+        if not all(begun.get(name, 0) >= extent.size_bytes for name, extent in wanted.items()):
+            places = {name: dict(place_of(target)) for name in wanted}
+            if not self._write(target, use, places, wanted, most_seconds):
+                return False
         if target.kind == "file":
             _check_holes(target, use, self.through(target.location), end)
         held = PreparedTarget(use.preparation, end, once)
@@ -341,6 +360,8 @@ class Sites:
                 most_seconds=most_seconds,
             )
             self._journal.keep(LaidOuts((*self._journal.kept(LaidOuts).files, *seen)))
+            if not complete and len(wanted) == len(seen) == sum(step.passes for step in STEPS[use.preparation]) == 1:
+                self._begun[target.name] = dict.fromkeys(wanted, seen[0].moved_bytes)
         return complete
 
     def _judge_direct(self, target: Target, use: TargetUse, answer: DirectIo) -> None:
@@ -379,6 +400,7 @@ class Sites:
         targets are cleaned nevertheless, and its error is raised at the end.
         """
         self._made_for = None
+        self._begun.clear()
         with ExitStack() as all_of_them:
             for name, target in reversed(self._targets.items()):
                 if target.kind == "directory":
