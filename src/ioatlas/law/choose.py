@@ -89,7 +89,7 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         ]
     first = {"alone": 0, "large": 1, "small": 3, "light": 5}
     later = {("alone", "write"): 4, ("large", "read"): 2}
-    if sum(course.seconds for course in courses if not course.visit_id) >= SHARES["large"] * total:
+    if sum(course.seconds for course in courses if not course.visit_id) >= AGAIN * total:
         later["large", "write"] = 4  # the files were written in large blocks: that was such a load
     order = sorted(found, key=lambda one: later.get((one.role, one.direction), first[one.role]))
     return list({(one.cell.key, one.direction): one for one in reversed(order)}.values())[::-1]
@@ -203,7 +203,8 @@ def _wanted(
         again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "light" else count)]
         fair = _fair(again, courses, left)  # so that each has its turn
         for main in again:
-            yield Next(main.cell, main.direction, min(AGAIN * total, SHARES[main.role] * fair), "again")
+            seconds = min(AGAIN * total, max(OTHER * total, SHARES[main.role] * fair))
+            yield Next(main.cell, main.direction, seconds, "again")
         for cell, way in others:
             if made[cell.key, way] < count - 1:
                 yield Next(cell, way, OTHER * total, "other")

@@ -35,7 +35,7 @@ DISAGREE = 1.0
 """Spread, or half-width, as a share, beyond which no number is told of it."""
 GOOD_WIDTH, FAIR_WIDTH = 0.05, 0.15
 """Half-widths of an interval up to which a number may be good, and fair."""
-GOOD_SECONDS, FAIR_SECONDS = 6.0, 3.0
+GOOD_SECONDS, FAIR_SECONDS = 5.0, 3.0
 """For how long its loads must have run at the rate that lasts: credit that outlasts them cannot be seen."""
 CREDIBLE = 0.3
 """Standard deviation of what a law says up to which a load is told without the credit that it gives it."""
@@ -176,9 +176,9 @@ def _lost(fit: Fit, direction: str) -> tuple[float, float]:
     """
     counted = [one for one, course in enumerate(fit.courses) if course.counted and course.direction == direction]
     *_, seconds, shares, chances = np.array([_tail(place, fit, 0.0) for place in counted]).T
-    times = seconds * shares / seconds.sum()
-    doubt = float(np.linalg.norm(times))
-    if times.sum() <= OFF * float(np.linalg.norm(seconds * chances)) / seconds.sum():
+    times, spared = seconds * shares / seconds.sum(), seconds * chances / seconds.sum()
+    doubt = math.sqrt(float(np.maximum(0.0, times**2 - spared**2).sum()))
+    if times.sum() <= OFF * float(np.linalg.norm(spared)):
         return 0.0, doubt
     return math.log1p(-float(times.sum())), doubt
 
