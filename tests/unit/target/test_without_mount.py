@@ -68,7 +68,7 @@ def test_it_is_written_only_after_name_and_size_are_typed(ceph):
     [
         ("nfs://host/export", "mount -t nfs"),
         ("iscsi://host/iqn.2026-01.lab/1", "iscsiadm"),
-        ("s3://host/bucket", "ioatlas import"),
+        ("s3://host/bucket", "mount-s3"),
         ("smb://host/share", "mount -t cifs"),
     ],
 )
