@@ -23,6 +23,7 @@ from ioatlas.model.options import ALLOWED
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.product.layout import RULES, SOURCES
 from ioatlas.product.sheet import schema as product_schema
+from ioatlas.product.template import new_sheet
 from ioatlas.report.dictionary import MEANINGS
 from ioatlas.store import imported, schema
 from ioatlas.store.rules import MOST_ROWS
@@ -37,7 +38,8 @@ def command_line() -> str:
     """Every command with its options, as click knows them. Examples and exit status stand elsewhere."""
     parts = [NOTE, "", "# Command line", "", ioatlas.help or "", ""]
     parts += [
-        "Every command and its options. `ioatlas COMMAND --help` and `man ioatlas-COMMAND` have examples;",
+        "Every command and its options. `ioatlas COMMAND --help` and `man ioatlas-COMMAND` say more and have examples;",
+        "of commands below another one the options stand in the usage line here, and the help says what they mean.",
         "[Exit status](exit-status.md) says how commands end.",
         "Results go to standard output, progress and messages to standard error.",
         "",
@@ -64,45 +66,39 @@ def _command(
     """A section. described: the command that an option was described with first; it is not described again."""
     context = click.Context(command, info_name=path.removeprefix("ioatlas "), parent=parent)
     usage = command.get_usage(context).removeprefix("Usage: ")
-    level = "##" if path.count(" ") == 1 else "###"
-    parts = [f"{level} {path}", ""]
+    said = " ".join((command.help or "").split("\n\n")[0].split())
+    options = [item for item in command.params if isinstance(item, click.Option) and item.get_help_record(context)]
+    if path.count(" ") > 1:
+        names = " ".join(f"[{_first(item, context)}]" for item in options)
+        group = isinstance(command, click.Group)
+        line = [] if group else [f"`{' '.join(usage.split()).replace(' [OPTIONS]', f' {names}' if names else '')}`", ""]
+        return [f"### {path}", "", *line, said, ""]
+    parts = [f"## {path}", ""]
     if not isinstance(command, click.Group):
         parts += [f"`{' '.join(usage.split()).replace(' [OPTIONS]', '')}`", ""]
-    parts += _prose(command.help or "")
+    parts += [said, ""]
     again: dict[str, list[str]] = {}
     own: list[str] = []
-    for item in (item for item in command.params if isinstance(item, click.Option)):
-        if record := item.get_help_record(context):
-            first = described.setdefault(record, path)
-            if first == path:
-                own.append(f"- `{record[0]}`: {' '.join(record[1].split())}".rstrip(": "))
-            else:
-                again.setdefault(first, []).append(max(item.opts, key=len))
+    for item in options:
+        record = item.get_help_record(context)
+        assert record is not None
+        first = described.setdefault(record, path)
+        if first == path:
+            own.append(f"- `{record[0]}`: {' '.join(record[1].split())}".rstrip(": "))
+        else:
+            again.setdefault(first, []).append(max(item.opts, key=len))
     own += [
         f"- As for [{first.removeprefix('ioatlas ')}](#{first.replace(' ', '-')}): {', '.join(f'`{n}`' for n in names)}"
         for first, names in again.items()
     ]
-    return [*parts, *own, *([""] if own else []), *_notes(command.epilog or "")]
+    return [*parts, *own, *([""] if own else [])]
 
 
-def _notes(epilog: str) -> list[str]:
-    """What a command's last words say beside examples and exit status, as they stand."""
-    said = [text for text in re.split(r"\n\s*\n", epilog) if not re.match(r"\s*(\x08\s*)?Examples?:", text)]
-    lines = [line for text in said for line in _epilog(text) if line.strip() and not re.match(r"Exit (st|co)", line)]
-    lines = [line for line in lines if not line.startswith("4 stopped early")]
-    return ["```text", *lines, "```", ""] if lines else []
-
-
-def _prose(text: str) -> list[str]:
-    """Click's paragraphs but for those that it keeps as they are (marked by a backspace), which are examples."""
-    said = [part for part in re.split(r"\n\s*\n", text.strip()) if part.splitlines()[0].strip() != "\b"]
-    return [line for part in said for line in (" ".join(part.split()), "")]
-
-
-def _epilog(text: str) -> list[str]:
-    lines = [line.rstrip() for line in text.splitlines() if line.strip() != "\b"]
-    indent = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
-    return [line[indent:] for line in lines]
+def _first(option: click.Option, context: click.Context) -> str:
+    """An option as a usage line has it."""
+    record = option.get_help_record(context)
+    assert record is not None
+    return record[0].rpartition(", ")[2]
 
 
 def _plain(text: str) -> str:
@@ -174,9 +170,10 @@ def journal() -> str:
     for table in (table for each in schema.metadata_of(schema.VERSION) for table in each.sorted_tables):
         parts += _table(table)
     parts += ["```", "", "## Imported readings", ""]
-    parts += [f"`DIR/imported.sqlite` holds readings of other tools, version {imported.VERSION}.", ""]
-    of_json = re.compile(r" [A-Z]+ GENERATED ALWAYS AS \(json_extract\(record, '[$.a-z0-9_]+'\)\) VIRTUAL")
-    parts += ["```text", of_json.sub(" of record", imported.SCHEMA.strip()), "```"]
+    parts += [
+        f"`DIR/imported.sqlite` (version {imported.VERSION}) holds readings of other tools, each as the JSON object of",
+        "`ioatlas import --json`. `sqlite3 DIR/imported.sqlite .schema` prints its tables with comments.",
+    ]
     return "\n".join(parts) + "\n"
 
 
@@ -185,7 +182,7 @@ def _table(table: Table) -> Iterator[str]:
     yield f"{table.name} (    -- at most {most:,} row{'' if most == 1 else 's'}"
     for column in table.columns:
         key, comment = " KEY" if column.primary_key else "", f"    -- {column.comment}" if column.comment else ""
-        yield f"    {column.name} {column.type}{key}{comment}"
+        yield f"    {column.name}{key}{comment}"
     yield ")"
 
 
@@ -200,7 +197,7 @@ def campaign() -> str:
 
 
 def _keys() -> Iterator[str]:
-    """All keys by table: default as a file would say it; those that `map` and `plan` have as an option are marked."""
+    """All keys by table, with their defaults; what an option of `map` means stands with the commands."""
     schema, flags = CAMPAIGN.schema(), {"profile"} | {one.key for one in CAMPAIGN.options if one.option.flag}
     tables = {"": schema["properties"]}
     for table, title in (
@@ -210,11 +207,14 @@ def _keys() -> Iterator[str]:
         ("StreamTable", "[[stream]]"),
     ):
         tables[title] = schema["$defs"][table]["properties"]
+    yield "`map` has an option for each of these, and [Command line](command-line.md#ioatlas-map) describes them:"
+    yield ", ".join(f"`{name}`" for name in schema["properties"] if name in flags) + "."
+    yield ""
     for place, keys in tables.items():
         yield from ["", f"`{place}`", ""] if place else []
         for name, key in keys.items():
-            mark = " (*)" if name in flags and not place else ""
-            yield f"- `{name}`{mark}: {_meaning(key)}"
+            if place or name not in flags:
+                yield f"- `{name}`: {_meaning(key)}"
 
 
 def _meaning(key: dict[str, Any]) -> str:
@@ -253,7 +253,8 @@ def product() -> str:
 
 
 def _product_keys() -> Iterator[str]:
-    schema = product_schema()
+    schema, (_, *parts) = product_schema(), re.split(r"^(?:# )?(\[+\w+\]+)$", new_sheet("", {}, ""), flags=re.MULTILINE)
+    template = dict(zip(parts[::2], parts[1::2], strict=True))
     places = {"": schema, "[source]": "Source", "[product]": "Product", "[[drives]]": "DriveSet"}
     places |= {"[layout]": "LayoutTable", "[[price]]": "PriceItem", "[[exchange]]": "Exchange"}
     places |= {"[power]": "Power", "[publishing]": "Publishing", "[volume]": "Volume"}
@@ -261,11 +262,11 @@ def _product_keys() -> Iterator[str]:
     places |= {"[[function]]": "Function"}
     for place, name in places.items():
         table = schema["$defs"][name] if isinstance(name, str) else name
-        yield from ["", f"`{place}`", ""] if place else []
-        for key, of in table["properties"].items():
-            if place not in ("", "[source]", "[product]") and key in ("source", "date", "note"):  # said once
-                continue
-            yield f"- `{key}`: {_meaning(of)}"
+        keys = [key for key in table["properties"] if not place or key not in ("source", "date", "note")]  # said once
+        shown = [key for key in keys if place and re.search(rf"^(# )?{key} = ", template.get(place, ""), re.MULTILINE)]
+        names = f": {', '.join(f'`{key}`' for key in shown)}" if shown else ""
+        yield from ["", f"`{place}`{names}", ""] if place else []
+        yield from (f"- `{key}`: {_meaning(table['properties'][key])}" for key in keys if key not in shown)
 
 
 def decisions() -> str:
