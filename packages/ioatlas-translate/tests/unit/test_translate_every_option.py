@@ -9,6 +9,7 @@ from translated import jobs, levels
 from ioatlas.errors import UsageError
 from ioatlas.model.options import ALLOWED, REFUSED
 from ioatlas_translate import (
+    TOOLS,
     diskspd_command,
     fio_options,
     iozone_command,
@@ -102,10 +103,11 @@ def seen(tool, text):
     return made.job_file, frozenset(made.fidelity)
 
 
-@pytest.mark.parametrize("tool", sorted({tool for tool, _, _ in OPTIONS}))
+@pytest.mark.parametrize("tool", TOOLS)
 def test_an_option_changes_the_load_or_is_named(tool):
-    silent = []
-    for _, name, pairs in (one for one in OPTIONS if one[0] == tool):
+    silent, options = [], [one for one in OPTIONS if one[0] == tool]
+    assert options
+    for _, name, pairs in options:
         for base, texts in pairs:
             before, after = seen(tool, base), [found for text in texts if (found := seen(tool, text))]
             assert before, base
