@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 EVEN_BINS = 16
 EARLY_BINS = (128, 64, 32, 16, 8, 4, 2)
 """Bins are even in time, but for the start, where a load changes most: it is cut by halves."""
-SLICE_SECONDS = SLICE_MS / 1000
+SLICE_SECONDS, FEWEST_SLICES = SLICE_MS / 1000, 4
 FEWEST_IOS, MOST_FEWEST = 3, 8
 COUNT = 0.7
 """Relative error of a bin is this over its I/Os: a completion falls on one or the other side of an edge."""
@@ -168,7 +168,7 @@ def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats
     """
     total = float(edges[-1])
     wanted = sorted({*(total * k / EVEN_BINS for k in range(1, EVEN_BINS + 1)), *(total / k for k in EARLY_BINS)})
-    if total >= EVEN_BINS * SLICE_SECONDS:
+    if total >= FEWEST_SLICES * SLICE_SECONDS:
         wanted = sorted({SLICE_SECONDS * round(at / SLICE_SECONDS) if at > SLICE_SECONDS else at for at in wanted})
     least = max(FEWEST_IOS, min(outstanding, MOST_FEWEST))
     chosen = [0]

