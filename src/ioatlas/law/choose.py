@@ -123,8 +123,11 @@ def wave_seconds(cell: Cell, courses: Sequence[Course], direction: str) -> float
 
 
 def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, total: float) -> Cell:
-    """The cell with about MANY I/Os in flight, fewer where these take long to come back."""
+    """The cell with about MANY I/Os in flight, fewer where these take long to come back. What was chosen stays so."""
     able = [cell for cell in cells if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
+    chosen = next((one for course in courses for one in able if one.key == course.cell.key), None)
+    if chosen is not None:
+        return chosen
     lightest = min(cells, key=lambda cell: cell.outstanding)
     quick = MANY * wave_seconds(lightest, courses, direction) <= QUICK_WAVE * total * lightest.outstanding
     wanted = MANY if quick else FEW
