@@ -122,12 +122,13 @@ def exit_status() -> str:
         first = (kind.__doc__ or "").split(". ")[0].splitlines()[0].rstrip(".")
         parts.append(f"| {kind.exit_code} | {first} | `{kind.__name__}` |")
     parts += [f"| {number} | {text} | |" for number, text in SIGNALS.items()]
-    parts += ["", "What each command says of itself:", "", "| command | exit status |", "|---|---|"]
+    parts += ["", "What 0, 3 and 5 are to each command:", "", "| command | exit status |", "|---|---|"]
     context = click.Context(ioatlas, info_name="ioatlas")
     for path, command in _commands(ioatlas, "ioatlas", context):
         said = re.search(r"Exit (?:status|code)s?:? (.*?)(?:\.\s|\.$|\Z)", " ".join((command.epilog or "").split()))
         if said:
-            parts.append(f"| `{path}` | {_plain(said.group(1))} |")
+            own = [one for one in re.split(r"[,;] (?=\d)", _plain(said.group(1))) if one[0] not in "124"]
+            parts += [f"| `{path}` | {', '.join(own)} |"] if len(own) > 1 else []
     return "\n".join(parts) + "\n"
 
 
