@@ -31,6 +31,8 @@ from ioatlas.store.rules import MOST_ROWS
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTE = "<!-- Made by scripts/reference.py from the code. Do not edit. -->"
 
+# Commands whose options the page describes: what measures and what shows results. Of others the guides tell.
+DESCRIBED = ("map", "plan", "resume", "tune", "fit", "watch", "show", "compare", "export")
 SIGNALS = {130: "ended by Ctrl-C (SIGINT) before anything could be kept", 143: "ended by SIGTERM likewise"}
 
 
@@ -39,7 +41,7 @@ def command_line() -> str:
     parts = [NOTE, "", "# Command line", "", ioatlas.help or "", ""]
     parts += [
         "Every command and its options. `ioatlas COMMAND --help` and `man ioatlas-COMMAND` say more and have examples;",
-        "of commands below another one the options stand in the usage line here, and the help says what they mean.",
+        "where options stand in the usage line here, the help says what they mean.",
         "[Exit status](exit-status.md) says how commands end.",
         "Results go to standard output, progress and messages to standard error.",
         "",
@@ -68,15 +70,13 @@ def _command(
     usage = command.get_usage(context).removeprefix("Usage: ")
     said = " ".join((command.help or "").split("\n\n")[0].split())
     options = [item for item in command.params if isinstance(item, click.Option) and item.get_help_record(context)]
-    if path.count(" ") > 1:
+    if path.removeprefix("ioatlas ") not in DESCRIBED:
+        level = "##" if path.count(" ") == 1 else "###"
         names = " ".join(f"[{_first(item, context)}]" for item in options)
         group = isinstance(command, click.Group)
         line = [] if group else [f"`{' '.join(usage.split()).replace(' [OPTIONS]', f' {names}' if names else '')}`", ""]
-        return [f"### {path}", "", *line, said, ""]
-    parts = [f"## {path}", ""]
-    if not isinstance(command, click.Group):
-        parts += [f"`{' '.join(usage.split()).replace(' [OPTIONS]', '')}`", ""]
-    parts += [said, ""]
+        return [f"{level} {path}", "", *line, said, ""]
+    parts = [f"## {path}", "", f"`{' '.join(usage.split()).replace(' [OPTIONS]', '')}`", "", said, ""]
     again: dict[str, list[str]] = {}
     own: list[str] = []
     for item in options:
