@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -136,12 +137,18 @@ def csv_columns() -> str:
     """The fixed columns of an export, in order."""
     parts = [NOTE, "", "# CSV columns", ""]
     parts += ["`ioatlas export DIR --format csv` writes these columns in this order. Their names never change.", ""]
-    parts += [f"- `{name}`: {MEANINGS[name].text}" for name in FIXED]
+    parts += _columns(FIXED)
     parts += ["- every other option that differs between cells, in fio's name"]
-    parts += [f"- `{name}`: {MEANINGS[name].text}" for name in REST]
+    parts += _columns(REST)
     parts += ["- `configuration`: its name, where a campaign compares some"]
     parts += [f"- `{FACTOR}NAME`: value of each factor of the configuration, in the unit of the campaign file"]
     return "\n".join(parts) + "\n"
+
+
+def _columns(names: Iterable[str]) -> list[str]:
+    """A line for neighbours that mean the same."""
+    groups = groupby(names, key=lambda name: MEANINGS[name].text)
+    return [f"- {', '.join(f'`{name}`' for name in same)}: {text}" for text, same in groups]
 
 
 def journal() -> str:
