@@ -150,12 +150,28 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     off, seen = level - value, _seen_seconds(fit.courses, mine, math.exp(level))
     more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": still_falls(mine[-1])}
     wide = t_quantile(SURE, freedom + 2)
+    if logs.size == 1 and off > OFF * math.sqrt(error**2 + own) and _on_credit(fit, cell, direction):
+        lasting = _told(value, error**2 + fit.noise.between**2 + doubt**2, wide=wide, **more)
+        return replace(lasting, high=max(lasting.high, math.exp(level)))
     if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
         return _told(level, own, wide=wide, by_law=False, **more)
     # Both say it: each with its weight; what they differ by is how far either may be off.
     share = own / (own + error**2) if error > 0 else 1.0
     known = own * (1 - share) + (share * off) ** 2
     return _told(level - share * off, known + (0.0 if lost else doubt**2), wide=wide, **more)
+
+
+def _on_credit(fit: Fit, cell: Cell, direction: str) -> bool:
+    """Whether what lasts of a cell is what a limiter with credit lets pass: a single load above that had some of it
+    back, which is likelier than that this one cell knows no limit.
+    """
+    told, bs = math.exp(_by_law(fit, cell, direction)[0]), float(cell.bs_bytes)
+    for number, one in enumerate(fit.shape.limiters):
+        rate, size = (float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size"))
+        has_credit = one.covers(direction) and one.refills and size >= TOLD_SECONDS * rate
+        if has_credit and rate / one.size(bs) <= 1.01 * told:
+            return True
+    return False
 
 
 @lru_cache(maxsize=64)

@@ -228,6 +228,21 @@ def test_pauses_of_a_target_are_no_limiter_and_what_is_told_is_its_average_over_
     assert np.mean(errors) < 0.2
 
 
+def test_one_load_above_a_rate_with_credit_is_not_told_in_place_of_it():
+    """It had some of the credit back: 1.2 s at twice the rate that lasts."""
+    target = steady(buckets=[Bucket("bytes", BOTH, 20e6, 40e6, 60e6)])
+    courses, _ = mapped(target)
+    one, edges = cell("read", MIB, 2), np.linspace(0, 1.2, 13)
+    assert one.key not in {course.cell.key for course in courses}
+    seen = 42e6 / MIB
+    start = 3 + max(course.start + course.seconds for course in courses)
+    course = Course(one, "read", start, edges, seen * edges, 1.2 * seen, 1.2, 99)
+    told = tell(fit_law([*courses, replace(course, fits=False)]), one, "read")
+    assert told.value * MIB == pytest.approx(20e6, rel=0.05)
+    assert told.high >= 0.99 * seen
+    assert grade(told)[0] is Trust.LOW
+
+
 def test_loads_that_scatter_are_told_as_what_they_gave_in_all_their_time():
     """As of a server that does some 3,500 IOPS and stands still 0.9 s of every 3 s."""
     one, rates = cell("randread", 4096, 4), (339, 2947, 3003, 3398, 3324, 287, 3221, 3074)
