@@ -31,18 +31,29 @@ numbers, paths and addresses are replaced; names of campaigns and targets stay."
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--title", metavar="TEXT", default="Storage results", show_default=True, help="Of the site.")
 @click.option("--license", "licence", metavar="SPDX", default="", help="Licence of the data, such as CC-BY-4.0.")
+@click.option(
+    "--permission", metavar="TEXT", default="", help="Who allowed to publish what a licence holds back, and when."
+)
 @click.option("--redact", metavar="PLAN", help="What to replace: a TOML file, `default` or `none`.")
 @units_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @says_what_does_not_fit
 def command(
-    folder: Path, sources: tuple[Path, ...], title: str, licence: str, redact: str | None, as_json: bool
+    folder: Path,
+    sources: tuple[Path, ...],
+    title: str,
+    licence: str,
+    permission: str,
+    redact: str | None,
+    as_json: bool,
 ) -> None:
     """Write campaigns, imports and bundles into FOLDER as static pages: a table, a report each, and downloads."""
     from ioatlas.bundle.redaction import read_plan
     from ioatlas.ui.site import write_site
 
-    site = write_site(folder, sources or library_folders(), title=title, plan=read_plan(redact), licence=licence)
+    sources = sources or tuple(library_folders())
+    said = {"licence": licence, "permission": permission.strip()}
+    site = write_site(folder, sources, title=title, plan=read_plan(redact), **said)
     for text in site.left_out:
         say(f"left out: {text}", err=True)
     if as_json:

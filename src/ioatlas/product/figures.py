@@ -10,7 +10,7 @@ from ioatlas.errors import UsageError
 from ioatlas.product.capacity import Capacity, usable_capacity
 from ioatlas.product.price import Bill, bill_of, monthly
 from ioatlas.product.quantity import TB, TIB, amount_text, both_units, in_tb, in_tib, money
-from ioatlas.product.sheet import DriveRole, Permission, Sheet
+from ioatlas.product.sheet import DriveRole, Permission, Publishing, Sheet
 
 MOST_DRIVES = 100_000
 """A sheet of somebody else keeps no command busy without end."""
@@ -233,6 +233,20 @@ def remarks(sheet: Sheet, found: Figures) -> list[str]:
 def needs_permission(sheet: Sheet) -> bool:
     """Whether results may not be published as they are."""
     return sheet.publishing.licence in (Permission.NO, Permission.ASK) and not sheet.publishing.permission
+
+
+def held_by_licence(publishing: Publishing, permission: str = "") -> str:
+    """Why the product's licence keeps results private; '' where it does not. permission: given elsewhere.
+
+    A sheet that says nothing of the licence holds them too: nobody has looked.
+    """
+    if permission or publishing.permission:
+        return ""
+    return {
+        Permission.NO: "the product's licence forbids publishing, and no permission is recorded",
+        Permission.ASK: "the product's licence asks for permission to publish, and none is recorded",
+        Permission.UNKNOWN: "the product sheet does not say what the licence says about publishing",
+    }.get(publishing.licence, "")
 
 
 def check_drives(sheet: Sheet) -> None:

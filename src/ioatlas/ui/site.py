@@ -30,10 +30,12 @@ from ioatlas.bundle.redaction import Redactor, RedactPlan
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError, written
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import SHEETS, CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.model.words import words
+from ioatlas.product.figures import held_by_licence
+from ioatlas.product.kept import kept_sheet
 from ioatlas.report.page import drop_html, escape_json, report_html
 from ioatlas.report.table import write_csv
 from ioatlas.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
@@ -75,11 +77,14 @@ class Site:
     files: int = 0
 
 
-def write_site(folder: Path, sources: Sequence[Path], *, title: str, plan: RedactPlan, licence: str = "") -> Site:
+def write_site(
+    folder: Path, sources: Sequence[Path], *, title: str, plan: RedactPlan, licence: str = "", permission: str = ""
+) -> Site:
     """Make or renew the site in `folder` from campaigns, imports and bundles, and folders of them.
 
-    The same sources give the same bytes. Raises RefusedError for a folder with anything in it that no site left there,
-    UsageError where there is no result, IoAtlasError where it cannot be written.
+    permission: who allowed to publish what the licence of a product holds back, and when. The same sources give the
+    same bytes. Raises RefusedError for a folder with anything in it that no site left there, UsageError where there is
+    no result, IoAtlasError where it cannot be written.
     """
     found = _sources(sources)
     before = _before(folder)
@@ -90,7 +95,7 @@ def write_site(folder: Path, sources: Sequence[Path], *, title: str, plan: Redac
         folder.mkdir(parents=True, exist_ok=True)
         for path in found:
             try:
-                _add(path, made, loads, plan, licence)
+                _add(*_told(path, plan, licence, permission), made, loads)
             except IoAtlasError as error:
                 site.left_out.append(f"{path.name}: {error.what}")
         if not site.results:
@@ -164,16 +169,29 @@ class _Written:
         beneath.write_text(self.folder / MARKER, marker, in_root=True)
 
 
-def _add(path: Path, made: _Written, loads: dict[str, list[list[Any]]], plan: RedactPlan, licence: str) -> None:
-    """A result: its report, values and bundle, its line of the summary, and its values among those of each load."""
-    data = b""
+def _told(path: Path, plan: RedactPlan, licence: str, permission: str) -> tuple[bytes, CampaignResult]:
+    """(its bundle, empty for an import; what is shown). Raises RefusedError where the licence of a product forbids."""
     if path.is_file():
-        data, result = path.read_bytes(), _of_bundle(path)
-    elif (path / JOURNAL).exists():
+        with open_bundle(path) as bundle, tempfile.TemporaryDirectory(prefix="ioatlas-site-") as place:
+            unpack(bundle, Path(place))
+            _check_licence(Path(place), permission)
+            return path.read_bytes(), load_result(Path(place))
+    _check_licence(path, permission)
+    if (path / JOURNAL).exists():
         packed = pack(path, plan=plan, licence=licence)
-        data, result = packed.data(), packed.result
-    else:
-        result = _imported(load_result(path), Redactor(plan))
+        return packed.data(), packed.result
+    return b"", _imported(load_result(path), Redactor(plan))
+
+
+def _check_licence(directory: Path, permission: str) -> None:
+    for name in ("", *(sheet.stem for sheet in (directory / SHEETS).glob("*.toml"))):
+        sheet = kept_sheet(directory, name)
+        if sheet is not None and (held := held_by_licence(sheet.publishing, permission)):
+            raise RefusedError(held, where=sheet.name, remedy="record it in [publishing], or give --permission")
+
+
+def _add(data: bytes, result: CampaignResult, made: _Written, loads: dict[str, list[list[Any]]]) -> None:
+    """A result: its report, values and bundle, its line of the summary, and its values among those of each load."""
     out = io.StringIO()
     write_csv(result, out)
     digest = hashlib.sha256(data or out.getvalue().encode()).hexdigest()[:8]
@@ -193,12 +211,6 @@ def _add(path: Path, made: _Written, loads: dict[str, list[list[Any]]], plan: Re
         made.write(f"{here}/{line['id']}{BUNDLE_ENDING}", data)
 
 
-def _of_bundle(path: Path) -> CampaignResult:
-    with open_bundle(path) as bundle, tempfile.TemporaryDirectory(prefix="ioatlas-site-") as place:
-        unpack(bundle, Path(place))
-        return load_result(Path(place))
-
-
 def _imported(result: CampaignResult, redactor: Redactor) -> CampaignResult:
     """Imported readings have no bundle: the patterns of one are looked for in every text, and remarks are left out."""
     estimates = (replace(e, notes=tuple(redactor.text(note) for note in e.notes)) for e in result.estimates)
@@ -214,7 +226,7 @@ def _line(result: CampaignResult, name: str) -> dict[str, Any]:
     measured = [target for target in result.targets if target.kind != "imported"] or list(result.targets)
     protocol = " and ".join(dict.fromkeys(filter(None, map(_protocol, measured))))
     size = max((target.size_bytes or 0 for target in measured), default=0)
-    parts = (product or summary.name, protocol, format_size(size) if size else "")
+    parts = dict.fromkeys((product or summary.name, protocol, format_size(size) if size else ""))
     created = datetime.fromtimestamp(result.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if result.created_at else ""
     values = (
         *(name, ", ".join(filter(None, parts)), ", ".join(target.name for target in result.targets), protocol),

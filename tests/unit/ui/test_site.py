@@ -2,6 +2,7 @@
 """`ioatlas site`: a folder of pages from a campaign, a bundle and an import."""
 
 import json
+import shutil
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -88,6 +89,20 @@ def test_a_result_that_is_gone_leaves_nothing(made, tmp_path):
     gone = two.results[0]["id"] if two.results[0]["trust"] != "as imported" else two.results[1]["id"]
     assert f"r/{gone}/index.html" in one.removed
     assert [path.name for path in (folder / "r").iterdir()] == [one.results[0]["id"]]
+
+
+@pytest.mark.parametrize("licence", ["no", "ask first", "unknown", "yes"])
+def test_what_a_licence_holds_back_is_left_out_without_a_permission(made, tmp_path, licence):
+    *_, sources = made
+    sheet = 'format = 1\n[source]\nname = "a data sheet"\ndate = 2020-06-18\n'
+    sheet += f'[product]\nvendor = "V"\nmodel = "M"\n[publishing]\nlicence = "{licence}"\n'
+    shutil.copytree(sources[2], tmp_path / "old")
+    (tmp_path / "old" / "product.toml").write_text(sheet)
+    both = [tmp_path / "old", sources[1]]
+    kept = site.write_site(tmp_path / "site", both, title="t", plan=RedactPlan())
+    assert (len(kept.results), len(kept.left_out)) == ((2, 0) if licence == "yes" else (1, 1))
+    asked = site.write_site(tmp_path / "site", both, title="t", plan=RedactPlan(), permission="V, 2026-11-02")
+    assert (len(asked.results), asked.left_out) == (2, [])
 
 
 def test_a_folder_of_somebody_else_is_refused(made, tmp_path):

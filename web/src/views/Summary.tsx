@@ -103,7 +103,7 @@ export function Trust() {
   const { trust, doubts, n_imported, n_measured } = useApp().atlas.data.summary;
   const imported = n_imported > 0 && n_measured === 0 && trust === "fair";
   return (
-    <details class={`trust trust-${trust}`}>
+    <details class={`trust trust-${trust}${imported ? " as-imported" : ""}`}>
       <summary>
         Trust: {imported ? "as imported" : trust}
         <span class="soft"> – why?</span>

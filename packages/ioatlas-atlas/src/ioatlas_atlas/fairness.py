@@ -13,8 +13,8 @@ from ioatlas.analysis.best import usable
 from ioatlas.analysis.wording import plural
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.product.figures import drives_line
-from ioatlas.product.sheet import Permission, Publishing, Sheet
+from ioatlas.product.figures import drives_line, held_by_licence
+from ioatlas.product.sheet import Publishing, Sheet
 
 MOST_DISCARDED = 0.1
 """Share of the visits that may be discarded before a reader has to ask why."""
@@ -288,25 +288,8 @@ def publication(
         return Publication(State.FLAGGED, flagged)
     if wants_private:
         return Publication(State.PRIVATE, "its owner keeps it private")
-    if held := held_by_licence(publishing, declared):
+    if publishing is not None and (held := held_by_licence(publishing, declared.permission)):
         return Publication(State.PRIVATE, held)
     if declared.embargo and today < date.fromisoformat(declared.embargo):
         return Publication(State.EMBARGOED, f"its embargo ends on {declared.embargo}")
     return Publication(State.PUBLIC, "anybody may read it")
-
-
-def held_by_licence(publishing: Publishing | None, declared: Declaration) -> str:
-    """Why the product's licence keeps it private; '' where it does not. What has no sheet has no licence that we know.
-
-    A sheet that says nothing of the licence holds it too: nobody has looked.
-    """
-    if publishing is None or declared.permission or publishing.permission:
-        return ""
-    said = publishing.licence
-    if said is Permission.NO:
-        return "the product's licence forbids publishing, and no permission is recorded"
-    if said is Permission.ASK:
-        return "the product's licence asks for permission to publish, and none is recorded"
-    if said is Permission.UNKNOWN:
-        return "the product sheet does not say what the licence says about publishing"
-    return ""

@@ -124,7 +124,8 @@
     second.append(link);
     target.textContent = row[at("target")];
     trust.append(element("span", row[at("trust")], row[at("trust")]));
-    when.className = "place";
+    trust.dataset.name = "Trust";
+    when.className = "place number";
     when.textContent = date(row[at("created")]);
     const cells = numbers.map(([name, text, format]) => {
       const cell = element("td", found[name] === null ? "" : format(found[name]), "number");
@@ -160,7 +161,7 @@
       [sort, down] = [numbers[0][0], true];
     }
     const found = ordered(matching());
-    const most = Object.fromEntries(numbers.map(([name]) => [name, Math.max(...found.map((one) => one.found[name] ?? 0))]));
+    const most = Object.fromEntries(numbers.map(([name]) => [name, Math.max(...found.map((one) => (one.doubted ? 0 : (one.found[name] ?? 0))))]));
     const plain = element("th");
     plain.append(element("span", "Choose", "hidden"));
     head.replaceChildren(
