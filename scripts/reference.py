@@ -27,7 +27,6 @@ from ioatlas.product.sheet import schema as product_schema
 from ioatlas.product.template import new_sheet
 from ioatlas.report.dictionary import MEANINGS
 from ioatlas.store import imported, schema
-from ioatlas.store.rules import MOST_ROWS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTE = "<!-- Made by scripts/reference.py from the code. Do not edit. -->"
@@ -186,8 +185,7 @@ def journal() -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    most = MOST_ROWS[table.name]
-    yield f"{table.name} (    -- at most {most:,} row{'' if most == 1 else 's'}"
+    yield f"{table.name} ("
     for column in table.columns:
         key, comment = " KEY" if column.primary_key else "", f"    -- {column.comment}" if column.comment else ""
         yield f"    {column.name}{key}{comment}"
