@@ -34,6 +34,7 @@ class Spot:
     level: int
     mark: str
     verdict: str
+    doubt: str
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,7 @@ def _spot(row: Mapping[str, Any] | None, speeds: Sequence[float]) -> Spot | None
         _level(_speed(row), speeds) if _ranked(row) else -1,
         SIGNS[Mark(row["mark"])][0] if row.get("mark") else "",
         str(row.get("verdict") or row.get("kind") or ""),
+        str(row.get("doubt") or ""),
     )
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ from ioatlas_atlas.catalogue import Sought
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import GRADE_WORDS, State
 from ioatlas_atlas.pareto import chart
-from ioatlas_atlas.records import Result, Viewer, Wanted
+from ioatlas_atlas.records import DOUBTED, Result, Viewer, Wanted
 
 HERE = Path(__file__).parent
 POLICY = (
@@ -38,6 +39,7 @@ POLICY = (
 )
 EXPLORER_POLICY = "base-uri 'none'; frame-ancestors 'none'"
 """The explorer carries its own policy, with the hashes of its script and style."""
+_EXPLORER_BEGINS = '<div id="ioatlas">'
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -166,7 +168,7 @@ class Pages:
     def result(self, request: Request) -> Response:
         """A result with its map and everything that speaks for and against it."""
         one, readable = self._result(request)
-        document = (self._marked(one) or {}) if readable else {}
+        document = (self._document(one) or {}) if readable else {}
         reproductions = queries.reproductions_of(self.database, one.id, self.viewer_of(request))
         titles = {made.by_result_id: self._title(made.by_result_id, request) for made in reproductions}
         return self.page(
@@ -202,6 +204,9 @@ class Pages:
         page = self.kept.explorer(one.bundle_sha256 or "")
         if page is None:
             raise HTTPException(404, "There is no map to explore: its bundle was deleted.")
+        for told in (html.escape(check["text"]) for check in one.checks if check["name"] == DOUBTED):
+            note = f'<p class="site-nav flag">Loads that are doubted, and not ranked: {told}.</p>'
+            page = page.replace(_EXPLORER_BEGINS, note + _EXPLORER_BEGINS, 1)
         return HTMLResponse(page, headers={**HEADERS, "Content-Security-Policy": EXPLORER_POLICY})
 
     def data(self, request: Request) -> Response:
@@ -246,7 +251,7 @@ class Pages:
         sides = []
         for result_id in ids:
             one = queries.result_of(self.database, result_id, viewer)
-            document = self._marked(one) if one is not None and queries.may_read_data(one, viewer) else None
+            document = self._document(one) if one is not None and queries.may_read_data(one, viewer) else None
             if one is not None and document is not None:
                 sides.append(ranking.Side(one.id, one.title, one.product, document, one.verified))
         return ranking.compared(sides) if 2 <= len(sides) == len(ids) else None
@@ -290,15 +295,13 @@ class Pages:
         return one
 
     def _document(self, one: Result) -> Mapping[str, Any] | None:
-        return self.kept.document(one.bundle_sha256) if one.bundle_sha256 else None
-
-    def _marked(self, one: Result) -> Mapping[str, Any] | None:
-        """Its export, with what speaks against single loads as the verdict of their rows."""
-        found, doubts = self._document(one), queries.doubts_of(self.database, one.id)
-        if not found or not doubts:
+        """Its export, with what speaks against single loads as `doubt` of their rows."""
+        found = self.kept.document(one.bundle_sha256) if one.bundle_sha256 else None
+        if not found:
             return found
-        told = [(row, doubts.get((row.get("cell"), row.get("direction")))) for row in found.get("rows", ())]
-        rows = [{**row, "mark": Mark.SUSPECT, "verdict": ranking.DOUBTED + why} if why else row for row, why in told]
+        doubts = queries.doubts_of(self.database, one.id)
+        told = [(row, doubts.get((row.get("cell"), row.get("direction")), "")) for row in found.get("rows", ())]
+        rows = [{**row, "doubt": why, **({"mark": Mark.SUSPECT} if why else {})} for row, why in told]
         return {**found, "rows": rows}
 
     def _title(self, result_id: str, request: Request) -> str:

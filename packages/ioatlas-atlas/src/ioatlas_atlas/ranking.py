@@ -17,8 +17,6 @@ from ioatlas.model.units import format_count, format_latency, format_rate, forma
 METHOD = ("ioengine", "direct", "preparation", "files", "fio", "check")
 """Conditions that have to be the same before one result may stand above another."""
 MOST_CELLS = 200
-DOUBTED = "doubted: "
-"""The verdict of a load that something speaks against begins so, before it is shown."""
 _UNFIT = frozenset({Mark.SUSPECT, Mark.DISAGREE, Mark.UNSTABLE, Mark.MINIMUM})
 _KEY = ("rw", "direction", "bs_bytes", "size_bytes", "numjobs", "iodepth")
 
@@ -36,7 +34,7 @@ class Side:
     @property
     def doubted(self) -> int:
         """Loads that something speaks against."""
-        return sum(str(row.get("verdict")).startswith(DOUBTED) for row in self.document.get("rows", ()))
+        return sum(bool(row.get("doubt")) for row in self.document.get("rows", ()))
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,8 @@ def _line(key: Sequence[Any], rows: Sequence[Mapping[str, Any] | None], *, ranke
 
 
 def _unfit(row: Mapping[str, Any]) -> str:
+    if row.get("doubt"):
+        return f"doubted: {row['doubt']}: not ranked"
     mark = Mark(row.get("mark") or Mark.STEADY)
     if mark in _UNFIT:
         why = str(row.get("verdict")) if mark is Mark.SUSPECT else SIGNS[mark][1]

@@ -276,7 +276,17 @@ def test_a_doubted_load_is_marked_says_why_and_is_not_ranked(client, database, b
         mine = tables.cell.c.number == own
         link.execute(sa.update(tables.cell).where(mine).values(doubt="more <than> its link", usable=False))
     page = client.get(f"/r/{place}").text
-    assert page.count("doubted: more &lt;than&gt; its link</details>") == 1
+    assert page.count("<summary>doubted</summary>more &lt;than&gt; its link</details>") == 1
+    rows = client.get(f"/r/{place}/data.json").json()["rows"]
+    assert sorted({(row["doubt"], row["mark"] == "suspect") for row in rows if row["doubt"]}) == [
+        ("more <than> its link", True)
+    ]
+    assert client.get(f"/r/{place}/data.csv").text.count("more <than> its link") == 1
+    assert "that are doubted" not in client.get(f"/r/{place}/explorer").text
+    with database.writing() as link:
+        check = {"name": "doubted loads", "state": "note", "text": "read: more <than> its link"}
+        link.execute(sa.update(tables.result).where(tables.result.c.id == place).values(checks=[check]))
+    assert "read: more &lt;than&gt; its link" in client.get(f"/r/{place}/explorer").text
     assert '<td class="cached" title="' in page
     pages = client.app.state.pages
     whole = pages.kept.document(queries.result_of(database, place).bundle_sha256)
