@@ -51,8 +51,9 @@ WITHOUT_HOLES = frozenset({"filled", "preconditioned", "filled-twice"})
 BY_WRITING = frozenset({"fresh", "filled", "preconditioned", "filled-twice"})
 """Preparations that somebody asked for; what is merely laid out is not, where no cell writes."""
 
+# Bundles hold these words, and are checked against them: a change of one makes every bundle before it "not verified".
 WORDS: dict[str, str] = {
-    "laid-out": "files written once, with data that neither compress nor repeat unless the sweep sets them",
+    "laid-out": "files written once with data that neither compress nor repeat, unless the sweep says so",
     "fresh": "a new file without data for every visit: first writes allocate, reads find holes and are never ranked",
     "filled": "written over the whole length; no holes, looked for",
     "preconditioned": "filled, then every 4 KiB block overwritten twice in random order",
