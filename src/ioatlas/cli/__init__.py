@@ -66,6 +66,8 @@ def ioatlas() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Entry point. Turns an IoAtlasError into one message and its exit code."""
+    if os.path.expanduser("~") == "~":  # noqa: PTH111 - none, as in containers; settings and keys ask for one
+        os.environ["HOME"] = "/"
     try:
         return ioatlas.main(args=arguments, prog_name="ioatlas", standalone_mode=True)
     except IoAtlasError as error:

@@ -93,16 +93,21 @@ def write_site(
     loads: dict[str, list[list[Any]]] = defaultdict(list)
     with written(folder, "name a folder that can be written", "the site"):
         folder.mkdir(parents=True, exist_ok=True)
-        for path in found:
-            try:
-                _add(*_told(path, plan, licence, permission), made, loads)
-            except IoAtlasError as error:
-                site.left_out.append(f"{path.name}: {error.what}")
-        if not site.results:
-            why = site.left_out[0] if site.left_out else "nothing was measured or imported there"
-            raise UsageError(f"there is no result to show: {why}", where=", ".join(map(str, sources)))
-        _pages(made, title, loads)
-        made.finish()
+        try:
+            for path in found:
+                try:
+                    _add(*_told(path, plan, licence, permission), made, loads)
+                except IoAtlasError as error:
+                    site.left_out.append(f"{path.name}: {error.what}")
+            if not site.results:
+                why = site.left_out[0] if site.left_out else "nothing was measured or imported there"
+                raise UsageError(f"there is no result to show: {why}", where=", ".join(map(str, sources)))
+            _pages(made, title, loads)
+            made.finish()
+        except BaseException:
+            if made.names:  # or the next run would take them for somebody else's
+                made.mark(before | made.names)
+            raise
     return site
 
 
@@ -142,12 +147,12 @@ class _Written:
 
     def write(self, name: str, content: str | bytes) -> None:
         data = content.encode() if isinstance(content, str) else content
-        self.names.add(name)
         path = self.folder / name
-        if name in self.before and path.is_file() and path.read_bytes() == data:
-            return
         if name not in self.before and path.exists():
             raise RefusedError("no site left this there", where=str(path), remedy="move it away")
+        self.names.add(name)
+        if path.is_file() and path.read_bytes() == data:
+            return
         place = beneath.make_directory(self.folder, str(Path(name).parent))
         handle, temporary = tempfile.mkstemp(dir=place, prefix=".site-")
         with os.fdopen(handle, "wb") as file:
@@ -165,7 +170,11 @@ class _Written:
                 path.parent.rmdir()
             self.site.removed.append(name)
         self.site.files = len(self.names)
-        marker = json.dumps({"format": FORMAT, "files": sorted(self.names)}, indent=1) + "\n"
+        self.mark(self.names)
+
+    def mark(self, names: set[str]) -> None:
+        """Keep in mind that these files are ours."""
+        marker = json.dumps({"format": FORMAT, "files": sorted(names)}, indent=1) + "\n"
         beneath.write_text(self.folder / MARKER, marker, in_root=True)
 
 

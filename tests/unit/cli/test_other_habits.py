@@ -2,6 +2,7 @@
 """Other tools' files where a campaign or a command is asked for: the message says what to type instead."""
 
 import json
+from unittest.mock import Mock
 
 import pytest
 
@@ -93,3 +94,10 @@ def test_every_fault_says_what_where_and_what_to_do(words, where, told):
     assert "what to do: " in said
     assert told in said
     assert "Usage:" not in said
+
+
+def test_a_user_without_a_home_has_the_root(tmp_path, monkeypatch):
+    """As login gives it: settings and keys ask for one."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", Mock(side_effect=KeyError))
+    assert call("list", cwd=tmp_path).returncode in (0, 1, 2)

@@ -4,6 +4,7 @@
 import json
 import shutil
 import xml.etree.ElementTree as ET
+from unittest.mock import Mock
 
 import pytest
 
@@ -66,6 +67,18 @@ def test_a_load_holds_one_value_of_each_result(made):
         assert {len(row) for row in rows} == {len(told["load_columns"])}
         assert len({row[0] for row in rows}) == len(rows)
         assert kind in (folder / f"loads/{kind}.js").read_text()
+
+
+def test_a_run_that_was_stopped_is_gone_on_with(made, tmp_path, monkeypatch):
+    *_, sources = made
+    options = {"title": "T", "plan": RedactPlan(), "licence": "CC-BY-4.0"}
+    with monkeypatch.context() as patched:
+        patched.setattr(site, "_pages", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            site.write_site(tmp_path / "s", sources, **options)
+    left = len(list((tmp_path / "s" / "r").rglob("*.html")))
+    assert left == 3
+    assert len(site.write_site(tmp_path / "s", sources, **options).results) == 3
 
 
 def test_a_second_run_writes_nothing(made):
