@@ -235,7 +235,7 @@ def _device_prior(shape: Shape, courses: Sequence[Course]) -> tuple[dict[str, fl
 
 
 @dataclass(frozen=True)
-class _Start:
+class Start:
     """Where a limiter is looked for: rate, size, and how much faster than the rate its peak is."""
 
     rate: float
@@ -243,10 +243,10 @@ class _Start:
     peak: float
 
 
-def _limiters_at(shape: Shape, theta: Floats) -> list[_Start]:
+def limiters_at(shape: Shape, theta: Floats) -> list[Start]:
     """Where the limiters of a law lie."""
     return [
-        _Start(*(float(shape.value(theta, f"{number}.{part}")) for part in ("rate", "size", "peak")))
+        Start(*(float(shape.value(theta, f"{number}.{part}")) for part in ("rate", "size", "peak")))
         for number in range(len(shape.limiters))
     ]
 
@@ -271,7 +271,7 @@ def draw_down(courses: Sequence[Course], limiter: Limiter, rate: float, *, falle
     return most
 
 
-def _starts(courses: Sequence[Course], limiter: Limiter, *, other_unit: bool = False) -> list[_Start]:
+def _starts(courses: Sequence[Course], limiter: Limiter, *, other_unit: bool = False) -> list[Start]:
     """Where a limiter may lie, by the loads that fell: rates are their tails, sizes the largest draw-down there.
     other_unit: there is one of the other unit too, so that it is large blocks that tell of bytes, small ones of I/Os.
     """
@@ -285,13 +285,13 @@ def _starts(courses: Sequence[Course], limiter: Limiter, *, other_unit: bool = F
     rates = {tails[0], tails[len(tails) // 2], tails[-1]}
     most = max(fallen, key=lambda one: limiter.size(one.bs) * one.excess)
     peak = max(most.before * limiter.size(most.bs), FALL * tails[-1])
-    return [_Start(rate, max(draw_down(courses, limiter, rate), 0.05 * rate), peak - rate) for rate in sorted(rates)]
+    return [Start(rate, max(draw_down(courses, limiter, rate), 0.05 * rate), peak - rate) for rate in sorted(rates)]
 
 
 # -- search --------------------------------------------------------------------------------------------------
 
 
-def _prior_of(shape: Shape, courses: Sequence[Course], starts: Sequence[_Start]) -> tuple[Floats, Floats]:
+def _prior_of(shape: Shape, courses: Sequence[Course], starts: Sequence[Start]) -> tuple[Floats, Floats]:
     centre, spread = _device_prior(shape, courses)
     for number, start in enumerate(starts):
         for part, value in zip(("rate", "size", "peak"), (start.rate, start.size, start.peak), strict=True):
@@ -299,7 +299,7 @@ def _prior_of(shape: Shape, courses: Sequence[Course], starts: Sequence[_Start])
     return np.array([centre[name] for name in shape.names]), np.array([spread[name] for name in shape.names])
 
 
-def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequence[_Start]], before: Fit | None) -> Fit:
+def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequence[Start]], before: Fit | None) -> Fit:
     """The best fit of a shape. choices: starts of all its limiters together; before: of a shape with fewer parts."""
     tried: list[tuple[float, Floats, _Problem]] = []
     stack = before.stack if before is not None else Stack.of(courses, shape.ways)
@@ -333,13 +333,13 @@ def _finish(problem: _Problem, theta: Floats) -> Fit:
     return replace(problem.at(theta), covariance=covariance, noise=noise, evidence=evidence)
 
 
-def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[_Start]]]]:
+def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[Start]]]]:
     """Shapes with one part more, or two that come together, each with the starts of all its limiters."""
     have = fit.shape.limiters
     fallen = {course.direction for course in courses if course.taught and course.fell}
     # What was there may have stood in for the new part: it is looked for afresh too.
     known = [
-        _limiters_at(fit.shape, fit.theta),
+        limiters_at(fit.shape, fit.theta),
         *([one] for one in (_starts(courses, have[0]) if len(have) == 1 else [])),
     ]
     ways = fit.shape.ways
@@ -423,7 +423,7 @@ def _fit_parts(courses: Sequence[Course], known: Fit | None = None) -> Fit | Non
     # Limiters are looked for without a seek: one that stands in for them would hide them.
     tried = [best, *([_with_seek(best, courses)] if len(kinds) > 1 else [])]
     if known is not None and known.shape.limiters:
-        tried.append(_fit_shape(known.shape, courses, [_limiters_at(known.shape, known.theta)], None))
+        tried.append(_fit_shape(known.shape, courses, [limiters_at(known.shape, known.theta)], None))
         best = max((fit for fit in (best, tried[-1]) if _all_seen(fit)), key=lambda fit: fit.evidence)
     for _ in range(3 if known is None else 1):
         moved = (_fit_shape(shape, courses, starts, best) for shape, starts in _moves(best, courses))
@@ -503,11 +503,11 @@ def _narrowed(fit: Fit, courses: Sequence[Course]) -> list[Fit]:
     )
     if limiters == fit.shape.limiters:
         return []
-    found = _fit_shape(replace(fit.shape, limiters=limiters), courses, [_limiters_at(fit.shape, fit.theta)], fit)
+    found = _fit_shape(replace(fit.shape, limiters=limiters), courses, [limiters_at(fit.shape, fit.theta)], fit)
     return [found] if _all_seen(found) else []
 
 
 def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:
-    kinds, starts = [kind for kind in get_args(Seek) if kind != fit.shape.seek], [_limiters_at(fit.shape, fit.theta)]
+    kinds, starts = [kind for kind in get_args(Seek) if kind != fit.shape.seek], [limiters_at(fit.shape, fit.theta)]
     tried = [_fit_shape(replace(fit.shape, seek=kind), courses, starts, fit) for kind in kinds]
     return max([fit, *tried], key=lambda one: one.evidence)

@@ -12,7 +12,7 @@ import numpy as np
 from ioatlas.law.course import Floats
 from ioatlas.law.fit import DRAWS, Fit
 from ioatlas.law.model import Limiter, device_times
-from ioatlas.law.told import TOLD_SECONDS, loads_of, tell
+from ioatlas.law.told import bursts, loads_of, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Limit
 from ioatlas.model.finding import Finding, FindingCode
@@ -90,26 +90,23 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
     """What a target does after a pause, for how long, and when it can again."""
     found = []
     for target, fit in fits.items():
-        for number, limiter in enumerate(fit.shape.limiters):
-            rate, size, more = (
-                float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size", "peak")
-            )
+        for limiter, at in bursts(fit):
             # Every rival has such a one too; of one block size nobody knows whether bytes are limited or I/Os.
             alike = [{(one.ways, one.refills) for one in rival.shape.limiters} for rival in fit.rivals]
-            if size < TOLD_SECONDS * rate or not all((limiter.ways, limiter.refills) in rival for rival in alike):
+            if not all((limiter.ways, limiter.refills) in rival for rival in alike):
                 continue
             ways = " and ".join(f"{way}s" for way in limiter.ways)
             on = f" on {target}" if len(fits) > 1 else ""
-            told, amount = _rate_words(limiter, size)
+            told, amount = _rate_words(limiter, at.size)
             mine = [one for one in fit.courses if one.taught and limiter.covers(one.direction)]
             seen = max((one.before * limiter.size(one.bs) for one in mine), default=math.inf)
-            peak = told(min(rate + more, seen))
+            peak = told(min(at.rate + at.peak, seen))
             if limiter.refills:
-                back = format_duration(size / rate)
-                text = f"After a pause {ways}{on} run at {peak} for the first {amount}, then at {told(rate)}. "
+                back = format_duration(at.size / at.rate)
+                text = f"After a pause {ways}{on} run at {peak} for the first {amount}, then at {told(at.rate)}. "
                 text += f"The credit is back after {back} without load."
             else:
-                text = f"The first {amount} of {ways}{on} run at {peak}, what follows at {told(rate)}."
+                text = f"The first {amount} of {ways}{on} run at {peak}, what follows at {told(at.rate)}."
             direction = limiter.ways[0] if len(limiter.ways) == 1 else ""
             title = f"After a pause, {ways}{on}"
             found.append(Finding(FindingCode.BURST, text, title=title, target=target, direction=direction))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ioatlas.law.course import COUNT, EVEN_BINS, Course, Floats, still_falls
-from ioatlas.law.fit import MOST_BETWEEN, Fit, draw_down
+from ioatlas.law.fit import MOST_BETWEEN, Fit, Start, draw_down, limiters_at
 from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
@@ -88,6 +88,12 @@ def loads_of(shape: Shape, cell: Cell, direction: str) -> Loads:
     return Loads(np.array([shape.ways.index(direction)]), np.array([float(cell.bs_bytes)]), flight, random)
 
 
+def bursts(fit: Fit) -> list[tuple[Limiter, Start]]:
+    """The limiters of a law whose credit is a burst, with where they lie."""
+    placed = zip(fit.shape.limiters, limiters_at(fit.shape, fit.theta), strict=True)
+    return [(limiter, at) for limiter, at in placed if at.size >= TOLD_SECONDS * at.rate]
+
+
 def tell(fit: Fit, cell: Cell, direction: str) -> Told:
     """What the law and the loads of a cell say of it together. Where another law is about as probable, the interval
     holds what it says too.
@@ -105,12 +111,12 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
     """Limiters, with their rates, that a direction may come to yet: those of the other direction, and what a load fell
     to for which the law has no part, as far as its other loads did not take as much as was fast there.
     """
-    shape, suspects = fit.shape, []
-    for number, limiter in enumerate(shape.limiters):
-        rate, size = (float(shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size"))
-        if not limiter.covers(direction) and limiter.refills and size >= TOLD_SECONDS * rate:
-            suspects.append((replace(limiter, ways=(direction,)), rate, size, fit.courses))
-    mine = [] if any(one.covers(direction) for one in shape.limiters) else fit.courses
+    suspects = [
+        (replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses)
+        for limiter, at in bursts(fit)
+        if limiter.refills and not limiter.covers(direction)
+    ]
+    mine = [] if any(one.covers(direction) for one in fit.shape.limiters) else fit.courses
     for course in mine:
         if course.counted and course.fell and course.direction == direction:
             others = tuple(one for one in fit.courses if one is not course)
@@ -166,12 +172,10 @@ def _on_credit(fit: Fit, cell: Cell, direction: str) -> bool:
     back, which is likelier than that this one cell knows no limit.
     """
     told, bs = math.exp(_by_law(fit, cell, direction)[0]), float(cell.bs_bytes)
-    for number, one in enumerate(fit.shape.limiters):
-        rate, size = (float(fit.shape.value(fit.theta, f"{number}.{part}")) for part in ("rate", "size"))
-        has_credit = one.covers(direction) and one.refills and size >= TOLD_SECONDS * rate
-        if has_credit and rate / one.size(bs) <= 1.01 * told:
-            return True
-    return False
+    return any(
+        limiter.refills and limiter.covers(direction) and at.rate / limiter.size(bs) <= 1.01 * told
+        for limiter, at in bursts(fit)
+    )
 
 
 @lru_cache(maxsize=64)
