@@ -197,6 +197,11 @@ class Sites:
         """Cells that need no more than `begun_bytes` take the place of all others: `prepare` keeps what was written."""
         self._places = Places(on_members(cells, self._groups))
 
+    def _is_begun(self, name: str, wanted: Mapping[str, Extent]) -> bool:
+        """Whether all that is wanted was written before the time was over."""
+        begun = self._begun.pop(name, {})
+        return bool(wanted) and all(begun.get(one, 0) >= extent.size_bytes for one, extent in wanted.items())
+
     def prepare_target(self, name: str, use: TargetUse, *, once: str = "", most_seconds: float | None = None) -> bool:
         """Prepare one target; whether all is there.
 
@@ -297,8 +302,7 @@ class Sites:
         self, target: Target, use: TargetUse, wanted: Mapping[str, Extent], most_seconds: float | None
     ) -> bool:
         paths = {file: self.file_path(target.name, file) for file in wanted}
-        begun = self._begun.pop(target.name, {})
-        if wanted and all(begun.get(file, 0) >= extent.size_bytes for file, extent in wanted.items()):
+        if self._is_begun(target.name, wanted):
             self.cut(target.name, {file: extent.size_bytes for file, extent in wanted.items()})
         else:
             self.open(target.name, {file: extent.size_bytes for file, extent in wanted.items()}, use)
@@ -321,8 +325,7 @@ class Sites:
         check_before_start(target, writes=True)
         check_extent(target, end)
         wanted = joined(wanted)
-        begun = self._begun.pop(target.name, {})
-        if not all(begun.get(name, 0) >= extent.size_bytes for name, extent in wanted.items()):
+        if not self._is_begun(target.name, wanted):
             places = {name: dict(place_of(target)) for name in wanted}
             if not self._write(target, use, places, wanted, most_seconds):
                 return False
