@@ -34,16 +34,17 @@ def _size(e: Estimate) -> int:
     return size if isinstance(size, int) else 0
 
 
+def unsound(e: Estimate) -> bool:
+    """Whether its figures contradict each other, or its run failed: it ranks nowhere."""
+    return any(word in note for note in e.notes for word in UNSOUND)
+
+
 def rivals(estimates: Iterable[Estimate]) -> list[Estimate]:
     """Those that may stand for their sets: no figures that contradict each other, nothing that a cache answers by
     design, and of each operation the largest file, which caches hold least of.
     """
     found = [e for e in estimates if e.kind == "imported"]
-    sound = [
-        e
-        for e in found
-        if operation_of(e) != CACHED_BY_DESIGN and not any(word in note for note in e.notes for word in UNSOUND)
-    ]
+    sound = [e for e in found if operation_of(e) != CACHED_BY_DESIGN and not unsound(e)]
     largest: dict[tuple[str, str, str], int] = {}
     for e in sound:
         key = (e.cell.target, e.direction, operation_of(e))

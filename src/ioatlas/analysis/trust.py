@@ -13,7 +13,7 @@ from statistics import median
 
 from ioatlas.analysis.best import client_limited, disagrees, half_interval, usable
 from ioatlas.analysis.drift import level_words, wander_words
-from ioatlas.analysis.imported_answer import UNSOUND
+from ioatlas.analysis.imported_answer import unsound
 from ioatlas.analysis.imported_methods import UNKNOWN
 from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wording import per_cent, plural
@@ -347,7 +347,7 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
         told = [said + several.format(plural(count, "set")) for count, said in counts if count]
         if told:
             yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, f"{'. '.join(told)}.")
-        doubted = [e for e in result.estimates if any(word in note for note in e.notes for word in UNSOUND)]
+        doubted = [e for e in result.estimates if unsound(e)]
         if doubted:
             text = f"{plural(len(doubted), 'reading')} left out of the best: figures that contradict, or a failed run."
             yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "", _keys(doubted))

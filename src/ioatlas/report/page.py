@@ -46,15 +46,20 @@ def write_report(result: CampaignResult, path: Path, comparison: ComparisonData 
 def write_page(text: str, path: Path, what: str = "the report") -> None:
     """Write a page; an existing file is replaced only by a complete new one. Raises IoAtlasError."""
     with written(path, "give a place that can be written", what):
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(temporary, 0o644)  # noqa: PTH101 - mkstemp makes it private, a report is to be read
-            os.replace(temporary, path)  # noqa: PTH105
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        put_whole(text.encode(), path)
+
+
+def put_whole(data: bytes, path: Path) -> None:
+    """Write a file that everybody may read, in place of an older one only when it is complete. Raises OSError."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o644)  # noqa: PTH101 - mkstemp makes it private, a report is to be read
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def report_html(

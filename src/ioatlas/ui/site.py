@@ -11,7 +11,6 @@ import hashlib
 import html
 import io
 import json
-import os
 import re
 import tempfile
 from collections import defaultdict
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import __version__, beneath
+from ioatlas.analysis.imported_answer import unsound
 from ioatlas.analysis.marks import SIGNS, Mark, mark_of
 from ioatlas.analysis.summary import summarise
 from ioatlas.bundle.opening import open_bundle, unpack
@@ -36,26 +36,14 @@ from ioatlas.model.units import format_size
 from ioatlas.model.words import words
 from ioatlas.product.figures import held_by_licence
 from ioatlas.product.kept import kept_sheet
-from ioatlas.report.page import drop_html, escape_json, report_html
+from ioatlas.report.page import drop_html, escape_json, put_whole, report_html
 from ioatlas.report.table import write_csv
 from ioatlas.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
 
 MARKER = ".ioatlas-site.json"
 """In the folder of a site: the files that the command wrote there, and may replace or remove."""
 FORMAT = 1
-COLUMNS = (
-    "id",
-    "title",
-    "target",
-    "protocol",
-    "size_bytes",
-    "read",
-    "write",
-    "read_4k",
-    "write_4k",
-    "trust",
-    "created",
-)
+COLUMNS = words("id title target protocol size_bytes read write read_4k write_4k trust created")
 """Of the summary: a line for each result. Rates are bytes per second, those of 4 KiB I/Os per second."""
 LOAD_COLUMNS = words("result bw_bytes_per_s iops lat_p99_ns in_flight mark")
 """Of a kind of load: the best value of each result. result: its line in the summary, from 0."""
@@ -153,12 +141,7 @@ class _Written:
         self.names.add(name)
         if path.is_file() and path.read_bytes() == data:
             return
-        place = beneath.make_directory(self.folder, str(Path(name).parent))
-        handle, temporary = tempfile.mkstemp(dir=place, prefix=".site-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
+        put_whole(data, beneath.make_directory(self.folder, str(Path(name).parent)) / path.name)
         self.site.changed.append(name)
 
     def finish(self) -> None:
@@ -268,7 +251,7 @@ def _best(estimates: Iterable[Estimate]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _ranks(e: Estimate) -> bool:
-    return mark_of(e) not in UNRANKED and not any("contradiction" in note for note in e.notes)
+    return mark_of(e) not in UNRANKED and not unsound(e)
 
 
 def _rounded(value: float | None) -> float | None:
