@@ -112,10 +112,13 @@ def counted_findings(counts: Counts) -> tuple[Finding, ...]:
 
 def flushed_findings(journal: Journal, visits: Sequence[Visit]) -> tuple[Finding, ...]:
     """Of each target whose drives count them."""
+    paths = {name: path for name, path in counted_paths(journal).items() if path.caches}
+    if not paths:  # as of most targets: nothing is read for them
+        return ()
     usages = journal.usages()
     found: list[Finding] = []
     targets = {cell.key: cell.target for cell, _ in journal.cells()}
-    for name, path in counted_paths(journal).items():
+    for name, path in paths.items():
         mine = [visit for visit in visits if targets.get(visit.cell_key) == name and visit.batch_id in usages]
         flushes = {visit.visit_id: Flush.joined(part.flush for part in visit.parts) for visit in mine}
         mine = [visit for visit in mine if flushes[visit.visit_id] is not None]
