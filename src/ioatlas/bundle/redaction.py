@@ -108,8 +108,7 @@ class Redactor:
             if "://" in text:
                 socket = f"?socket=/redacted/socket-{number}" if scheme_of(text) == "nbd+unix" else ""
                 host = "" if socket else f"host-of-{number}"
-                file = f"/file-{number}" if scheme_of(text) == "gfapi" else ""
-                self.given[folded] = f"{scheme_of(text)}://{host}/redacted-{number}{file}{socket}"
+                self.given[folded] = f"{scheme_of(text)}://{host}/redacted-{number}{socket}"
         return self.given[folded]
 
     def text(self, text: str) -> str:

@@ -11,7 +11,7 @@ from functools import cache
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.fio.uri import scheme_of
 from ioatlas.model.target import Identity, Target, TargetKind
-from ioatlas.target import gluster, nbd, rbd
+from ioatlas.target import nbd, rbd
 from ioatlas.target.devices import BlockDevice, device_number, device_of
 from ioatlas.target.mounts import Mount, mount_of
 from ioatlas.target.nbd import Export
@@ -28,7 +28,7 @@ def identify(target: Target) -> Identity:
     directory: fs_type, source, mount_root, device_number, fs_uuid where a block device with one lies below;
     file:      the same, and inode (not on FUSE, where inode numbers come and go) and size_bytes;
     block:     size_bytes, serial and wwn; without either the device number and, of a loop device, the file behind it;
-    uri:       size_bytes, whether it is read-only, and what the server calls it (of Ceph and GlusterFS).
+    uri:       size_bytes, whether it is read-only, and what the server calls it (of Ceph).
     Raises IoAtlasError when the target has gone, is of another kind now, or does not answer.
     """
     if target.kind == "uri":
@@ -167,9 +167,6 @@ def describe_mode(mode: int) -> str:
 
 def read_export(uri: str) -> Export:
     """Asks the server and lets go of it again. Raises IoAtlasError when it is dead, silent or refuses."""
-    scheme = scheme_of(uri)
-    if scheme == "rbd":
+    if scheme_of(uri) == "rbd":
         return answer_within(lambda: rbd.read_image(uri), uri, rbd.PATIENCE_SECONDS)
-    if scheme == "gfapi":
-        return answer_within(lambda: gluster.read_file(uri), uri, gluster.PATIENCE_SECONDS)
     return nbd.read_export(uri)

@@ -40,11 +40,11 @@ _INSTEAD = {
     ),
     "s3": ("http", "mount it (`mount-s3` or `s3fs`) and name the mount point: objects themselves are not measured"),
     "smb": (None, "mount it (`mount -t cifs //HOST/SHARE /mnt/nas`) and name the mount point"),
+    "gfapi": (None, "mount the volume (`mount -t glusterfs HOST:/VOLUME /mnt/nas`) and name the mount point"),
 }
 """What is not opened by a URI: fio's engine for it, and what works instead."""
 _MOUNT = {
     "rbd": "map the image (`rbd map POOL/IMAGE`) and name its block device",
-    "gfapi": "mount the volume (`mount -t glusterfs HOST:/VOLUME /mnt/nas`) and name the mount point",
     "nbd": "connect it (`nbd-client`) and name its block device",
 }
 
@@ -314,18 +314,18 @@ def _open_nbd(uri: str, name: str | None) -> Target:
     return replace(target, identity=identify(target))
 
 
-def _open_remote(uri: str, name: str | None) -> Target:
-    """An image of Ceph, or a file of a GlusterFS volume."""
-    parts = parts_of(uri)
+def _open_image(uri: str, name: str | None) -> Target:
+    """An image of Ceph."""
+    image = parts_of(uri)["rbdname"]
     export = read_export(uri)
     if export.size_bytes == 0:
         raise IoAtlasError(
             "it is empty: there is nothing to measure",
             where=uri,
-            remedy="make it as large as it is to be used (`rbd resize`, or `truncate -s` on a mount)",
+            remedy="make it as large as it is to be used (`rbd resize`)",
         )
     target = Target(
-        name=name or parts.get("rbdname") or os.path.basename(parts["filename"]),
+        name=name or image,
         kind="uri",
         location=uri,
         size_bytes=export.size_bytes,
@@ -338,8 +338,7 @@ def _open_remote(uri: str, name: str | None) -> Target:
 URI_KINDS: dict[str, UriKind] = {
     "nbd": UriKind("nbd://HOST[:PORT][/EXPORT]", _open_nbd),
     "nbd+unix": UriKind("nbd+unix:///EXPORT?socket=PATH", _open_nbd),
-    "rbd": UriKind("rbd:POOL/IMAGE", _open_remote),
-    "gfapi": UriKind("gfapi://HOST/VOLUME/FILE", _open_remote),
+    "rbd": UriKind("rbd:POOL/IMAGE", _open_image),
 }
 """Every scheme a target may have. A new kind of URI is one entry here and in `fio.uri`, its identity one case in
 `identify`."""

@@ -208,7 +208,7 @@ def _uri(sheet: Sheet, location: str) -> Route:
     name, _, variant = scheme.partition("+")
     sheet.known(
         "protocol.name",
-        {"nbd": "NBD", "nbds": "NBD", "rbd": "RBD", "nfs": "NFS", "gfapi": "GlusterFS"}.get(name, name),
+        {"nbd": "NBD", "nbds": "NBD", "rbd": "RBD", "nfs": "NFS"}.get(name, name),
         "the URI",
     )
     if variant == "unix" or "socket" in parse_qs(parts.query):

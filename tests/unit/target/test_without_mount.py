@@ -70,6 +70,7 @@ def test_it_is_written_only_after_name_and_size_are_typed(ceph):
         ("iscsi://host/iqn.2026-01.lab/1", "iscsiadm"),
         ("s3://host/bucket", "mount-s3"),
         ("smb://host/share", "mount -t cifs"),
+        ("gfapi://host/volume/file", "mount -t glusterfs"),
     ],
 )
 def test_what_is_not_opened_is_said_with_what_works(uri, instead, monkeypatch):
@@ -79,12 +80,11 @@ def test_what_is_not_opened_is_said_with_what_works(uri, instead, monkeypatch):
     assert instead in str(error.value)
 
 
-@pytest.mark.parametrize(("uri", "instead"), [("rbd:pool/image", "rbd map"), ("gfapi://h/v/f", "mount -t glusterfs")])
-def test_a_fio_without_the_engine_is_said_before_anything_is_asked(uri, instead, monkeypatch):
+def test_a_fio_without_the_engine_is_said_before_anything_is_asked(monkeypatch):
     monkeypatch.setattr(opening, "lacks_engine", lambda name: True)
     with pytest.raises(UsageError, match="the installed fio has no") as error:
-        open_target(uri)
-    assert instead in str(error.value)
+        open_target("rbd:pool/image")
+    assert "rbd map" in str(error.value)
 
 
 def test_an_empty_image_is_refused(ceph):
