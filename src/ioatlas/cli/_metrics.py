@@ -3,31 +3,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._arguments import path_option
 from ioatlas.model.events import Emit
 
 _KEY = "ioatlas.metrics"
 
 
-def _begin(context: click.Context, _: click.Parameter, place: str | None) -> str | None:
-    """Remember the place; the file or port is opened when something is measured."""
+def _begin(context: click.Context, _: click.Parameter, place: Path | None) -> None:
+    """Remember the place; the file is written when something is measured."""
     if place is not None:
         from ioatlas.metrics.listener import check_place
 
         check_place(place)
         context.meta[_KEY] = place
-    return place
 
 
-metrics_option = click.option(
+metrics_option = path_option(
     "--metrics",
-    metavar="FILE|HOST:PORT",
-    type=PathOrWord(),
+    metavar="FILE",
     callback=_begin,
     expose_value=False,
-    help="Metrics for Prometheus: a file for node_exporter (.prom), or a port.",
+    help="Metrics for Prometheus: a file for node_exporter (.prom).",
 )
 
 

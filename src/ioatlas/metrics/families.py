@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics there are: names, units and words by Prometheus' conventions, and their text in both formats."""
+"""The metrics there are: names, units and words by Prometheus' conventions, and their text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
-
-PLAIN, OPEN = "text/plain; version=0.0.4; charset=utf-8", "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -18,7 +16,6 @@ class Family:
     name: str
     kind: Literal["gauge", "counter"]
     help: str
-    unit: str = ""
 
     @property
     def sample(self) -> str:
@@ -27,24 +24,24 @@ class Family:
 
 FAMILIES = (
     Family("ioatlas_session_running", "gauge", "Whether a session measures now."),
-    Family("ioatlas_session_start_timestamp_seconds", "gauge", "When the session began.", "seconds"),
-    Family("ioatlas_session_elapsed_seconds", "gauge", "Time the session has taken.", "seconds"),
-    Family("ioatlas_session_remaining_seconds", "gauge", "Time the session is expected to take still.", "seconds"),
+    Family("ioatlas_session_start_timestamp_seconds", "gauge", "When the session began."),
+    Family("ioatlas_session_elapsed_seconds", "gauge", "Time the session has taken."),
+    Family("ioatlas_session_remaining_seconds", "gauge", "Time the session is expected to take still."),
     Family("ioatlas_session_visits_planned", "gauge", "Visits still to be made."),
     Family("ioatlas_visits", "counter", "Visits made, by whether they count."),
-    Family("ioatlas_layout_written_bytes", "gauge", "Bytes of files written before the load.", "bytes"),
+    Family("ioatlas_layout_written_bytes", "gauge", "Bytes of files written before the load."),
     Family("ioatlas_visit_throughput_bytes_per_second", "gauge", "Throughput of the cell's newest visit."),
     Family("ioatlas_visit_ios_per_second", "gauge", "I/Os per second of the cell's newest visit."),
-    Family("ioatlas_visit_latency_mean_seconds", "gauge", "Mean latency of the cell's newest visit.", "seconds"),
-    Family("ioatlas_visit_latency_p99_seconds", "gauge", "99th percentile of the newest visit.", "seconds"),
+    Family("ioatlas_visit_latency_mean_seconds", "gauge", "Mean latency of the cell's newest visit."),
+    Family("ioatlas_visit_latency_p99_seconds", "gauge", "99th percentile of the newest visit."),
     Family("ioatlas_watch_rounds", "counter", "Rounds of a watch in this call, by result."),
     Family("ioatlas_watch_alarms", "counter", "Alarms of a watch in this call."),
-    Family("ioatlas_watch_round_duration_seconds", "gauge", "Time the newest round took.", "seconds"),
-    Family("ioatlas_watch_round_timestamp_seconds", "gauge", "When the newest round began.", "seconds"),
-    Family("ioatlas_watch_level_ratio", "gauge", "The newest round over the level that holds.", "ratio"),
+    Family("ioatlas_watch_round_duration_seconds", "gauge", "Time the newest round took."),
+    Family("ioatlas_watch_round_timestamp_seconds", "gauge", "When the newest round began."),
+    Family("ioatlas_watch_level_ratio", "gauge", "The newest round over the level that holds."),
     Family("ioatlas_watch_fits", "gauge", "Whether the target fits a use: 1, or 0; NaN is undecided."),
-    Family("ioatlas_watch_fit_margin_ratio", "gauge", "How many times what a use needs the target has.", "ratio"),
-    Family("ioatlas_watch_evidence_ratio", "gauge", "Evidence that a cell got worse; 1 is an alarm.", "ratio"),
+    Family("ioatlas_watch_fit_margin_ratio", "gauge", "How many times what a use needs the target has."),
+    Family("ioatlas_watch_evidence_ratio", "gauge", "Evidence that a cell got worse; 1 is an alarm."),
 )
 _BY_NAME = {family.name: family for family in FAMILIES}
 Labels = tuple[tuple[str, str], ...]
@@ -65,23 +62,15 @@ class Values:
         counts = self._values.setdefault(_BY_NAME[name].name, {})
         counts[_labels(labels)] = counts.get(_labels(labels), 0.0) + 1
 
-    def text(self, *, openmetrics: bool) -> str:
-        """All of it, by the rules of OpenMetrics or of Prometheus' own text."""
+    def text(self) -> str:
+        """All of it, in Prometheus' text format."""
         lines: list[str] = []
         for family in FAMILIES:
-            samples = dict(self._values.get(family.name, {}))
+            samples = sorted(self._values.get(family.name, {}).items())
             if samples:
-                lines += _head(family, openmetrics=openmetrics)
-                lines += [f"{family.sample}{_shown(labels)} {value!r}" for labels, value in sorted(samples.items())]
-        return "\n".join([*lines, *(["# EOF"] if openmetrics else [])]) + "\n"
-
-
-def _head(family: Family, *, openmetrics: bool) -> Iterable[str]:
-    name = family.name if openmetrics else family.sample
-    yield f"# HELP {name} {family.help}"
-    yield f"# TYPE {name} {family.kind}"
-    if openmetrics and family.unit:
-        yield f"# UNIT {name} {family.unit}"
+                lines += [f"# HELP {family.sample} {family.help}", f"# TYPE {family.sample} {family.kind}"]
+                lines += [f"{family.sample}{_shown(labels)} {value!r}" for labels, value in samples]
+        return "\n".join(lines) + "\n"
 
 
 def _labels(labels: Mapping[str, object] | None) -> Labels:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listens to a session's events and keeps the metrics, in a file or on a port of loopback."""
+"""Listens to a session's events and keeps the metrics in a file, for node_exporter's textfile collector."""
 
 from __future__ import annotations
 
@@ -9,34 +9,25 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
-from ioatlas.metrics.families import OPEN, PLAIN, Values
+from ioatlas.errors import RefusedError, UsageError
+from ioatlas.metrics.families import Values
 from ioatlas.model.events import Emit, Event
 
 RENEW_SECONDS = 5.0
-_PLACE = re.compile(r"(?P<host>\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]*):(?P<port>\d{1,5})")
+_PORT = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]*):\d{1,5}")
 _CELL = ("target", "rw", "bs_bytes", "size_bytes", "numjobs", "iodepth")
 
 
 class Metrics:
-    """The metrics of one call. place: FILE or HOST:PORT; :PORT is on loopback. Raises IoAtlasError for a place that
-    cannot be used.
-    """
+    """The metrics of one call, in the file `place`. Raises IoAtlasError for one that cannot be used."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: Path) -> None:
         self._values, self._lock, self._written = Values(), threading.Lock(), float("-inf")
-        self._file: Path | None = None
-        self._server: ThreadingHTTPServer | None = None
-        found = _PLACE.fullmatch(place)
-        if found:
-            self._server = self._serve(found["host"].strip("[]") or "127.0.0.1", int(found["port"]))
-        else:
-            self._file = _checked(Path(place))
+        self._file = check_place(place)
         self._values.set("ioatlas_session_running", 1)
         self._values.set("ioatlas_session_start_timestamp_seconds", time.time())
         self._write()
@@ -57,21 +48,10 @@ class Metrics:
         return both
 
     def close(self) -> None:
-        """The call is over: the file says so, and the port is free."""
+        """The call is over: the file says so."""
         with self._lock:
             self._values.set("ioatlas_session_running", 0)
         self._write()
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-
-    @property
-    def port(self) -> int | None:
-        return self._server.server_address[1] if self._server is not None else None
-
-    def text(self, *, openmetrics: bool) -> str:
-        with self._lock:
-            return self._values.text(openmetrics=openmetrics)
 
     def _take(self, name: str, told: Mapping[str, Any]) -> None:
         match name:
@@ -117,46 +97,20 @@ class Metrics:
     def _write(self) -> None:
         """In one step, so that nobody reads half of it. A disk that is full must not end a session."""
         self._written = time.monotonic()
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                beneath.write_text(self._file, self.text(openmetrics=self._file.suffix != ".prom"), in_root=True)
-
-    def _serve(self, host: str, port: int) -> ThreadingHTTPServer:
-        metrics = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                openmetrics = "application/openmetrics-text" in self.headers.get("Accept", "")
-                body = metrics.text(openmetrics=openmetrics).encode() if self.path == "/metrics" else b""
-                self.send_response(200 if body else 404)
-                self.send_header("Content-Type", OPEN if openmetrics else PLAIN)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                """Nothing: standard error is the session's."""
-
-        with faults(
-            IoAtlasError,
-            "nothing can be served there",
-            where=f"--metrics {host}:{port}",
-            remedy="choose another port",
-            of=(OSError, OverflowError),
-        ):
-            server = ThreadingHTTPServer((host, port), Handler)
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        return server
+        with self._lock:
+            text = self._values.text()
+        with contextlib.suppress(OSError):
+            beneath.write_text(self._file, text, in_root=True)
 
 
-def check_place(place: str) -> None:
+def check_place(path: Path) -> Path:
     """Before anything is begun. Raises IoAtlasError for a file that cannot be used."""
-    if _PLACE.fullmatch(place) is None:
-        _checked(Path(place))
-
-
-def _checked(path: Path) -> Path:
+    if _PORT.fullmatch(str(path)):
+        raise UsageError(
+            "metrics are no longer served on a port",
+            where=f"--metrics {path}",
+            remedy="name a file (.prom) in the folder of node_exporter's textfile collector",
+        )
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise UsageError(
             "its directory is not there or cannot be written to", where=f"--metrics {path}", remedy="make it first"
