@@ -69,9 +69,11 @@ def report_html(
     *,
     live: str = "",
     before: str = "",
+    beside: str = "",
 ) -> str:
     """The page's text. place: the campaign's directory. live: address below which a server tells what is new of a
-    campaign that runs. before: elements above the report.
+    campaign that runs. before: elements above the report. beside: where the files of `explorer_files` stand, seen from
+    the page, which then loads them; such as '../'.
     """
     data = report_data(result, comparison, place).model_dump_json()
     return _page(
@@ -81,7 +83,13 @@ def report_html(
         ("explorer",),
         before=before,
         live=live,
+        beside=beside,
     )
+
+
+def explorer_files() -> dict[str, str]:
+    """The explorer, for pages that share it: {name: text}."""
+    return {name: _built(name) for name in ("explorer.js", "explorer.css")}
 
 
 def drop_html(before: str = "") -> str:
@@ -91,14 +99,25 @@ def drop_html(before: str = "") -> str:
     return _page("fio results · I/O Atlas", __version__, data, ("drop", "explorer"), before=before + _DROP)
 
 
-def _page(title: str, version: str, data: str, parts: Sequence[str], *, before: str = "", live: str = "") -> str:
+def _page(
+    title: str, version: str, data: str, parts: Sequence[str], *, before: str = "", live: str = "", beside: str = ""
+) -> str:
     """parts: of the built explorer, in the order to run them. before: what stands above the explorer."""
     scripts, styles = ([_built(f"{part}.{ending}") for part in parts] for ending in ("js", "css"))
+    allowed = [" ".join(map(_csp_hash, texts)) for texts in (scripts, styles)]
+    run, styled = (
+        "".join(f"<script>{script}</script>\n" for script in scripts),
+        "".join(f"<style>{style}</style>\n" for style in reversed(styles)),
+    )
+    if beside:
+        allowed = [f"{_SELF} file:"] * 2
+        run = "".join(f'<script src="{beside}{part}.js"></script>\n' for part in parts)
+        styled = "".join(f'<link rel="stylesheet" href="{beside}{part}.css">\n' for part in reversed(parts))
     policy = "; ".join(
         (
             f"default-src {_NONE}",
-            f"script-src {' '.join(map(_csp_hash, scripts))}",
-            f"style-src {' '.join(map(_csp_hash, styles))}",
+            f"script-src {allowed[0]}",
+            f"style-src {allowed[1]}",
             f"base-uri {_NONE}",
             f"form-action {_NONE}",
             f"connect-src {_SELF if live else _NONE}",
@@ -113,12 +132,12 @@ def _page(title: str, version: str, data: str, parts: Sequence[str], *, before: 
         f'<meta name="generator" content="ioatlas {html.escape(version)}">\n'
         + (f'<meta name="ioatlas-live" content="{html.escape(live)}">\n' if live else "")
         + f"<title>{html.escape(title)}</title>\n"
-        + "".join(f"<style>{style}</style>\n" for style in reversed(styles))
+        + styled
         + f'</head>\n<body>\n{before}<div id="ioatlas"></div>\n'
         "<noscript>This page draws its map with JavaScript, from the data inside this file. Nothing is loaded from "
         "a network.</noscript>\n"
         f'<script type="application/json" id="{DATA_ELEMENT_ID}">{escape_json(data)}</script>\n'
-        + "".join(f"<script>{script}</script>\n" for script in scripts)
+        + run
         + "</body>\n</html>\n"
     )
 

@@ -36,7 +36,7 @@ from ioatlas.model.units import format_size
 from ioatlas.model.words import words
 from ioatlas.product.figures import held_by_licence
 from ioatlas.product.kept import kept_sheet
-from ioatlas.report.page import drop_html, escape_json, put_whole, report_html
+from ioatlas.report.page import drop_html, escape_json, explorer_files, put_whole, report_html
 from ioatlas.report.table import write_csv
 from ioatlas.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
 
@@ -197,7 +197,7 @@ def _add(data: bytes, result: CampaignResult, made: _Written, loads: dict[str, l
     here = f"r/{line['id']}"
     archive = f'<a href="{line["id"]}{BUNDLE_ENDING}">Bundle</a>' if data else ""
     nav = f'<a href="../../index.html">All results</a> <a href="cells.csv">Values (CSV)</a> {archive}'
-    made.write(f"{here}/index.html", report_html(result, before=_NAV.format(nav)))
+    made.write(f"{here}/index.html", report_html(result, before=_NAV.format(nav), beside="../../"))
     made.write(f"{here}/cells.csv", out.getvalue())
     if data:
         made.write(f"{here}/{line['id']}{BUNDLE_ENDING}", data)
@@ -273,6 +273,8 @@ def _pages(made: _Written, title: str, loads: Mapping[str, list[list[Any]]]) -> 
     index = (_TEMPLATES / "site.html").read_text(encoding="utf-8")
     made.write("index.html", index.replace("{{ title }}", html.escape(title)).replace("{{ version }}", __version__))
     made.write("site.js", (_TEMPLATES / "site.js").read_bytes())
+    for name, text in explorer_files().items():
+        made.write(name, text)
     made.write("pages.css", (_TEMPLATES.parents[1] / "report" / "static" / "pages.css").read_bytes())
     made.write("site.css", (_TEMPLATES / "site.css").read_bytes())
     made.write("drop.html", drop_html(before=_NAV.format('<a href="index.html">All results</a>')))

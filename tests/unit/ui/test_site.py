@@ -49,7 +49,11 @@ def test_each_result_has_a_line_a_report_and_downloads(made):
     assert rows == first.results
     for row in rows:
         here = folder / "r" / row["id"]
-        assert "ioatlas-data" in (here / "index.html").read_text()
+        page = (here / "index.html").read_text()
+        assert "ioatlas-data" in page
+        # All reports of a site share one explorer, most of what a report weighs.
+        assert 'src="../../explorer.js"' in page
+        assert (folder / "explorer.js").read_text()[:200] not in page
         assert (here / "cells.csv").read_text().startswith("target,")
         assert (here / f"{row['id']}.ioatlas.zip").exists() == (row["trust"] != "as imported")
     imported = next(row for row in rows if row["trust"] == "as imported")
