@@ -33,12 +33,11 @@ MOST_TICKS = 400
 WRITTEN_BYTES = 8 << 20
 """Files up to this size hold data, larger ones are sparse."""
 _KILLED, _INTERRUPTED = -9, 128
-_MISSING, _MISMATCH = 2, 84
+_MISSING = 2
 _WORDS = {
     2: "No such file or directory",
     5: "Input/output error",
     28: "No space left on device",
-    84: "Invalid or incomplete multibyte or wide character",
 }
 
 
@@ -312,10 +311,6 @@ def _message(entry: Entry) -> str:
     """What fio says of a job that failed."""
     error, job = entry.load.error, entry.job
     words, way = _WORDS[error], job.directions[0]
-    if error == _MISMATCH:
-        return (
-            f"verify: bad header rand_seed 1, wanted 2 at file {(job.files() or ['target'])[0]} offset 0, length 4096"
-        )
     where = (job.files() or ["target"])[0]
     return (
         f"fio: io_u error on file {where}: {words}: {way} offset=0, buflen={int(job.block_bytes(way))}\n"

@@ -12,18 +12,17 @@ from tests.simulate.jobs import SimulatedJob
 
 
 class FaultKind(StrEnum):
-    """What goes wrong: of single jobs the first three, of the whole process the others."""
+    """What goes wrong: of single jobs the first two, of the whole process the others."""
 
     IO_ERROR = "io error"
     NO_SPACE = "no space"
-    CORRUPT = "corrupt"
     EXIT = "exit"
     HANG = "hang"
     UNKILLABLE = "unkillable"
     CUT_OUTPUT = "cut output"
 
 
-OF_JOBS = {FaultKind.IO_ERROR: 5, FaultKind.NO_SPACE: 28, FaultKind.CORRUPT: 84}
+OF_JOBS = {FaultKind.IO_ERROR: 5, FaultKind.NO_SPACE: 28}
 """The error that fio reports."""
 
 

@@ -12,7 +12,7 @@ OPTION_GROUPS = {
     "What to measure": "profile campaign_file rw bs numjobs iodepth size prepare trace engine file_sizes "
     "directory_depth together clients client_range on_lost_client bring_fio",
     "How long, how precise": "budget visits cells precision error grade max_visits window blocks",
-    "What may be written": "read_only verify destroy overwrite answers",
+    "What may be written": "read_only destroy overwrite answers",
     "What else is known": "product iperf drive facts",
     "Beside the plan": "like schema",
     "Results": "output metrics units verbose quiet open_report as_json dry_run yes help help_all",

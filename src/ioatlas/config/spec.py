@@ -145,10 +145,6 @@ class CampaignSpec(Table):
             flag=True,
         ),
     ] = None
-    verify: Annotated[
-        bool,
-        Option(FLAG, "Write blocks with checksums at the end, read them back and compare.", flag=True),
-    ] = False
     sharing: Annotated[
         Sharing,
         Option(choice(Sharing), "'shared': all jobs on one file; 'private': a file for each job.", always=True),

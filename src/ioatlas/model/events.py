@@ -11,7 +11,7 @@ from typing import Any
 @dataclass(frozen=True)
 class Event:
     """`name` is one of: campaign, layout, probe, plan, progress, visit, discarded, kept, remark, precision, fresh,
-    verify, round, phase, removing, cleaned, stopped, done.
+    round, phase, removing, cleaned, stopped, done.
     """
 
     name: str

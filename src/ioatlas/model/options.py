@@ -301,7 +301,7 @@ REFUSED: dict[str, str] = {
     "ioatlas cuts the warm-up from the recorded series instead",
     **dict.fromkeys(
         ("verify", "do_verify"),
-        "blocks are verified by `--verify`, which reads back everything that was written",
+        "nothing is read back to be compared: run fio itself for that",
     ),
     **dict.fromkeys(("fill_fs", "fill_device"), "it would fill the file system; ioatlas keeps a tenth of what is free"),
 }

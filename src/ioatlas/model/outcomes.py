@@ -300,7 +300,7 @@ class IntegrityCheck:
 
 @dataclass(frozen=True)
 class Integrity(KeptRecord):
-    """The checks of `--verify`, target by target."""
+    """What was read back and compared by `--verify`, which campaigns of before had, target by target."""
 
     NAME, CONTENT = "integrity", "checks"
     checks: tuple[IntegrityCheck, ...] = ()

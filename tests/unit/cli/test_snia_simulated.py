@@ -170,7 +170,6 @@ def test_the_other_tests_of_the_specification_run_too(target, tmp_path):
         ({}, 'prepare = "fresh"', "one range"),
         ({}, 'purge = "discard"', "block device"),
         ({}, "visits = 3", "visits"),
-        ({}, "verify = true", "verify"),
     ],
 )
 def test_a_sweep_that_cannot_be_a_test_is_refused(tmp_path, target, sweep, more, word):

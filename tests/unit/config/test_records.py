@@ -39,7 +39,7 @@ def test_a_record_of_before_is_read_and_written_again_without_a_loss(name):
 def test_what_a_record_of_before_says():
     first = CampaignSpec.from_record(OF_0_1["map"])
     assert (first.name, first.targets, first.axes["iodepth"]) == ("record", (("a", "/mnt/nas"),), (1, 2))
-    assert (first.precision, first.grade, first.verify, first.prepare) == (0.3, "certified", True, Preparation.FILLED)
+    assert (first.precision, first.grade, first.prepare) == (0.3, "certified", Preparation.FILLED)
     assert (first.wanted.name, first.wanted.cap) == ("certified", first.max_visits)
     assert CampaignSpec.from_record(OF_0_1["snia"]).of(SniaOptions).snia is SniaTest.IOPS
     assert CampaignSpec.from_record(OF_0_1["iozone"]).of(FixedWorkOptions) == FixedWorkOptions("iozone2017", ("fio",))

@@ -142,7 +142,6 @@ KEYS = [
     "precision",
     "grade",
     "max_visits",
-    "verify",
     "sharing",
     "prepare",
     "snia",

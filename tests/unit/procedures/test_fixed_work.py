@@ -78,7 +78,6 @@ def test_what_the_study_decides_cannot_be_set(target):
         ('[sweep]\nrw = "read"', "rw"),
         ("[sweep]\niodepth = 4", "iodepth"),
         ("cells = 20", "cells"),
-        ("verify = true", "verify"),
         ('max_visits = 2\nprecision = "5%"', "three visits"),
         ('prepare = "filled"', "has no meaning"),
         ('[sweep]\nbs = "512"', "4 KiB"),

@@ -62,7 +62,6 @@ def test_the_plan_tells_inodes_time_and_cleaning_before_anything_runs(tmp_path):
     [
         ('file_sizes = "0"', 'rw = "read"', "rw has no place here"),
         ('file_sizes = "0"\ncells = 10', "", "has no meaning"),
-        ('file_sizes = "0"\nverify = true', "", "has no meaning"),
         ('file_sizes = "1g"', "", "a size that no small file has"),
         ('file_sizes = "0,"', "", "is no list"),
         ('file_sizes = "0"\ndirectory_depth = "x"', "", "is no depth"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans before and results after simulated campaigns of every procedure; budgets, precision, verifying."""
+"""Plans before and results after simulated campaigns of every procedure; budgets, precision."""
 
 import pytest
 
@@ -11,7 +11,6 @@ from ioatlas.model.visit import RemarkKind
 from ioatlas.procedures.options import CAMPAIGN, read_campaign
 from ioatlas.procedures.registry import procedure_of, procedure_of_journal
 from ioatlas.run.plan import recorded_plan
-from tests.simulate.faults import Fault, FaultKind
 from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import DENSE, EVERY, FIXED_WORK, HIGHEST, POINTS, ROUNDS, make_world
 from tests.unit.simulated import World
@@ -116,7 +115,6 @@ def test_fixed_work_has_a_chart_for_each_operation_and_is_held_against_iozone(ma
         ('purge = "nvme-format"', "only a block device can be formatted"),
         ("visits = 3", "repeats its round"),
         ("precision = 0.05", "repeats its round"),
-        ("verify = true", "has no meaning"),
         ('prepare = "fresh"', "from its fill to its end"),
     ],
 )
@@ -132,7 +130,7 @@ def test_a_second_axis_is_refused_in_rounds(world):
         world.start(ROUNDS.replace("[sweep]", "[sweep]\niodepth = [1, 2]"))
 
 
-# -- a budget, precision, verifying --------------------------------------------------------------------------
+# -- a budget, precision -------------------------------------------------------------------------------------
 
 
 def test_fixed_work_shrinks_its_file_to_the_budget_and_says_so(tmp_path):
@@ -198,24 +196,3 @@ def test_a_replicate_that_another_load_slowed_is_voided_and_made_again(world):
         (per_replicate,)
     ]
     assert all(estimate.n_visits >= 4 for estimate in result_of(world).estimates)
-
-
-@pytest.mark.parametrize("corrupt", [False, True])
-def test_verifying_tells_a_sound_target_from_a_corrupting_one(world, corrupt):
-    if corrupt:
-        world.fail(Fault(FaultKind.CORRUPT, jobs={"verify": "crc32c"}))
-    world.run(f"verify = true\n{DENSE}")
-    world.check()
-    codes = [finding.code for finding in result_of(world).findings]
-    assert ("corruption" in codes) == corrupt
-    assert ("integrity" in codes) != corrupt
-    assert [what for (what,) in world.rows("select what from ledger") if what == "verified write"]
-
-
-def test_stopped_while_it_verifies_it_says_how_to_go_on(world):
-    world.start(f"verify = true\n{DENSE}")
-    error = world.tried(lambda: any(event.name == "verify" for event in world.events))
-    assert "verified" in error.what
-    assert "ioatlas resume" in error.remedy
-    assert world.session().complete
-    assert {finding.code for finding in result_of(world).findings} & {"integrity"}

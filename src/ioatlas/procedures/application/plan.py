@@ -89,7 +89,7 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
         )
     if read_only:
         raise UsageError("works are commands, which may write", where="--read-only", remedy="leave it out")
-    spec.leaves_out("verify cells error clients prepare", "works, which are commands")
+    spec.leaves_out("cells error clients prepare", "works, which are commands")
     if spec.wanted.precision is not None and spec.wanted.cap < 3:
         raise UsageError("an interval takes three visits", where="max_visits", remedy="allow 3 or more")
     only_directories(targets, "works take")

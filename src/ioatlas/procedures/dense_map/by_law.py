@@ -64,7 +64,6 @@ class LawSteps(MapSteps):
                 break
         self._make_beside()
         self._tell_left_out(keep_laws(self.journal, self._of_map))
-        self._verify()
         return True
 
     @property

@@ -16,7 +16,7 @@ from ioatlas.design.pace import LEAST_SHARE
 from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.outcomes import Fitted, Integrity, Needed, Voided
+from ioatlas.model.outcomes import Fitted, Needed, Voided
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.units import format_duration, format_size, round_budget
 from ioatlas.model.visit import Purpose, Visit
@@ -24,7 +24,6 @@ from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
 from ioatlas.procedures.dense_map.watch import Watch, initial_reads, plan_repair
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.intake import made_alone, unconfirmed
-from ioatlas.run.integrity import check_targets
 from ioatlas.run.plan import FIO_SECONDS, leave_out, visit_turns
 from ioatlas.run.runner import BATCH_SECONDS, Runner
 from ioatlas.run.steps import Steps
@@ -73,7 +72,6 @@ class MapSteps(Steps):
         self._end_baselines()
         self._keep_unconfirmed()
         self._tell_left_out(keep_laws(self.journal, self.cells))
-        self._verify()
         return True
 
     # -- what a budget has time for --------------------------------------------------------------------------
@@ -258,20 +256,3 @@ class MapSteps(Steps):
             return None
         _, gap_ms = self.runner.pace.runtime_and_gap_ms(self.cells[key])
         return -(-int(seconds * 1000 + gap_ms) // 100) * 100 - gap_ms
-
-    def _verify(self) -> None:
-        """Once, at the end: it overwrites what the reads of the sweep have read."""
-        runner = self.runner
-        if not runner.plan.spec.verify or self.journal.is_kept(Integrity):
-            return
-        checks = check_targets(
-            runner.plan,
-            runner.sites,
-            runner.environment.executor,
-            self.journal.directory,
-            stop_asked=runner.stop_asked,
-            emit=runner.emit,
-        )
-        for check in checks:
-            self.journal.add_ledger(check.target, "verified write", check.written_bytes)
-        self.journal.keep(Integrity(checks))

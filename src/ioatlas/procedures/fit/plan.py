@@ -33,7 +33,7 @@ def build_fit_plan(spec: CampaignSpec, uses: tuple[Use, ...], targets: tuple[Tar
     """Raises UsageError for what can be seen to be wrong before anything runs."""
     if not targets:
         raise UsageError("no target is named", remedy="name one: `ioatlas fit DIRECTORY --for etcd`")
-    if spec.axes or spec.constants or spec.patterns or spec.prepare != "laid-out" or spec.verify or spec.clients:
+    if spec.axes or spec.constants or spec.patterns or spec.prepare != "laid-out" or spec.clients:
         raise UsageError(
             "a use says itself what is loaded",
             where="--for",

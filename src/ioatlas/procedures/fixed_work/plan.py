@@ -168,7 +168,7 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
             where="--read-only",
             remedy="leave it out, or use another profile",
         )
-    spec.leaves_out("verify cells error prepare", "a fixed-work study, which makes its own files")
+    spec.leaves_out("cells error prepare", "a fixed-work study, which makes its own files")
     if spec.wanted.precision is not None and spec.wanted.cap < 3:
         raise UsageError(
             "an interval takes three visits",

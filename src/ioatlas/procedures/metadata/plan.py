@@ -147,7 +147,7 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
         )
     if read_only:
         raise UsageError("the files are made first", where="--read-only", remedy="leave it out, or run a map")
-    spec.leaves_out("verify cells error prepare", "small files, whose trees are made new")
+    spec.leaves_out("cells error prepare", "small files, whose trees are made new")
     only_directories(targets, "small files take")
 
 

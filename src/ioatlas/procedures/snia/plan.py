@@ -91,7 +91,7 @@ def _check(spec: CampaignSpec, targets: tuple[Target, ...]) -> None:
             where="[sweep]",
             remedy="give it one value, or run one campaign for each",
         )
-    spec.leaves_out("cells error precision verify sharing", "a SNIA test, which repeats its round until it is steady")
+    spec.leaves_out("cells error precision sharing", "a SNIA test, which repeats its round until it is steady")
     if spec.visits > 1:
         raise UsageError("a SNIA test repeats its round until it is steady", where="visits", remedy="leave out visits")
     if spec.prepare == "fresh":

@@ -50,7 +50,7 @@ def summed_up(spec: CampaignSpec, targets: Sequence[Target]) -> CampaignSpec:
             where="[sweep]",
             remedy="leave it out; numjobs says how many I/Os may be in flight",
         )
-    spec.leaves_out("profile patterns streams snia ordered cells error verify sharing", "a trace on one range")
+    spec.leaves_out("profile patterns streams snia ordered cells error sharing", "a trace on one range")
     most = max(int(value) for value in spec.axes.get("numjobs", (spec.constants.get("numjobs", 1),)))
     if most > len(trace.ios):
         raise UsageError(
