@@ -235,6 +235,10 @@ UNREAD = {
     "s3-benchmark": "Loop 1: PUT time 60.1 secs, objects = 5484, speed = 91.3MB/sec, 91.3 operations/sec.\n",
     "COSBench": "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime\ns3-main,read,read,9000,589824000,10.52\n",
     "sibench": "Total Write    bandwidth: 3.5 Gb/s,  ok:  13500,  fail:      2,  res-min:    12 ms\n",
+    "pgbench": "transaction type: TPC-B\nnumber of transactions actually processed: 10/10\ntps = 85.2\n",
+    "db_bench": "fillseq      :       1.765 micros/op;   62.7 MB/s\n",
+    "dbench": "dbench version 4.00 - Copyright Andrew Tridgell 1999-2004\nThroughput 333.925 MB/sec 8 procs\n",
+    "rados bench": "Total time run:         10.1234\nTotal writes made:      1247\n",
     "iperf": "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n[  5]   0.00-1.00   sec  1.00 GBytes\n",
 }
 

@@ -496,3 +496,30 @@ def test_bonnie_file_rows_that_name_their_machine():
         ("sequential create", "box", "1.96", 300.0),
         ("sequential delete", "box", "1.96", 16000.0),
     ]
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["SUMMARY: (of 3 iterations)", "SUMMARY rate: (of 3 iterations)", "SUMMARY rate (in ops/sec): (of 3 iterations)"],
+)
+@pytest.mark.parametrize("colon", [":", "", "         :"])
+def test_mdtest_of_every_version(head, colon):
+    text = f"""mdtest-3.4.0+dev was launched with 4 total task(s) on 1 node(s)
+
+{head}
+   Operation                      Max            Min           Mean        Std Dev
+   ---------                      ---            ---           ----        -------
+   File creation{colon}     7147.432       6789.531       6990.000        120.500
+   Tree removal{colon}        10.000          8.000          9.000          0.500
+"""
+    creation, removal = read_text(text)[0]
+    assert (creation.tool, creation.tool_version, creation.operation) == ("mdtest", "3.4.0+dev", "file creation")
+    assert (creation.numjobs, creation.iops, creation.spread, creation.statistic) == (4, 6990, 120.5, "mean of 3")
+    assert removal.iops == 9
+
+
+def test_a_rate_printed_as_zero_beside_another_is_no_rate():
+    run = one(
+        "CrystalDiskMark 8.0.1 x64\n[Write]\n  RND 4KiB (Q= 1, T= 1):     0.000 MB/s [    232.0 IOPS] <  4302.81 us>\n"
+    )
+    assert (run.iops, run.bw_bytes_per_s) == (232, None)

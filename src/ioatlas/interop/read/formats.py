@@ -114,12 +114,6 @@ FORMATS = (
         ("MPI Coordinated", "bw(MiB/s)", "SUMMARY", "mdtest-", '"bwMiB"', "Max Write", "Max Read"),
         {"IOR": "MiB is 1024^2 bytes", "mdtest": ""},
     ),
-    Format(
-        "pgbench", "pgbench", ("transaction type:", "pgbench (", " tps, lat "), {"pgbench": "iops are transactions"}
-    ),
-    Format("dbench", "dbench", ("bench version", " procs", "AvgLat"), {"dbench": "MB is 10^6 bytes"}),
-    Format("db_bench", "db_bench", ("micros/op",), {"db_bench": "MB is 1024^2 bytes"}),
-    Format("rados bench", "rados", ("Total time run:", "Cur ops"), {"rados bench": "MB is 1024^2 bytes"}),
     Format("ioatlas export", "ioatlas_export", ("ioatlas-export/",)),
     Format("ioatlas table", "ioatlas_export", ("bw_bytes_per_s",), pattern="TABLE", reader="read_csv"),
 )
@@ -145,6 +139,10 @@ _KNOWN = (
     ("hdparm", r"^ *Timing (?:buffered disk|cached|O_DIRECT disk|O_DIRECT cached) reads: ", _SAME_LOAD),
     ("dd", r"^\d+\+\d+ records out\n\d+ bytes .*copied, ", _SAME_LOAD),
     ("YCSB", r"^\[OVERALL\], RunTime\(ms\), ", _OWN_COMMAND),
+    ("pgbench", r"^pgbench \(|^number of transactions actually processed: ", _OWN_COMMAND),
+    ("db_bench", r"^\w+ +: +[\d.,]+ micros/op", _OWN_COMMAND),
+    ("dbench", r"^[td]bench version |^Throughput [\d.]+ MB/sec .*\d+ procs", _OWN_COMMAND),
+    ("rados bench", r"^Total (?:writes|reads) made: +\d|^ +sec Cur ops ", _OBJECTS),
     (
         "s3-benchmark",
         r"Loop \d+: (?:PUT|GET) time[ =][\d.]+ secs,|^Download performance with ",
