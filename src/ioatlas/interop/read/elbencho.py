@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""elbencho: result text, result CSV, result JSON and live CSV.
+"""elbencho: result text, result CSV and result JSON.
 
 The LAST DONE column is the result (all threads finished); FIRST DONE is what had been done when the first thread ran
 dry. MiB/s are 1048576 bytes, MB/s (--base10) 10^6. WRITE and READ move data; the other phases are operations on
@@ -30,7 +30,8 @@ _FIRST = re.compile(r"^[A-Z][A-Z_0-9]{2,15}\s+Elapsed \w+\s+:\s")
 """The first row of a phase, with which a text may begin whose heading was cut off."""
 _PHASE = re.compile(r"^(?:([A-Z][A-Z_0-9]{2,15})\s+|\s*)([A-Za-z].*?)\s*:\s+(\S+)(?:\s+(\S+))?\s*$")
 _LATENCIES = ("io lat", "io rd lat", "io wr lat", "files lat", "dirs lat")
-_CSV_HEADER = re.compile(r"iso date[,;]|label[,;]path type|label[,;]phase[,;]runtimems", re.IGNORECASE)
+_CSV_HEADER = re.compile(r"iso date[,;]|label[,;]path type", re.IGNORECASE)
+_LIVE_HEADER = re.compile(r"(?:iso date[,;])?label[,;]phase[,;]runtimems", re.IGNORECASE)
 _DATA = {"WRITE": "write", "READ": "read", "RWMIX": "write"}
 _TIME = re.compile(r"^(?:(\d+)h:?)?(?:(\d+)m:?)?(?:(\d+)(?:\.(\d+))?s)?(?:(\d+)ms)?$")
 
@@ -40,6 +41,9 @@ def read(source: Source) -> Iterator[ImportedReading]:
     table = _Table(source)
     header: list[str] = []
     for number, line in lines:
+        if _LIVE_HEADER.match(line[:400]):
+            source.problem(number, "live statistics, which are of moments inside a run: import its result", lost=True)
+            return
         if _CSV_HEADER.match(line[:400]):
             header = _split(line)
         elif header:
@@ -184,7 +188,7 @@ def _split(line: str) -> list[str]:
 
 
 def _csv_row(source: Source, number: int, header: list[str], line: str) -> Iterator[ImportedReading]:
-    """One row of a result or live CSV. The last column (the command) holds unescaped quotes: it is cut off by count."""
+    """One row of a result CSV. The last column (the command) holds unescaped quotes: it is cut off by count."""
     separator = ";" if line.count(";") > line.count(",") else ","
     cells = line.split(separator, len(header) - 1)
     row = {name.strip(): cell.strip() for name, cell in zip(header, cells, strict=False)}
@@ -192,9 +196,6 @@ def _csv_row(source: Source, number: int, header: list[str], line: str) -> Itera
         source.problem(number, "a CSV row with fewer cells than its header")
         if len(cells) < 3 or source.unended(number):
             row = dict(list(row.items())[:-1])
-    if "RuntimeMS" in row or "Phase" in row:
-        yield from _live(source, number, row)
-        return
     operation = row.get("operation", "")
     if not operation:
         return
@@ -267,39 +268,6 @@ def _result_row(source: Source, number: int, row: Mapping[str, str], operation: 
         )
     if not found and operation not in ("SYNC", "DROPCACHE") and elapsed is None:
         source.problem(number, f"phase {operation[:30]!r} has no figures")
-
-
-def _live(source: Source, number: int, row: Mapping[str, str]) -> Iterator[ImportedReading]:
-    """One interval of live statistics: a momentary rate, never a result."""
-    if row.get("Rank", "Total") not in ("Total", ""):
-        return
-    phase = row.get("Phase", "")
-    iops, bw, entries = num(row.get("IOPS")), num(row.get("MiB/s")), num(row.get("Entries/s"))
-    milliseconds = num(row.get("RuntimeMS"))
-    if iops is None and bw is None:
-        source.problem(number, "a live row without figures")
-        return
-    data = _DATA.get(phase)
-    mix = (row.get("MixType") or "").lower()
-    way = mix if mix in ("read", "write") else data
-    yield reading(
-        source,
-        number,
-        "elbencho",
-        label=row.get("Label") or None,
-        direction=way,
-        operation=None if data else phase.lower() or None,
-        iops=iops if data else entries,
-        bw_bytes_per_s=times(bw, MIB),
-        statistic="unknown",
-        n=None,
-        notes=("live statistics: the rate of one interval inside a run", "elbencho MiB/s"),
-        details={
-            "phase": phase,
-            "at_seconds": None if milliseconds is None else milliseconds / 1000,
-            "active_threads": whole(row.get("Active")),
-        },
-    )
 
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, str]:

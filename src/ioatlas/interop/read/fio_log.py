@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fio's logs: bandwidth, IOPS, latency (write_*_log) and latency histograms (write_hist_log), one reading for each
-direction.
+"""fio's logs: bandwidth, IOPS and latency (write_*_log), one reading for each direction.
 
 A log does not say what it logs; fio puts that in the file's name (`NAME_bw.1.log`), which is the only place to read it.
 Windowed logs (log_avg_msec) hold one average for each window and block size 0: latency means are then means of windows.
-Latencies are nanoseconds since fio 2.99 and microseconds before; only a histogram's number of columns tells which. For
-the others, what fio printed into the same folder, or the one above, tells its version.
+Latencies are nanoseconds since fio 2.99 and microseconds before: what fio printed into the same folder, or the one
+above, tells its version.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ioatlas.fio.figures import bucket_value
 from ioatlas.interop.read.kit import reading
 from ioatlas.interop.read.numbers import KIB
 from ioatlas.interop.read.source import Source
@@ -32,7 +30,7 @@ SIGNATURE = re.compile(
     rf"\A\s*(?:{_ROW}[ \t]*\r?\n){{3}}|\A\s*{_ROW}[ \t]*\r?\n?\s*\Z|\A\s*{_ROW}[ \t]*\r?\n{_ROW}[ \t]*\r?\n?\s*\Z"
 )
 HISTOGRAM = re.compile(r"\A\s*\d{1,15}, ?[012], ?\d{1,12}(?:, ?\d{1,15}){16}")
-_KIND = re.compile(r"_(bw|iops|slat|clat_hist|clat|lat)(?:\.\d+)?\.log(?:\.|$)", re.IGNORECASE)
+_KIND = re.compile(r"_(bw|iops|slat|clat|lat)(?:\.\d+)?\.log(?:\.|$)", re.IGNORECASE)
 _BENCH_FIO = re.compile(
     r"(?:^|[/\\])(read|write|randread|randwrite|rw|readwrite|randrw)-iodepth-(\d{1,6})-numjobs-(\d{1,6})_"
 )
@@ -44,8 +42,6 @@ _IDLE, _BUSY = 0.02, 0.3
 _NEIGHBOURS = 256
 _NEIGHBOUR_BYTES = 64 << 10
 _DIRECTIONS = ("read", "write", "trim")
-_GROUPS_US, _GROUPS_NS = 19, (24, 29)
-"""Bucket groups of 64 in fio's histograms: 19 (2.x, microseconds), 24 (2.99), 29 (3.x, nanoseconds)."""
 
 
 @dataclass
@@ -77,13 +73,13 @@ class _Sum:
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
-    first = next((line for _, line in source.lines() if line.strip()), "")
-    if HISTOGRAM.match(first):
-        yield from _histogram(source)
-        return
     match = _KIND.search(source.name)
-    kind = match[1].lower() if match else None
-    yield from _log(source, None if kind == "clat_hist" else kind)
+    yield from _log(source, match[1].lower() if match else None)
+
+
+def read_histogram(source: Source) -> Iterator[ImportedReading]:
+    source.problem(0, "a histogram log of fio, which is not read: import what fio printed, or its JSON")
+    yield from ()
 
 
 def _bucket(value: int) -> int:
@@ -269,73 +265,3 @@ def _log_reading(source: Source, kind: str | None, direction: int, found: _Sum) 
         notes=notes,
         details=details,
     )
-
-
-def _unit(columns: int) -> tuple[int, int] | None:
-    """Nanoseconds per unit and log2 of the coarseness, from the number of histogram columns."""
-    for coarseness in range(7):
-        width = columns << coarseness
-        if width == _GROUPS_US * 64:
-            return 1000, coarseness
-        if width in tuple(groups * 64 for groups in _GROUPS_NS):
-            return 1, coarseness
-    return None
-
-
-def _histogram(source: Source) -> Iterator[ImportedReading]:
-    sums: dict[int, _Sum] = {}
-    shape: tuple[int, int] | None = None
-    for number, line in source.lines():
-        if not line.strip():
-            continue
-        try:
-            values = [int(text) for text in line.strip().rstrip(",").split(",")]
-            found_shape = _unit(len(values) - 3)
-            if found_shape is None or values[1] not in (0, 1, 2) or min(values) < 0 or max(values) >= 1 << 62:
-                raise ValueError
-        except (ValueError, IndexError):
-            source.problem(number, f"not a histogram row: {line[:60]!r}")
-            continue
-        shape = found_shape
-        found = sums.setdefault(values[1], _Sum(number))
-        found.last_ms = max(found.last_ms, values[0])
-        found.sizes.add(values[2])
-        found.count += 1
-        unit, coarseness = shape
-        for place, count in enumerate(values[3:]):
-            if count:
-                low = bucket_value(place << coarseness)
-                high = bucket_value(((place + 1) << coarseness) - 1)
-                at = (low + high) // 2 * unit
-                found.bins[at] = found.bins.get(at, 0) + count
-    for direction, found in sorted(sums.items()):
-        histogram = Histogram.from_counts(found.bins)
-        total = histogram.count
-        seconds = found.last_ms / 1000
-        unit = shape[0] if shape else 1
-        yield reading(
-            source,
-            found.line,
-            "fio",
-            label="latency histogram log",
-            direction=_DIRECTIONS[direction],
-            bs_bytes=next(iter(found.sizes)) if len(found.sizes) == 1 and found.sizes != {0} else None,
-            iops=total / seconds if total and seconds else None,
-            mean=histogram.mean_ns,
-            p99=histogram.percentile_ns(99),
-            latency="completion",
-            runtime_seconds=seconds or None,
-            notes=(
-                (
-                    f"histogram of completion latency in {'micro' if unit == 1000 else 'nano'}seconds, "
-                    "by its number of columns; bucket middles"
-                ),
-                "IOPS is the count of logged I/Os over the time the log covers",
-            ),
-            details={
-                "total_ios": total,
-                "rows": found.count,
-                "lat_p50_ns": histogram.percentile_ns(50),
-                "lat_p999_ns": histogram.percentile_ns(99.9),
-            },
-        )

@@ -117,7 +117,10 @@ FORMATS = (
     Format("ioatlas export", "ioatlas_export", ("ioatlas-export/",)),
     Format("ioatlas table", "ioatlas_export", ("bw_bytes_per_s",), pattern="TABLE", reader="read_csv"),
 )
-LOGS = (Format("fio log", "fio_log"), Format("fio histogram log", "fio_log", pattern="HISTOGRAM"))
+LOGS = (
+    Format("fio log", "fio_log"),
+    Format("fio histogram log", "fio_log", pattern="HISTOGRAM", reader="read_histogram"),
+)
 TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}
 """Tools whose results are read, and what their units mean; the readings are in base units already."""
 
