@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._arguments import WORDS
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import columns, say_json
 from ioatlas.cli._timeline import History, document, history_options, read_history, shortener, targets_known
@@ -22,15 +23,7 @@ _HEADINGS: dict[Part, str] = {"all": "LEVEL", "read": "READS", "write": "WRITES"
 
 @click.command(
     name="history",
-    epilog="""\b
-Examples:
-  ioatlas history                      the targets in the library, and how often each was measured
-  ioatlas history /mnt/nas             the level of each campaign of that target, and where it changed
-  ioatlas history nas --quantity lat_p99
-  ioatlas history jan feb mar          of these campaigns, also of other targets
-
-\b
-The library: the results folder, and the folders of `library` in ~/.config/ioatlas/config.toml.""",
+    epilog=examples("history"),
 )
 @history_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -11,6 +11,7 @@ import click
 
 from ioatlas.cli._arguments import path_option
 from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say, say_json
 
@@ -23,17 +24,7 @@ MOST_SHOWN = 40
 
 @click.command(
     name="bundle",
-    epilog="""\b
-Examples:
-  ioatlas bundle nas1 --dry-run              what would be replaced; nothing is written
-  ioatlas bundle nas1                        writes nas1.ioatlas.zip, signed with your key if you have one
-  ioatlas bundle nas1 --key ~/.ssh/id_ed25519 --license CC-BY-4.0
-  ioatlas bundle nas1 --redact redact.toml -o for-vendor.ioatlas.zip
-
-\b
-Hosts, users, serial numbers, paths and addresses are replaced everywhere. A plan for --redact is a TOML file:
-  keep = ["addresses"]      of hosts, users, serials, paths, addresses
-  words = ["Contoso"]       more words to be replaced""",
+    epilog=examples("bundle"),
 )
 @campaign_argument
 @path_option("-o", "output", metavar="FILE", help="The bundle. Default: DIR.ioatlas.zip.")

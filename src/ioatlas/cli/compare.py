@@ -10,6 +10,7 @@ import click
 from ioatlas.cli._arguments import path_option, quantity_option, units_option
 from ioatlas.cli._campaigns import SideArgument
 from ioatlas.cli._comparison import Asked, tell
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files
 
@@ -18,21 +19,7 @@ MOST_TOLERANCE = 0.5
 
 @click.command(
     name="compare",
-    epilog="""\b
-Examples:
-  ioatlas compare nas-monday nas-friday              did the map change, and which cells
-  ioatlas compare nas1 nas2 nas3                     every pair: who is ahead, who ties, in which cells
-  ioatlas compare nas1 nas2 nas3 --reference nas1    each of the others against nas1
-  ioatlas compare rack:ssd rack:disk                 two targets of one campaign
-  ioatlas compare rack --by target                   all targets of one campaign
-  ioatlas compare nas1 nas2 -o nas.html              a page with all maps and the maps of ratios
-  ioatlas compare nas1 nas2 nas3 -o nas.csv          every cell of every pair
-  ioatlas compare nas1 nas2 --quantity lat_p99 --tolerance 5%
-  ioatlas compare nas1 nas2 --same nas1-b --same nas1-c   with what two repeats of nas1 say about how campaigns differ
-  ioatlas compare before after --fail-if-worse       exit code 3 when the map or a cell got worse
-  ioatlas compare before after --junit c.xml --markdown c.md   for a build server and a pull request
-  ioatlas compare nas1 nas2 --json | jq '.pairs[].map'
-  ioatlas compare nas1 old-results                   with what `ioatlas import` read: ratios, and how methods differ""",
+    epilog=examples("compare"),
 )
 @click.argument("sides", metavar="SIDE...", nargs=-1, required=True, type=SideArgument())
 @quantity_option("What is compared.")

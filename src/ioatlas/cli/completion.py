@@ -6,17 +6,15 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from ioatlas.cli._examples import examples
+
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_IOATLAS_COMPLETE"
 
 
 @click.command(
     name="completion",
-    epilog="""\b
-Examples:
-  eval "$(ioatlas completion bash)"      in ~/.bashrc
-  eval "$(ioatlas completion zsh)"       in ~/.zshrc
-  ioatlas completion fish > ~/.config/fish/completions/ioatlas.fish""",
+    epilog=examples("completion"),
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:

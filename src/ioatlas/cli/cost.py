@@ -11,6 +11,7 @@ import click
 
 from ioatlas.cli._arguments import path_option
 from ioatlas.cli._campaigns import CampaignDirectory
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import columns, say_json
 from ioatlas.errors import UsageError
@@ -27,14 +28,7 @@ FIGURES = (".png", ".svg", ".pdf", ".gp")
 
 @click.command(
     name="cost",
-    epilog="""\b
-Examples:
-  ioatlas product cost nas1 --product nas.toml                   what a measured MB/s and 1,000 IOPS cost
-  ioatlas product cost nas1 nas2 --product a.toml --product b.toml --p99 5ms
-  ioatlas product cost nas1 --product nas.toml --at rw=randread --at bs=4k --years 5 --energy-price 0.30
-  ioatlas product cost --product a.toml --product b.toml         per usable TiB, without a measurement
-  ioatlas product cost nas1 nas2 -o price.png                    price against value, with the ones that nothing beats
-  ioatlas product cost nas1 nas2 --csv > cost.csv                campaigns that name their product""",
+    epilog=examples("cost"),
 )
 @click.argument("results", metavar="[DIR]...", nargs=-1, type=CampaignDirectory())
 @path_option(

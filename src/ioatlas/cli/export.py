@@ -12,6 +12,7 @@ import click
 from ioatlas import beneath
 from ioatlas.cli._arguments import path_option, units_option, where_option
 from ioatlas.cli._campaigns import SideArgument, newest, own_place
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
 from ioatlas.errors import UsageError, written
@@ -30,23 +31,7 @@ QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 
 @click.command(
     name="export",
-    epilog="""\b
-Examples:
-  ioatlas export nas1 -o nas1.csv                    the format is that of the name
-  ioatlas export nas1 --format json | jq '.findings[].sentence'
-  ioatlas export nas1 -o nas1.md                     the answer to paste elsewhere
-  ioatlas export nas1 -o nas1.html                   the report, written anew
-  ioatlas export nas1 --format gnuplot -o figure     writes figure/map.gp and map.dat; then: gnuplot figure/map.gp
-  ioatlas export nas1 -o latency.pdf --quantity lat_p99 --scale log --columns 1
-  ioatlas export nas1 -o lines.png --figure lines --x numjobs --y bs --tiles rw
-  ioatlas export nas1 nas2 nas3 -o patterns.png --figure bars --where bs=4k,8k
-  ioatlas export nas1 --by target -o jobs.svg --figure lines --x numjobs --where rw=randread
-  ioatlas export old nas2 -o latency.gp --figure latency --where rw=randread --where bs=4k
-  ioatlas export --drop-page fio.html                a page that takes fio's JSON files and maps them, without a server
-
-\b
-Without DIR: the newest campaign. Without -o, csv, json, md and bbcode go to standard output, the others into DIR.
-Several DIR are drawn beside each other: campaigns, DIR:TARGET and imported results, in their order.""",
+    epilog=examples("export"),
 )
 @click.argument("sides", metavar="[DIR]...", nargs=-1, type=SideArgument())
 @click.option(

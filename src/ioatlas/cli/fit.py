@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._examples import examples
 from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
 from ioatlas.cli._output import fold, say_json
@@ -32,19 +33,7 @@ EXIT_STATUS = {"pass": 0, "fail": 3, "undecided": 5}
 
 @click.command(
     name="fit",
-    epilog="""\b
-Examples:
-  ioatlas fit --list                                      every use, what it requires, and who says so
-  ioatlas fit /var/lib/etcd --for etcd
-  ioatlas fit /mnt/nas --for vm-host:20,media:streams=3
-  ioatlas fit /mnt/data --for "training:unet3d accelerators=2 kind=h100"
-  ioatlas fit /mnt/backup --for "backup:2TB in 8h" --budget 20m
-  ioatlas fit nas1 --for vm-host                          the target of the campaign nas1
-  ioatlas fit --new > mine.toml                           a use of your own: --for mine.toml
-  ioatlas resume DIR                                      one that was stopped
-
-\b
-Exit status: 0 it fits, 1 failed, 2 refused or wrong usage, 3 it does not fit, 4 stopped early, 5 undecided.""",
+    epilog=examples("fit"),
 )
 @click.argument("target", required=False, type=PathOrWord())
 @click.option("--for", "uses", metavar="USE[,USE...]", help="Uses to check, with parameters, such as etcd,vm-host:20.")

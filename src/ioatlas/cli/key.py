@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._examples import examples
 from ioatlas.cli._output import say, say_json
 from ioatlas.errors import UsageError, faults
 
@@ -18,16 +19,7 @@ if TYPE_CHECKING:
 
 @click.group(
     name="key",
-    epilog="""\b
-Examples:
-  ioatlas atlas key new                          makes your signing key
-  ioatlas atlas key show                         its public half and fingerprint, and whom you trust
-  ioatlas atlas key trust ~/alice.pub --name Alice
-  ioatlas atlas key trust nas1.ioatlas.zip --fingerprint SHA256:8eyW...
-
-\b
-Keys lie in ~/.config/ioatlas/keys; the private one is readable by you alone.
-An OpenSSH Ed25519 key works too: `ioatlas bundle DIR --key ~/.ssh/id_ed25519`.""",
+    epilog=examples("key"),
 )
 def command() -> None:
     """Keys that sign bundles, and keys that you trust."""

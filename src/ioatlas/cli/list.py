@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ioatlas.cli._arguments import units_option
+from ioatlas.cli._examples import examples
 from ioatlas.cli._output import columns, say_json
 from ioatlas.config.user import library_folders
 from ioatlas.report.answer import answer_of
@@ -18,16 +19,7 @@ from ioatlas.results.library import Entry, bundles, directories, entry, stamp
 
 @click.command(
     name="list",
-    epilog="""\b
-Examples:
-  ioatlas list                    what was measured and imported, the newest first
-  ioatlas list --target /mnt/nas  campaigns of one target
-  ioatlas list /srv/results       those of another folder
-  ioatlas list --json
-
-\b
-The results folder: IOATLAS_RESULTS, or `results = "..."` in ~/.config/ioatlas/config.toml, or the working
-directory. `library = ["...", "..."]` in that file names more folders to look in.""",
+    epilog=examples("list"),
 )
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--target", metavar="TARGET", help="Only campaigns of this target: its name or its place.")

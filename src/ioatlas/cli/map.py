@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._arguments import units_option
+from ioatlas.cli._examples import examples
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
@@ -34,16 +35,7 @@ from ioatlas.results.library import REPORT
 @click.command(
     name="map",
     cls=GroupedCommand,
-    epilog="""\b
-Examples:
-  ioatlas map /mnt/nas                              a first look within a minute
-  ioatlas map /mnt/nas --profile standard -o nas1   the usual map, into directory nas1
-  ioatlas map /mnt/nas --rw randread --bs 4k,64k    these loads, in the place of the profile's
-  ioatlas map --campaign nas.toml --budget 10m      your own sweep
-  ioatlas map /dev/sdx --destroy S3Z9NB0K123456     a whole disk, all of its data lost
-
-\b
-Exit status: 0 done, 1 failed, 2 refused or wrong usage, 4 stopped early with a partial result.""",
+    epilog=examples("map"),
 )
 @sweep_options
 @directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")

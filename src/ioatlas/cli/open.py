@@ -10,16 +10,14 @@ import click
 
 from ioatlas import beneath
 from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.results.library import REPORT
 
 
 @click.command(
     name="open",
-    epilog="""\b
-Examples:
-  ioatlas open nas1    its report in the browser
-  ioatlas open last    that of the newest campaign""",
+    epilog=examples("open"),
 )
 @campaign_argument
 @says_what_does_not_fit

@@ -12,6 +12,7 @@ import click
 
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._answers import commands_of
+from ioatlas.cli._examples import examples
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._options import Asked, check_read_only, facts_option, sweep_options, taken_for_map
 from ioatlas.cli._output import folded, say_json
@@ -29,12 +30,7 @@ MOST_REASONS = 5
 @click.command(
     name="plan",
     cls=GroupedCommand,
-    epilog="""\b
-Examples:
-  ioatlas plan /mnt/nas                        what the quick profile would do there
-  ioatlas plan /mnt/nas --profile exhaustive   every one of 2,016 cells
-  ioatlas plan --campaign nas.toml --json      the same as JSON
-  ioatlas plan --schema                        JSON Schema of the campaign file""",
+    epilog=examples("plan"),
 )
 @sweep_options
 @facts_option

@@ -10,6 +10,7 @@ import click
 
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._commands import Commands
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import folded, say, say_json
 from ioatlas.errors import GateError, UsageError, written
@@ -73,8 +74,7 @@ def new_(sheet: Path, **given: str | float | None) -> None:
 
 @command.command(
     "check",
-    epilog="""\b
-Exit status: 0 sound, 2 a fault in a sheet, 3 with --complete where something is missing.""",
+    epilog=examples("product check"),
 )
 @click.argument("sheets", metavar="SHEET.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--complete", is_flag=True, help="Exit with 3 when something a buyer would ask is missing.")
@@ -143,11 +143,7 @@ def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) ->
 
 @command.command(
     "table",
-    epilog="""\b
-Examples:
-  ioatlas product table a.toml b.toml                        specifications side by side
-  ioatlas product table a.toml b.toml --result nas1 --result nas2
-  ioatlas product table a.toml b.toml -o table.md            or .csv, .html, .json""",
+    epilog=examples("product table"),
 )
 @click.argument("sheets", metavar="SHEET.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(

@@ -8,17 +8,14 @@ from dataclasses import asdict
 import click
 
 from ioatlas.cli._arguments import Name
+from ioatlas.cli._examples import examples
 from ioatlas.cli._output import columns, folded, say_json
 from ioatlas.config.profiles import check, described, profiles, text_of
 
 
 @click.command(
     name="profiles",
-    epilog="""\b
-Examples:
-  ioatlas profiles                       all of them
-  ioatlas profiles standard > mine.toml  one as a campaign file, to change and use with `map --campaign mine.toml`
-  ioatlas profiles --json | jq '.[].name'""",
+    epilog=examples("profiles"),
 )
 @click.argument("name", required=False, type=Name(profiles))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

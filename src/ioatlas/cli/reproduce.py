@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._arguments import PathOrWord, path_option, quantity_option
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._options import (
     check_read_only,
@@ -36,15 +37,7 @@ MARKS = {"reproduced": "✔", "differs": "✘", "not comparable": "!"}
 
 @click.command(
     name="reproduce",
-    epilog="""\b
-Examples:
-  ioatlas reproduce nas1.ioatlas.zip /mnt/nas --dry-run     what would be measured
-  ioatlas reproduce nas1.ioatlas.zip /mnt/nas --out mine
-  ioatlas reproduce nas1.ioatlas.zip --out mine             compare with what was measured before
-
-\b
-Exit status: 0 reproduced, 2 refused or wrong usage, 3 it differs or cannot be compared, 4 stopped early.
-A stopped campaign continues with `ioatlas resume DIR`.""",
+    epilog=examples("reproduce"),
 )
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[TARGET]", required=False, type=PathOrWord())

@@ -9,6 +9,7 @@ import click
 
 from ioatlas.cli._arguments import units_option
 from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import answer_option, open_option, quiet_option, verbose_option, yes_option
@@ -16,11 +17,7 @@ from ioatlas.cli._options import answer_option, open_option, quiet_option, verbo
 
 @click.command(
     name="resume",
-    epilog="""\b
-Examples:
-  ioatlas resume nas1
-  ioatlas resume /dev-maps/sdx --destroy S3Z9NB0K123456
-  ioatlas resume from-elsewhere --trust /mnt/nas        after it was shown what it would do""",
+    epilog=examples("resume"),
 )
 @campaign_argument
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.errors import UsageError
 
@@ -75,12 +76,7 @@ def add_(series: Path, directory: Path, factors: tuple[str, ...], name: str) -> 
 
 @command.command(
     "show",
-    epilog="""\b
-Examples:
-  ioatlas history series show drives.toml
-  ioatlas history series show drives.toml -o drives.html
-  ioatlas history series show drives.toml -o drives.csv       a row for each cell of each member
-  ioatlas history series show drives.toml -o drives.pdf       the lines over the factor""",
+    epilog=examples("series show"),
 )
 @series_argument
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help=f"Write {', '.join(KINDS)}.")

@@ -12,6 +12,7 @@ import click
 from ioatlas.cli._arguments import units_option, where_option
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._curves import curve_tables
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import table_of
 from ioatlas.errors import written
@@ -31,16 +32,7 @@ PIPE_WIDTH = 120
 
 @click.command(
     name="show",
-    epilog="""\b
-Examples:
-  ioatlas show nas1                                   the answer on one screen
-  ioatlas show nas1 -v                                every finding, and throughput over block size and jobs
-  ioatlas show nas1 --quantity lat_p99 --x iodepth
-  ioatlas show nas1 --where bs=4k --where rw=randread  only those
-  ioatlas show nas1 --cells                           every cell with its interval, visits and verdict
-  ioatlas show nas1 --markdown                        the answer to paste elsewhere; --bbcode for a forum
-  ioatlas show nas1 --png nas1.png                    the answer as a picture
-  ioatlas show nas1 --json | jq '.rows[0]'""",
+    epilog=examples("show"),
 )
 @campaign_argument
 @click.option(

@@ -9,6 +9,7 @@ import click
 
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._arguments import units_option
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say, say_json
 from ioatlas.config.user import library_folders
@@ -16,16 +17,7 @@ from ioatlas.config.user import library_folders
 
 @click.command(
     name="site",
-    epilog="""\b
-Examples:
-  ioatlas site public                          all campaigns, imports and bundles of the library
-  ioatlas site public nas1 nas2.ioatlas.zip    these alone
-  ioatlas site public /srv/results --title "Storage of our lab" --license CC-BY-4.0
-
-\b
-Copy the folder to GitHub Pages, an object store or a NAS, or open public/index.html from the disk. Run it again to
-renew it: only files that changed are written. Campaigns are packed as bundles first, so that hosts, users, serial
-numbers, paths and addresses are replaced; names of campaigns and targets stay.""",
+    epilog=examples("site"),
 )
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1, type=click.Path(path_type=Path))

@@ -10,6 +10,7 @@ import click
 
 from ioatlas.analysis.timeline import RECENT
 from ioatlas.cli._arguments import WORDS, units_option
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._output import say_json
@@ -31,13 +32,7 @@ _NEWS: dict[Verdict, str] = {
 
 @click.command(
     name="trend",
-    epilog="""\b
-Examples:
-  ioatlas history trend /mnt/nas                             did it change lately?
-  ioatlas history trend /mnt/nas -o nas.png                  the levels over time as a figure
-  ioatlas history trend nas --fail-if-worse --junit nas.xml  for a build server: exit code 3 when it got worse
-  ioatlas history trend nas --markdown summary.md            a summary for a pull request
-  ioatlas history trend nas --recent 1 --fail-if-worse       only the newest campaign is news""",
+    epilog=examples("trend"),
 )
 @history_options
 @click.option(

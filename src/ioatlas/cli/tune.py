@@ -14,6 +14,7 @@ import click
 
 from ioatlas import beneath
 from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._examples import examples
 from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
 from ioatlas.cli._output import fold, room, say_json
 from ioatlas.config.spec import CampaignSpec
@@ -42,18 +43,7 @@ BUDGET = CAMPAIGN.option("budget")
 
 @click.command(
     name="tune",
-    epilog="""\b
-Examples:
-  ioatlas tune /mnt/nas                                            most IOPS of 4 KiB random reads
-  ioatlas tune /mnt/nas --rw randread --bs 4k --p99 5ms            most IOPS with 99% of reads within 5 ms
-  ioatlas tune nbd://server --rw randread --bs 4k --mean 2ms --read-only
-  ioatlas tune /mnt/nas --rw randrw --rwmixread 67 --bs 8k --p99 20ms --json
-  ioatlas tune /mnt/nas --rw read --bs 1m --max-throughput --max-jobs 16 --max-depth 32
-  ioatlas resume DIR                                               a search that was stopped
-
-\b
-Exit status: 0 done, 1 failed, 2 refused or wrong usage, 3 no setting meets the limit;
-4 stopped early with a partial result.""",
+    epilog=examples("tune"),
 )
 @click.argument("target", required=False, type=PathOrWord())
 @click.option("--rw", metavar="MODE", help="fio's rw: read, write, randread, randwrite, rw, randrw. Default: randread.")

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._arguments import units_option
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.errors import IoAtlasError
 
@@ -20,15 +21,7 @@ NICE = 10
 
 @click.command(
     name="ui",
-    epilog="""\b
-Examples:
-  ioatlas ui                    opens a page: the library, what runs now, a new measurement
-  ioatlas ui /srv/results       the campaigns in another folder
-  ioatlas ui --no-open          prints the address only, for a browser elsewhere through a tunnel:
-                                ssh -L 8750:127.0.0.1:8750 HOST, then open the printed address
-
-\b
-It answers on 127.0.0.1 only, to whoever has the printed address. Ctrl-C ends it; running measurements continue.""",
+    epilog=examples("ui"),
 )
 @click.argument(
     "folders", metavar="[FOLDER]...", nargs=-1, type=click.Path(path_type=Path, file_okay=False, exists=True)

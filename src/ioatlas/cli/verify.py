@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say, say_json
 
@@ -26,14 +27,7 @@ SIGNED = {
 
 @click.command(
     name="verify",
-    epilog="""\b
-Examples:
-  ioatlas verify nas1.ioatlas.zip
-  ioatlas verify nas1.ioatlas.zip --trusted        refuse it unless you trust its key
-  ioatlas verify nas1.ioatlas.zip --json | jq .verified
-
-\b
-Exit status: 0 verified, 2 this is no bundle, 3 refused or not verified in full.""",
+    epilog=examples("verify"),
 )
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--trusted", "must_be_trusted", is_flag=True, help="Refuse a bundle that no trusted key signed.")

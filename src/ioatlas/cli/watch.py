@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from ioatlas.analysis.watching import Rules
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import (
@@ -43,18 +44,7 @@ FEWEST_EVERY_SECONDS = 10.0
 
 @click.command(
     name="watch",
-    epilog="""\b
-Examples:
-  ioatlas watch /mnt/nas --every 1h                        four cells an hour, 1% of its time at most
-  ioatlas watch /mnt/nas --every 1h --alarm 'mail -s "$IOATLAS_ALARM" me </dev/null'
-  ioatlas watch /mnt/nas --campaign cells.toml --every 6h  cells of your own
-  ioatlas watch /var/lib/etcd --every 1h --for etcd        alarm when it stops fitting a use
-  ioatlas watch /dev/sdx --every 1d --read-only            reads only
-  ioatlas watch /mnt/nas --every 1h --rhythm 24h           compared with the same hour of other days
-  ioatlas watch /mnt/nas --every 1h --dry-run              what a round does, and what will be found
-
-\b
-Exit status: 0 no alarm, 1 failed, 2 refused or wrong usage, 3 it got worse, or stopped fitting.""",
+    epilog=examples("watch"),
 )
 @click.argument("target", required=False, type=PathOrWord())
 @click.option("--every", metavar="TIME", required=True, help="Time between the starts of two rounds.")

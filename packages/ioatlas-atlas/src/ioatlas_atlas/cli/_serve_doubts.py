@@ -7,15 +7,11 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas_atlas.cli._serve_place import opened, place_of, place_options
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  ioatlas atlas serve decide 4x7k2m9qpt flag --reason "the testbed is told wrong"
-  ioatlas atlas serve decide 4x7k2m9qpt release --reason "it was corrected" """
-)
+@click.command(epilog=examples("serve decide", "ioatlas_atlas.cli"))
 @click.argument("result")
 @click.argument("decision", type=click.Choice(["release", "flag"]))
 @place_options

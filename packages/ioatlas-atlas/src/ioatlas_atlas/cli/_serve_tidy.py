@@ -7,16 +7,12 @@ from pathlib import Path
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas.cli._output import say_json
 from ioatlas_atlas.cli._serve_place import blobs_of, opened, place_of, place_options
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  ioatlas atlas serve tidy --dry-run
-  ioatlas atlas serve tidy --audit-days 400 --drafts-days 365     from a timer, once a day"""
-)
+@click.command(epilog=examples("serve tidy", "ioatlas_atlas.cli"))
 @place_options
 @click.option("--audit-days", type=click.IntRange(2), default=400, show_default=True, help="Audit log, dead tokens.")
 @click.option("--keys-days", type=click.IntRange(1), default=30, show_default=True, help="Keys of uploads sent again.")

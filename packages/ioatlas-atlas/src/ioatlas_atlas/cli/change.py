@@ -7,23 +7,14 @@ from typing import Any
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas.errors import UsageError
 from ioatlas_atlas.cli._token import agree, client_of, plain
 
 
 @click.command(
     name="change",
-    epilog="""\b
-Examples:
-  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --permission "J. Doe of Contoso, 2026-11-02"
-  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --embargo 2027-01-31
-  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --public --dry-run
-  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --withdraw "a bad cable"
-  ioatlas atlas change https://atlas.example/r/4x7k2m9qpt --delete
-
-\b
-A corrected bundle is published with `ioatlas atlas publish --replaces`. The token is read likewise.
-Exit status: 0 changed, 1 not reached, 2 refused or wrong usage.""",
+    epilog=examples("change", "ioatlas_atlas.cli"),
 )
 @click.argument("address", metavar="ADDRESS")
 @click.option("--permission", metavar="TEXT", help="Who allowed to publish it, and when.")

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
 from ioatlas.errors import GateError, UsageError
@@ -16,14 +17,7 @@ from ioatlas.errors import GateError, UsageError
 
 @click.command(
     name="fetch",
-    epilog="""\b
-Examples:
-  ioatlas atlas fetch https://atlas.example/r/4x7k2m9qpt
-  ioatlas atlas fetch 4x7k2m9qpt --from https://atlas.example -o nas1.ioatlas.zip
-  ioatlas show 4x7k2m9qpt.ioatlas.zip              read it where it lies
-
-\b
-Exit status: 0 fetched and verified, 1 not reached, 2 wrong usage, 3 fetched, and not verified in full.""",
+    epilog=examples("fetch", "ioatlas_atlas.cli"),
 )
 @click.argument("result", metavar="RESULT")
 @click.option("--from", "url", metavar="URL", default="", help="The atlas, where RESULT is only its id.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
 from ioatlas.errors import RefusedError
@@ -29,18 +30,7 @@ WHO = {
 
 @click.command(
     name="publish",
-    epilog="""\b
-Examples:
-  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --dry-run     what others would see
-  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --sponsor none --conflict none
-  ioatlas atlas publish nas1.ioatlas.zip --to https://atlas.example --permission "J. Doe of Contoso, 2026-11-02"
-  ioatlas atlas publish nas1.ioatlas.zip --to http://localhost:8080 --private
-  ioatlas atlas publish again.ioatlas.zip --to https://atlas.example --replaces 4x7k2m9qpt     a correction
-  ioatlas atlas publish mine.ioatlas.zip --to https://atlas.example --reproduces 4x7k2m9qpt   made again
-
-\b
-The token is read from IOATLAS_TOKEN, or from ~/.config/ioatlas/tokens/HOST, a file that only you can read.
-Exit status: 0 published, 1 not reached, 2 refused or wrong usage.""",
+    epilog=examples("publish", "ioatlas_atlas.cli"),
 )
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--to", "url", metavar="URL", required=True, help="The atlas.")

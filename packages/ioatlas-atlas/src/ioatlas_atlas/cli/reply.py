@@ -8,19 +8,13 @@ import sys
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas_atlas.cli._token import agree, client_of, plain
 
 
 @click.command(
     name="reply",
-    epilog="""\b
-Examples:
-  ioatlas atlas reply https://atlas.example/r/4x7k2m9qpt "Firmware 7.3 halves this latency."
-  ioatlas atlas reply https://atlas.example/r/4x7k2m9qpt - < reply.txt --dry-run
-
-\b
-A second reply is a new version; older ones stay. The token is read as by `ioatlas atlas publish`.
-Exit status: 0 it stands there, 1 not reached, 2 refused or wrong usage.""",
+    epilog=examples("reply", "ioatlas_atlas.cli"),
 )
 @click.argument("address", metavar="ADDRESS")
 @click.argument("text", metavar="TEXT")

@@ -7,22 +7,14 @@ from typing import Any
 
 import click
 
+from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
 
 
 @click.command(
     name="search",
-    epilog="""\b
-Examples:
-  ioatlas atlas search --at https://atlas.example nas                 results, the newest first
-  ioatlas atlas search --at https://atlas.example --rw randread --bs 4k --iops 20k --p99 5ms --price 150
-  ioatlas atlas search --at https://atlas.example --kind NAS --sort value --json | jq -r '.entries[].product.id'
-
-\b
-Words alone find results; anything else finds products. The low end of a rate's interval and the high end of a
-latency's count. Cells that a cache served do not.
-Exit status: 0 something was found, 1 not reached, 2 wrong usage, 3 nothing fits.""",
+    epilog=examples("search", "ioatlas_atlas.cli"),
 )
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @click.option("--at", "url", metavar="URL", required=True, help="The atlas.")

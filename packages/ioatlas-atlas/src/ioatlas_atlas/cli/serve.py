@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import click
 
 from ioatlas.analysis.wording import plural
+from ioatlas.cli._examples import examples
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas_atlas.cli._serve_doubts import decide
 from ioatlas_atlas.cli._serve_place import blobs_of, opened, place_of, place_options
@@ -30,16 +31,7 @@ LISTEN = "127.0.0.1:8760"
 @click.group(
     name="serve",
     invoke_without_command=True,
-    epilog="""\b
-Examples:
-  ioatlas atlas serve                                  an atlas in the folder `atlas`, on this machine's loopback
-  ioatlas atlas serve account alice                    an account; then a token for it:
-  ioatlas atlas serve token alice
-  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas
-  ioatlas atlas serve --database postgresql://atlas@db/atlas --blobs /srv/blobs --listen 127.0.0.1:8760
-
-\b
-Ctrl-C ends it. Behind a proxy that speaks HTTPS, several of them may use one database and one folder of bundles.""",
+    epilog=examples("serve", "ioatlas_atlas.cli"),
 )
 @place_options
 @click.option("--listen", metavar="HOST:PORT", default=LISTEN, show_default=True, help="Port 0: any.")
@@ -137,12 +129,7 @@ def _listening(text: str) -> socket.socket:
     return found
 
 
-@command.command(
-    epilog="""\b
-Examples:
-  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas --check
-  ioatlas atlas serve migrate --database postgresql://atlas@db/atlas"""
-)
+@command.command(epilog=examples("serve migrate", "ioatlas_atlas.cli"))
 @place_options
 @click.option("--check", is_flag=True, help="Show what would be done, and do nothing.")
 @click.pass_context
@@ -164,13 +151,7 @@ def migrate(context: click.Context, folder: Path | None, database: str | None, b
         click.echo(f"the database {said} form {form.newest}; it was {form.found or 'empty'}")
 
 
-@command.command(
-    epilog="""\b
-Examples:
-  ioatlas atlas serve account alice
-  ioatlas atlas serve account contoso --kind vendor --vendor Contoso
-  ioatlas atlas serve account carol --kind moderator"""
-)
+@command.command(epilog=examples("serve account", "ioatlas_atlas.cli"))
 @click.argument("name")
 @place_options
 @click.option("--kind", type=click.Choice(["member", "vendor", "moderator"]), default="member", show_default=True)
@@ -202,14 +183,7 @@ def account(
     click.echo(f"Next: ioatlas atlas serve token {made.name}", err=True)
 
 
-@command.command(
-    epilog="""\b
-Examples:
-  ioatlas atlas serve token alice                       printed once, and never again
-  ioatlas atlas serve token alice --scope read --days 30
-  ioatlas atlas serve token alice --list
-  ioatlas atlas serve token alice --revoke 1f0c2a..."""
-)
+@command.command(epilog=examples("serve token", "ioatlas_atlas.cli"))
 @click.argument("name")
 @place_options
 @click.option(
@@ -255,7 +229,7 @@ def token(
             click.echo("Keep it: it is not shown again.", err=True)
 
 
-@command.command(epilog="\b\nExample:\n  ioatlas atlas serve audit --most 1000 --json")
+@command.command(epilog=examples("serve audit", "ioatlas_atlas.cli"))
 @place_options
 @click.option("--most", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Newest entries.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
@@ -276,12 +250,7 @@ def audit(
             )
 
 
-@command.command(
-    epilog="""\b
-Examples:
-  ioatlas atlas serve backup /srv/backup/2026-11-23
-  ioatlas atlas serve backup --database postgresql://atlas@db/atlas --blobs /srv/blobs /srv/backup/2026-11-23"""
-)
+@command.command(epilog=examples("serve backup", "ioatlas_atlas.cli"))
 @click.argument("to", metavar="DIR", type=click.Path(path_type=Path))
 @place_options
 @click.pass_context
@@ -295,15 +264,7 @@ def backup(context: click.Context, to: Path, folder: Path | None, database: str 
     click.echo(f"Next: ioatlas atlas serve restore {to} --folder NEW", err=True)
 
 
-@command.command(
-    epilog="""\b
-Examples:
-  ioatlas atlas serve restore /srv/backup/2026-11-23 --folder again
-  ioatlas atlas serve restore /srv/backup/2026-11-23 --database postgresql://atlas@db/new --blobs /srv/blobs
-
-\b
-A backup fits either database, so an atlas can move from SQLite to PostgreSQL."""
-)
+@command.command(epilog=examples("serve restore", "ioatlas_atlas.cli"))
 @click.argument("of", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @place_options
 @click.pass_context
