@@ -116,3 +116,17 @@ def test_the_version_is_told_everywhere_alike() -> None:
         assert f"ioatlas=={__version__}" in package["dependencies"]
     changes = re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert changes[0] == __version__
+
+
+@pytest.mark.parametrize("file", ["homebrew/ioatlas.rb", "nix/flake.nix"])
+def test_a_release_writes_its_version_and_hash_into_what_other_package_managers_read(file: str) -> None:
+    text = (ROOT / "packaging" / file).read_text()
+    assert text.count("@VERSION@") == text.count("@SHA256@") == 1
+    assert f"packaging/{file}" in (ROOT / "scripts" / "release").read_text()
+
+
+def test_the_flake_asks_for_what_the_project_asks_for() -> None:
+    text = (ROOT / "packaging" / "nix" / "flake.nix").read_text()
+    listed = re.search(r"dependencies = with .*?; \[(.*?)\]", text, re.DOTALL)
+    assert listed
+    assert listed[1].split() == sorted(Requirement(one).name for one in PROJECT["project"]["dependencies"])
