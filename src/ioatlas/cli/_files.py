@@ -7,12 +7,14 @@ import json
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from ioatlas.errors import UsageError, written
 from ioatlas.report.export.markup import csv_text, table
 
 Rows = Sequence[Sequence[Any]]
+PAGE = Path(__file__).with_name("table.html")
 ENDINGS = (".csv", ".md", ".html", ".json")
 
 
@@ -47,38 +49,8 @@ def html(title: str, head: Sequence[str], rows: Rows) -> str:
         + "</tr>"
         for row in rows
     )
-    return PAGE.format(title=escape(title), top=top, body=body)
+    return Template(PAGE.read_text(encoding="utf-8")).substitute(title=escape(title), top=top, body=body)
 
 
 def _text(cell: Any) -> str:
     return "" if cell is None else str(cell)
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}
-body {{ margin: 2rem; }}
-div {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; }}
-th, td {{ text-align: left; vertical-align: top; padding: 0.3rem 0.8rem; border-bottom: 1px solid #8886; }}
-thead th {{ border-bottom-width: 2px; }}
-tbody th {{ font-weight: 600; white-space: pre-wrap; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<div><table>
-<thead><tr>{top}</tr></thead>
-<tbody>
-{body}
-</tbody>
-</table></div>
-</body>
-</html>
-"""
