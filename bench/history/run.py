@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""False alarms and finds of `ioatlas history trend`, simulated.
+"""False alarms and finds of `ioatlas history`, simulated.
 
     nice -n 15 .venv/bin/python bench/history/run.py 300
 

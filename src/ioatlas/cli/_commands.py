@@ -25,7 +25,8 @@ PACKAGES = {"lab": "lab", "translate": "translate", **dict.fromkeys(ATLAS, "atla
 MOVED = {
     **{name: f"atlas {name}" for name in (*ATLAS, "key")},
     "cost": "product cost",
-    **{name: f"history {name}" for name in ("trend", "series")},
+    "trend": "history",
+    "series": "history series",
     "report": "export --format html",
     "chart": "export --figure",
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas history`: one target over time."""
+"""`ioatlas history`: one target over time, and whether it got worse: for a person, a build server, a pull request."""
 
 from __future__ import annotations
 
@@ -9,55 +9,118 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import WORDS
+from ioatlas.analysis.timeline import RECENT
+from ioatlas.cli._arguments import WORDS, PathOrWord, folder_option, path_option, quantity_option, units_option
 from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._output import columns, say_json
-from ioatlas.cli._timeline import History, document, history_options, read_history, shortener, targets_known
+from ioatlas.cli._timeline import History, document, read_history, shortener, targets_known
+from ioatlas.errors import GateError
 
 if TYPE_CHECKING:
-    from ioatlas.analysis.timeline import Part, Timeline
+    from ioatlas.analysis.timeline import Part, Timeline, Verdict
+    from ioatlas.report.export.to_gate import Gate, Outcome
 
 _HEADINGS: dict[Part, str] = {"all": "LEVEL", "read": "READS", "write": "WRITES"}
+_NEWS: dict[Verdict, str] = {
+    "worse": "WORSE",
+    "better": "BETTER",
+    "unchanged": "NO CHANGE SHOWN",
+    "too few": "TOO FEW CAMPAIGNS TO TELL",
+}
+"""The first that fits any part is the headline."""
+_OUTCOMES: dict[Verdict, Outcome] = {"worse": "failed", "too few": "skipped", "better": "passed", "unchanged": "passed"}
 
 
-@click.command(
-    name="history",
-    epilog=examples("history"),
+@click.command(name="history", epilog=examples("history"))
+@click.argument("places", metavar="TARGET | DIR...", nargs=-1, type=PathOrWord())
+@folder_option("--in", "folder", metavar="FOLDER", help="Look here instead of in the library.")
+@quantity_option("What is followed.")
+@click.option(
+    "--tolerance", metavar="PERCENT", default="2%", show_default=True, help="Changes up to this are never reported."
 )
-@history_options
+@click.option(
+    "--false-alarms",
+    metavar="PERCENT",
+    default="1%",
+    show_default=True,
+    help="Chance of reporting a change where there is none, each time you look.",
+)
+@click.option(
+    "--recent",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=RECENT,
+    show_default=True,
+    help="A change counts as news when it began within this many campaigns.",
+)
+@path_option("-o", "--output", metavar="FILE", help="Draw the levels: .png, .svg, .pdf, .gp or .csv.")
+@gate_files
+@units_option
+@click.option("--fail-if-worse", is_flag=True, help="Exit with 3 when the target got worse.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @says_what_does_not_fit
 def command(
-    places: tuple[str, ...], folder: Path | None, quantity: str, tolerance: str, false_alarms: str, as_json: bool
+    places: tuple[str, ...],
+    folder: Path | None,
+    quantity: str,
+    tolerance: str,
+    false_alarms: str,
+    recent: int,
+    output: Path | None,
+    junit: Path | None,
+    markdown: Path | None,
+    fail_if_worse: bool,
+    as_json: bool,
 ) -> None:
-    """Show how a target's speed changed from campaign to campaign.
+    """Show how a target's speed changed from campaign to campaign, and whether it got worse lately.
 
     A level is relative to the first campaign, over the loads that campaigns have in common. A change is reported when
     levels moved by more than campaigns of the unchanged target do.
     """
-    if not places:
+    if not (places or output or junit or markdown or fail_if_worse):
         _targets(folder, as_json=as_json)
         return
-    history = read_history(places, folder, quantity, tolerance=tolerance, false_alarms=false_alarms)
+    history = read_history(places, folder, quantity, tolerance=tolerance, false_alarms=false_alarms, recent=recent)
     if as_json:
         say_json(document(history))
-        return
-    for line in lines(history):
-        click.echo(line)
+    else:
+        for line in lines(history):
+            click.echo(line)
+    gate = gate_of(history)
+    write_gate(gate, junit, markdown)
+    if output is not None:
+        from ioatlas.report.export.drawings import timeline_drawing
+        from ioatlas.report.export.to_panels import write_drawing
+
+        drawn = timeline_drawing(history.title, WORDS[quantity], history.timelines)
+        click.echo(f"written: {write_drawing(drawn, output)[0]}", err=True)
+    if fail_if_worse and gate.failed:
+        worse = [check.name for check in gate.checks if check.outcome == "failed"]
+        raise GateError(f"worse: {', '.join(worse)}", where=history.title)
 
 
 def lines(history: History) -> list[str]:
-    """The answer first, then the campaigns, the oldest first."""
-    from ioatlas.analysis.timeline import left_out, story
+    """The verdict and what changed, then the campaigns, the oldest first, and how far to trust it."""
+    from ioatlas.analysis.timeline import chance, left_out, story
     from ioatlas.analysis.wording import plural
 
     count = plural(len(history.timelines[0].points), "campaign")
-    found = [f"{history.title}: {WORDS[history.quantity]} over {count}"]
+    found = [f"{history.title}: {_news(history)}, {WORDS[history.quantity]} over {count}"]
     found += [f"  {sentence}" for sentence in story(history.timelines)]
-    found += ["", *_table(history.timelines)]
-    notes = [*left_out(history.timelines), *(f"Skipped: {reason}." for reason in history.skipped)]
-    return [*found, *(["", *notes] if notes else [])]
+    found += ["", *_table(history.timelines), "", chance(history.timelines)]
+    return [*found, *left_out(history.timelines), *(f"Skipped: {reason}." for reason in history.skipped)]
+
+
+def _news(history: History) -> str:
+    verdicts = {timeline.verdict for timeline in history.timelines}
+    if {"worse", "better"} <= verdicts:
+        return "WORSE in part, BETTER in part"
+    first = next(verdict for verdict in _NEWS if verdict in verdicts)
+    if first == "unchanged" and any(timeline.changes for timeline in history.timelines):
+        return "NO NEW CHANGE SHOWN"
+    return _NEWS[first]
 
 
 def _table(timelines: Sequence[Timeline]) -> list[str]:
@@ -97,3 +160,22 @@ def _targets(folder: Path | None, *, as_json: bool) -> None:
     rows = [("LAST (UTC)", "CAMPAIGNS", "TARGET")]
     rows += [(moment(each["last"]) if each["last"] else "-", str(each["campaigns"]), each["target"]) for each in known]
     click.echo("\n".join([*columns(rows, right={1}), "", "Next: ioatlas history TARGET"]))
+
+
+def gate_of(history: History) -> Gate:
+    """A check for each part, and the levels as a table."""
+    from ioatlas.analysis.timeline import SUBJECTS, chance, moment, told
+    from ioatlas.report.export.to_gate import Check, Gate
+
+    checks = []
+    for timeline in history.timelines:
+        sentence, *evidence = told(timeline)
+        checks.append(Check(SUBJECTS[timeline.part], _OUTCOMES[timeline.verdict], sentence, tuple(evidence)))
+    points, short = history.timelines[0].points, shortener()
+    table = [("date (UTC)", "level", "campaign")]
+    table += [
+        (moment(point.time), f"{point.ratio:.3f} ({point.low:.3f} to {point.high:.3f})", short(point.name))
+        for point in points
+    ]
+    title, note = f"{history.title}: {WORDS[history.quantity]}", chance(history.timelines)
+    return Gate(title, points[-1].time, tuple(checks), tuple(table), note)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `history` and `trend` share: which campaigns are meant, their timelines, and these as JSON."""
+"""Which campaigns a history is of, their timelines, and these as JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from ioatlas.cli._arguments import WORDS, PathOrWord, folder_option, quantity_option
+from ioatlas.cli._arguments import WORDS
 from ioatlas.config.user import library_folders
 from ioatlas.errors import UsageError
 from ioatlas.results.library import Entry, directories, entry, stamp
@@ -29,33 +27,6 @@ class History:
     skipped: tuple[str, ...]
 
 
-def history_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which campaigns and what of them."""
-    for option in reversed(
-        (
-            click.argument("places", metavar="TARGET | DIR...", nargs=-1, type=PathOrWord()),
-            folder_option("--in", "folder", metavar="FOLDER", help="Look here instead of in the library."),
-            quantity_option("What is followed."),
-            click.option(
-                "--tolerance",
-                metavar="PERCENT",
-                default="2%",
-                show_default=True,
-                help="Changes up to this are never reported.",
-            ),
-            click.option(
-                "--false-alarms",
-                metavar="PERCENT",
-                default="1%",
-                show_default=True,
-                help="Chance of reporting a change where there is none, each time you look.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
 def read_history(
     places: Sequence[str],
     folder: Path | None,
@@ -63,10 +34,10 @@ def read_history(
     *,
     tolerance: str,
     false_alarms: str,
-    recent: int | None = None,
+    recent: int,
 ) -> History:
     """The timelines of a target in the library, or of the campaigns named. Raises UsageError where there is none."""
-    from ioatlas.analysis.timeline import RECENT, follow
+    from ioatlas.analysis.timeline import follow
     from ioatlas.model.units import parse_percent
     from ioatlas.results.moments import past_of
     from ioatlas.results.sides import LOWER_IS_BETTER
@@ -87,7 +58,7 @@ def read_history(
         higher_is_better=quantity not in LOWER_IS_BETTER,
         tolerance=parse_percent(tolerance, where="--tolerance"),
         false_alarms=chance,
-        recent=RECENT if recent is None else recent,
+        recent=recent,
     )
     return History(title, quantity, timelines, past.skipped)
 

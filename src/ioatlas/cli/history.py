@@ -9,8 +9,7 @@ from ioatlas.cli._commands import Commands
 
 SECTIONS = {
     "Commands": {
-        "show": "Show one target over time; the default.",
-        "trend": "Say whether a target got worse.",
+        "show": "Show one target over time, and whether it got worse; the default.",
         "series": "Join campaigns by what tells them apart.",
     }
 }
@@ -22,6 +21,6 @@ def command() -> None:
 
     \b
     ioatlas history /mnt/nas                             each campaign of that target, and where it changed
-    ioatlas history trend /mnt/nas --fail-if-worse       one verdict, for scripts
+    ioatlas history /mnt/nas --fail-if-worse             for scripts: exit code 3 when it got worse
     ioatlas history series show drives.toml              what the number of drives does
     """  # noqa: D301

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas history` and `trend` over a library of campaigns of one target that became slower."""
+"""`ioatlas history` over a library of campaigns of one target that became slower."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -85,9 +85,9 @@ def test_the_screen_answers_before_the_table(library):
     assert "1.00" in next(line for line in lines if "day00" in line)
 
 
-def test_trend_gates_writes_its_files_and_says_what_got_worse(library, tmp_path):
+def test_it_gates_writes_its_files_and_says_what_got_worse(library, tmp_path):
     files = ["--junit", tmp_path / "j.xml", "--markdown", tmp_path / "s.md", "-o", tmp_path / "f.svg"]
-    done = run("history", "trend", library / "disk", "--fail-if-worse", *files)
+    done = run("history", library / "disk", "--fail-if-worse", *files)
     assert done.exit_code == 3 or getattr(done.exception, "exit_code", 0) == 3
     suite = ET.parse(tmp_path / "j.xml").getroot().find("testsuite")
     assert [case.find("failure") is not None for case in suite.findall("testcase")] == [True, True, False]
@@ -96,7 +96,7 @@ def test_trend_gates_writes_its_files_and_says_what_got_worse(library, tmp_path)
     assert "a look says so wrongly with a chance of 1%" in summary
     assert "a chance of 1%" in suite.find("system-out").text
     assert (tmp_path / "f.svg").read_text().count("over the first campaign") >= 1
-    old = run("history", "trend", library / "disk", "--recent", "1", "--fail-if-worse")
+    old = run("history", library / "disk", "--recent", "1", "--fail-if-worse")
     assert old.exit_code == 0
     assert "NO NEW CHANGE SHOWN" in old.output.splitlines()[0]
 
@@ -104,14 +104,14 @@ def test_trend_gates_writes_its_files_and_says_what_got_worse(library, tmp_path)
 def test_campaigns_may_be_named_one_by_one(library):
     found = json.loads(run("history", library / "old" / "day00", "day04", "day06", "--json").output)
     assert [part["verdict"] for part in found["parts"]] == ["too few"] * 3
-    assert "1 more campaign is needed" in run("history", "trend", library / "old" / "day00", "day04", "day06").output
+    assert "1 more campaign is needed" in run("history", library / "old" / "day00", "day04", "day06").output
 
 
 @pytest.mark.parametrize(
     ("arguments", "what", "remedy"),
     [
         (["history", "/nowhere"], "no campaign of /nowhere", "ioatlas history"),
-        (["trend"], "say which target", "ioatlas history"),
+        (["history", "--fail-if-worse"], "say which target", "ioatlas history"),
         (["history", "day04", "nowhere"], "nowhere is no campaign", "name one target"),
         (["trend", "day04", "-o", "x.txt"], "x.txt is no drawing", ".png"),
         (["history", "day04", "--false-alarms", "70%"], "between 0 and 50%", "1%"),
