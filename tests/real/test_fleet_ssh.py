@@ -40,8 +40,8 @@ def opened():
     """Opens clients and closes them."""
     clients = []
 
-    def open_(host, **how):
-        clients.append(open_client(host, FIO, **how))
+    def open_(host):
+        clients.append(open_client(host, FIO))
         return clients[-1]
 
     yield open_
@@ -231,7 +231,7 @@ def poor(tmp_path):
 
 
 @pytest.mark.long("fleet")
-def test_a_missing_fio_is_named_and_can_be_brought(poor, opened):
+def test_a_missing_fio_is_named(poor, opened):
     host, _ = poor
     bare = opened(host.host())
     facts = bare.facts()
@@ -241,15 +241,6 @@ def test_a_missing_fio_is_named_and_can_be_brought(poor, opened):
         check_versions(find_fio().version, {"poor": facts})
     with pytest.raises(IoAtlasError, match="did not start"):
         bare.serve()
-    brought = opened(host.host(), bring_fio=True)
-    assert brought.facts().fio_version == find_fio().version
-    check_versions(find_fio().version, {"poor": brought.facts()})
-    assert brought.serve().socket.exists()
-    assert not brought.trouble()
-    token = token_of(brought)
-    assert Path(str(brought._keeper.place), "brought", "fio").exists()
-    brought.close()
-    gone(token)
 
 
 @pytest.mark.long("fleet")
@@ -258,9 +249,8 @@ def test_another_version_is_named(poor, opened):
     (path / "fio").write_text("#!/bin/sh\necho fio-3.28\n")
     (path / "fio").chmod(0o755)
     facts = opened(host.host()).facts()
-    with pytest.raises(UsageError, match=r"fio-3\.28 on poor") as caught:
+    with pytest.raises(UsageError, match=r"fio-3\.28 on poor"):
         check_versions(find_fio().version, {"poor": facts})
-    assert "--bring-fio" in caught.value.remedy
 
 
 @pytest.mark.long("fleet")

@@ -17,7 +17,6 @@ STARTERS = {
     "cli/import_.py": "reads many files on several processors",
     "ioatlas_lab/cli.py": "the command that `ioatlas lab run` was given",
     "fleet/bare.py": "asks a fio server about itself, through fio",
-    "fleet/bring.py": "tar on a client, and ldd here, when our fio is brought to it",
     "fleet/local.py": "fio servers in namespaces of this machine; ended with the session",
     "fleet/shell.py": "a POSIX shell on a client; what lasts dies with us",
     "fleet/ssh.py": "the tunnel to a client's fio server",

@@ -33,6 +33,7 @@ MOVED = {
 """What commands of before 0.4 are now, for one version."""
 GONE = {
     "--verify": "run `fio --verify=crc32c --do_verify=1` on a file of the target",
+    "--bring-fio": "install the same version of fio on the clients",
     "--write-units": "copy examples/systemd/ioatlas-watch.service and .timer, and put your line into ExecStart",
     "--power": "measure, and `ioatlas compare` says which difference it could have found",
     "--like": "measure, and `ioatlas compare` says which difference it could have found",

@@ -10,7 +10,7 @@ from ioatlas.model.options import ALIASES, ALLOWED
 
 OPTION_GROUPS = {
     "What to measure": "profile campaign_file rw bs numjobs iodepth size prepare trace engine file_sizes "
-    "directory_depth together clients client_range on_lost_client bring_fio",
+    "directory_depth together clients client_range on_lost_client",
     "How long, how precise": "budget visits cells precision error grade max_visits window blocks",
     "What may be written": "read_only destroy overwrite answers",
     "What else is known": "product iperf drive facts",
@@ -20,7 +20,7 @@ OPTION_GROUPS = {
 REST = "Other options"
 _RARE = (
     "trace engine error grade max_visits window blocks drive facts answers prepare iperf together client_range "
-    "on_lost_client bring_fio file_sizes directory_depth metrics units"
+    "on_lost_client file_sizes directory_depth metrics units"
 )
 RARE = frozenset(_RARE.split())
 SHOWING_ALL = "ioatlas.help_all"

@@ -192,10 +192,6 @@ class CampaignSpec(Table):
             flag=True,
         ),
     ] = OnLostClient.STOP
-    bring_fio: Annotated[
-        bool,
-        Option(FLAG, "Copy this machine's fio to clients that have none, and remove it at the end.", flag=True),
-    ] = False
     remarks: tuple[str, ...] = ()
     own: Mapping[str, Any] = field(default_factory=dict)
 

@@ -55,7 +55,7 @@ class FleetExecutor:
         self.lost: dict[str, str] = {}
         self.facts: dict[str, ClientFacts] = {}
         self._inner = inner
-        self._opener = opener or (lambda host, fio: open_client(host, fio, bring_fio=fleet.bring_fio))
+        self._opener = opener or open_client
         self._location = location
         self._clients: dict[str, Client] = {}
         self._clocks: dict[str, tuple[float, ClockOffset]] = {}
@@ -310,15 +310,15 @@ def _deal_out(scratch: Path, directory: Path, names: Sequence[str]) -> frozenset
     return found
 
 
-def open_client(host: Host, fio: str, *, bring_fio: bool = False) -> Client:
+def open_client(host: Host, fio: str) -> Client:
     """The client of a host; nothing runs on it yet.
 
-    fio: ours, which a client of this machine runs. bring_fio: put it on a host that has none. Raises IoAtlasError.
+    fio: ours, which a client of this machine runs. Raises IoAtlasError.
     """
     if host.kind in ("local", "netns"):
         return LocalClient(host, fio)
     if host.kind == "ssh":
-        return SshClient(host, fio, bring=bring_fio)
+        return SshClient(host)
     if host.kind == "fio":
         return BareClient(host, fio)
     raise UsageError("pods are no longer reached from outside", where=host.name, remedy="start ioatlas in a pod")
@@ -335,7 +335,7 @@ def check_versions(ours: str, found: Mapping[str, ClientFacts]) -> None:
         raise UsageError(
             f"fio is not installed on {', '.join(missing)}",
             where="--clients",
-            remedy=f"install {ours} there, name its path as `fio` in the hosts file, or add --bring-fio",
+            remedy=f"install {ours} there, or name its path as `fio` in the hosts file",
         )
     others: dict[str, list[str]] = defaultdict(list)
     for name, facts in found.items():
@@ -346,5 +346,5 @@ def check_versions(ours: str, found: Mapping[str, ClientFacts]) -> None:
         raise UsageError(
             f"the clients do not all have our {ours}: {told}",
             where="--clients",
-            remedy=f"install {ours} on all of them, or add --bring-fio",
+            remedy=f"install {ours} on all of them",
         )

@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,7 +76,6 @@ class Fleet:
 
     hosts: tuple[Host, ...]
     source: str = ""
-    bring_fio: bool = field(default=False, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:

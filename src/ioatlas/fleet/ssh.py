@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.fleet.bring import bring_fio
 from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
 from ioatlas.fleet.hosts import FIO_PORT, Host
 from ioatlas.fleet.keeper import Keeper
@@ -65,14 +64,12 @@ _SAID = (
 
 
 class SshClient:
-    """A client reached by ssh. bring: copy our fio there where it has none, or another version."""
+    """A client reached by ssh."""
 
-    def __init__(self, host: Host, fio: str, *, bring: bool = False) -> None:
+    def __init__(self, host: Host) -> None:
         self.name = host.name
         self._host = host
-        self._ours = fio
-        self._bring = bring
-        self._there = host.fio or "fio"
+        self._fio = host.fio or "fio"
         self._tunnel: Path | None = None
         self._closed = False
         _check_host(host)
@@ -143,24 +140,17 @@ class SshClient:
     # -- the client ----------------------------------------------------------------------------------------------------
 
     def facts(self) -> ClientFacts:
-        found = self.shell.facts(self._there)
-        if not self._bring or self._host.fio or self._there != "fio":
-            return found
-        ours = subprocess.run([self._ours, "--version"], capture_output=True, text=True, check=False).stdout.strip()
-        if found.fio_version == ours:
-            return found
-        self._there = bring_fio(self._ours, found.machine, str(self._keeper.place), self.shell, self._mux)
-        return self.shell.facts(self._there)
+        return self.shell.facts(self._fio)
 
     def clock(self) -> ClockOffset | None:
         return self._keeper.clock()
 
     def serve(self) -> Address:
         if self._host.listen:
-            self._keeper.serve(self._there, f"{self._host.listen},{FIO_PORT}")
+            self._keeper.serve(self._fio, f"{self._host.listen},{FIO_PORT}")
             return Address(host=self._host.listen, port=FIO_PORT)
         there = self._keeper.place / "fio.sock"
-        self._keeper.serve(self._there, f"sock:{there}")
+        self._keeper.serve(self._fio, f"sock:{there}")
         near = self._place / "fio.sock"
         if self._tunnel is None:
             self._forward(near, str(there))

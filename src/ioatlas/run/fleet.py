@@ -60,7 +60,7 @@ def fleet_of(spec: CampaignSpec, clients: str = "") -> Fleet | None:
     text = clients or spec.clients
     if not text:
         return None
-    fleet = replace(read_clients(text), bring_fio=spec.bring_fio)
+    fleet = read_clients(text)
     wanted = _most_clients(spec)
     if wanted > len(fleet.hosts):
         raise UsageError(

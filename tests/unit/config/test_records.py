@@ -24,7 +24,6 @@ SINCE = {
     "clients": "",
     "client_range": "auto",
     "on_lost_client": "stop",
-    "bring_fio": False,
 }
 """Options of every campaign that came since, at their defaults."""
 
