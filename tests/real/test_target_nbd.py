@@ -10,6 +10,10 @@ import threading
 import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.fio.executor import SystemExecutor
+from ioatlas.fio.uri import place_options
+from ioatlas.procedures.fit.plan import cells_of
+from ioatlas.procedures.fit.read import read_uses
 from ioatlas.target import (
     check_before_start,
     check_extent,
@@ -17,7 +21,12 @@ from ioatlas.target import (
     confirm_overwrite,
     open_target,
 )
+from ioatlas.target.layout import write_step
 from ioatlas.target.nbd import read_export
+from ioatlas.target.placing import Extent
+from ioatlas.target.preparation import STEPS
+from ioatlas.testbed.path import look_at_path
+from ioatlas.testbed.sheet import Sheet
 from tests.real.target_lab import Bench, needs, wait_for
 
 pytestmark = [needs("nbdkit"), pytest.mark.unmeasured]
@@ -48,6 +57,34 @@ def test_an_export_is_opened_with_its_size(bench):
     check_extent(target, 16 << 20)
     with pytest.raises(RefusedError, match="reaches"):
         check_extent(target, (16 << 20) + 512)
+
+
+WITHOUT_FLUSH = ("eval", "get_size=echo 16M", "pread=dd if=/dev/zero bs=$3 count=1", "pwrite=cat >/dev/null")
+
+
+def test_a_server_that_takes_no_flushes_is_laid_out_without_and_refused_to_uses_that_flush(bench, tmp_path):
+    uri, _ = serve(bench, *WITHOUT_FLUSH)
+    target = open_target(uri)
+    assert not target.takes_flushes
+    (use,) = read_uses("etcd")
+    with pytest.raises(UsageError, match="takes no flushes"):
+        list(cells_of(use, target))
+    place = {"a": dict(place_options(uri))}
+    (made,) = write_step(
+        SystemExecutor(), target, STEPS["laid-out"][0], place, {"a": Extent(1 << 20)},
+        direct=False, directory=tmp_path, stop_asked=lambda: False, progress=lambda _: None, held={},
+    )  # fmt: skip
+    assert made.moved_bytes == 1 << 20
+
+
+def test_what_a_server_of_this_machine_was_started_with_tells_that_it_drops_flushes(bench):
+    path = bench.directory / "data"
+    path.write_bytes(bytes(1 << 20))
+    for number, mode in enumerate(("discard", "pass")):
+        uri, _ = serve(bench, "--filter=fua", "file", str(path), f"fuamode={mode}", name=f"s{number}")
+        sheet = Sheet()
+        look_at_path(sheet, uri)
+        assert [one.value for one in sheet.facts if one.name == "server.drops_flushes"] == ["fuamode=discard"][number:]
 
 
 def test_the_servers_block_size_is_the_targets(bench):

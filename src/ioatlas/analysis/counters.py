@@ -11,6 +11,8 @@ from ioatlas.analysis.wording import plural
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.result import OtherTraffic
+from ioatlas.model.target import Target
+from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_size_rounded
 
 COUNTER_TOLERANCE = 0.02
@@ -27,10 +29,14 @@ FEWEST_FOREIGN_BYTES = 16 << 20
 """Bytes of another load that count as one: less is what any system does now and then."""
 FAR_MORE = 2.0
 """Counted over claimed from which another load had too large a share of the device for the visits to stand."""
-FEWEST_FLUSHES, LEAST_SENT = 100, 0.001
-"""Flushes from which it is told whether drives were sent any, and the share of them that drives are sent at least: the
-kernel sends one for several that are asked for at once.
+FEWEST_FLUSHES, LEAST_SENT = 100, 0.1
+"""Flushes from which it is told whether drives were sent any, and the share of those that cannot have been joined that
+drives are sent at least: the kernel sends one for several that are asked for at once.
 """
+_MEMORY, _DROPPING = (
+    ("tmpfs", "ramfs", "devtmpfs", "zram", "ram"),
+    frozenset({"nobarrier", "barrier=0", "volatile", "fsync=volatile"}),
+)
 FRAME_SHARE, FRAME_BYTES_PER_IO = 1.07, 300
 """What a link carries besides payload: frame and protocol headers, and requests and acknowledgements of each I/O."""
 
@@ -230,13 +236,47 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
     return tuple(found)
 
 
-def flush_findings(target: str, path: CountedPath, waited: int, sent: int, cells: Sequence[str]) -> tuple[Finding, ...]:
-    """Whether the flushes that were waited for reached the drives. Only where none did is that a doubt: the drives say
-    that they have a cache, and whoever flushed was told that it was empty.
+def dropped_flushes(target: Target, bed: Testbed | None) -> str:
+    """What of a target and its testbed keeps flushes from what lasts; '' where nothing says so."""
+    if not target.takes_flushes:
+        return "the server takes none"
+    values = {fact.name: str(fact.value) for fact in (bed.facts if bed else ())}
+    if word := values.get("server.drops_flushes"):
+        return f"its server was started with {word}"
+    layers = values.get("device.stack", "").split(" > ")
+    caches = {name: values.get(f"device.{name}.write_cache") for name in layers}
+    under = [values.get(f"device.{name}.backing_fs", "") for name in layers]
+    for mount in (f"{values.get('fs.type')} {values.get('mount.options')}", *under, *layers):
+        kind, _, options = mount.partition(" ")
+        words = {*options.split(",")}
+        if kind.startswith(_MEMORY):
+            return f"{kind} keeps everything in this machine's memory"
+        if words & _DROPPING and (kind == "overlay" or "write back" in caches.values()):
+            return f"{kind} is mounted with {min(words & _DROPPING)}"
+    for name in (name for name, cache in caches.items() if cache == "write through"):
+        own = "cache_type", "volatile_write_cache", "backing_file"
+        told = [values.get(f"device.{name}.{one}", "") for one in own]
+        if told[0].startswith("write back") or told[1] == "True" or told[2]:
+            return f"{name} has a volatile cache, and its queue/write_cache is set to write through"
+    return ""
+
+
+def dropped_finding(target: str, why: str) -> Finding:
+    """That flushes are answered before they reach what lasts."""
+    text = f"A flush is none here: {why}. What was flushed is lost without power"
+    return Finding(FindingCode.FLUSHES, f"{text}.", (), f"Flushes of {target}", in_order=False, target=target)
+
+
+def flush_findings(
+    target: str, path: CountedPath, waited: int, apart: float, sent: int, cells: Sequence[str]
+) -> tuple[Finding, ...]:
+    """Whether the flushes that were waited for reached the drives. Only where next to none did is that a doubt: the
+    drives say that they have a cache, and whoever flushed was told that it was empty. apart: as many as cannot have
+    been joined with others.
     """
     if waited < FEWEST_FLUSHES:
         return ()
-    drives, good = " + ".join(path.caches), sent >= LEAST_SENT * waited
+    drives, good = " + ".join(path.caches), sent >= LEAST_SENT * apart
     text = f"{drives} did {plural(sent, 'flush', 'flushes')} for {waited:,} that were waited for"
     if not good:
         text += (

@@ -35,7 +35,7 @@ NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP
 OVERDRAWN_SECONDS = 0.5
 _OF_THE_PLACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """Faults of the file system that the campaign's directory lies on."""
-TOLD = frozenset({FindingCode.PRECISION})
+TOLD = frozenset({FindingCode.PRECISION, FindingCode.FLUSHES})
 """Findings that stand below the answer even where only that was asked for: they say how it is to be taken."""
 
 

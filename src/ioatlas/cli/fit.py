@@ -122,7 +122,8 @@ def finish(
 
     gate: files for JUnit and Markdown.
     """
-    from ioatlas.cli._session import run_to_report
+    from ioatlas.campaign import load_result
+    from ioatlas.cli._session import TOLD, run_to_report
     from ioatlas.procedures.fit.fits import carried, load_fits
     from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.procedures.fit.verdict import Answer
@@ -132,6 +133,8 @@ def finish(
         report = run_to_report(journal, quiet=quiet)
         fits = load_fits(journal)
         spec = recorded_spec(journal, CAMPAIGN.tables)
+    findings = load_result(journal.directory).findings
+    doubts = [f"{one.title}: {one.sentence}" for one in findings if one.code in TOLD and not one.in_order]
     most = carried(fits) if spec.of(FitOptions).fit_max else None
     answer = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
     if most is not None:
@@ -143,6 +146,7 @@ def finish(
                 "directory": str(journal.directory),
                 "answer": answer.value,
                 **({} if most is None else {"carries": most.sentence}),
+                "doubts": doubts,
                 "fits": [one.as_json() for one in fits],
                 "report": report,
             }
@@ -153,6 +157,8 @@ def finish(
         for one in fits:
             for line in lines(one, verbose=verbose):
                 click.echo(line)
+        for line in (line for text in doubts for line in fold(text, "  ")):
+            click.echo(line)
         click.echo(f"\nReport: {report}")
     if open_report:
         from ioatlas.cli.open import open_report as show

@@ -21,11 +21,16 @@ LEAST_BUDGET_SECONDS = 20.0
 
 def cells_beside(cells: Sequence[Cell], courses: Sequence[Course], total: float, flush: str = "fsync") -> list[Cell]:
     """The loads of one target, from those of its map. They write, so they come after all others, which they would take
-    credit from. flush: the option with which its engine flushes. total: seconds of the budget.
+    credit from. flush: the option with which its engine flushes, '' where its server takes none. total: seconds of the
+    budget.
     """
     mains = {(one.role, one.direction): one.cell for one in main_cells(cells, courses, total)}
     read, write, full = (mains.get(key) for key in (("alone", "read"), ("alone", "write"), ("large", "write")))
-    found = [] if write is None else [replace(write, options=tuple(sorted({**write.option, flush: 1}.items())))]
+    found = (
+        []
+        if write is None or not flush
+        else [replace(write, options=tuple(sorted({**write.option, flush: 1}.items())))]
+    )
     if read is not None and full is not None:
         kind = (full.rw, full.bs_bytes, full.size_bytes)
         able = [one for one in cells if (one.rw, one.bs_bytes, one.size_bytes) == kind]

@@ -48,7 +48,14 @@ class Target:
     logical_block_bytes: int = 512
     ioengine: str | None = None
 
+    @property
+    def takes_flushes(self) -> bool:
+        """Whether its server says that it takes any; an error for every other one."""
+        return NO_FLUSHES not in self.identity.facts
 
+
+NO_FLUSHES = ("flushes", "none")
+"""Among the facts of an NBD export to which no flush may be sent."""
 LONGEST_NAME = 48
 
 

@@ -12,11 +12,14 @@ from ioatlas.analysis.counters import (
     CountedPath,
     CountedPaths,
     counter_findings,
+    dropped_finding,
+    dropped_flushes,
     flush_findings,
     other_traffic,
 )
 from ioatlas.model.finding import Finding, common
 from ioatlas.model.result import OtherTraffic
+from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Flush, Purpose, Visit
 from ioatlas.store.journal import Journal
 
@@ -110,23 +113,28 @@ def counted_findings(counts: Counts) -> tuple[Finding, ...]:
     )
 
 
-def flushed_findings(journal: Journal, visits: Sequence[Visit]) -> tuple[Finding, ...]:
-    """Of each target whose drives count them."""
-    paths = {name: path for name, path in counted_paths(journal).items() if path.caches}
-    if not paths:  # as of most targets: nothing is read for them
-        return ()
-    usages = journal.usages()
-    found: list[Finding] = []
-    targets = {cell.key: cell.target for cell, _ in journal.cells()}
+def flushed_findings(journal: Journal, visits: Sequence[Visit], beds: Mapping[str, Testbed]) -> tuple[Finding, ...]:
+    """Of each target that is written, where its testbed, its server or the counters of its drives tell."""
+    cells = {cell.key: cell for cell, _ in journal.cells()}
+    written = {cell.target for cell in cells.values() if cell.writes}
+    found = [
+        dropped_finding(target.name, why)
+        for target in journal.targets()
+        if target.name in written and (why := dropped_flushes(target, beds.get(target.name)))
+    ]
+    told = {one.target for one in found}
+    paths = {name: path for name, path in counted_paths(journal).items() if path.caches and name not in told}
+    usages = journal.usages() if paths else {}  # of most targets nothing is read
     for name, path in paths.items():
-        mine = [visit for visit in visits if targets.get(visit.cell_key) == name and visit.batch_id in usages]
+        mine = [visit for visit in visits if cells[visit.cell_key].target == name and visit.batch_id in usages]
         flushes = {visit.visit_id: Flush.joined(part.flush for part in visit.parts) for visit in mine}
         mine = [visit for visit in mine if flushes[visit.visit_id] is not None]
         sent = [path.counted_flushes(usages[batch]) for batch in {visit.batch_id for visit in mine}]
         if sent and None not in sent:
-            waited = sum(one.count for one in flushes.values() if one is not None)
-            cells = tuple(dict.fromkeys(visit.cell_key for visit in mine))
-            found += flush_findings(name, path, waited, sum(one or 0 for one in sent), cells)
+            counts = [(one.count, visit.cell_key) for visit in mine if (one := flushes[visit.visit_id]) is not None]
+            apart = sum(count / cells[key].outstanding for count, key in counts)
+            waited, keys = sum(count for count, _ in counts), tuple(dict.fromkeys(key for _, key in counts))
+            found += flush_findings(name, path, waited, apart, sum(one or 0 for one in sent), keys)
     return tuple(found)
 
 

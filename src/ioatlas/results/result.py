@@ -316,7 +316,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *judged,
             *drift_findings(states, baselines, voided, removed_effects(read.cells, told), wandered),
             *counted_findings(read.counts),
-            *flushed_findings(read.parts.journal, read.made),
+            *flushed_findings(read.parts.journal, read.made, read.beds),
             *law_findings(read.cells, read.visits),
             *clock_findings(read.parts.journal.kept(ClocksParted).seconds),
             *precision_findings(result.estimates, read.parts.spec.wanted, read.parts.spec.budget_seconds),

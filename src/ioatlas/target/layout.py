@@ -43,6 +43,7 @@ def layout_job(
     direct: bool,
     ioengine: str | None,
     most_seconds: float | None = None,
+    flushes: bool = True,
 ) -> str:
     """A job file that writes every file over its whole length, as one step of a preparation.
 
@@ -68,7 +69,7 @@ def layout_job(
             "refill_buffers": 1,
             "randrepeat": 0,
             "randseed": 1 + index,
-            "end_fsync": 1,
+            "end_fsync": int(flushes),
             "fallocate": "none",
         }
         if extent.offset_bytes:
@@ -190,7 +191,15 @@ def write_step(
 
     outcome, output = run_job(
         executor,
-        layout_job(places, extents, step, direct=direct, ioengine=target.ioengine, most_seconds=most_seconds),
+        layout_job(
+            places,
+            extents,
+            step,
+            direct=direct,
+            ioengine=target.ioengine,
+            most_seconds=most_seconds,
+            flushes=target.takes_flushes,
+        ),
         directory,
         expected_seconds=total / SLOWEST_BYTES_PER_S,
         stop_asked=stop_asked,

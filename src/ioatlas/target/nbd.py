@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ioatlas.errors import IoAtlasError
+from ioatlas.model.target import NO_FLUSHES
 from ioatlas.target import trouble
 
 _TLS_DISABLE = 0  # LIBNBD_TLS_DISABLE
@@ -26,7 +27,7 @@ class Export:
     read_only: bool
     minimum_block_bytes: int | None = None
     facts: tuple[tuple[str, str], ...] = ()
-    """What the server calls it: a number of its own that another export of this name would not have."""
+    """A number of its own that another export of this name would not have; and that the server takes no flushes."""
     users: tuple[str, ...] = ()
     """Who else has it open for writing, where the server tells."""
 
@@ -51,7 +52,7 @@ def _library() -> ctypes.CDLL:
     library.nbd_aio_connect_uri.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     library.nbd_poll.argtypes = [ctypes.c_void_p, ctypes.c_int]
     library.nbd_shutdown.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
-    for name in ("get_size", "is_read_only"):
+    for name in ("get_size", "is_read_only", "can_flush"):
         getattr(library, f"nbd_{name}").argtypes = [ctypes.c_void_p]
     for name in ("ready", "dead", "closed"):
         getattr(library, f"nbd_aio_is_{name}").argtypes = [ctypes.c_void_p]
@@ -78,6 +79,7 @@ def read_export(uri: str, seconds: float | None = None) -> Export:
             size_bytes=size,
             read_only=library.nbd_is_read_only(handle) != 0,  # an error counts as read-only
             minimum_block_bytes=minimum if minimum > 0 else None,
+            facts=(NO_FLUSHES,) if library.nbd_can_flush(handle) == 0 else (),
         )
         library.nbd_shutdown(handle, 0)
         return export

@@ -7,7 +7,9 @@ import contextlib
 import ipaddress
 import os
 import re
+import socket
 import stat
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,8 @@ _NETWORK_FILE_SYSTEMS = {
     "fuse.gvfsd-fuse": "GVfs",
 }
 _PORTS = {"nbd": 10809, "nbds": 10809, "nfs": 2049, "http": 80, "https": 443, "s3": 443}
+_DROPS_FLUSHES = re.compile(r"[\0,-](cache=unsafe|fuamode=discard|cache\.no-flush=on)[\0,]")
+"""Options of nbdkit's filters and of QEMU's servers."""
 _MOUNT_PORTS = {"NFS": 2049, "SMB": 445, "SFTP": 22, "GlusterFS": 24007}
 
 
@@ -214,6 +218,7 @@ def _uri(sheet: Sheet, location: str) -> Route:
     if variant == "unix" or "socket" in parse_qs(parts.query):
         sheet.known("protocol.transport", "unix socket", "the URI", note="no network is on the path")
         _nbd_export(sheet, location, name)
+        _local_server(sheet, parse_qs(parts.query).get("socket", [""])[0])
         return Route(location, "uri", name.upper())
     host = "" if name == "rbd" else parts.hostname or ""  # Ceph's configuration names its hosts
     if host:
@@ -224,6 +229,16 @@ def _uri(sheet: Sheet, location: str) -> Route:
         sheet.unknown("server.address", "the URI", "the URI names no host")
     _nbd_export(sheet, location, name)
     return Route(location, "uri", name.upper(), host)
+
+
+def _local_server(sheet: Sheet, path: str) -> None:
+    """What of its command line says that the server at a socket drops flushes."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as to:
+        to.connect(path)
+        pid, *_ = struct.unpack("3i", to.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        words = f"{sheet.file(f'/proc/{pid}/cmdline')}\0"
+        if (found := _DROPS_FLUSHES.search(words)) and words.count("blockdev") < 2:  # else it may be another export's
+            sheet.known("server.drops_flushes", found[1], f"/proc/{pid}/cmdline")
 
 
 def _nbd_export(sheet: Sheet, location: str, name: str) -> None:

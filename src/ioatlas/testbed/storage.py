@@ -204,6 +204,10 @@ def _device(sheet: Sheet, name: str, row: dict[str, Any]) -> str:
             doubt=doubt if key in _HARDWARE_WORDS else "",
             unit=unit,
         )
+    # virtio has it at the device itself, SCSI below; what is written to queue/write_cache changes neither
+    for own in [disk / "cache_type", *disk.glob("device/scsi_disk/*/cache_type")]:
+        if (text := sheet.file(own)) is not None:
+            sheet.told(f"{prefix}.cache_type", text, str(own), doubt=doubt)
     _layer_kind(sheet, name, place)
     return doubt
 
@@ -232,6 +236,8 @@ def _layer_kind(sheet: Sheet, name: str, place: Path) -> None:
     backing = sheet.file(place / "loop" / "backing_file")
     if backing:
         sheet.known(f"{prefix}.backing_file", backing, str(place / "loop" / "backing_file"), private=True)
+        under = sheet.tool("findmnt", "-n", "-o", "FSTYPE,OPTIONS", "-T", backing)
+        sheet.known(f"{prefix}.backing_fs", " ".join((under or "").split()) or None, "findmnt")
         sheet.known(f"{prefix}.direct_io", sheet.file(place / "loop" / "dio") == "1", str(place / "loop" / "dio"))
 
 

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel counters against claims: caches proven, foreign load named, small batches left alone."""
 
+import pytest
+
 from ioatlas.analysis.counters import (
     BatchCount,
     CountedPath,
     counter_findings,
+    dropped_flushes,
     excess,
     flush_findings,
     other_traffic,
     shortage,
 )
+from ioatlas.model.target import NO_FLUSHES, Identity, Target
+from ioatlas.model.testbed import Fact, Testbed
 
 MIB = 1 << 20
 
@@ -105,5 +110,53 @@ def test_flushes_that_no_drive_was_sent_are_named_and_no_others():
     assert path.counted_flushes(flushes(0, None)) is None
     assert path.counted_flushes(flushes(0)) is None
     assert CountedPath(devices=("sda",)).counted_flushes(flushes(5)) is None
-    for waited, sent, told in ((99, 0, []), (1000, 0, [False]), (5000, 4, [False]), (1000, 1, [True]), (64, 900, [])):
-        assert [one.in_order for one in flush_findings("t", path, waited, sent, ("c",))] == told
+    # waited for, as many as cannot have been joined, and sent
+    for waited, apart, sent, told in (
+        (99, 99, 0, []),
+        (1000, 1000, 0, [False]),
+        (5000, 5000, 400, [False]),
+        (1000, 1000, 900, [True]),
+        (64000, 1000, 900, [True]),
+        (64, 64, 900, []),
+    ):
+        assert [one.in_order for one in flush_findings("t", path, waited, apart, sent, ("c",))] == told
+
+
+def bed(**facts):
+    return Testbed("t", 0.0, tuple(Fact(name.replace("__", "."), value) for name, value in facts.items()))
+
+
+LOOP = {"device__stack": "loop0 > sda", "device__loop0__backing_file": "/a"}
+CACHED = {"device__stack": "sda", "device__sda__write_cache": "write back"}
+SET_BY_HAND = {"device__stack": "sda", "device__sda__write_cache": "write through"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "named"),
+    [
+        ({"fs__type": "tmpfs", "mount__options": "rw"}, "tmpfs"),
+        ({"fs__type": "ext4", "mount__options": "rw,nobarrier", **CACHED}, "nobarrier"),
+        ({"fs__type": "ext4", "mount__options": "rw,nobarrier", **SET_BY_HAND}, ""),
+        ({"fs__type": "ext4", "mount__options": "rw", **CACHED}, ""),
+        ({"fs__type": "overlay", "mount__options": "rw,upperdir=/u,fsync=volatile"}, "fsync=volatile"),
+        ({"fs__type": "overlay", "mount__options": "rw,upperdir=/volatile"}, ""),
+        ({"fs__type": "xfs", **LOOP, "device__loop0__backing_fs": "tmpfs rw,size=1g"}, "tmpfs"),
+        ({"fs__type": "xfs", **LOOP, "device__loop0__backing_fs": "ext4 rw", **CACHED}, ""),
+        ({"fs__type": "xfs", "device__stack": "zram0"}, "zram0"),
+        ({**LOOP, "device__loop0__write_cache": "write through"}, "loop0"),
+        ({**LOOP, "device__loop0__write_cache": "write back"}, ""),
+        ({**SET_BY_HAND, "device__sda__cache_type": "write back"}, "sda"),
+        ({**SET_BY_HAND, "device__sda__volatile_write_cache": True}, "sda"),
+        ({**SET_BY_HAND, "device__sda__cache_type": "write through"}, ""),
+        ({"server__drops_flushes": "cache=unsafe"}, "cache=unsafe"),
+        ({}, ""),
+    ],
+)
+def test_what_keeps_flushes_from_what_lasts_is_named_and_nothing_else(facts, named):
+    why = dropped_flushes(Target("t", "directory", "/t"), bed(**facts))
+    assert named in why if named else why == ""
+
+
+def test_a_server_that_takes_no_flushes_is_named():
+    assert dropped_flushes(Target("t", "uri", "nbd://t", Identity((NO_FLUSHES,))), None)
+    assert dropped_flushes(Target("t", "uri", "nbd://t"), None) == ""

@@ -76,7 +76,7 @@ class LawSteps(MapSteps):
         for target in self.runner.plan.targets:
             flush = "fsync" if target.kind == "uri" else "fdatasync"  # engines of the network know one kind of flush
             cells, courses = self._able(target.name), self._courses().get(target.name, [])
-            for cell in cells_beside(cells, courses, total, flush):
+            for cell in cells_beside(cells, courses, total, flush if target.takes_flushes else ""):
                 seconds, besides = seconds_beside(cell, courses, total)
                 seconds = min(seconds, (self.budget.left or 0.0) - self._end_seconds() - besides)
                 if cell.key not in self.cells and seconds >= SHORTEST_SECONDS:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import Cell
+from ioatlas.model.cell import FLUSHES, Cell
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size_rounded
 from ioatlas.procedures.fit.use import Asked, Load, Quantity, Use
@@ -61,6 +61,12 @@ def cells_of(use: Use, target: Target) -> Iterator[tuple[Cell, tuple[Load, ...]]
         for load in loads:
             size = _size(load, target, loads)
             options = {**load.options, "size": size, "offset": end}
+            if not target.takes_flushes and set(FLUSHES) & set(options):
+                raise UsageError(
+                    f"{use.name} flushes, and this server takes no flushes: what was written may be lost without power",
+                    where=target.location,
+                    remedy="have the server take them (of NBD: its export has to offer `flush`)",
+                )
             if target.kind == "uri" and "fdatasync" in options:
                 options["fsync"] = options.pop("fdatasync")  # engines of the network know one kind of flush
             if target.kind != "directory":
