@@ -52,6 +52,8 @@ def _wanted(item, wanted):
 
 def pytest_collection_finish():
     gc.freeze()
+    # Tests make much that lives as long as they do: it is not looked through after each 700 objects.
+    gc.set_threshold(100_000, 20, 50)
     gc.enable()
 
 

@@ -375,10 +375,13 @@ def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
         array = np.asarray(values, dtype=float)
         if array.size >= 2 and np.all(np.isfinite(array)) and np.all(array > 0):
             samples.append((float(np.log(array).var(ddof=1)), array.size - 1))
-    if len(samples) < FEWEST_CELLS:
-        return None
-    variance = np.array([sample[0] for sample in samples])
-    dof = np.array([sample[1] for sample in samples], dtype=float)
+    return _pooled(tuple(samples)) if len(samples) >= FEWEST_CELLS else None
+
+
+@lru_cache(maxsize=64)  # a result asks several times for the pool of the same cells
+def _pooled(samples: tuple[tuple[float, int], ...]) -> PooledVariance | None:
+    """samples: (variance, degrees of freedom) of each cell."""
+    variance, dof = np.array([*zip(*samples, strict=True)], dtype=float)
     typical = float(variance @ dof / dof.sum())
     if typical < EQUAL:
         return None

@@ -170,12 +170,12 @@ def connect(path: Path) -> sa.Engine:
     return engine
 
 
-def missing(metadata: sa.MetaData, inspector: sa.Inspector) -> str:
+def missing(metadata: sa.MetaData, link: sa.Connection) -> str:
     """The first table or column of the format that a journal does not have; '' when it has all."""
     for table in metadata.sorted_tables:
-        if not inspector.has_table(table.name):
+        have = {name for (name,) in link.exec_driver_sql("SELECT name FROM pragma_table_info(?)", (table.name,))}
+        if not have:
             return f"table {table.name}"
-        have = {column["name"] for column in inspector.get_columns(table.name)}
         for column in table.columns:
             if column.name not in have:
                 return f"column {table.name}.{column.name}"

@@ -96,10 +96,9 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 version = int(link.exec_driver_sql("PRAGMA user_version").scalar_one())
                 tables = {name: table for each in t.metadata_of(version) for name, table in each.tables.items()}
                 check_objects(link.exec_driver_sql(OBJECTS).all(), path, tables)
-                inspector = sa.inspect(link)
                 unmade = _is_unmade(link)
                 ours = t.metadata_of(version) if not unmade and version <= t.VERSION else ()
-                lacking = next((name for each in ours if (name := missing(each, inspector))), "")
+                lacking = next((name for each in ours if (name := missing(each, link))), "")
                 if ours and not lacking:
                     check_rows(link, path, [table for each in ours for table in each.sorted_tables])
         except sa.exc.DatabaseError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -316,11 +317,18 @@ def check_count(ask: Callable[[str], int], file: Path, table: str, most: int) ->
         Row(file, table).bad(f"it has more than {most} rows")
 
 
-def _check_columns(link: sa.Connection, file: Path, table: sa.Table) -> None:
+@cache
+def _wrong(table: sa.Table) -> dict[str, str]:
+    """{column: where it holds none of the values it may have}"""
     wrong = {}
     for column in table.columns:
         empty = f"{column.name} IS NULL OR " if not column.nullable else f"{column.name} IS NOT NULL AND "
         wrong[column.name] = f"({empty}({rule_of(column).wrong(column.name)}))"
+    return wrong
+
+
+def _check_columns(link: sa.Connection, file: Path, table: sa.Table) -> None:
+    wrong = _wrong(table)
     key = _key_of(table)
     query = f"SELECT {key} FROM {table.name} WHERE {' OR '.join(wrong.values())} LIMIT 1"
     if link.exec_driver_sql(query).first() is None:
