@@ -49,7 +49,7 @@ def complaints(tmp_path, capsys, **changed):
         ("mkdocs.yml", WHOLE["mkdocs.yml"].replace("font", "text")),
         (f"{DECISIONS}/0001-one.md", RECORD.replace("accepted", "perhaps")),
         (f"{DECISIONS}/0001-again.md", RECORD),
-        ("bench/a.py", "# decision 0004"),
+        ("bench/a.py", "# decision 0054"),
         ("src/ioatlas/a.py", "# see docs/none.md"),
         ("src/ioatlas/a.py", "isHollow = 1"),
         ("src/ioatlas/a.py", "# two odd cells"),
