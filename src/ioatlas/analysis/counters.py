@@ -254,7 +254,7 @@ def dropped_flushes(target: Target, bed: Testbed | None) -> str:
         if words & _DROPPING and (kind == "overlay" or "write back" in caches.values()):
             return f"{kind} is mounted with {min(words & _DROPPING)}"
     for name in (name for name, cache in caches.items() if cache == "write through"):
-        own = "cache_type", "volatile_write_cache", "backing_file"
+        own = "cache_type", "volatile_write_cache", "direct_io"  # the last is said of loop devices
         told = [values.get(f"device.{name}.{one}", "") for one in own]
         if told[0].startswith("write back") or told[1] == "True" or told[2]:
             return f"{name} has a volatile cache, and its queue/write_cache is set to write through"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal, Load
     from ioatlas.procedures.tune.result import Tuning
     from ioatlas.run.plan import Plan
+    from ioatlas.run.procedure import Procedure
     from ioatlas.store.journal import Journal
 
 RESULT, JOB = "tune.json", "best.fio"
@@ -64,6 +65,9 @@ BUDGET = CAMPAIGN.option("budget")
 @click.option("--p99", metavar="TIME", help="Limit of the 99th percentile of latency, such as 5ms.")
 @click.option("--mean", metavar="TIME", help="Limit of the mean latency.")
 @click.option("--max-throughput", is_flag=True, help="No limit: the smallest load with the most IOPS. The default.")
+@click.option(
+    "--advise", is_flag=True, help="Try more jobs, depth, another engine, larger blocks; tell what each gains."
+)
 @click.option("--max-jobs", type=click.IntRange(1, 1024), default=64, show_default=True, help="Most jobs.")
 @click.option(
     "--max-depth", type=click.IntRange(1, 4096), default=256, show_default=True, help="Most I/Os in flight of a job."
@@ -82,6 +86,7 @@ def command(
     p99: str | None,
     mean: str | None,
     max_throughput: bool,
+    advise: bool,
     max_jobs: int,
     max_depth: int,
     clients: str,
@@ -108,12 +113,17 @@ def command(
     from ioatlas.campaign import default_directory, open_plan, start
     from ioatlas.procedures.tune.procedure import Tune
 
-    goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput)
+    goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput, advise=advise)
     spec = _spec(
         target, {"rw": rw or "randread", "bs": bs or "4k", "size": size, "rwmixread": rwmixread}, settings, budget
     )
     spec = replace(spec, clients=clients)
-    procedure = Tune(goal)
+    procedure: Procedure | None = None if advise else Tune(goal)
+    if advise:
+        from ioatlas.procedures.tune.advice import with_changes
+        from ioatlas.target.opening import open_target
+
+        spec = with_changes(spec, open_target(target).ioengine)
     plan = open_plan(spec, read_only=read_only, facts=facts, procedure=procedure)
     if read_only:
         check_read_only(plan)
@@ -122,15 +132,44 @@ def command(
         return
     directory = output or default_directory(plan)
     journal = start(plan, directory, destroy=destroy, overwrite=overwrite, procedure=procedure, facts=facts)
+    if advise:
+        _tell_gains(journal, as_json=as_json, quiet=quiet)
+        return
     finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report)
 
 
-def _goal(p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, max_throughput: bool) -> Goal:
+def _tell_gains(journal: Journal, *, as_json: bool, quiet: bool) -> None:
+    """Make the visits, and say of each change what it gains."""
+    from ioatlas.cli._session import run_to_report
+    from ioatlas.procedures.tune.advice import CURES, gains
+    from ioatlas.run.plan import recorded_spec
+
+    with contextlib.closing(journal):
+        report = run_to_report(journal, quiet=quiet)
+        patterns = recorded_spec(journal, CAMPAIGN.tables).patterns
+        found = gains([cell for cell, _ in journal.cells()], journal.visits(), patterns)
+    if as_json:
+        told = [vars(one) | {"proved": one.proved} for one in found]
+        say_json({"directory": str(journal.directory), "as_it_is": patterns[0], "gains": told, "report": report})
+        return
+    cure = next((CURES[one.option] for one in found if one.proved), "No change that was tried is sure to gain 5%")
+    click.echo(f"{cure[0].upper()}{cure[1:]}.")
+    click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in patterns[0].items()))
+    for one in found:
+        ends = f" ({one.low:.3g} to {one.high:.3g})" if one.low and one.high else ""
+        text = f"{one.gain:.3g} times the throughput{ends}" if one.gain else "could not be measured"
+        click.echo(f" {'✔' if one.proved else ' '} {f'{one.option}={one.value}':<20} {text}")
+    click.echo(f"\nReport: {report}")
+
+
+def _goal(
+    p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, max_throughput: bool, advise: bool
+) -> Goal:
     from ioatlas.design.latency_search import Goal
 
-    if sum((p99 is not None, mean is not None, max_throughput)) > 1:
+    if sum((p99 is not None, mean is not None, max_throughput, advise)) > 1:
         raise UsageError(
-            "only one goal is possible: --p99 TIME, --mean TIME or --max-throughput",
+            "only one goal is possible: --p99 TIME, --mean TIME, --max-throughput or --advise",
             where="tune",
             remedy="keep one of them",
         )

@@ -101,7 +101,7 @@ def _mounted(sheet: Sheet, path: Path, kind: str) -> Route:
     server = server_of(fs_type, source) or _server_below(fs_type, str(entry["target"]), path)
     sheet.known("mount.point", entry["target"], source_of_facts, private=True)
     sheet.known("mount.source", source, source_of_facts, private=bool(server))
-    sheet.known("mount.options", _without_addresses(str(entry["options"])), source_of_facts)
+    sheet.known("mount.options", without_addresses(str(entry["options"])), source_of_facts)
     sheet.known("fs.type", fs_type, source_of_facts)
     space = os.statvfs(path)
     sheet.known("fs.size_bytes", space.f_blocks * space.f_frsize, "statvfs", unit="B")
@@ -173,7 +173,7 @@ def server_of(fs_type: str, source: str) -> str:
     return host.rpartition("@")[2].split(",")[0].split(":")[0] if colon else ""
 
 
-def _without_addresses(options: str) -> str:
+def without_addresses(options: str) -> str:
     """Mount options without those that name a site's hosts and users."""
     hidden = ("addr=", "clientaddr=", "mountaddr=", "username=", "user=", "password=", "domain=", "ip=", "credentials=")
     return ",".join(word for word in options.split(",") if not word.startswith(hidden))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.testbed.drive import look_at_drive
-from ioatlas.testbed.path import Route
+from ioatlas.testbed.path import Route, without_addresses
 from ioatlas.testbed.pcie import look_at_slot
 from ioatlas.testbed.sheet import Sheet, as_int, is_virtual
 
@@ -237,7 +237,7 @@ def _layer_kind(sheet: Sheet, name: str, place: Path) -> None:
     if backing:
         sheet.known(f"{prefix}.backing_file", backing, str(place / "loop" / "backing_file"), private=True)
         under = sheet.tool("findmnt", "-n", "-o", "FSTYPE,OPTIONS", "-T", backing)
-        sheet.known(f"{prefix}.backing_fs", " ".join((under or "").split()) or None, "findmnt")
+        sheet.known(f"{prefix}.backing_fs", without_addresses(" ".join((under or "").split())) or None, "findmnt")
         sheet.known(f"{prefix}.direct_io", sheet.file(place / "loop" / "dio") == "1", str(place / "loop" / "dio"))
 
 

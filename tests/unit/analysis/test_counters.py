@@ -126,7 +126,7 @@ def bed(**facts):
     return Testbed("t", 0.0, tuple(Fact(name.replace("__", "."), value) for name, value in facts.items()))
 
 
-LOOP = {"device__stack": "loop0 > sda", "device__loop0__backing_file": "/a"}
+LOOP = {"device__stack": "loop0 > sda", "device__loop0__direct_io": False}
 CACHED = {"device__stack": "sda", "device__sda__write_cache": "write back"}
 SET_BY_HAND = {"device__stack": "sda", "device__sda__write_cache": "write through"}
 

@@ -140,3 +140,21 @@ def test_killed_it_goes_on_where_it_was(target, tmp_path):
     assert (result["best"]["numjobs"], result["best"]["iodepth"]) == (1, 4)
     assert result["limited_by"] == "max jobs/depth"
     assert len(list((directory / "batches").iterdir())) > made
+
+
+def test_what_gains_is_proved_and_what_does_not_is_not(shell, target, tmp_path):
+    """The server takes 16 at once: eight jobs and a depth of 16 gain as much, another engine nothing."""
+    told, _ = tune(shell, target, "--advise", "--size", "4m", "--set", "direct=0", "-o", tmp_path / "d")
+    assert told["as_it_is"] == {"numjobs": 1, "iodepth": 1, "ioengine": "libaio", "bs": 4096}
+    gains = {one["option"]: one for one in told["gains"]}
+    assert gains.keys() == {"numjobs", "iodepth", "ioengine", "bs"}
+    for option, least, most in (("numjobs", 6, 9), ("iodepth", 11, 18)):
+        one = gains[option]
+        assert one["proved"]
+        assert least <= one["low"] <= one["gain"] <= one["high"] <= most
+    assert not gains["ioengine"]["proved"]
+    assert gains["ioengine"]["low"] <= 1.05
+
+
+def test_an_advice_has_no_other_goal(shell, target):
+    assert shell("tune", target, "--advise", "--p99", "5ms").returncode == 2
