@@ -29,3 +29,13 @@ def no_law():
 
     with mock.patch.object(by_law, "_fitted", return_value=None):
         yield
+
+
+@pytest.fixture
+def with_law():
+    """For one test of a module that has `no_law`."""
+    from ioatlas.results import by_law
+    from tests.unit.simulated import fitted_once
+
+    with mock.patch.object(by_law, "_fitted", fitted_once):
+        yield

@@ -69,7 +69,7 @@ def _once(fitted):
     return found
 
 
-by_law._fitted = _once(by_law._fitted)
+fitted_once = by_law._fitted = _once(by_law._fitted)
 
 
 def new_journal(directory: Path) -> Journal:

@@ -5,6 +5,8 @@ import pytest
 
 from tests.unit.simulated import LAW, Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SWEEP = """
 visits = 2
 window = "300ms"

@@ -21,6 +21,8 @@ from ioatlas.errors import UsageError
 from ioatlas.results.library import directories
 from tests.unit.simulated import World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):

@@ -10,6 +10,8 @@ import pytest
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SWEEP = """
 visits = 3
 window = "300ms"

@@ -7,6 +7,8 @@ import pytest
 
 from tests.unit.simulated import Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 ioatlas = Shell()
 CAMPAIGN = """
 [sweep]

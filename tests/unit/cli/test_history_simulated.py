@@ -13,6 +13,8 @@ from tests.simulate.clock import BEGIN_SECONDS, VirtualClock
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SWEEP = """
 window = "300ms"
 [sweep]

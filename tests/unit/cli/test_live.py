@@ -11,6 +11,8 @@ from ioatlas.cli._live import PLAIN_SECONDS, PlainLines, Progress
 from ioatlas.model.events import Event
 from tests.unit.simulated import LAW, World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SWEEP = """
 visits = 3
 window = "500ms"

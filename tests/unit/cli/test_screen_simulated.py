@@ -10,6 +10,8 @@ import pytest
 
 from tests.unit.simulated import LAW, MIB, Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SWEEP = """
 visits = {visits}
 window = "{window}"
@@ -44,6 +46,7 @@ def check(text, width=100, lines=25):
     return rows
 
 
+@pytest.mark.usefixtures("with_law")
 def test_map_ends_in_the_answer(tmp_path):
     shell, told = measured(tmp_path, window="1500ms")
     rows = check(told)
@@ -62,8 +65,9 @@ def test_map_ends_in_the_answer(tmp_path):
     assert "Peak of reads" in verbose
 
 
+@pytest.mark.usefixtures("with_law")
 def test_the_best_value_stands_in_the_map(tmp_path):
-    shell, told = measured(tmp_path, replace(LAW, noise=0.2))
+    shell, told = measured(tmp_path, replace(LAW, noise=0.2), visits=1)
     document = json.loads(shell("show", "c", "--json").stdout)
     rows = {(row["cell"], row["direction"]): row for row in document["rows"]}
     for best in document["summary"]["headlines"]:
@@ -126,6 +130,7 @@ def test_a_noisy_target_is_told_loudly(tmp_path):
     assert "ioatlas map --campaign" in told
 
 
+@pytest.mark.usefixtures("with_law")
 def test_a_quiet_target_is_trusted(tmp_path):
     _, told = measured(tmp_path, replace(LAW, noise=0.005, client_iops=1e7), bs='["4k", "64k"]', visits=5, window="1s")
     assert "TRUST: GOOD" in told, told

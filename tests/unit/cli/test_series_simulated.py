@@ -14,6 +14,8 @@ from ioatlas.model.factors import Factor
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 RATES = {3: 60e6, 7: 140e6, 11: 141e6}
 CAMPAIGN = """
 visits = 3

@@ -17,6 +17,8 @@ import pytest
 
 from tests.unit.simulated import Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SWEEP = """
 visits = 3
 window = "200ms"
