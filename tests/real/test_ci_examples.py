@@ -39,7 +39,7 @@ def test_the_steps_run_as_they_stand_and_what_did_not_change_is_not_slower(tmp_p
         shutil.copytree(EXAMPLES, tmp_path / "examples" / "ci")
         campaign = tmp_path / "examples" / "ci" / "before-after.toml"
         # Shorter than a build's; every other word is the example's own.
-        short = {"visits = 20": "visits = 2", '"1s"': '"200ms"', '"256m"': '"8m"', "/mnt": str(place)}
+        short = {"visits = 40": "visits = 2", '"0.9s"': '"200ms"', '"256m"': '"8m"', "/mnt": str(place)}
         text = campaign.read_text()
         for one, other in short.items():
             assert one in text

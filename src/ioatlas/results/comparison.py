@@ -145,10 +145,12 @@ class SidesComparison:
 
     @cached_property
     def _gate_cuts(self) -> tuple[float, float]:
-        """The p of a map and of a cell at which a gate fails: half of GATE_LEVEL each, by Bonferroni."""
+        """The p of a map and of a cell at which a gate fails: half of GATE_LEVEL for either, by Bonferroni. A p holds
+        both directions and only the worse one fails, which leaves all of it.
+        """
         maps = sum(pair.whole is not None for pair in self.against_base)
         cells = sum(cell.p is not None for pair in self.against_base for cell in pair.cells)
-        return GATE_LEVEL / 2 / max(1, maps), GATE_LEVEL / 2 / max(1, cells)
+        return GATE_LEVEL / max(1, maps), GATE_LEVEL / max(1, cells)
 
     @property
     def against_base(self) -> list[Pair]:
