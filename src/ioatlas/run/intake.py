@@ -96,8 +96,6 @@ def take_in(
             visit = replace(visit, discarded=(Reason(ReasonCode.LATE, why),))
             intake.again.append(made_alone(plan, runtime_ms=result.section.runtime_ms * LONGER))
         intake.visits.append(visit)
-    # A baseline visit that was lost is a gap in a chart; the next one is near.
-    intake.again = [each for each in intake.again if each.purpose is not Purpose.BASELINE]
     return intake
 
 

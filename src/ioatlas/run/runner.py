@@ -217,7 +217,7 @@ class Runner:
         """Make planned visits until none is left (True) or the budget ends (False). Raises PartialResultError when
         asked to stop.
         """
-        while waiting := self.steps.waiting(purpose, 2 * CELLS_PER_BATCH):
+        while waiting := self.journal.planned(purpose, limit=2 * CELLS_PER_BATCH):
             rows = {visit.visit_id: visit for visit in waiting}
             sections = [self.steps.section(visit) for visit in waiting]
             taken = take_sections(sections, seconds=self._batch_seconds(sections, purpose), alone=self._alone(rows))

@@ -59,10 +59,6 @@ class Steps(ABC):
 
     # -- before a batch --------------------------------------------------------------------------------------
 
-    def waiting(self, purpose: Purpose, limit: int) -> list[PlannedVisit]:
-        """The next planned visits in the order in which they are made."""
-        return self.journal.planned(purpose, limit=limit)
-
     def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
         """The options that bind a cell to its place."""
         return self.runner.sites.location(cell)
@@ -173,10 +169,8 @@ class Steps(ABC):
         """
         counts = self.journal.count_visits()
         planned = counts.get(VisitStatus.PLANNED, 0)
-        rows = self.journal.planned(Purpose.SWEEP, Purpose.BASELINE, Purpose.FRESH)
-        # What the best cells take again is planned by now, or it is kept back.
-        fresh = any(row.purpose is Purpose.FRESH for row in rows)
-        left = self._seconds_planned(batch, rows) + (self.report_seconds() if fresh else self.reserve_seconds())
+        rows = self.journal.planned(Purpose.SWEEP)
+        left = self._seconds_planned(batch, rows) + self.reserve_seconds()
         if self.budget.left is not None:
             left = min(left, max(0.0, self.budget.left))
         return {

@@ -63,12 +63,6 @@ def test_a_start_skew_makes_the_next_try_no_longer_than_it_asks():
     assert (again.alone, again.runtime_ms) == (True, outweighing_ms(refused.skew_ms))
 
 
-def test_a_baseline_visit_is_not_made_again():
-    failed = result(state=SectionState.FAILED, reason="x")
-    assert taken(failed, purpose=Purpose.BASELINE).again == []
-    assert len(taken(failed, purpose=Purpose.FRESH).again) == 1
-
-
 def test_a_probe_counts_whatever_its_figures():
     odd = result(1, cell(bs=8192))
     assert "bytes" in sentences(taken(odd).visits[0].discarded)

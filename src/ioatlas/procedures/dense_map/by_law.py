@@ -129,9 +129,6 @@ class LawSteps(MapSteps):
 
     # -- where a map judges or times otherwise ---------------------------------------------------------------
 
-    def waiting(self, purpose: Purpose, limit: int) -> list[PlannedVisit]:
-        return self.journal.planned(purpose, limit=limit)
-
     def section(self, visit: PlannedVisit) -> Section:
         if visit.purpose not in (Purpose.SWEEP, Purpose.BESIDE) or visit.runtime_ms is None:
             return super().section(visit)

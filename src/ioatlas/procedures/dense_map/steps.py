@@ -21,13 +21,13 @@ from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.units import format_duration, format_size, round_budget
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
-from ioatlas.procedures.dense_map.watch import Watch, initial_reads, plan_repair
+from ioatlas.procedures.dense_map.repair import initial_reads, plan_repair
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.intake import made_alone, unconfirmed
 from ioatlas.run.plan import FIO_SECONDS, leave_out, visit_turns
 from ioatlas.run.runner import BATCH_SECONDS, Runner
 from ioatlas.run.steps import Steps
-from ioatlas.store.journal import NewVisit, PlannedVisit
+from ioatlas.store.journal import NewVisit
 
 if TYPE_CHECKING:
     from ioatlas.law.fit import Fit
@@ -56,12 +56,12 @@ class MapSteps(Steps):
         runner = self.runner
         if self._sweep is None:  # what ended the last session was mended meanwhile, or fails once more and is told
             self.journal.add_visits(made_alone(visit) for visit in self.journal.failed_for_good(Purpose.SWEEP))
+        self.journal.drop_planned("version 0.3 planned it", purpose=Purpose.BASELINE)
         self._fit_layout()
         runner.prepare()
         self._read_first()
         self._sweep = self._sweep or self._fit_budget()
         precise = runner.plan.spec.wanted.precision is not None
-        self._watch = Watch(self.journal, runner.plan, open_end=self._sweep is not None or precise)
         if self._sweep is not None:
             self._sweep(runner)
         else:
@@ -69,7 +69,6 @@ class MapSteps(Steps):
                 self._repeat_replicates()
             if precise:
                 runner.make(Purpose.SWEEP, self._imprecise)
-        self._end_baselines()
         self._keep_unconfirmed()
         self._tell_left_out(keep_laws(self.journal, self.cells))
         return True
@@ -165,17 +164,6 @@ class MapSteps(Steps):
         if not self.runner.finished and not self.journal.has_visits(Purpose.INITIAL):
             self.journal.add_visits(initial_reads(self.runner.plan))
             self.runner.make_planned(Purpose.INITIAL)
-
-    def waiting(self, purpose: Purpose, limit: int) -> list[PlannedVisit]:
-        """The next planned visits; into those of the sweep baseline visits are woven at regular places."""
-        waiting = super().waiting(purpose, limit)
-        return self._watch.weave(waiting) if purpose == Purpose.SWEEP else waiting
-
-    def _end_baselines(self) -> None:
-        """A last baseline visit after the sweep, and none that was planned and has no place any more."""
-        self.journal.drop_planned("the sweep ended before its place", purpose=Purpose.BASELINE)
-        if self._watch.plan_last():
-            self.runner.make_planned(Purpose.BASELINE)
 
     def _keep_unconfirmed(self) -> None:
         """Where the budget ended before a longer visit could confirm it, a visit that settled late is better than no

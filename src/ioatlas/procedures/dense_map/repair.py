@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watch over a sweep: baseline visits woven in between, and replicates that are voided and planned
-again, and initial reads of a prepared footprint.
+"""What a sweep makes besides its own visits: replicates that are voided and planned again, and initial reads of a
+prepared footprint.
 """
 
 from __future__ import annotations
@@ -11,80 +11,14 @@ from dataclasses import dataclass
 from math import expm1
 
 from ioatlas.analysis.drift import ReplicateState, in_doubt, replicate_states, to_repeat
-from ioatlas.design.exhaustive import USUAL_SPACING, choose_baseline_cell, places_for, random_replicates, spacing
+from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ordinal
-from ioatlas.model.outcomes import BaselineCells, VoidedReplicate
+from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.visit import SWEPT, Purpose, Visit
 from ioatlas.run.plan import Plan
-from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
+from ioatlas.store.journal import NewVisit
 from ioatlas.target.placing import Places
-
-
-class Watch:
-    """Baseline visits of one session. Where they stand follows from the journal alone, so a resumed sweep goes on with
-    them.
-    """
-
-    def __init__(self, journal: Journal, plan: Plan, *, open_end: bool) -> None:
-        """open_end: how many visits the sweep takes is not known beforehand."""
-        self._journal = journal
-        self._plan = plan
-        step = spacing(len(plan.to_measure) * plan.spec.visits)
-        # Without a known length the first one waits, so that they stay below their share of a sweep that soon ends.
-        self._first = USUAL_SPACING if step is None and open_end else 0
-        self._step = spacing(None) if step is None and open_end else step
-
-    def weave(self, waiting: Sequence[PlannedVisit]) -> list[PlannedVisit]:
-        """The waiting visits of the sweep with baseline visits planned and put before them where one is due."""
-        if not waiting or self._step is None or not self._keys():
-            return list(waiting)
-        finished = [visit.purpose for visit in self._journal.visits()]
-        done, made = finished.count(Purpose.SWEEP), finished.count(Purpose.BASELINE)
-        ready = self._journal.planned(Purpose.BASELINE)
-        places = places_for(done, made, waiting, self._step, first=self._first)
-        missing = len(places) - len(ready)
-        if missing > 0:
-            self._journal.add_visits(
-                self._baseline_visit(made + len(ready) + number, waiting[place].replicate)
-                for number, place in enumerate(places[-missing:])
-            )
-            ready = self._journal.planned(Purpose.BASELINE)
-        # The first sections of a batch follow a pause, in which a target may save credit.
-        before = {min(place + 2, len(waiting) - 1): row for place, row in zip(places, ready, strict=False)}
-        return [
-            row
-            for place, visit in enumerate(waiting)
-            for row in ((before[place], visit) if place in before else (visit,))
-        ]
-
-    def plan_last(self) -> bool:
-        """Plan a reading after the last visit of a sweep that had baseline visits; whether there is one to make."""
-        finished = [visit for visit in self._journal.visits() if visit.purpose in SWEPT]
-        if not any(visit.purpose is Purpose.BASELINE for visit in finished) or finished[-1].purpose is Purpose.BASELINE:
-            return False
-        self._journal.add_visits(
-            [self._baseline_visit(sum(visit.purpose is Purpose.BASELINE for visit in finished), finished[-1].replicate)]
-        )
-        return True
-
-    def _baseline_visit(self, number: int, replicate: int) -> NewVisit:
-        """The next baseline visit: the targets take turns."""
-        keys = self._keys()
-        # Drawn from the number alone: a session that was killed goes on with the seeds that it would have drawn.
-        generator = random.Random(f"{self._plan.spec.order_seed} sentinels {number}")  # noqa: S311 - offsets, not secrets
-        return NewVisit(keys[number % len(keys)], replicate, generator.randrange(1, 2**31), Purpose.BASELINE)
-
-    def _keys(self) -> list[str]:
-        known = dict(self._journal.kept(BaselineCells).cells)
-        wanted = self._plan.names
-        if not known:
-            for name in wanted:
-                cell = choose_baseline_cell(cell for cell in self._plan.to_measure if cell.target == name)
-                if cell is not None:
-                    known[name] = cell.key
-            self._journal.keep(BaselineCells(known))
-        return list(known.values())
 
 
 @dataclass(frozen=True)
