@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ioatlas.design.spending import Levels, allocate, split_levels, visit_variance, window_seconds
 from ioatlas.design.stopping import CERTIFIED_LOOKS, certified_grade, look_confidence, map_grade, visits_needed
 from ioatlas.errors import UsageError
 from ioatlas.stats.intervals import PooledVariance, median_interval
@@ -132,51 +131,3 @@ def test_map_grade_always_ends_and_never_passes_the_cap(values, cap):
     assert decision.stop or len(values) + decision.next_visits <= cap
     if len(values) >= cap:
         assert decision.stop
-
-
-def test_levels_are_the_variance_components():
-    rng = np.random.default_rng(0)
-    visits = np.exp(0.1 * rng.normal(size=(400, 1)) + 0.2 * rng.normal(size=(400, 8)))
-    levels = split_levels(visits.tolist(), 0.5)
-    assert math.sqrt(levels.between) == pytest.approx(0.1, rel=0.15)
-    assert math.sqrt(levels.within) == pytest.approx(0.2, rel=0.05)
-    assert visit_variance(levels, 2.0) == pytest.approx(levels.between + levels.within / 4)
-
-
-def test_window_length_is_kalibera_and_jones_and_is_best():
-    levels = Levels(between=0.01, within=0.04, unit_seconds=0.5)
-    best = window_seconds(levels, 2.0)
-    assert best == pytest.approx(0.5 * math.sqrt(2.0 / 0.5 * 0.04 / 0.01))
-
-    def error(seconds, budget=1000.0):
-        return visit_variance(levels, seconds) / (budget / (2.0 + seconds))
-
-    assert error(best) <= min(error(best * 0.8), error(best * 1.25))
-    assert window_seconds(Levels(0.0, 0.04, 0.5), 2.0) == 60.0
-    assert window_seconds(levels, 0.0) == 0.2
-
-
-def test_levels_need_enough_and_positive_units():
-    for bad in ([[1.0, 2.0]], [[1.0], [2.0]], [[1.0, 0.0], [1.0, 2.0]]):
-        with pytest.raises(UsageError):
-            split_levels(bad, 1.0)
-
-
-def test_allocation_is_neymans():
-    more = allocate({"a": 0.1, "b": 0.2, "c": 0.1}, {"a": 1.0, "b": 1.0, "c": 4.0}, 600.0, least=2)
-    assert more["b"] / more["a"] == pytest.approx(2.0, rel=0.05)
-    assert more["a"] / more["c"] == pytest.approx(2.0, rel=0.05)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 10), st.integers(0, 5)), min_size=1, max_size=12),
-    st.floats(0, 100),
-)
-def test_allocation_keeps_the_budget_and_the_most(cells, budget):
-    names = [f"c{i}" for i in range(len(cells))]
-    cost = {name: c[1] for name, c in zip(names, cells, strict=True)}
-    done = {name: c[2] for name, c in zip(names, cells, strict=True)}
-    more = allocate({name: c[0] for name, c in zip(names, cells, strict=True)}, cost, budget, done=done, most=4)
-    assert sum(more[name] * cost[name] for name in names) <= budget + 1e-9
-    assert all(done[name] + more[name] <= max(4, done[name]) for name in names)

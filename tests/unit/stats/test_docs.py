@@ -32,7 +32,6 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
             "backlog-poisson/1",
         ),
         intervals.SEEN_METHOD,
-        *("kalibera-jones/1", "neyman-cost/1"),
     ],
 )
 def test_every_method_is_in_the_docs(method):

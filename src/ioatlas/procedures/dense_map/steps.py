@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ioatlas.analysis.spend import plan_spending
+from ioatlas.analysis.estimates import undecided
 from ioatlas.analysis.wording import plural
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.design.pace import LEAST_SHARE
@@ -24,7 +24,7 @@ from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
 from ioatlas.procedures.dense_map.repair import initial_reads, plan_repair
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.intake import made_alone, unconfirmed
-from ioatlas.run.plan import FIO_SECONDS, leave_out, visit_turns
+from ioatlas.run.plan import leave_out, visit_turns
 from ioatlas.run.runner import BATCH_SECONDS, Runner
 from ioatlas.run.steps import Steps
 from ioatlas.store.journal import NewVisit
@@ -200,33 +200,23 @@ class MapSteps(Steps):
     def _imprecise(self, visits: Sequence[Visit]) -> list[NewVisit]:
         """The cells that are not precise enough again, in random orders up to their next look, until all are, the cap
         or the budget.
-
-        Windows and visits go where the variance is; what the budget does not reach keeps the width it has.
         """
-        grade, left = self.runner.plan.spec.wanted, self._left_for_sweep()
+        spec = self.runner.plan.spec
         # Visits that were too short for a verdict do not count: without an end of its own this need not have one.
-        made = {key: len(mine) for key, mine in self._swept(visits).items()}
-        most = self.runner.plan.spec.visits + grade.cap
-        cells = {key: cell for key, cell in self.cells.items() if made.get(key, 0) < most}
-        spending = plan_spending(cells, visits, grade, seconds_of=self._seconds_of, left_seconds=left)
-        if not spending.visits:
+        made = self._swept(visits)
+        most = spec.visits + spec.wanted.cap
+        cells = {key: cell for key, cell in self.cells.items() if len(made.get(key, ())) < most}
+        waiting = undecided(cells, visits, spec.wanted)
+        if not waiting:
             return []
-        replicate = 1 + max((visit.replicate for visit in visits if visit.purpose == Purpose.SWEEP), default=0)
-        told = {target: round(seconds, 3) for target, seconds in spending.window_seconds.items()}
-        waiting = {"cells_waiting": len(spending.visits), "block": replicate, "window_seconds": told}
-        self.runner.emit(Event("precision", waiting))
-        windows = {key: self._longer_ms(key, told) for key in spending.visits}
+        replicate = 1 + max(visit.replicate for visit in visits if visit.purpose == Purpose.SWEEP)
+        self.runner.emit(Event("precision", {"cells_waiting": len(waiting), "block": replicate}))
         rows: list[NewVisit] = []
-        for turn in range(max(spending.visits.values())):
-            keys = [key for key, count in spending.visits.items() if count > turn]
+        for turn in range(max(waiting.values())):
+            keys = [key for key, count in waiting.items() if count > turn]
             order = random_replicates(keys, 1, self._seed + replicate + turn)
-            rows += [NewVisit(key, replicate + turn, seed, runtime_ms=windows[key]) for key, _, seed in order]
+            rows += [NewVisit(key, replicate + turn, seed) for key, _, seed in order]
         return rows
-
-    def _seconds_of(self, cell: Cell) -> tuple[float, float]:
-        """Window of one visit of a cell, and what it costs besides: its gap, and its share of a fio's start."""
-        runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)
-        return runtime_ms / 1000, gap_ms / 1000 + FIO_SECONDS * min(1.0, runtime_ms / 1000 / BATCH_SECONDS)
 
     @staticmethod
     def _swept(visits: Sequence[Visit]) -> dict[str, list[Visit]]:
@@ -236,11 +226,3 @@ class MapSteps(Steps):
             if visit.purpose is Purpose.SWEEP and not visit.discarded:
                 found.setdefault(visit.cell_key, []).append(visit)
         return found
-
-    def _longer_ms(self, key: str, windows: Mapping[str, float]) -> int | None:
-        """Runtime of a visit of a target whose windows are to grow: it fills its ticks of 100 ms."""
-        seconds = windows.get(self.cells[key].target)
-        if seconds is None:
-            return None
-        _, gap_ms = self.runner.pace.runtime_and_gap_ms(self.cells[key])
-        return -(-int(seconds * 1000 + gap_ms) // 100) * 100 - gap_ms
