@@ -8,7 +8,6 @@ import pytest
 from ioatlas.analysis import many
 from ioatlas.analysis.drift import CHART_WIDTH
 from ioatlas.design import stopping
-from ioatlas.design.exhaustive import SHARE
 from ioatlas.fio.io_log import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.stats import drift, gates, intervals, level, openloop, steadystate, verdict, warmup
@@ -51,7 +50,6 @@ def test_the_docs_state_the_limits_of_the_code():
     assert f"fewer than {verdict.FEWEST} intervals" in TEXT
     assert f"{drift.RELEVANT_SHIFT:.0%} off the others" in TEXT
     assert f"the tolerance ({many.TOLERANCE:.0%})" in TEXT
-    assert f"at most {SHARE:.0%} of the visits" in TEXT
     assert f"limits at {CHART_WIDTH} standard deviations" in TEXT
     assert f"each I/O, up to {MOST_ROWS:,} a visit" in TEXT
     assert f"above {gates.CEILING_LIMIT:.1%} of a ceiling" in TEXT
