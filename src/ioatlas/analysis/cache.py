@@ -371,11 +371,7 @@ def _buffered(case: _Case) -> None:
     synced = cell.flushes or any(str(cell.option.get(name, 0)) not in ("0", "none") for name in ("sync", "end_fsync"))
     if case.estimate.direction == "write" and synced:
         return
-    case.add(
-        "buffered",
-        "hint",
-        "with direct=0 the client's page cache was in the way",
-    )
+    case.add("buffered", "hint", "with direct=0 the client's page cache was in the way")
 
 
 def _footprint(cases: Mapping[tuple[str, str], _Case]) -> tuple[Bracket, ...]:

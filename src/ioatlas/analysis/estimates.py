@@ -61,10 +61,7 @@ class _Reading:
 
 
 def estimate_cells(
-    cells: Mapping[str, Cell],
-    visits: Iterable[Visit],
-    purpose: Purpose = Purpose.SWEEP,
-    grade: Grade | None = None,
+    cells: Mapping[str, Cell], visits: Iterable[Visit], purpose: Purpose = Purpose.SWEEP, grade: Grade | None = None
 ) -> tuple[Estimate, ...]:
     """Estimates of all cells that have a finished visit, in the order of `cells`.
 

@@ -103,10 +103,7 @@ def _ceiling(bound: Bound, value: float) -> str:
     return f"The {bound.name} allows {rate} ({used})."
 
 
-_TITLES = {
-    FindingCode.PEAK: "Peak of",
-    FindingCode.KNEE: "90 % of the peak of",
-}
+_TITLES = {FindingCode.PEAK: "Peak of", FindingCode.KNEE: "90 % of the peak of"}
 
 
 def _finding(code: FindingCode, sentence: str, keys: tuple[str, ...], group: Group, namer: Namer) -> Finding:

@@ -19,10 +19,7 @@ LATENCY_RELEVANT = 1.05
 FEWEST_SHARE = 0.10
 EVIDENCE = 20
 
-_WORDS = {
-    "buffer_compress_percentage": ("compress", "compresses"),
-    "dedupe_percentage": ("repeat", "deduplicates"),
-}
+_WORDS = {"buffer_compress_percentage": ("compress", "compresses"), "dedupe_percentage": ("repeat", "deduplicates")}
 
 
 @dataclass(frozen=True)

@@ -250,12 +250,7 @@ def _line(line: Sequence[Estimate], namer: Namer) -> Finding:
         title = f"{enough.cell.clients} clients reach the limit"
     cells = tuple(e.cell.key for e in line)
     return Finding(
-        FindingCode.CLIENTS,
-        told,
-        cells,
-        title=f"{title}, {what}",
-        target=last.cell.target,
-        direction=last.direction,
+        FindingCode.CLIENTS, told, cells, title=f"{title}, {what}", target=last.cell.target, direction=last.direction
     )
 
 

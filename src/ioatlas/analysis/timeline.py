@@ -111,12 +111,7 @@ def _parts(moments: Sequence[Moment]) -> tuple[Part, ...]:
 
 
 def _follow(
-    part: Part,
-    moments: Sequence[Moment],
-    higher_is_better: bool,
-    tolerance: float,
-    false_alarms: float,
-    recent: int,
+    part: Part, moments: Sequence[Moment], higher_is_better: bool, tolerance: float, false_alarms: float, recent: int
 ) -> Timeline:
     known = [moment for moment in moments if any(row.value > 0 for row in moment.readings.get(part, ()))]
     kept = _connected(part, known)

@@ -14,14 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from ioatlas.analysis.compare import (
-    TOLERANCE,
-    CellComparison,
-    MapComparison,
-    Outcome,
-    Reading,
-    between_campaigns,
-)
+from ioatlas.analysis.compare import TOLERANCE, CellComparison, MapComparison, Outcome, Reading, between_campaigns
 from ioatlas.analysis.many import ManyComparison, Pair, Place, compare_many
 from ioatlas.errors import UsageError
 from ioatlas.results.conditions import Apart, conditions_apart, options_apart

@@ -71,10 +71,7 @@ def judge(
     marked = with_watts(
         marked, made, {visit: record["watts"] for visit, record in telemetry.items() if "watts" in record}, meters
     )
-    found += [
-        *limit_findings(marked, fresh),
-        *power_findings(marked, meters),
-    ]
+    found += [*limit_findings(marked, fresh), *power_findings(marked, meters)]
     usages = [usage for record in telemetry.values() if (usage := usage_of(record)) is not None]
     for groups in {groups_of(bed) for bed in beds.values()}:
         found += balance_findings(groups, usages)

@@ -79,10 +79,7 @@ def bars(aligned: Aligned, quantity: str, *, where: Filter, title: str) -> Drawi
     mixed = any(len(parts) > 1 for load in loads for parts in load.directions.values())
     stacked = mixed and quantity in ("bw", "iops")
     series = tuple(
-        Series(
-            side.name,
-            tuple(_dot(float(place), load, number, stacked=stacked) for place, load in enumerate(loads)),
-        )
+        Series(side.name, tuple(_dot(float(place), load, number, stacked=stacked) for place, load in enumerate(loads)))
         for number, side in enumerate(aligned.sides)
     )
     ticks = tuple((float(place), label) for place, label in enumerate(labels))

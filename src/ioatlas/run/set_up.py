@@ -107,9 +107,7 @@ def opened(configuration: Configuration, plan: Plan, journal: Journal, consent: 
 def stopped(directory: Path) -> PartialResultError:
     """What is raised when a person asked to stop while a configuration was set up."""
     return PartialResultError(
-        "stopped; finished visits are kept",
-        where=str(directory),
-        remedy=f"go on with `ioatlas resume {directory}`",
+        "stopped; finished visits are kept", where=str(directory), remedy=f"go on with `ioatlas resume {directory}`"
     )
 
 

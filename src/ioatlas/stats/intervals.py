@@ -407,8 +407,7 @@ def _pooled(samples: tuple[tuple[float, int], ...]) -> PooledVariance | None:
 
     start = log(max(float(np.median(variance / chdtri(dof, 0.5) * dof)), 1e-6 * typical))
     best = min(
-        (nelder_mead(cost, [start, log(d0)], xatol=1e-3, fatol=1e-4) for d0 in (4.0, 40.0)),
-        key=lambda found: found[1],
+        (nelder_mead(cost, [start, log(d0)], xatol=1e-3, fatol=1e-4) for d0 in (4.0, 40.0)), key=lambda found: found[1]
     )[0]
     # No cell can say more about a variance than the pool as a whole has seen.
     d0 = min(exp(min(max(float(best[1]), -1.0), 6.0)), float(dof.sum()))

@@ -76,10 +76,7 @@ def fit_with(
 
 
 def _candidate(
-    model: Surrogate,
-    points: tuple[ChangePoint, ...],
-    iterations: int,
-    other: frozenset[Variant] = frozenset(),
+    model: Surrogate, points: tuple[ChangePoint, ...], iterations: int, other: frozenset[Variant] = frozenset()
 ) -> Surrogate:
     """The same readings explained otherwise: to be compared, not kept, at the weights of `model`.
 

@@ -16,12 +16,9 @@ class AdaptiveOptions(Table):
     cells: Annotated[
         int | None,
         Option(
-            integer(3),
-            "Measure at most this many cells, chosen by the adaptive design; predict the rest.",
-            flag=True,
+            integer(3), "Measure at most this many cells, chosen by the adaptive design; predict the rest.", flag=True
         ),
     ] = None
     error: Annotated[
-        float | None,
-        Option(PERCENT, "Measure until the adaptive map states this median error, such as 5%.", flag=True),
+        float | None, Option(PERCENT, "Measure until the adaptive map states this median error, such as 5%.", flag=True)
     ] = None

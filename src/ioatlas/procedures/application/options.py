@@ -12,15 +12,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.application import WORK
 from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_size_bytes
-from ioatlas.procedures.application.work import (
-    LIMIT_SECONDS,
-    MOST_WORKS,
-    PHASES,
-    USUAL_SECONDS,
-    Better,
-    Metric,
-    Work,
-)
+from ioatlas.procedures.application.work import LIMIT_SECONDS, MOST_WORKS, PHASES, USUAL_SECONDS, Better, Metric, Work
 
 INSTALLED = "installed"
 

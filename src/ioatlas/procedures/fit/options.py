@@ -19,13 +19,11 @@ class FitOptions(Table):
     """
 
     fit: Annotated[
-        str,
-        Option(TEXT, "Uses that the target is to fit, such as 'etcd,vm-host:20'; `ioatlas fit --list` shows them."),
+        str, Option(TEXT, "Uses that the target is to fit, such as 'etcd,vm-host:20'; `ioatlas fit --list` shows them.")
     ] = ""
 
     fit_max: Annotated[
-        bool,
-        Option(FLAG, "Find how many of what the use counts the target carries, such as virtual machines."),
+        bool, Option(FLAG, "Find how many of what the use counts the target carries, such as virtual machines.")
     ] = False
     fit_share: float = 1.0
 

@@ -50,13 +50,7 @@ class FitParts(ResultParts):
             fits = [fit for place, fit in enumerate(fits) if place in (most.low, most.high)]
         for fit in fits:
             found.append(
-                Finding(
-                    FindingCode.FIT,
-                    fit.sentence,
-                    title=f"Fit for {fit.use.name}",
-                    place="map",
-                    target=fit.target,
-                )
+                Finding(FindingCode.FIT, fit.sentence, title=f"Fit for {fit.use.name}", place="map", target=fit.target)
             )
             for number, (_, one) in enumerate(fit.judged, 1):
                 words = takes(one) if one.answer is Answer.UNDECIDED else told(one)

@@ -13,13 +13,7 @@ from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.fit.fits import carried, fits_of
 from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.use import Uses
-from ioatlas.procedures.fit.verdict import (
-    GAP_MS,
-    PACED_WINDOW_SECONDS,
-    RATE_WINDOW_SECONDS,
-    WINDOW_SECONDS,
-    counts,
-)
+from ioatlas.procedures.fit.verdict import GAP_MS, PACED_WINDOW_SECONDS, RATE_WINDOW_SECONDS, WINDOW_SECONDS, counts
 from ioatlas.procedures.load_points.steps import judged_together
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, judged

@@ -22,11 +22,7 @@ class Engine(StrEnum):
     BOTH = "both"
 
 
-ENGINES: dict[str, tuple[str, ...]] = {
-    Engine.FIO: ("fio",),
-    Engine.IOZONE: ("iozone",),
-    Engine.BOTH: ("fio", "iozone"),
-}
+ENGINES: dict[str, tuple[str, ...]] = {Engine.FIO: ("fio",), Engine.IOZONE: ("iozone",), Engine.BOTH: ("fio", "iozone")}
 ENGINE = Kind(
     (str,),
     choices=Engine,

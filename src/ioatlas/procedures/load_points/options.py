@@ -78,15 +78,10 @@ def _region() -> Any:
 
 NAME = Kind((str,), pattern=NAME_PATTERN)
 LIMIT = duration(
-    1e-9,
-    59.999_999_999,
-    "a response time of {!r} is no limit",
-    "write a time such as '30ms'; bare numbers are seconds",
+    1e-9, 59.999_999_999, "a response time of {!r} is no limit", "write a time such as '30ms'; bare numbers are seconds"
 )
 IDLE = Kind(
-    (str, float, int),
-    read=lambda value, where: parse_duration_seconds(value, where=where),
-    write=exact_duration,
+    (str, float, int), read=lambda value, where: parse_duration_seconds(value, where=where), write=exact_duration
 )
 CAPACITY = Kind((str, int), read=lambda value, where: parse_size_bytes(value, where=where))
 
@@ -101,11 +96,7 @@ class StreamSpec(Table):
     name: Annotated[str, Option(NAME, "Name of the stream.")]
     options: Mapping[str, OptionValue]
     phase: Annotated[
-        str,
-        Option(
-            NAME,
-            "Streams of the same phase run at once; phases follow one another in the order of the file.",
-        ),
+        str, Option(NAME, "Streams of the same phase run at once; phases follow one another in the order of the file.")
     ] = ""
     share: Annotated[float | None, Option(Kind((float,), file=_share), "Per cent of the I/Os of its phase.")] = None
     region: Annotated[
@@ -154,8 +145,7 @@ class StreamsSpec(Table):
         float, Option(LIMIT, "Mean response time that load = 'highest' keeps.", key="limit", always=True)
     ] = 0.030
     idle_seconds: Annotated[
-        float,
-        Option(IDLE, "How long power is measured with no load, where a meter is named.", key="idle", always=True),
+        float, Option(IDLE, "How long power is measured with no load, where a meter is named.", key="idle", always=True)
     ] = 10.0
     capacity_bytes: Annotated[
         int | None, Option(CAPACITY, "Capacity of the product, for bytes per idle watt.", key="capacity")

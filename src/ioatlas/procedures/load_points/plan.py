@@ -274,10 +274,7 @@ def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
             )
         if any(
             direction == "trim" for group in first for cell in group for direction in cell.directions
-        ) and target.kind in (
-            "directory",
-            "file",
-        ):
+        ) and target.kind in ("directory", "file"):
             raise UsageError("trim needs a block device", where=target.location, remedy="leave trimming streams out")
         files[target.name] = (
             {SHARED_FILE: footprint} if target.kind == "directory" else {"": footprint} if writes else {}

@@ -17,17 +17,11 @@ class SniaOptions(Table):
 
     snia: Annotated[
         SniaTest | None,
-        Option(
-            choice(SniaTest),
-            "Run a test of the SNIA performance test specification: rounds until steady state.",
-        ),
+        Option(choice(SniaTest), "Run a test of the SNIA performance test specification: rounds until steady state."),
     ] = None
     purge: Annotated[
         Purge,
-        Option(
-            choice(Purge),
-            "What is done before the fill of a SNIA test; 'auto': discard where a block device can.",
-        ),
+        Option(choice(Purge), "What is done before the fill of a SNIA test; 'auto': discard where a block device can."),
     ] = Purge.AUTO
 
     @property

@@ -46,11 +46,7 @@ class RoundsParts(ResultParts):
             all_cells = [cell for cell, _ in journal.cells() if cell.target == target]
             odd = deviations(test, all_cells, window_seconds=spec.window_seconds, capacity_bytes=sizes[target])
             result = result_of(
-                rounds,
-                ended=facts.ended,
-                part=part_of(procedure, made),
-                purge=facts.purge,
-                deviations=odd,
+                rounds, ended=facts.ended, part=part_of(procedure, made), purge=facts.purge, deviations=odd
             )
             self._results.append(result)
             estimates += rounds_estimates(rounds, result)

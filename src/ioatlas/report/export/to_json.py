@@ -44,10 +44,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "summary": _cleaned(_summary(result), clean),
         "targets": [_target(target) for target in result.targets],
         "configurations": [
-            {
-                "name": one.name,
-                "factors": {name: {"value": f.value, "unit": f.unit} for name, f in one.factors.items()},
-            }
+            {"name": one.name, "factors": {name: {"value": f.value, "unit": f.unit} for name, f in one.factors.items()}}
             for one in result.configurations
         ],
         "axes": {name: list(values) for name, values in result.axes.items()},
