@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +23,8 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.reason import BUDGET_ENDED
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind
+from ioatlas.run.gates import Gates
+from ioatlas.run.intake import Intake
 from ioatlas.run.plan import FIO_SECONDS, visit_turns
 from ioatlas.run.steps import REPORT_SECONDS, Steps
 from ioatlas.store.journal import NewVisit, PlannedVisit
@@ -47,6 +50,30 @@ class SequencedSteps(Steps, Generic[One]):
     @abstractmethod
     def seconds_of(self, one: One, cells: Sequence[Cell]) -> float | None:
         """Expected time of a sequence by what was seen so far; None while that is not known."""
+
+    @abstractmethod
+    def usual_seconds(self, cell: Cell) -> float:
+        """Expected time of an operation of which nothing was seen so far."""
+
+    def progress(self, batch: Batch) -> dict[str, float]:  # noqa: ARG002
+        waiting = Counter(row.cell_key for row in self.journal.planned(Purpose.SWEEP))
+        left = 0.0
+        for cell, count in ((self.cells[key], count) for key, count in waiting.items()):
+            known = self.seconds_of(self.sequence_of(cell), [cell])
+            left += count * (self.usual_seconds(cell) if known is None else known)
+        return self.told_progress(waiting.total(), left)
+
+    def take_in(
+        self,
+        results: Sequence[SectionResult],
+        planned: dict[int, PlannedVisit],
+        gates: Gates | None,
+        usage: Mapping[str, Any] | None,
+    ) -> Intake:
+        """Nothing is made again by itself: a sequence is repeated as a whole."""
+        intake = super().take_in(results, planned, gates, usage)
+        intake.again = []
+        return intake
 
     def side_by_side(self, one: One) -> Hashable:
         """Sequences that have this in common meet the same moments: one follows the other."""

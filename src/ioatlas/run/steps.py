@@ -167,14 +167,13 @@ class Steps(ABC):
         """Visits finished and planned, and the seconds left: counted before a batch starts, not while a window is
         open.
         """
-        counts = self.journal.count_visits()
-        planned = counts.get(VisitStatus.PLANNED, 0)
+        planned = self.journal.count_visits().get(VisitStatus.PLANNED, 0)
         rows = self.journal.planned(Purpose.SWEEP)
         left = self._seconds_planned(batch, rows) + self.reserve_seconds()
         if self.budget.left is not None:
             left = min(left, max(0.0, self.budget.left))
-        return {
-            "visits_done": counts.get(VisitStatus.DONE, 0),
-            "visits_planned": planned,
-            "seconds_left": round(left, 1),
-        }
+        return self.told_progress(planned, left)
+
+    def told_progress(self, planned: int, seconds_left: float) -> dict[str, float]:
+        done = self.journal.count_visits().get(VisitStatus.DONE, 0)
+        return {"visits_done": done, "visits_planned": planned, "seconds_left": round(seconds_left, 1)}

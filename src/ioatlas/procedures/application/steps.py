@@ -25,7 +25,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.model.visit import Part, Purpose, RemarkKind, SectionState, Series, Visit, VisitStatus
+from ioatlas.model.visit import Part, Purpose, RemarkKind, SectionState, Series, Visit
 from ioatlas.procedures.application.plan import FOLDER, works_of
 from ioatlas.procedures.application.work import Better, Work
 from ioatlas.run.gates import Gates
@@ -295,10 +295,5 @@ class WorkSteps(Steps):
         return not self._work_failed  # where a command failed, another one may still run
 
     def progress(self, batch: Batch) -> dict[str, float]:  # noqa: ARG002
-        counts = self.journal.count_visits()
         waiting = self.journal.planned(Purpose.SWEEP)
-        return {
-            "visits_done": counts.get(VisitStatus.DONE, 0),
-            "visits_planned": len(waiting),
-            "seconds_left": round(sum(self._expected(self.cells[row.cell_key]) for row in waiting), 1),
-        }
+        return self.told_progress(len(waiting), sum(self._expected(self.cells[row.cell_key]) for row in waiting))

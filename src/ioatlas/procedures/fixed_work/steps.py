@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +33,7 @@ from ioatlas.model.outcomes import KnownMemory
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.model.visit import Purpose, SectionState, Visit, VisitStatus
+from ioatlas.model.visit import Purpose, SectionState, Visit
 from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import FILE, fewer, known_memory, sequence_cells, with_size
@@ -46,8 +45,6 @@ from ioatlas.run.sequences import SequencedSteps
 from ioatlas.run.steps import REPORT_SECONDS
 from ioatlas.run.telemetry import Seen
 from ioatlas.store.journal import PlannedVisit
-from ioatlas.target.preparation import TargetUse
-from ioatlas.target.sites import Sites
 from ioatlas.testbed.typed_in import typed_facts
 
 CAP_SECONDS = 7 * 86400
@@ -56,6 +53,8 @@ LOOK_BYTES = 4 << 20
 """File of the first look at the speed, with the smallest record; with the largest it is one record."""
 CALLS_FILE = "opening-closing.seconds"
 LOOK_STATE = "first look"
+FIRST = "write"
+"""The operation that makes the file; all others need it."""
 LEAST_FILE = 16 << 20
 CLOCK_MS = 1.0
 """fio's run times are whole milliseconds, rounded up."""
@@ -68,7 +67,6 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
 
     def __init__(self, runner: Runner) -> None:
         super().__init__(runner)
-        self._file = WorkFile(runner.sites)
         self._speeds = Speeds()
         self._study = runner.plan.spec.of(FixedWorkOptions).ordered
 
@@ -78,7 +76,9 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
             self.runner.environment.executor.find("iozone")
         self.journal.keep(KnownMemory(known_memory(typed_facts(self.journal.directory))))
         plan = self.runner.plan
-        self._file.open((target.name for target in plan.targets), plan.files, self.runner.target_use)
+        for target in plan.targets:
+            length = int(plan.files.get(target.name, {}).get(FILE, 0))
+            self.runner.sites.open(target.name, {FILE: length}, self.runner.target_use)
         if spec.budget_seconds is not None and not self.runner.finished:
             self._fit_budget()
         self.sequences = sequences_of(self.runner.plan.to_measure)
@@ -99,7 +99,7 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         now = self.runner.environment.executor.clock.monotonic
         begin = now()
         self.runner.sites.check(cells)
-        self._file.make_new(cells[0])
+        self.runner.sites.remove(cells[0].target, FILE)  # of an earlier sequence: the first operation makes a new one
         waiting = {row.visit_id: row for row in rows}
         done = 0
         if one.tool == IOZONE:
@@ -118,10 +118,12 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         """IOzone on the file of the sequence: all its operations in one run."""
         cell = batch.sections[0].cell
         arguments = iozone_arguments(one.size_bytes, [one.record_bytes], direct=bool(cell.integer("direct", 1)))
-        return iozone_process(arguments, self._file.path(cell), batch.directory, limit_seconds=CAP_SECONDS)
+        file = self.runner.sites.file_path(cell.target, FILE)
+        return iozone_process(arguments, file, batch.directory, limit_seconds=CAP_SECONDS)
 
     def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
-        return self._file.location(cell)
+        place = ("filename", self.runner.sites.file_path(cell.target, FILE))
+        return (place, ("allow_file_create", 1)) if cell.option["operation"] == FIRST else (place,)
 
     def section(self, visit: PlannedVisit) -> Section:
         return self.runner.section(visit, CAP_SECONDS * 1000, 0)
@@ -173,7 +175,8 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         kept = directory / CALLS_FILE
         if not kept.exists():
             try:
-                opening, closing = self._file.calls_around(section.cell)
+                path = self.runner.sites.file_path(section.cell.target, FILE)
+                opening, closing = calls_around(self.runner.sites.through(path), section.cell)
             except IoAtlasError:
                 return 0.0, 0.0  # read back after a crash: the file is gone
             kept.write_text(f"{opening:.9f} {closing:.9f}\n")
@@ -191,9 +194,7 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         # counts no I/Os.
         if any(tool_of(result.section.cell) == IOZONE for result in results):
             gates, usage = None, None
-        intake = super().take_in(results, planned, gates, usage)
-        intake.again = []
-        return intake
+        return super().take_in(results, planned, gates, usage)
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
         if tool_of(section.cell) != IOZONE:  # which counts no I/Os and takes no latencies
@@ -228,19 +229,8 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         starts = 1 if one.tool == IOZONE else len(cells)
         return total + starts * self._speeds.overhead(FIO_SECONDS)
 
-    def progress(self, batch: Batch) -> dict[str, float]:  # noqa: ARG002
-        counts = self.journal.count_visits()
-        waiting = self.journal.planned(Purpose.SWEEP)
-        left = 0.0
-        for key, count in Counter(row.cell_key for row in waiting).items():
-            cell = self.cells[key]
-            each = self.seconds_of(WorkSequence.of(cell), [cell])
-            left += count * (each if each is not None else self.budget.seconds_per_visit(FIO_SECONDS))
-        return {
-            "visits_done": counts.get(VisitStatus.DONE, 0),
-            "visits_planned": len(waiting),
-            "seconds_left": round(left, 1),
-        }
+    def usual_seconds(self, cell: Cell) -> float:  # noqa: ARG002
+        return self.budget.seconds_per_visit(FIO_SECONDS)
 
     def _fit_budget(self) -> None:
         """Look at the speed on a small file, then shrink the file, then leave out records, until the replicates
@@ -344,53 +334,19 @@ def read_iozone(directory: Path) -> list[ImportedReading]:
     return list(read_source(Source.of(path, IOZONE_OUTPUT))) if complete else []
 
 
-FIRST = "write"
-"""The operation that makes the file; all others need it."""
+def calls_around(path: str, cell: Cell) -> tuple[float, float]:
+    """Seconds of one opening of the file, and of what the study's clock holds after the last I/O and fio's lacks.
 
-
-class WorkFile:
-    """Where the operations of a sequence work: the first one makes the file, nothing is laid out before."""
-
-    def __init__(self, sites: Sites) -> None:
-        self._sites = sites
-
-    def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
-        """The options that bind an operation to the file."""
-        place = ("filename", self.path(cell))
-        return (place, ("allow_file_create", 1)) if cell.option["operation"] == FIRST else (place,)
-
-    def path(self, cell: Cell) -> str:
-        return self._sites.file_path(cell.target, FILE)
-
-    def open(self, targets: Iterable[str], files: Mapping[str, Mapping[str, int]], use: TargetUse) -> None:
-        """Clean what an earlier session left, check space and direct I/O, open each directory.
-
-        Raises as `Sites.open`.
-        """
-        for name in targets:
-            self._sites.open(name, {FILE: int(files.get(name, {}).get(FILE, 0))}, use)
-
-    def make_new(self, cell: Cell) -> None:
-        """Remove the file of an earlier sequence: the next operation makes a new one.
-
-        Raises RefusedError when it is not ours.
-        """
-        self._sites.remove(cell.target, FILE)
-
-    def calls_around(self, cell: Cell) -> tuple[float, float]:
-        """Seconds of one opening of the file, and of what the study's clock holds after the last I/O and fio's lacks.
-
-        That is the close, of a read the flush too. fio's clock holds the opening, of a write the flush (end_fsync), and
-        never the close (measured: bench/iozone). All are done once more here, right after fio, on the same file, which
-        is clean by then as it was for fio.
-        """
-        path = self._sites.through(self.path(cell))
-        flags = (os.O_RDWR if cell.writes else os.O_RDONLY) | (os.O_DIRECT if cell.integer("direct", 1) else 0)
-        begin = time.perf_counter()
-        with faults(IoAtlasError, "the file of the sequence cannot be opened", where=path):
-            file = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
-        opened = time.perf_counter()
-        if not cell.writes:
-            os.fsync(file)
-        os.close(file)
-        return opened - begin, time.perf_counter() - opened
+    That is the close, of a read the flush too. fio's clock holds the opening, of a write the flush (end_fsync), and
+    never the close (measured: bench/iozone). All are done once more here, right after fio, on the same file, which
+    is clean by then as it was for fio.
+    """
+    flags = (os.O_RDWR if cell.writes else os.O_RDONLY) | (os.O_DIRECT if cell.integer("direct", 1) else 0)
+    begin = time.perf_counter()
+    with faults(IoAtlasError, "the file of the sequence cannot be opened", where=path):
+        file = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
+    opened = time.perf_counter()
+    if not cell.writes:
+        os.fsync(file)
+    os.close(file)
+    return opened - begin, time.perf_counter() - opened

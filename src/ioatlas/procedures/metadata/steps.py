@@ -15,7 +15,7 @@ from ioatlas.fio.work import names_process
 from ioatlas.model.cell import Cell
 from ioatlas.model.tree import BY_NAMES, LIST_PASSES, MOVES_DATA, Operation, Tree, tree_operation, trees_of
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.model.visit import Purpose, SectionState, Visit, VisitStatus
+from ioatlas.model.visit import SectionState, Visit
 from ioatlas.procedures.metadata.plan import expected_seconds, inodes_at_once
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake
@@ -121,9 +121,7 @@ class TreeSteps(SequencedSteps[Tree]):
         usage: Mapping[str, Any] | None,  # noqa: ARG002
     ) -> Intake:
         # Neither Little's law nor the device's counters bound a load that moves no data.
-        intake = super().take_in(results, planned, None, None)
-        intake.again = []
-        return intake
+        return super().take_in(results, planned, None, None)
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:  # noqa: ARG002
         return replace(visit, verdict=Verdict(VerdictCode.WORK_BOUNDED), window_start_ms=0), False
@@ -146,19 +144,8 @@ class TreeSteps(SequencedSteps[Tree]):
             seconds += each * one.calls(tree_operation(cell))
         return seconds + self.budget.process_seconds(0.0) * len(cells)
 
-    def progress(self, batch: Batch) -> dict[str, float]:  # noqa: ARG002
-        counts = self.journal.count_visits()
-        waiting = self.journal.planned(Purpose.SWEEP)
-        left = 0.0
-        for row in waiting:
-            cell = self.cells[row.cell_key]
-            known = self.seconds_of(Tree.of(cell), [cell])
-            left += expected_seconds([cell]) if known is None else known
-        return {
-            "visits_done": counts.get(VisitStatus.DONE, 0),
-            "visits_planned": len(waiting),
-            "seconds_left": round(left, 1),
-        }
+    def usual_seconds(self, cell: Cell) -> float:
+        return expected_seconds([cell])
 
 
 def _timed(result: SectionResult) -> SectionResult:

@@ -16,7 +16,7 @@ from ioatlas.fio.batch import Batch
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import SniaPass, SniaPasses
-from ioatlas.model.visit import Purpose, RemarkKind, Visit, VisitStatus
+from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.procedures.snia.options import SniaOptions
 from ioatlas.procedures.snia.plan import pass_name, passes_of
 from ioatlas.run.plan import FIO_SECONDS
@@ -187,11 +187,10 @@ class RoundsSteps(Steps):
         else:
             least, most = max(WINDOW - made, 1), MOST_ROUNDS - made
         each = self._round_seconds() / count
+        planned = least * count - here
         return {
-            "visits_done": self.journal.count_visits().get(VisitStatus.DONE, 0),
-            "visits_planned": least * count - here,
+            **self.told_progress(planned, max(batch.seconds, planned * each)),
             "round": rounds.complete + 1,
-            "seconds_left": round(max(batch.seconds, (least * count - here) * each), 1),
             "seconds_left_most": round(max(batch.seconds, (most * count - here) * each), 1),
         }
 

@@ -24,17 +24,10 @@ MOST_BYTES = 1 << 30
 MOST_LANES = 64
 """I/Os in flight, each in a job of its own, unless `numjobs` says otherwise."""
 _ALIGNMENT = 4096
-_OTHERS = frozenset(
-    {
-        "numjobs",
-        "direct",
-        "ioengine",
-        "buffer_compress_percentage",
-        "buffer_compress_chunk",
-        "dedupe_percentage",
-        "refill_buffers",
-    }
-)
+_OTHERS = {
+    *("numjobs", "direct", "ioengine", "buffer_compress_percentage", "buffer_compress_chunk", "dedupe_percentage"),
+    "refill_buffers",
+}
 """What may be set beside a trace."""
 
 

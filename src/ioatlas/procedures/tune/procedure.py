@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.target import Target
+from ioatlas.model.words import words
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.procedures.tune.result import TuneGoal
 from ioatlas.run.plan import Plan
@@ -24,20 +25,7 @@ if TYPE_CHECKING:
     from ioatlas.run.steps import Steps
     from ioatlas.store.journal import Journal
 
-_DECIDED = frozenset(
-    [
-        "numjobs",
-        "iodepth",
-        "rate_iops",
-        "rate",
-        "rate_process",
-        "thinktime",
-        "io_size",
-        "number_ios",
-        "loops",
-        "runtime",
-    ]
-)
+_DECIDED = frozenset(words("numjobs iodepth rate_iops rate rate_process thinktime io_size number_ios loops runtime"))
 """Options that the search decides on."""
 
 

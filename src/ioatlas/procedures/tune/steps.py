@@ -268,11 +268,7 @@ class TuneSteps(Steps):
         done, planned = counts.get(VisitStatus.DONE, 0), counts.get(VisitStatus.PLANNED, 0)
         if self._phase == SEARCH:
             planned = max(planned, USUAL_TRIALS - done)
-        return {
-            "visits_done": done,
-            "visits_planned": planned,
-            "seconds_left": round(max(batch.seconds, self._seconds_to_come(done)), 1),
-        }
+        return self.told_progress(planned, max(batch.seconds, self._seconds_to_come(done)))
 
     def reserve_seconds(self) -> float:
         """Kept back for the fresh visits and the curve; never more than half of the budget."""
