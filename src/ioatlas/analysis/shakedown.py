@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,6 +31,58 @@ class Check:
     verdict: Verdict
     sentence: str
     advice: str = ""
+
+
+# Keys begin with the check's name; numbers in braces are what was seen. Advice is what to change.
+_SAID: Mapping[str, tuple[Verdict, str, str]] = {
+    "clock, known": ("ok", "the clock source is {0}", ""),
+    "clock, slow": (
+        "warning",
+        "the clock source is {0}, which is slow to read",
+        "boot with a stable tsc, or expect latencies a microsecond too high",
+    ),
+    "clock, silent": ("unknown", "the kernel does not tell its clock source", ""),
+    "background, silent": ("unknown", "the kernel's counters cannot be read", ""),
+    "steal": ("warning", "the hypervisor takes {0:.0%} of the processors' time", "use a client that is not shared"),
+    "duplex": ("failed", "{0} runs half duplex", "check cable and switch port; both ends must negotiate"),
+    "link speed, silent": ("unknown", "{0} does not tell its speed", 'add "nic.speed" = "1 Gb/s" to testbed.toml'),
+    "link speed, doubtful": ("unknown", "{0} says {1} bit/s, but {2}", "measure it with --iperf HOST, or type it in"),
+    "link speed, slow": ("warning", "{0} runs at {1:g} Mb/s", "check whether cable, port or card hold it down"),
+    "link speed, known": ("ok", "{0} runs at {1:g} Gb/s", ""),
+    "slot": ("warning", "{0}'s PCIe link is below what the card could do", "put it into a wider or faster slot"),
+    "route": (
+        "warning",
+        "the server is reached through a gateway",
+        "measure within one network, or measure the router with it",
+    ),
+    "link errors": ("warning", "{0} counted {1} errors and {2} drops while idle", "check the cable"),
+    "background traffic": ("warning", "{0} carries {1} without us", "end what uses the link"),
+    "mtu, silent": (
+        "unknown",
+        "whether packets of {0} B reach the server is not known (no ping here, or it does not answer)",
+        "",
+    ),
+    "mtu, whole": ("ok", "packets of {0} B reach the server whole", ""),
+    "mtu, cut": (
+        "failed",
+        "packets of {0} B do not reach the server whole",
+        "set one MTU on client, every switch and server",
+    ),
+    "target, memory": (
+        "failed",
+        "the target lies in this machine's memory",
+        "is something not mounted? name the place where it is",
+    ),
+    "target, holes": ("failed", "the file has holes, which are read without any device", "fill it before reading"),
+    "power": ("warning", "the processor's governor is powersave", "cpupower frequency-set -g performance"),
+    "array, degraded": ("warning", "the array is degraded", "rebuild it, or name the state in the campaign"),
+    "array, busy": ("warning", "the array is busy with {0}", "wait until it has ended"),
+}
+
+
+def _said(key: str, *seen: object) -> Check:
+    verdict, sentence, advice = _SAID[key]
+    return Check(key.split(", ", maxsplit=1)[0], verdict, sentence.format(*seen), advice)
 
 
 def headroom(generator_iops: float, target_iops: float, bs_bytes: int) -> Check:
@@ -84,21 +136,14 @@ def clock_check(bed: Testbed) -> Check:
     """Whether reading the clock is cheap and steady."""
     source = bed.value("clock.source")
     if source is None:
-        return Check("clock", "unknown", "the kernel does not tell its clock source")
-    if source in GOOD_CLOCKS:
-        return Check("clock", "ok", f"the clock source is {source}")
-    return Check(
-        "clock",
-        "warning",
-        f"the clock source is {source}, which is slow to read",
-        "boot with a stable tsc, or expect latencies a microsecond too high",
-    )
+        return _said("clock, silent")
+    return _said("clock, known" if source in GOOD_CLOCKS else "clock, slow", source)
 
 
 def background_checks(usage: Usage | None) -> Iterator[Check]:
     """What else runs on the client."""
     if usage is None:
-        yield Check("background", "unknown", "the kernel's counters cannot be read")
+        yield _said("background, silent")
         return
     mean = sum(usage.core_busy) / len(usage.core_busy) if usage.core_busy else 0.0
     busy = f"other programs keep the processors {mean:.0%} busy"
@@ -109,20 +154,11 @@ def background_checks(usage: Usage | None) -> Iterator[Check]:
         "stop other programs (`top` shows them), or measure later" if mean > BUSY_CORE else "",
     )
     if usage.steal > 0.01:
-        yield Check(
-            "steal",
-            "warning",
-            f"the hypervisor takes {usage.steal:.0%} of the processors' time",
-            "use a client that is not shared",
-        )
+        yield _said("steal", usage.steal)
     for name, disk in usage.disks.items():
         if disk.utilisation > BUSY_DISK:
-            yield Check(
-                f"background {name}",
-                "warning",
-                f"{name} is busy {disk.utilisation:.0%} of the time without us",
-                "end what uses it",
-            )
+            told = f"{name} is busy {disk.utilisation:.0%} of the time without us"
+            yield Check(f"background {name}", "warning", told, "end what uses it")
 
 
 def nic_checks(bed: Testbed, usage: Usage | None) -> Iterator[Check]:
@@ -132,103 +168,47 @@ def nic_checks(bed: Testbed, usage: Usage | None) -> Iterator[Check]:
         return
     duplex = bed.get("nic.duplex")
     if duplex is not None and duplex.value == "half":
-        yield Check(
-            "duplex", "failed", f"{name} runs half duplex", "check cable and switch port; both ends must negotiate"
-        )
+        yield _said("duplex", name)
     speed = bed.get("nic.speed")
     if speed is None or speed.kind in {"unknown", "absent"}:
-        yield Check(
-            "link speed", "unknown", f"{name} does not tell its speed", 'add "nic.speed" = "1 Gb/s" to testbed.toml'
-        )
+        yield _said("link speed, silent", name)
     elif speed.kind == "doubtful":
-        yield Check(
-            "link speed",
-            "unknown",
-            f"{name} says {speed.value} bit/s, but {speed.note}",
-            "measure it with --iperf HOST, or type it in",
-        )
+        yield _said("link speed, doubtful", name, speed.value, speed.note)
     elif isinstance(speed.value, (int, float)) and speed.value <= 1e8:
-        yield Check(
-            "link speed",
-            "warning",
-            f"{name} runs at {speed.value / 1e6:g} Mb/s",
-            "check whether cable, port or card hold it down",
-        )
+        yield _said("link speed, slow", name, speed.value / 1e6)
     else:
-        yield Check("link speed", "ok", f"{name} runs at {float(speed.value or 0) / 1e9:g} Gb/s")
+        yield _said("link speed, known", name, float(speed.value or 0) / 1e9)
     slot = bed.get("nic.pcie.below_capability")
     if slot is not None and slot.value is True:
-        yield Check(
-            "slot",
-            "warning",
-            f"{name}'s PCIe link is below what the card could do",
-            "put it into a wider or faster slot",
-        )
+        yield _said("slot", name)
     if bed.value("route.hops") == "gateway":
-        yield Check(
-            "route",
-            "warning",
-            "the server is reached through a gateway",
-            "measure within one network, or measure the router with it",
-        )
+        yield _said("route")
     nic = usage.nics.get(str(name)) if usage is not None else None
     if nic is not None and usage is not None:
         if nic.errors or nic.drops:
-            yield Check(
-                "link errors",
-                "warning",
-                f"{name} counted {nic.errors} errors and {nic.drops} drops while idle",
-                "check the cable",
-            )
+            yield _said("link errors", name, nic.errors, nic.drops)
         bound = bed.number("nic.speed")
         traffic = max(nic.rx_bytes, nic.tx_bytes) / usage.seconds
         if bound and traffic > BUSY_LINK * bound / 8:
-            yield Check(
-                "background traffic",
-                "warning",
-                f"{name} carries {format_rate(traffic)} without us",
-                "end what uses the link",
-            )
+            yield _said("background traffic", name, format_rate(traffic))
 
 
 def mtu_check(mtu: int, passes: bool | None) -> Check:
     """Whether full packets reach the server."""
-    if passes is None:
-        return Check(
-            "mtu",
-            "unknown",
-            f"whether packets of {mtu} B reach the server is not known (no ping here, or it does not answer)",
-        )
-    if passes:
-        return Check("mtu", "ok", f"packets of {mtu} B reach the server whole")
-    return Check(
-        "mtu",
-        "failed",
-        f"packets of {mtu} B do not reach the server whole",
-        "set one MTU on client, every switch and server",
-    )
+    return _said("mtu, silent" if passes is None else "mtu, whole" if passes else "mtu, cut", mtu)
 
 
 def path_checks(bed: Testbed) -> Iterator[Check]:
     """Traps of the path that make a measurement mean something else."""
     if bed.value("protocol.name") == "memory":
-        yield Check(
-            "target",
-            "failed",
-            "the target lies in this machine's memory",
-            "is something not mounted? name the place where it is",
-        )
+        yield _said("target, memory")
     if bed.value("target.holes") is True:
-        yield Check(
-            "target", "failed", "the file has holes, which are read without any device", "fill it before reading"
-        )
+        yield _said("target, holes")
     governor = bed.value("cpu.governor")
     if isinstance(governor, str) and "powersave" in governor.split():
-        yield Check(
-            "power", "warning", "the processor's governor is powersave", "cpupower frequency-set -g performance"
-        )
+        yield _said("power")
     if bed.value("array.degraded") not in {None, 0}:
-        yield Check("array", "warning", "the array is degraded", "rebuild it, or name the state in the campaign")
+        yield _said("array, degraded")
     state = bed.value("array.state")
     if isinstance(state, str) and state not in {"idle", "none", "frozen"}:
-        yield Check("array", "warning", f"the array is busy with {state}", "wait until it has ended")
+        yield _said("array, busy", state)
