@@ -6,7 +6,7 @@ an array, the clients.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ioatlas.model.finding import Finding, FindingCode
@@ -61,7 +61,7 @@ def groups_of_targets(name: str, beds: Sequence[Testbed]) -> tuple[Group, ...]:
     return tuple(group for group in found if len(group.members) > 1)
 
 
-def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> tuple[Finding, ...]:
+def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> Iterator[Finding]:
     """One sentence on each group whose bytes were counted: how they were spread, and what to look at where they
     were not even.
     """
@@ -71,15 +71,11 @@ def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> tuple[
             carried[name] += disk.read_bytes + disk.write_bytes
         for name, nic in usage.nics.items():
             carried[name] += nic.rx_bytes + nic.tx_bytes
-    found = []
     for group in groups:
         total = sum(carried[name] for name in group.members)
         if total < FEWEST_BYTES:
             continue
-        found.append(
-            Finding(FindingCode.BALANCE, _sentence(group, {name: carried[name] for name in group.members}, total))
-        )
-    return tuple(found)
+        yield Finding(FindingCode.BALANCE, _sentence(group, {name: carried[name] for name in group.members}, total))
 
 
 def client_findings(readings: Iterable[ImportedReading]) -> tuple[Finding, ...]:

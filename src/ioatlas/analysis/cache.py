@@ -11,7 +11,7 @@ which is not a proof that there is none.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -122,14 +122,13 @@ class CacheReport:
                 marked.append(e)
         return tuple(marked)
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> Iterator[Finding]:
         """One sentence on the verdicts with the strongest evidence, one on each cliff's bracket (at most two)."""
         flagged = [verdict for verdict in self.verdicts.values() if verdict.word]
         total = len(self.verdicts)
         if not total:
-            return ()
+            return
         namer = Namer((v.cell for v in self.verdicts.values()), sorted({v.cell.target for v in self.verdicts.values()}))
-        found: list[Finding] = []
         lost = self.withheld
         withheld = f" {lost:,} could not be checked." if lost else ""
         if flagged:
@@ -151,33 +150,28 @@ class CacheReport:
                 f"{worst.evidence[0].sentence}."
             )
             sentence = f"{' '.join(parts)} They are not ranked.{clearest if sure or maybe else ''}{withheld}"
-            found.append(
-                Finding(
-                    FindingCode.CACHE,
-                    sentence,
-                    tuple(v.cell.key for v in flagged[:20]),
-                    target=common(v.cell.target for v in flagged),
-                    direction=common(v.direction for v in flagged),
-                )
+            yield Finding(
+                FindingCode.CACHE,
+                sentence,
+                tuple(v.cell.key for v in flagged[:20]),
+                target=common(v.cell.target for v in flagged),
+                direction=common(v.direction for v in flagged),
             )
         elif lost == total:
             sentence = "Caching could not be checked: no ceiling, counters or several file sizes were known."
-            found.append(Finding(FindingCode.CACHE, sentence, in_order=True))
+            yield Finding(FindingCode.CACHE, sentence, in_order=True)
         elif lost:
             sentence = f"No sign of caching in {plural(total - lost, 'value')};{withheld}"
-            found.append(Finding(FindingCode.CACHE, sentence, in_order=True))
+            yield Finding(FindingCode.CACHE, sentence, in_order=True)
         for bracket in sorted(self.brackets, key=lambda one: -one.ratio)[:2]:
-            found.append(
-                Finding(
-                    FindingCode.CACHE_SIZE,
-                    f"A cache ends between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)}: "
-                    f"beyond it {bracket.direction}s{namer.on(bracket.target)} are {bracket.ratio:.3g} times slower.",
-                    bracket.cells,
-                    target=bracket.target,
-                    direction=bracket.direction,
-                )
+            yield Finding(
+                FindingCode.CACHE_SIZE,
+                f"A cache ends between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)}: "
+                f"beyond it {bracket.direction}s{namer.on(bracket.target)} are {bracket.ratio:.3g} times slower.",
+                bracket.cells,
+                target=bracket.target,
+                direction=bracket.direction,
             )
-        return tuple(found)
 
 
 @dataclass

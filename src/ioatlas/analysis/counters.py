@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -199,14 +199,13 @@ def other_traffic(path: str, counts: Sequence[BatchCount]) -> tuple[OtherTraffic
     return tuple(found)
 
 
-def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") -> tuple[Finding, ...]:
+def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") -> Iterator[Finding]:
     """What the counters of one path say about each direction. Fewer bytes counted than claimed prove a cache in
     between. target: whose path it is, where it is of one.
 
     More bytes are trouble when those of all batches together are over 2% of the claims; a batch by itself may meet
     a moment's work of the system.
     """
-    found = []
     for direction in ("read", "write"):
         mine = [count for count in counts if count.direction == direction and count.claimed_bytes]
         judged = [count for count in mine if count.judged]
@@ -222,7 +221,7 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
                 f"A cache answered {format_size_rounded(missing)} before {path}, {of.format(len(short))}. "
                 f"Only {share:.1%} of the bytes that fio {noun} got there."
             )
-            found.append(Finding(FindingCode.CACHE, sentence, target=target, direction=direction))
+            yield Finding(FindingCode.CACHE, sentence, target=target, direction=direction)
             continue
         over = [count for count in judged if count.failed and count.counted_bytes > count.claimed_bytes]
         foreign = sum(count.excess_bytes for count in over)
@@ -232,8 +231,7 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
                 f"Something else may have used {path}: {format_size_rounded(foreign)} more than fio {noun}, "
                 f"{of.format(len(over))}."
             )
-            found.append(Finding(FindingCode.COUNTERS, sentence, target=target, direction=direction))
-    return tuple(found)
+            yield Finding(FindingCode.COUNTERS, sentence, target=target, direction=direction)
 
 
 def dropped_flushes(target: Target, bed: Testbed | None) -> str:

@@ -6,7 +6,7 @@ chart of the baseline visits. Targets that moved inside replicates are told apar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, expm1, log
 
@@ -345,11 +345,10 @@ def drift_findings(
     voided: Sequence[VoidedReplicate],
     removed: Mapping[str, Removal] | None = None,
     wandered: Sequence[Wander] = (),
-) -> tuple[Finding, ...]:
+) -> Iterator[Finding]:
     """What is to be said of drift: replicates voided and repeated, replicates that stand although they moved,
     baseline visits out of control, and targets that moved in none of these ways but did not stay.
     """
-    found = []
     targets = [*(one.target for one in states), *(one.target for one in charts), *(one.target for one in wandered)]
     several = len(set(targets)) > 1
     if voided:
@@ -361,7 +360,7 @@ def drift_findings(
         if len(voided) > 1:
             sentence = sentence.replace("moved and was", "moved and were")
         sentence += " Its first try is in no value." if len(voided) == 1 else " Their first tries are in no value."
-        found.append(Finding(FindingCode.DRIFT, sentence, target=common(one.target for one in voided)))
+        yield Finding(FindingCode.DRIFT, sentence, target=common(one.target for one in voided))
     for target, removal in (removed or {}).items():
         on = f" of {target}" if several else ""
         levels = [expm1(effect) for effect in removal.effects.values() if effect]
@@ -369,7 +368,7 @@ def drift_findings(
             f"The speed{on} shifted between replicates, {min(levels):+.0%} to {max(levels):+.0%}. "
             "The values are corrected for it."
         )
-        found.append(Finding(FindingCode.DRIFT, sentence, target=target))
+        yield Finding(FindingCode.DRIFT, sentence, target=target)
     moved = [state for state in states if state.reasons or state.doubt]
     if moved:
         told = "; ".join(
@@ -379,13 +378,12 @@ def drift_findings(
         )
         more = f", and {len(moved) - 3} more" if len(moved) > 3 else ""
         sentence = f"Speed shifted during the run: {told}{more}."
-        found.append(Finding(FindingCode.DRIFT, sentence, target=common(state.target for state in moved)))
+        yield Finding(FindingCode.DRIFT, sentence, target=common(state.target for state in moved))
     shifted = {*(state.target for state in moved), *(removed or {})}
     signalled = {chart.target for chart in charts if any(point.signal for point in chart.points)}
-    found += wander_findings(wandered, shifted | signalled, several=several)
+    yield from wander_findings(wandered, shifted | signalled, several=several)
     shifted |= {one.target for one in wandered}
-    found += [finding for chart in charts if (finding := _of_baseline(chart, shifted)) is not None]
-    return tuple(found)
+    yield from [finding for chart in charts if (finding := _of_baseline(chart, shifted)) is not None]
 
 
 def level_words(effect: float) -> str:

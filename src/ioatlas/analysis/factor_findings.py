@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ioatlas.analysis.factors import pairs
 from ioatlas.analysis.wording import per_cent
@@ -224,15 +224,13 @@ def _chart_point(point: FactorPoint) -> ChartPoint:
 COLUMNS = ("Level", "Others", "Direction", "Throughput", "95% interval", "Against the first", "Efficiency", "Limit")
 
 
-def factor_tables(effects: FactorEffects) -> tuple[Table, ...]:
+def factor_tables(effects: FactorEffects) -> Iterator[Table]:
     """A table for each factor: a row for each level, and below it the trend."""
-    tables = []
     for factor in dict.fromkeys(line.factor for line in effects.lines):
         lines = [line for line in effects.lines if line.factor == factor]
         rows = [_row(line, point) for line in lines for point in line.points]
         notes = [text for line in lines if (text := _trend(line))]
-        tables.append(Table(f"Factor {factor}", COLUMNS, tuple(rows), " ".join(notes), folded=True))
-    return tuple(tables)
+        yield Table(f"Factor {factor}", COLUMNS, tuple(rows), " ".join(notes), folded=True)
 
 
 def _row(line: FactorLine, point: FactorPoint) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ other. How long work takes is foretold from other records of the same operation.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean, median, stdev
@@ -84,7 +84,7 @@ def charts(
     by_operation: bool,
     levels: Mapping[str, Sequence[ChartBound]] | None = None,
     marks: Sequence[ChartBound] = (),
-) -> tuple[Chart, ...]:
+) -> Iterator[Chart]:
     """A chart for each operation over record size, or one for each target over file size.
 
     levels, marks: limits of throughput by target, and sizes of memory (drawn over file size only).
@@ -94,23 +94,19 @@ def charts(
     panels: dict[tuple[str, str], list[Reading]] = {}
     for reading in found:
         panels.setdefault((reading.cell.target, operation_of(reading.cell) if by_operation else ""), []).append(reading)
-    made = []
     for (target, operation), mine in panels.items():
         title = operation or "throughput against file size"
-        made.append(
-            Chart(
-                f"{title[0].upper()}{title[1:]}" + (f", {target}" if several_targets else ""),
-                "Record size" if along == "bs" else "File size",
-                "bytes",
-                "Throughput",
-                "bytes/s",
-                _lines(mine, along, by_operation=by_operation),
-                tuple((levels or {}).get(target, ())),
-                tuple(marks) if along == "size" else (),
-                _note(mine),
-            )
+        yield Chart(
+            f"{title[0].upper()}{title[1:]}" + (f", {target}" if several_targets else ""),
+            "Record size" if along == "bs" else "File size",
+            "bytes",
+            "Throughput",
+            "bytes/s",
+            _lines(mine, along, by_operation=by_operation),
+            tuple((levels or {}).get(target, ())),
+            tuple(marks) if along == "size" else (),
+            _note(mine),
         )
-    return tuple(made)
 
 
 def _lines(mine: Sequence[Reading], along: str, *, by_operation: bool) -> tuple[ChartLine, ...]:

@@ -9,7 +9,7 @@ bytes since they were prepared.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 from statistics import mean, median, variance
@@ -139,7 +139,7 @@ def _marked(estimate: Estimate, visits: Sequence[Visit], history: Mapping[int, W
 
 def before_after_findings(
     cells: Mapping[str, Cell], visits: Iterable[Visit], history: Mapping[int, Written]
-) -> tuple[Finding, ...]:
+) -> Iterator[Finding]:
     """For each target whose reads differ by 10% and more between before and after writes to the same bytes (t test,
     p < 0.01).
 
@@ -159,12 +159,10 @@ def before_after_findings(
         if rate > 0 and (share < BEFORE or share >= AFTER):
             pair = sides.setdefault(cell.target, {}).setdefault(cell.key, ([], []))
             pair[share >= AFTER].append(log(rate))
-    found = []
     for target, pairs in sides.items():
         finding = _compared(target, {key: pair for key, pair in pairs.items() if all(pair)})
         if finding is not None:
-            found.append(finding)
-    return tuple(found)
+            yield finding
 
 
 def _compared(target: str, pairs: Mapping[str, tuple[list[float], list[float]]]) -> Finding | None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ioatlas.analysis.estimates import cell_verdict
@@ -72,7 +72,7 @@ def load_point(cell: Cell, visits: Sequence[Visit], watts: Mapping[int, Mapping[
         len(kept),
         sum(bool(visit.discarded) for visit in visits),
         sum(_seconds(visit) for visit in kept) / len(kept),
-        _streams(cell, kept),
+        tuple(_streams(cell, kept)),
         tuple((name, sum(values) / len(values)) for name, values in sorted(meters.items())),
         tuple(notes),
     )
@@ -109,9 +109,8 @@ def _percentile(visits: Sequence[Visit], percent: float) -> Spread | None:
     return Spread(value, min(over.low, value), max(over.high, value))
 
 
-def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:
+def _streams(cell: Cell, visits: Sequence[Visit]) -> Iterator[StreamPoint]:
     total = sum(part.total_ios for visit in visits for part in visit.parts)
-    found = []
     for (name, _), member in zip(cell.streams, cell.members, strict=True):
         offered = offered_by_direction(member)
         for direction in member.directions:
@@ -126,20 +125,17 @@ def _streams(cell: Cell, visits: Sequence[Visit]) -> tuple[StreamPoint, ...]:
             merged = Histogram.merge(part.histogram for _, part in parts)
             means = [value.lat_mean_ns for value in values if value.lat_mean_ns]
             # A stream without an I/O in a visit did zero there, it is not left out of the mean.
-            found.append(
-                StreamPoint(
-                    name,
-                    direction,
-                    offered.get(direction),
-                    sum(value.iops for value in values) / len(visits),
-                    sum(value.bw_bytes_per_s for value in values) / len(visits),
-                    ios / total if total else 0.0,
-                    log_t_interval(means).estimate if means else None,
-                    merged.percentile_ns(95),
-                    merged.percentile_ns(99),
-                )
+            yield StreamPoint(
+                name,
+                direction,
+                offered.get(direction),
+                sum(value.iops for value in values) / len(visits),
+                sum(value.bw_bytes_per_s for value in values) / len(visits),
+                ios / total if total else 0.0,
+                log_t_interval(means).estimate if means else None,
+                merged.percentile_ns(95),
+                merged.percentile_ns(99),
             )
-    return tuple(found)
 
 
 # -- rows of the map: one for each stream, and one for all of them -------------------------------------------
@@ -195,31 +191,27 @@ def _summary(cell: Cell) -> dict[str, OptionValue]:
     return {**summary, "rate_iops": round(rate)} if rate else summary
 
 
-def together(parts: Iterable[Part]) -> tuple[Part, ...]:
+def together(parts: Iterable[Part]) -> Iterator[Part]:
     """Parts of several streams as one for each direction; interval series are added where they have the same grid."""
     groups: dict[str, list[Part]] = {}
     for part in parts:
         groups.setdefault(part.direction, []).append(part)
-    found = []
     for direction, mine in groups.items():
         ios = sum(part.total_ios for part in mine)
         means = [(part.total_ios, part.lat_mean_ns) for part in mine if part.lat_mean_ns is not None]
         weight = sum(n for n, _ in means)
-        found.append(
-            Part(
-                direction,
-                sum(part.io_bytes for part in mine),
-                ios,
-                max(part.runtime_ms for part in mine),
-                sum(n * mean for n, mean in means) / weight if weight else None,
-                Histogram.merge(part.histogram for part in mine),
-                _added([part.series for part in mine]),
-                mine[0].lat_kind,
-                sum(part.short_ios for part in mine),
-                sum(part.drop_ios for part in mine),
-            )
+        yield Part(
+            direction,
+            sum(part.io_bytes for part in mine),
+            ios,
+            max(part.runtime_ms for part in mine),
+            sum(n * mean for n, mean in means) / weight if weight else None,
+            Histogram.merge(part.histogram for part in mine),
+            _added([part.series for part in mine]),
+            mine[0].lat_kind,
+            sum(part.short_ios for part in mine),
+            sum(part.drop_ios for part in mine),
         )
-    return tuple(found)
 
 
 def _added(series: Sequence[Series]) -> Series:

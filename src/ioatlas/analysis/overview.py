@@ -7,7 +7,7 @@ Only measured values count.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -252,17 +252,15 @@ def _not_measured(result: CampaignResult) -> Finding:
     return Finding(FindingCode.NOT_MEASURED, " ".join(sentences), tuple(missing)[:EVIDENCE])
 
 
-def _reasons(reasons: Sequence[UnmeasuredReason]) -> list[str]:
+def _reasons(reasons: Sequence[UnmeasuredReason]) -> Iterator[str]:
     """'16 not admissible: block larger than the file', one entry for each code."""
     kinds: dict[UnmeasuredCode, Counter[str]] = defaultdict(Counter)
     for reason in reasons:
         kinds[reason.code][reason.detail] += 1
-    texts = []
     for kind, details in sorted(kinds.items(), key=lambda item: -item[1].total()):
         detail, _ = details.most_common(1)[0]
         most = f" ({'mostly ' if len(details) > 1 else ''}{detail})" if detail else ""
-        texts.append(f"{details.total():,} {kind}{most}")
-    return texts
+        yield f"{details.total():,} {kind}{most}"
 
 
 def _bare_levels(result: CampaignResult, measured: set[str]) -> list[str]:

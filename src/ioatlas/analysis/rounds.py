@@ -5,7 +5,7 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
@@ -181,7 +181,7 @@ def words(cell: Cell) -> str:
     )
 
 
-def rounds_estimates(rounds: Rounds, result: RoundsResult) -> tuple[Estimate, ...]:
+def rounds_estimates(rounds: Rounds, result: RoundsResult) -> Iterator[Estimate]:
     """An estimate for every cell and direction: the average of the measurement window's rounds, or of all rounds
     where there is no window.
 
@@ -192,15 +192,13 @@ def rounds_estimates(rounds: Rounds, result: RoundsResult) -> tuple[Estimate, ..
     chosen = rounds.by_round[first - 1 : last]
     verdict = VerdictCode.STEADY if result.met else VerdictCode.NO_STEADY_STATE
     note = f"average of rounds {first} to {last} of the {result.title}; its rounds have a fixed order"
-    found = []
     for cell in rounds.cells:
         visits = [visits[cell.key] for visits in chosen if cell.key in visits]
         for direction in cell.directions:
             parts = [part for visit in visits for part in visit.parts if part.direction == direction]
             if parts:
                 seeds = tuple(visit.seed for visit in visits)
-                found.append(_estimate(cell, direction, parts, seeds, verdict, note))
-    return tuple(found)
+                yield _estimate(cell, direction, parts, seeds, verdict, note)
 
 
 def _estimate(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -67,25 +67,23 @@ def described(cell: Cell) -> str:
 # -- charts ----------------------------------------------------------------------------------------------------
 
 
-def charts(found: Sequence[TreeReading]) -> tuple[Chart, ...]:
+def charts(found: Sequence[TreeReading]) -> Iterator[Chart]:
     """For each target and operation its rate over what was varied most."""
     along = _along([reading.cell for reading in found])
     if along is None:
-        return ()
+        return
     panels: dict[tuple[str, Operation], list[TreeReading]] = {}
     for reading in found:
         panels.setdefault((reading.cell.target, tree_operation(reading.cell)), []).append(reading)
     several = len({target for target, _ in panels}) > 1
     order = list(Operation)
-    made = []
     for (target, operation), mine in sorted(panels.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):
         name, unit = _NAMES[along]
         where = f", {target}" if several else ""
         what = unit_of(operation)
         note = "Work-bounded; mean and standard deviation of the visits."
         title = f"{operation.capitalize()}{where}"
-        made.append(Chart(title, name, unit, f"Rate, {what}", "none", _lines(mine, along), note=note))
-    return tuple(made)
+        yield Chart(title, name, unit, f"Rate, {what}", "none", _lines(mine, along), note=note)
 
 
 def _along(cells: Iterable[Cell]) -> str | None:

@@ -5,7 +5,7 @@ side did not measure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf, log, log1p, sqrt
@@ -263,11 +263,10 @@ def _reference(sides: Sequence[Side], name: str) -> int | None:
     )
 
 
-def _predicted(loads: Aligned, result: ManyComparison, tolerance: float) -> list[PredictedRatio]:
+def _predicted(loads: Aligned, result: ManyComparison, tolerance: float) -> Iterator[PredictedRatio]:
     """Of each pair the loads that one side did not measure and its model, or both models, tell."""
     noise = [_noise(readings) for readings in loads.readings]
     margin = log1p(tolerance)
-    found = []
     for pair in result.pairs:
         both = (pair.first, pair.second)
         for load in loads.rows:
@@ -282,12 +281,9 @@ def _predicted(loads: Aligned, result: ManyComparison, tolerance: float) -> list
             if abs(difference) - half > margin:
                 outcome = "likely higher" if difference > 0 else "likely lower"
             by_model = tuple(side for side in both if load not in loads.readings[side])
-            found.append(
-                PredictedRatio(
-                    *both, load, exp(difference), exp(difference - half), exp(difference + half), by_model, outcome
-                )
+            yield PredictedRatio(
+                *both, load, exp(difference), exp(difference - half), exp(difference + half), by_model, outcome
             )
-    return found
 
 
 def _noise(readings: Mapping[str, Sequence[Reading]]) -> float:

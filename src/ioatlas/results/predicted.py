@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
@@ -17,11 +17,10 @@ from ioatlas.store.journal import Prediction
 WEAK_TOLD = 5
 
 
-def predicted_estimates(cells: Mapping[str, Cell], rows: Iterable[Prediction]) -> tuple[Estimate, ...]:
+def predicted_estimates(cells: Mapping[str, Cell], rows: Iterable[Prediction]) -> Iterator[Estimate]:
     """Predictions by direction; a mix is divided as the load divides it (a direction that a mix leaves out has none),
     latency follows from Little's law in a closed loop.
     """
-    estimates = []
     for row in rows:
         cell = cells[row.cell_key]
         for direction in cell.directions:
@@ -34,29 +33,26 @@ def predicted_estimates(cells: Mapping[str, Cell], rows: Iterable[Prediction]) -
             mean, least, most = (
                 cell.outstanding * share / value * 1e9 if closed else None for value in (iops, high, low)
             )
-            estimates.append(
-                Estimate(
-                    cell,
-                    direction,
-                    "predicted",
-                    0,
-                    iops * cell.bs_bytes,
-                    low * cell.bs_bytes,
-                    high * cell.bs_bytes,
-                    iops,
-                    low,
-                    high,
-                    mean,
-                    least,
-                    most,
-                    row.lat_p99_ns,
-                    row.lat_p99_low_ns,
-                    row.lat_p99_high_ns,
-                    verdict=VerdictCode.PREDICTED,
-                    method=row.method,
-                )
+            yield Estimate(
+                cell,
+                direction,
+                "predicted",
+                0,
+                iops * cell.bs_bytes,
+                low * cell.bs_bytes,
+                high * cell.bs_bytes,
+                iops,
+                low,
+                high,
+                mean,
+                least,
+                most,
+                row.lat_p99_ns,
+                row.lat_p99_low_ns,
+                row.lat_p99_high_ns,
+                verdict=VerdictCode.PREDICTED,
+                method=row.method,
             )
-    return tuple(estimates)
 
 
 def _share(cell: Cell, direction: str) -> float:
@@ -66,9 +62,8 @@ def _share(cell: Cell, direction: str) -> float:
     return reads if direction == "read" else 1 - reads
 
 
-def map_findings(maps: Maps) -> tuple[Finding, ...]:
+def map_findings(maps: Maps) -> Iterator[Finding]:
     """How good the map is, and where its cliffs are."""
-    found = []
     for target, outcome in maps.targets.items():
         stated = outcome.stated_error
         sentence = f"{target}: {outcome.measured:,} of {outcome.cells:,} cells were measured, the others are estimated."
@@ -80,14 +75,13 @@ def map_findings(maps: Maps) -> tuple[Finding, ...]:
                 f"{_range(stated.median_low, stated.median_high)}, 9 of 10 within {stated.p90:.0%}."
                 f" {stated.cover:.0%} of the 90% intervals held."
             )
-        found.append(Finding(FindingCode.MAP_ERROR, sentence, target=target))
+        yield Finding(FindingCode.MAP_ERROR, sentence, target=target)
         for edge in outcome.change_points:
-            found.append(Finding(FindingCode.CLIFF, _cliff(target, edge), target=target, direction=edge.direction))
-        found += [
+            yield Finding(FindingCode.CLIFF, _cliff(target, edge), target=target, direction=edge.direction)
+        yield from [
             Finding(FindingCode.WEAK_REGIME, f"{target}: {_weak(regime)}", target=target)
             for regime in outcome.weak_regimes[:WEAK_TOLD]
         ]
-    return tuple(found)
 
 
 def blind_checks(maps: Maps) -> tuple[BlindCheck, ...]:

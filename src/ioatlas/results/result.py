@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -193,9 +193,8 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
         estimates = told_estimates(estimates, fits)
     fresh = estimate_cells(read.cells, read.told, Purpose.FRESH)
     measured = {estimate.cell.key for estimate in estimates}
-    predicted = predicted_estimates(
-        read.cells, [row for row in parts.journal.predictions() if row.cell_key not in measured]
-    )
+    rows = [row for row in parts.journal.predictions() if row.cell_key not in measured]
+    predicted = tuple(predicted_estimates(read.cells, rows))
     if by_law:
         from ioatlas.law.cells import foretold
 
@@ -369,9 +368,8 @@ def load_history(journal: Journal, cells: Mapping[str, Cell], visits: Sequence[V
     return written_before(cells, visits, places.footprint, prepared)
 
 
-def integrity_findings(checks: Sequence[IntegrityCheck]) -> tuple[Finding, ...]:
+def integrity_findings(checks: Sequence[IntegrityCheck]) -> Iterator[Finding]:
     """What the checks found, mismatches first."""
-    found = []
     for check in sorted(checks, key=lambda check: not check.error):
         what = f"blocks of {format_size(check.bs_bytes)} at depth {check.iodepth}"
         if check.error or check.mismatches:
@@ -384,20 +382,17 @@ def integrity_findings(checks: Sequence[IntegrityCheck]) -> tuple[Finding, ...]:
                 f"({check.message or f'fio error {check.error}'}). Trust none of its data before this is "
                 "explained."
             )
-            found.append(Finding(FindingCode.CORRUPTION, sentence, target=check.target))
+            yield Finding(FindingCode.CORRUPTION, sentence, target=check.target)
         else:
             sentence = (
                 f"{check.target} gave back what was written: {what}, "
                 f"{format_size_rounded(check.written_bytes)} written and "
             )
-            found.append(
-                Finding(
-                    FindingCode.INTEGRITY,
-                    sentence + f"{format_size_rounded(check.read_bytes)} read back and compared.",
-                    target=check.target,
-                )
+            yield Finding(
+                FindingCode.INTEGRITY,
+                sentence + f"{format_size_rounded(check.read_bytes)} read back and compared.",
+                target=check.target,
             )
-    return tuple(found)
 
 
 def loaded_targets(targets: Sequence[Target], spec: CampaignSpec) -> tuple[Target, ...]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -63,16 +63,14 @@ def load_series(series: Series, load: Callable[[Path], CampaignResult]) -> Serie
     return SeriesResult(found, tuple(sides), apart)
 
 
-def _sides(member: SeriesMember) -> list[Side]:
+def _sides(member: SeriesMember) -> Iterator[Side]:
     """A side for each target of a member, with the factors of the campaign's own configurations and those added."""
     found = read_sides([member.place], by_target=True)
     several = len(found) > 1
-    told = []
     for side in found:
         name = member.name or side.directory.resolve().name
         factors: dict[str, Factor] = {**side.factors, **member.factors}
-        told.append(replace(side, name=f"{name}: {side.targets[0]}" if several else name, factors=factors))
-    return told
+        yield replace(side, name=f"{name}: {side.targets[0]}" if several else name, factors=factors)
 
 
 def _named(sides: Sequence[Side]) -> list[Side]:

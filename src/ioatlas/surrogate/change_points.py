@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +156,7 @@ def _candidates(model: Surrogate) -> list[_Gain]:
     return sorted(found, key=lambda item: -item[0])
 
 
-def _cliffs(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list[_Gain]:
+def _cliffs(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> Iterator[_Gain]:
     """Along the footprint, where a jump may change with concurrency and block size."""
     space, cells = model.space, model.training.cells
     shape = np.ones((len(cells), 3))
@@ -164,7 +164,6 @@ def _cliffs(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list
         log = np.log(values)
         shape[:, column] = (log - log.mean()) / max(float(np.ptp(log)), 1e-9)
     shape *= STEP_SD
-    found: list[_Gain] = []
     for exponent in exponents(space):
         sizes = footprint(space, exponent)[cells]
         for low, high in itertools.pairwise(np.unique(sizes[inside])):
@@ -174,15 +173,13 @@ def _cliffs(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list
                 continue
             gain, step = _gain(model.posterior, shape * over[:, None])
             drop = float(np.exp(-np.mean(shape[over] @ step)))
-            found.append((gain, ChangePoint(point.low, point.high, exponent, direction, drop)))
-    return found
+            yield (gain, ChangePoint(point.low, point.high, exponent, direction, drop))
 
 
-def _steps(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list[_Gain]:
+def _steps(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> Iterator[_Gain]:
     """A plain step along each other numeric axis."""
     space, cells, visits = model.space, model.training.cells, model.training.visits
     known = {(point.axis, point.direction, point.high) for point in model.change_points}
-    found: list[_Gain] = []
     for number, axis in enumerate(space.axes):
         if not axis.numeric or axis.derived or len(axis.levels) < 3 or axis.name in SIZE_NAMES:
             continue
@@ -193,8 +190,7 @@ def _steps(model: Surrogate, direction: str, inside: NDArray[np.bool_]) -> list[
             if min(visits[over].sum(), visits[inside & ~over].sum()) < 2 or (axis.name, direction, high) in known:
                 continue
             gain, step = _gain(model.posterior, over.astype(float)[:, None])
-            found.append((gain, ChangePoint(low, high, 0, direction, float(np.exp(-step[0])), axis.name)))
-    return found
+            yield (gain, ChangePoint(low, high, 0, direction, float(np.exp(-step[0])), axis.name))
 
 
 def _gain(posterior: Posterior, columns: Floats) -> tuple[float, Floats]:

@@ -124,11 +124,11 @@ def test_a_baseline_chart_signals_drift_and_not_noise():
     assert not any(point.signal for point in quiet.points)
     assert quiet.noise == pytest.approx(0.02, abs=0.012)
     assert quiet.points[3].seconds == 90
-    assert drift_findings((), (quiet,), [])[0].code == "sentinel"
+    assert next(drift_findings((), (quiet,), [])).code == "sentinel"
     (drifting,) = baseline_charts(CELLS, baseline_visits(np.linspace(1.0, 0.5, 20)))
     assert drifting.points[-1].signal
     assert drifting.points[0].signal
-    finding = drift_findings((), (drifting,), [])[0]
+    finding = next(drift_findings((), (drifting,), []))
     assert finding.code == "drift"
     assert "the target drifted" in finding.sentence
     assert baseline_charts(CELLS, baseline_visits([1.0] * 3)) == (), "three readings draw no chart"
@@ -163,13 +163,13 @@ def test_a_target_that_moves_inside_replicates_as_much_as_between_them_drifted()
     (one,) = found
     assert one.low < -0.4
     assert one.high > 0.3
-    assert drift_findings((), (), ()) == ()
+    assert list(drift_findings((), (), ())) == []
     (finding,) = drift_findings((), (), (), wandered=found)
     assert finding.code == "drift"
     assert finding.sentence.startswith("The target drifted during the sweep: ")
     assert f"{one.low:+.0%} from its middle after {one.low_seconds:.0f} s" in finding.sentence
     # Once is enough: what the replicates say of a target stands by itself.
     moved = replicate_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
-    told = drift_findings(moved, (), (), wandered=[replace(one, target="t")])
+    told = list(drift_findings(moved, (), (), wandered=[replace(one, target="t")]))
     assert len(told) == 1
     assert "Speed shifted" in told[0].sentence

@@ -67,7 +67,7 @@ def test_one_visit_has_no_standard_deviation_and_discarded_ones_do_not_count():
     one = cell()
     gone = Visit(**{**visit(2, one, 5e6, 1).__dict__, "discarded": read_reasons("error")})
     found = readings({one.key: one}, [visit(1, one, 1e8, 0), gone])
-    point = charts(found, by_operation=True)[0].lines[0].points[0]
+    point = next(charts(found, by_operation=True)).lines[0].points[0]
     assert (point.n, point.sd) == (1, None)
 
 

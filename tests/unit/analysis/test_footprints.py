@@ -74,7 +74,7 @@ def campaign(factor, noise, seed):
             number += 1
             visits.append(visit(number, each, "read", 100 * factor * generator.lognormvariate(0, noise), float(number)))
     history = written_before(cells, visits, place, {"t": [0.0]})
-    return before_after_findings(cells, visits, history)
+    return tuple(before_after_findings(cells, visits, history))
 
 
 @pytest.mark.parametrize("factor", [0.3, 3.0])

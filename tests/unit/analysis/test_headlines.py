@@ -133,7 +133,7 @@ def test_balance_over_paths_links_and_drives():
     assert "uneven" in links.sentence
     assert "layer3+4" in links.sentence
     assert paths.sentence.endswith("even.")
-    assert balance_findings(groups, [Usage(1.0, disks={"sda": disk(MIB), "sdb": disk(0)})]) == ()
+    assert list(balance_findings(groups, [Usage(1.0, disks={"sda": disk(MIB), "sdb": disk(0)})])) == []
 
 
 def result(host, gigabytes, **more):

@@ -42,7 +42,8 @@ def test_an_engine_is_an_axis_unless_it_follows_from_the_depth():
 @pytest.mark.parametrize(("share", "directions"), [(0, ["write"]), (30, ["read", "write"]), (100, ["read"])])
 def test_a_mix_predicts_the_directions_it_has(share, directions):
     (cell,) = cells(rwmixread=[share])
-    found = predicted_estimates({cell.key: cell}, [Prediction(cell.key, 100.0, 80.0, 125.0, None, None, None, "m")])
+    made = [Prediction(cell.key, 100.0, 80.0, 125.0, None, None, None, "m")]
+    found = list(predicted_estimates({cell.key: cell}, made))
     assert [estimate.direction for estimate in found] == directions
     assert sum(estimate.iops for estimate in found) == pytest.approx(100.0)
 

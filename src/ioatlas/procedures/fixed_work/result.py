@@ -59,7 +59,7 @@ def with_order(
     marks = [ChartBound(f"memory of the {name}", float(value)) for name, value in memories.items()]
     return replace(
         result,
-        charts=charts(found, by_operation=nine, levels=levels, marks=marks),
+        charts=tuple(charts(found, by_operation=nine, levels=levels, marks=marks)),
         tables=(agreement_table(compared),) if compared else (),
         findings=(
             *sequence_findings(found, by_operation=nine),

@@ -5,7 +5,7 @@ for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -164,8 +164,7 @@ def curve_findings(curves: Sequence[LoadCurve], streams: StreamsSpec) -> tuple[F
     return tuple(found)
 
 
-def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
-    found = []
+def _latency_findings(curve: LoadCurve, on: str) -> Iterator[Finding]:
     paced = [point for point in curve.points if point.percent is not None and point.lat_mean_ns is not None]
     for phase in dict.fromkeys(point.phase for point in paced):
         mine = sorted((point for point in paced if point.phase == phase), key=lambda point: point.percent or 0)
@@ -173,26 +172,22 @@ def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
             f"{format_latency(point.lat_mean_ns.value)} at {point.percent:g}%" for point in mine if point.lat_mean_ns
         )
         name = f" of {phase}" if phase else ""
-        found.append(
-            Finding(
-                FindingCode.RESPONSE_TIME,
-                f"Mean response time{name}{on} by load: {told} (lower bounds, open loop).",
-                place=PLACE,
-                target=curve.target,
-            )
+        yield Finding(
+            FindingCode.RESPONSE_TIME,
+            f"Mean response time{name}{on} by load: {told} (lower bounds, open loop).",
+            place=PLACE,
+            target=curve.target,
         )
     late = [point for point in curve.points if point.overloaded]
     if late:
         names = ", ".join(point.name for point in late)
         worst = max(late, key=lambda point: point.behind_ios or 0.0)
-        found.append(
-            Finding(
-                FindingCode.OVERLOADED,
-                f"The generator fell behind{on} at {names}, by up to {worst.behind_ios or 0:.0f} I/Os: their "
-                "latencies are lower bounds that grow with time.",
-                place=PLACE,
-                target=curve.target,
-            )
+        yield Finding(
+            FindingCode.OVERLOADED,
+            f"The generator fell behind{on} at {names}, by up to {worst.behind_ios or 0:.0f} I/Os: their "
+            "latencies are lower bounds that grow with time.",
+            place=PLACE,
+            target=curve.target,
         )
     free = [point for point in curve.points if point.percent is None]
     if free:
@@ -200,16 +195,13 @@ def _latency_findings(curve: LoadCurve, on: str) -> list[Finding]:
             f"{point.name} {format_count(point.iops.value)} I/Os per second, {format_rate(point.bw_bytes_per_s.value)}"
             for point in free
         )
-        found.append(
-            Finding(
-                FindingCode.THROUGHPUT,
-                f"Several streams at once{on}: {told}.",
-                title="Throughput",
-                place=PLACE,
-                target=curve.target,
-            )
+        yield Finding(
+            FindingCode.THROUGHPUT,
+            f"Several streams at once{on}: {told}.",
+            title="Throughput",
+            place=PLACE,
+            target=curve.target,
         )
-    return found
 
 
 def _power_findings(curve: LoadCurve, on: str, *, wanted: bool) -> list[Finding]:

@@ -275,7 +275,7 @@ class LoadPointSteps(Steps):
 
     def told(self, visit: Visit) -> Visit:
         """One event a direction, all streams together."""
-        return visit if visit.discarded else replace(visit, parts=together(visit.parts))
+        return visit if visit.discarded else replace(visit, parts=tuple(together(visit.parts)))
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:  # noqa: ARG002
         """Streams are judged together. Nothing is made longer: the window is what the load point says."""

@@ -36,6 +36,5 @@ class TreeParts(ResultParts):
         ]
         # Names cost a file system journals and inodes: what the device wrote besides is no other load.
         kept = tuple(one for one in result.findings if one.code is not FindingCode.COUNTERS)
-        return replace(
-            result, findings=kept, other_traffic=(), charts=charts(found), tables=(rates_table(result.estimates),)
-        )
+        tables = (rates_table(result.estimates),)
+        return replace(result, findings=kept, other_traffic=(), charts=tuple(charts(found)), tables=tables)

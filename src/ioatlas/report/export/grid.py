@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ioatlas.analysis.imported import NO_DATA
@@ -343,7 +343,7 @@ def _spare(order: Sequence[str], single: Sequence[str], axes: Mapping[str, Axis]
 _Cells = dict[tuple[Level, Level], Entry]
 
 
-def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> list[Page]:
+def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> Iterator[Page]:
     x, y, columns, rows = layout.x, layout.y, layout.columns, layout.rows
     names = [axis.name for axis in (x, y, *rest, *(a for a in (columns, rows) if a))]
     placed: dict[tuple[Level, ...], dict[tuple[Level | None, Level | None], _Cells]] = {}
@@ -352,13 +352,11 @@ def _pages(found: Sequence[Entry], layout: Layout, rest: Sequence[Axis]) -> list
         tile = (at[columns.name] if columns else None, at[rows.name] if rows else None)
         page = placed.setdefault(tuple(at[axis.name] for axis in rest), {})
         page.setdefault(tile, {}).setdefault((at[x.name], at[y.name]), entry)
-    pages = []
     for key in itertools.product(*(axis.levels for axis in rest)):
         if key in placed:
             grid = itertools.product(rows.levels if rows else (None,), columns.levels if columns else (None,))
             tiles = tuple(Tile(column, row, placed[key].get((column, row), {})) for row, column in grid)
             fixed = zip(rest, key, strict=True)
-            pages.append(
-                Page(tuple((a, level) for a, level in fixed if len(a.levels) > 1 or a.name in ("rw", "target")), tiles)
+            yield Page(
+                tuple((a, level) for a, level in fixed if len(a.levels) > 1 or a.name in ("rw", "target")), tiles
             )
-    return pages
