@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +25,8 @@ from ioatlas.procedures.options import CAMPAIGN
 
 if TYPE_CHECKING:
     from ioatlas.run.plan import Plan
+    from ioatlas.run.procedure import Procedure
+    from ioatlas.store.journal import Journal
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -38,16 +42,10 @@ LEVELS = {
 }
 """Options of the sweep that the command line takes."""
 directory_option = functools.partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
-facts_option = path_option("--facts", metavar="FILE.toml", help="Typed-in facts and meters. Default: ./testbed.toml.")
 read_only_option = click.option(
     "--read-only",
     is_flag=True,
     help="Only read: lay nothing out, and ask for no confirmation.",
-)
-destroy_option = click.option(
-    "--destroy",
-    metavar="SERIAL-OR-SIZE",
-    help="Write to a block device: type its serial number or size in bytes, for each device.",
 )
 destroy_options = click.option(
     "--destroy",
@@ -68,18 +66,93 @@ answer_option = click.option(
     type=click.Choice(["yes", "skip", "stop"]),
     help="Answer to what a configuration asks for; the last one holds for all that follow.",
 )
-overwrite_option = click.option(
-    "--overwrite",
-    metavar="'NAME SIZE'",
-    help="Write to a file or a URI: type its full name and size in bytes, for each of them.",
-)
-
-
-verbose_option = click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, only the answer.")
-open_option = click.option("--open", "open_report", is_flag=True, help="Open the report in the browser at the end.")
-yes_option = click.option("--yes", is_flag=True, help="Do not ask whether to go on.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Show the plan, and measure nothing.")
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How a command measures, and what it says of it: options that several have. destroy, overwrite: what was typed."""
+
+    facts: Path | None = None
+    read_only: bool = False
+    destroy: tuple[str, ...] = ()
+    overwrite: tuple[str, ...] = ()
+    open_report: bool = False
+    verbose: bool = False
+    quiet: bool = False
+    dry_run: bool = False
+    yes: bool = False
+    as_json: bool = False
+
+    def plan(self, spec: CampaignSpec, procedure: Procedure | None = None) -> Plan:
+        """The campaign on its opened targets. Raises UsageError for a read-only sweep of a directory."""
+        from ioatlas.campaign import open_plan
+
+        plan = open_plan(spec, read_only=self.read_only, facts=self.facts, procedure=procedure)
+        if self.read_only:
+            check_read_only(plan)
+        return plan
+
+    def only_shows(self, plan: Plan) -> bool:
+        """Whether the plan is all that was asked for; it is printed then."""
+        if self.dry_run:
+            from ioatlas.cli.plan import describe, summary_of
+
+            click.echo(json.dumps(summary_of(plan), indent=2) if self.as_json else describe(plan))
+        return self.dry_run
+
+    def agree(self, plan: Plan) -> None:
+        """Shows the plan, and asks whether to go on where a person can answer."""
+        from ioatlas.cli.plan import describe
+
+        click.echo(describe(plan), err=True)
+        if not self.yes and sys.stdin.isatty() and sys.stderr.isatty():
+            click.confirm("Go on?", default=True, abort=True, err=True)
+
+    def start(self, plan: Plan, directory: Path, **more: Any) -> Journal:
+        """A new campaign in the directory. more: as of `ioatlas.campaign.start`."""
+        from ioatlas.campaign import start
+
+        return start(plan, directory, destroy=self.destroy, overwrite=self.overwrite, facts=self.facts, **more)
+
+    def show(self, report: Path) -> None:
+        """In the browser, where that was asked for."""
+        if self.open_report:
+            from ioatlas.cli.open import open_report
+
+            open_report(report)
+
+
+_HOW: dict[str, Decorator] = {
+    "facts": path_option("--facts", metavar="FILE.toml", help="Typed-in facts and meters. Default: ./testbed.toml."),
+    "read_only": read_only_option,
+    "destroy": destroy_options,
+    "overwrite": overwrite_options,
+    "open_report": click.option(
+        "--open", "open_report", is_flag=True, help="Open the report in the browser at the end."
+    ),
+    "verbose": click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer."),
+    "quiet": quiet_option,
+    "dry_run": click.option("--dry-run", is_flag=True, help="Show the plan, and measure nothing."),
+    "yes": click.option("--yes", is_flag=True, help="Do not ask whether to go on."),
+    "as_json": click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+}
+
+
+def how_options(names: str = " ".join(_HOW)) -> Decorator:
+    """Adds the options of these names, handed on as one `Measuring`, the command's first argument."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_how(*given: Any, **values: Any) -> Any:
+            return command(Measuring(**{name: values.pop(name) for name in names.split()}), *given, **values)
+
+        decorated: Callable[..., Any] = with_how
+        for name in reversed(names.split()):
+            decorated = _HOW[name](decorated)
+        return decorated
+
+    return decorate
 
 
 def taken_for_map(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,7 +191,7 @@ def _flag(key: str, *_: object) -> str:
 
 
 def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds [TARGET]..., everything that shapes the campaign (handed on as one `Asked`), --read-only and --json."""
+    """Adds [TARGET]..., everything that shapes the campaign, handed on as one `Asked`."""
     asked = [one for one in CAMPAIGN.options if one.option.flag]
     options: list[Decorator] = [
         click.argument("targets", nargs=-1, metavar="[TARGET]...", type=PathOrWord()),
@@ -131,8 +204,6 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
         path_option("--campaign", "campaign_file", metavar="FILE.toml", help="Campaign file with your own sweep."),
         *(click.option(f"--{name}", metavar=metavar, help=text) for name, (metavar, text) in LEVELS.items()),
         *map(campaign_option, asked),
-        read_only_option,
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ]
 
     @functools.wraps(command)
@@ -257,9 +328,4 @@ class Asked:
 
 def measuring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What commands that measure one target with loads of their own have in common, in the order of their help."""
-    writes = (facts_option, read_only_option, destroy_option, overwrite_option)
-    said = (open_option, verbose_option, quiet_option, dry_run_option, yes_option)
-    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-    for option in reversed((*writes, *said, as_json, metrics_option, units_option)):
-        command = option(command)
-    return command
+    return how_options()(metrics_option(units_option(command)))

@@ -26,6 +26,7 @@ from ioatlas.results.library import REPORT
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
+    from ioatlas.cli._options import Measuring
     from ioatlas.run.live import Summary
     from ioatlas.run.set_up import Consent
 
@@ -43,24 +44,16 @@ def _measurable(journal: Journal) -> list[Cell]:
     return [cell for cell, reason in journal.cells() if not reason]
 
 
-def run_session(
-    journal: Journal,
-    *,
-    as_json: bool,
-    verbose: bool = False,
-    quiet: bool = False,
-    consent: Consent | None = None,
-    clients: str = "",
-) -> None:
+def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = None, clients: str = "") -> None:
     """Make all visits that are planned, then the report. A stopped campaign gets the report of what it has.
 
     clients: hosts for this session in the place of the campaign's. Raises IoAtlasError when nothing was measured.
     """
     if journal.campaign().complete:
-        _show_finished(journal, as_json=as_json, verbose=verbose)
+        _show_finished(journal, as_json=how.as_json, verbose=how.verbose)
         return
     stop = Stop()
-    emit = choose(as_json, quiet=quiet, cells=lambda: _measurable(journal), stopping=stop)
+    emit = choose(how.as_json, quiet=how.quiet, cells=lambda: _measurable(journal), stopping=stop)
     told = with_metrics(emit)
     directory = journal.directory
     try:
@@ -68,7 +61,7 @@ def run_session(
     except PartialResultError as error:
         if isinstance(emit, TerminalLine):
             emit.close()
-        if as_json:
+        if how.as_json:
             emit(
                 Event(
                     "stopped",
@@ -97,10 +90,10 @@ def run_session(
     if isinstance(emit, TerminalLine):
         emit.close()
     report = write_report_of(journal)
-    if as_json:
+    if how.as_json:
         emit(_done(summary, report))
     elif summary.cells:
-        _answer(directory, report, verbose=verbose)
+        _answer(directory, report, verbose=how.verbose)
         _tell_overdrawn(summary)
     if not summary.cells:
         why, remedy = _why_nothing(journal)

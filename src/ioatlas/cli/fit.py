@@ -15,7 +15,7 @@ import click
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._examples import examples
 from ioatlas.cli._gate import gate_files, write_gate
-from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
+from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import fold, say_json
 from ioatlas.errors import UsageError
 from ioatlas.procedures.options import CAMPAIGN
@@ -45,6 +45,7 @@ EXIT_STATUS = {"pass": 0, "fail": 3, "undecided": 5}
 @directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
 @measuring_options
 def command(
+    how: Measuring,
     target: str | None,
     uses: str | None,
     list_uses: bool,
@@ -54,28 +55,17 @@ def command(
     markdown: Path | None,
     budget: str | None,
     output: Path | None,
-    read_only: bool,
-    destroy: str | None,
-    overwrite: str | None,
-    facts: Path | None,
-    open_report: bool,
-    verbose: bool,
-    quiet: bool,
-    dry_run: bool,
-    yes: bool,  # noqa: ARG001 - nothing is asked; taken as by the others
-    as_json: bool,
 ) -> None:
     """Say whether TARGET fits a use: PASS, FAIL or UNDECIDED, as soon as each of its requirements is decided."""
     if list_uses or new_use:
-        _tell_uses(new=new_use, as_json=as_json)
+        _tell_uses(new=new_use, as_json=how.as_json)
         return
     if target is None or not uses:
         raise UsageError(
             "no use is named" if target else "no target is named",
             remedy="`ioatlas fit DIRECTORY --for etcd`; `ioatlas fit --list` shows the uses",
         )
-    from ioatlas.campaign import default_directory, open_plan, start
-    from ioatlas.cli.plan import describe, summary_of
+    from ioatlas.campaign import default_directory
     from ioatlas.config.spec import CampaignSpec
 
     given = {"fit": uses, "fit_max": most} | ({"budget": budget} if budget is not None else {})
@@ -85,17 +75,9 @@ def command(
         lambda key, *_: "--for" if key == "fit" else f"--{key}",
         folder=Path(),
     )
-    plan = open_plan(spec, read_only=read_only, facts=facts)
-    if read_only:
-        check_read_only(plan)
-    if dry_run:
-        if as_json:
-            say_json(summary_of(plan))
-        else:
-            click.echo(describe(plan))
-        return
-    journal = start(plan, output or default_directory(plan), destroy=destroy, overwrite=overwrite, facts=facts)
-    finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report, gate=(junit, markdown))
+    plan = how.plan(spec)
+    if not how.only_shows(plan):
+        finish(how.start(plan, output or default_directory(plan)), how, gate=(junit, markdown))
 
 
 def _target_of(word: str) -> tuple[str, str]:
@@ -109,15 +91,7 @@ def _target_of(word: str) -> tuple[str, str]:
     return targets[0]
 
 
-def finish(
-    journal: Journal,
-    *,
-    as_json: bool,
-    verbose: bool = False,
-    quiet: bool = False,
-    open_report: bool = False,
-    gate: tuple[Path | None, Path | None] = (None, None),
-) -> None:
+def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | None] = (None, None)) -> None:
     """Run it to its end, write its report, and print the answer. Ends with its exit status.
 
     gate: files for JUnit and Markdown.
@@ -130,7 +104,7 @@ def finish(
     from ioatlas.run.plan import recorded_spec
 
     with contextlib.closing(journal):
-        report = run_to_report(journal, quiet=quiet)
+        report = run_to_report(journal, quiet=how.quiet)
         fits = load_fits(journal)
         spec = recorded_spec(journal, CAMPAIGN.tables)
     findings = load_result(journal.directory).findings
@@ -140,7 +114,7 @@ def finish(
     if most is not None:
         fits = [one for place, one in enumerate(fits) if place in (most.low, most.high)]
     write_gate(_gate(fits), *gate)
-    if as_json:
+    if how.as_json:
         say_json(
             {
                 "directory": str(journal.directory),
@@ -155,15 +129,12 @@ def finish(
         for line in fold(most.sentence, "  ") if most is not None else ():
             click.echo(line)
         for one in fits:
-            for line in lines(one, verbose=verbose):
+            for line in lines(one, verbose=how.verbose):
                 click.echo(line)
         for line in (line for text in doubts for line in fold(text, "  ")):
             click.echo(line)
         click.echo(f"\nReport: {report}")
-    if open_report:
-        from ioatlas.cli.open import open_report as show
-
-        show(journal.directory / REPORT)
+    how.show(journal.directory / REPORT)
     sys.exit(EXIT_STATUS[answer.value])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +13,7 @@ from ioatlas.analysis.wording import plural
 from ioatlas.cli._answers import commands_of
 from ioatlas.cli._examples import examples
 from ioatlas.cli._groups import GroupedCommand
-from ioatlas.cli._options import Asked, check_read_only, facts_option, sweep_options, taken_for_map
+from ioatlas.cli._options import Asked, Measuring, how_options, sweep_options, taken_for_map
 from ioatlas.cli._output import folded, say_json
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.procedures.options import CAMPAIGN
@@ -33,15 +32,13 @@ MOST_REASONS = 5
     epilog=examples("plan"),
 )
 @sweep_options
-@facts_option
+@how_options("facts read_only as_json")
 @click.option("-o", "output", metavar="DIR", help="Accepted so that a line of `map` can be used; nothing is written.")
 @taken_for_map
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of the campaign file.")
 def command(
+    how: Measuring,
     asked: Asked,
-    read_only: bool,
-    as_json: bool,
-    facts: Path | None,
     output: str | None,  # noqa: ARG001
     schema: bool,
 ) -> None:
@@ -49,16 +46,13 @@ def command(
     if schema:
         say_json(CAMPAIGN.schema())
         return
-    from ioatlas.campaign import open_plan
     from ioatlas.fio.executor import SystemExecutor
     from ioatlas.procedures.registry import procedure_of
 
-    plan = open_plan(asked.spec(), read_only=read_only, facts=facts)
-    if read_only:
-        check_read_only(plan)
+    plan = how.plan(asked.spec())
     procedure_of(plan.spec).check_start(plan, SystemExecutor())
     summary = summary_of(plan)
-    if as_json:
+    if how.as_json:
         say_json(summary)
         return
     click.echo(describe(plan))

@@ -12,7 +12,8 @@ from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import metrics_option
-from ioatlas.cli._options import answer_option, open_option, quiet_option, verbose_option, yes_option
+from ioatlas.cli._options import Measuring, answer_option, how_options
+from ioatlas.results.library import REPORT
 
 
 @click.command(
@@ -20,23 +21,7 @@ from ioatlas.cli._options import answer_option, open_option, quiet_option, verbo
     epilog=examples("resume"),
 )
 @campaign_argument
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
-@verbose_option
-@quiet_option
-@open_option
-@yes_option
-@click.option(
-    "--destroy",
-    multiple=True,
-    metavar="SERIAL-OR-SIZE",
-    help="Write to a block device: type its serial number or size in bytes, for each device.",
-)
-@click.option(
-    "--overwrite",
-    multiple=True,
-    metavar="'NAME SIZE'",
-    help="Write to a file or a URI: type its full name and size in bytes, for each of them.",
-)
+@how_options("destroy overwrite open_report verbose quiet yes as_json")
 @answer_option
 @click.option("--clients", metavar="HOSTS", default="", help="Other hosts than the campaign names.")
 @click.option(
@@ -48,14 +33,8 @@ from ioatlas.cli._options import answer_option, open_option, quiet_option, verbo
 @units_option
 @says_what_does_not_fit
 def command(
+    how: Measuring,
     directory: Path,
-    as_json: bool,
-    verbose: bool,
-    quiet: bool,
-    open_report: bool,
-    yes: bool,  # noqa: ARG001 - nothing is asked; taken as by the others
-    destroy: tuple[str, ...],
-    overwrite: tuple[str, ...],
     answers: tuple[str, ...],
     clients: str,
     trust: str | None,
@@ -73,24 +52,20 @@ def command(
     from ioatlas.run.plan import recorded_spec
 
     try:
-        journal = reopen(directory, destroy=destroy, overwrite=overwrite, trust=trust)
+        journal = reopen(directory, destroy=how.destroy, overwrite=how.overwrite, trust=trust)
     except ForeignError as error:
         for line in error.shown:
             click.echo(line, err=True)
         raise
     finish = {Tune.name: tune.finish, FitUses.name: fit.finish}.get(procedure_of_journal(journal).name)
     if finish is not None:  # it ends with an answer of its own
-        finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report)
+        finish(journal, how)
         return
     spec = recorded_spec(journal, CAMPAIGN.tables)
     consent = None
     if not journal.campaign().complete:
-        consent = consent_of(spec, destroy, overwrite, answers)
+        consent = consent_of(spec, how.destroy, how.overwrite, answers)
         for line in (*commands_of(spec), *procedure_of_journal(journal).commands(spec)):
             click.echo(line, err=True)
-    run_session(journal, as_json=as_json, verbose=verbose, quiet=quiet, consent=consent, clients=clients)
-    if open_report:
-        from ioatlas.cli.open import open_report as show
-        from ioatlas.results.library import REPORT
-
-        show(directory / REPORT)
+    run_session(journal, how, consent=consent, clients=clients)
+    how.show(directory / REPORT)

@@ -15,7 +15,7 @@ import click
 from ioatlas import beneath
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._examples import examples
-from ioatlas.cli._options import campaign_option, check_read_only, directory_option, measuring_options
+from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import fold, room, say_json
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
@@ -77,6 +77,7 @@ BUDGET = CAMPAIGN.option("budget")
 @directory_option(help="Directory of the search. Default: a new one here.")
 @measuring_options
 def command(
+    how: Measuring,
     target: str | None,
     rw: str | None,
     bs: str | None,
@@ -92,16 +93,6 @@ def command(
     clients: str,
     budget: str | None,
     output: Path | None,
-    read_only: bool,
-    destroy: str | None,
-    overwrite: str | None,
-    facts: Path | None,
-    open_report: bool,
-    verbose: bool,
-    quiet: bool,
-    dry_run: bool,
-    yes: bool,  # noqa: ARG001 - nothing is asked; taken as by the others
-    as_json: bool,
 ) -> None:
     """Find the numjobs x iodepth with the most IOPS on TARGET, under a latency limit if one is named.
 
@@ -110,7 +101,7 @@ def command(
     """
     if target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
-    from ioatlas.campaign import default_directory, open_plan, start
+    from ioatlas.campaign import default_directory
     from ioatlas.procedures.tune.procedure import Tune
 
     goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput, advise=advise)
@@ -124,18 +115,15 @@ def command(
         from ioatlas.target.opening import open_target
 
         spec = with_changes(spec, open_target(target).ioengine)
-    plan = open_plan(spec, read_only=read_only, facts=facts, procedure=procedure)
-    if read_only:
-        check_read_only(plan)
-    if dry_run:
-        _show_plan(plan, as_json=as_json)
+    plan = how.plan(spec, procedure)
+    if how.dry_run:
+        _show_plan(plan, as_json=how.as_json)
         return
-    directory = output or default_directory(plan)
-    journal = start(plan, directory, destroy=destroy, overwrite=overwrite, procedure=procedure, facts=facts)
+    journal = how.start(plan, output or default_directory(plan), procedure=procedure)
     if advise:
-        _tell_gains(journal, as_json=as_json, quiet=quiet)
+        _tell_gains(journal, as_json=how.as_json, quiet=how.quiet)
         return
-    finish(journal, as_json=as_json, verbose=verbose, quiet=quiet, open_report=open_report)
+    finish(journal, how)
 
 
 def _tell_gains(journal: Journal, *, as_json: bool, quiet: bool) -> None:
@@ -233,9 +221,7 @@ def _show_plan(plan: Plan, *, as_json: bool) -> None:
     click.echo(f"time    {time}: about 30 trials, 5 of the best setting, 10 to 12 fixed rates")
 
 
-def finish(
-    journal: Journal, *, as_json: bool, verbose: bool = False, quiet: bool = False, open_report: bool = False
-) -> None:
+def finish(journal: Journal, how: Measuring) -> None:
     """Run the search to its end, write its result, its report and its job beside the journal, and print the answer.
 
     Exit status 3 when no setting meets the limit.
@@ -244,7 +230,7 @@ def finish(
     from ioatlas.procedures.tune.result import load_tuning
 
     with contextlib.closing(journal):
-        report = run_to_report(journal, quiet=quiet)
+        report = run_to_report(journal, quiet=how.quiet)
         tuning = load_tuning(journal)
         answer = Answer(tuning, _asked_load(journal), report, _write_job(journal, tuning))
     document = {
@@ -254,17 +240,14 @@ def finish(
         "job": answer.job or None,
     }
     beneath.write_text(journal.directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
-    if as_json:
+    if how.as_json:
         say_json(document)
     else:
         for line in describe(answer):
             click.echo(line)
-        if verbose:
+        if how.verbose:
             _tell_findings(journal.directory)
-    if open_report:
-        from ioatlas.cli.open import open_report as show
-
-        show(Path(answer.report))
+    how.show(Path(answer.report))
     if tuning.best is None:
         sys.exit(3)
 
