@@ -30,28 +30,18 @@ from ioatlas_lab.recipes import (
 from ioatlas_lab.scenario import Check, MakeFile, Recipe, Setting, Truth
 
 
-@scenario(
-    "memory",
-    limit="client CPU",
-    summary="memory served by nbdkit without any limit: what the client and the socket can carry",
-    requires=(NBDKIT,),
-    size_bytes=SIZE,
-)
+@scenario("memory", "client CPU", (NBDKIT,), {"size_bytes": SIZE})
 def _memory(s: Mapping[str, Setting]) -> Recipe:
+    """Memory served by nbdkit without any limit: what the client and the socket can carry."""
     truth = {"size_bytes": Truth(whole(s, "size_bytes"), "B")}
     return Recipe((nbdkit("memory", f"{s['size_bytes']}"),), URI, truth)
 
 
 @scenario(
-    "bandwidth",
-    limit="drive bandwidth",
-    summary="a fixed number of bytes a second, reads and writes with a budget each",
-    requires=(NBDKIT,),
-    bw_bytes_per_s=20_000_000,
-    burst_seconds=2.0,
-    size_bytes=SIZE,
+    "bandwidth", "drive bandwidth", (NBDKIT,), {"bw_bytes_per_s": 20_000_000, "burst_seconds": 2.0, "size_bytes": SIZE}
 )
 def _bandwidth(s: Mapping[str, Setting]) -> Recipe:
+    """A fixed number of bytes a second, reads and writes with a budget each."""
     rate, burst = whole(s, "bw_bytes_per_s"), number(s, "burst_seconds")
     truth = {
         "bw_bytes_per_s": Truth(
@@ -72,15 +62,9 @@ def _bandwidth(s: Mapping[str, Setting]) -> Recipe:
     return Recipe((server,), URI, truth, checks=checks)
 
 
-@scenario(
-    "iops",
-    limit="drive IOPS",
-    summary="a fixed number of I/Os a second whatever their size, reads and writes together",
-    requires=(STORAGE_DAEMON,),
-    iops=2000,
-    size_bytes=SIZE,
-)
+@scenario("iops", "drive IOPS", (STORAGE_DAEMON,), {"iops": 2000, "size_bytes": SIZE})
 def _iops(s: Mapping[str, Setting]) -> Recipe:
+    """A fixed number of I/Os a second whatever their size, reads and writes together."""
     iops = whole(s, "iops")
     server = throttled_null(s["size_bytes"], iops_total=iops)
     truth = {
@@ -96,16 +80,9 @@ def _iops(s: Mapping[str, Setting]) -> Recipe:
     return Recipe((server,), NAMED_URI, truth, checks=checks)
 
 
-@scenario(
-    "latency",
-    limit="latency",
-    summary="every I/O takes a fixed time, many at once: throughput follows jobs x depth up to a knee",
-    requires=(NBDKIT,),
-    lat_ms=5,
-    threads=16,
-    size_bytes=SIZE,
-)
+@scenario("latency", "latency", (NBDKIT,), {"lat_ms": 5, "threads": 16, "size_bytes": SIZE})
 def _latency(s: Mapping[str, Setting]) -> Recipe:
+    """Every I/O takes a fixed time, many at once: throughput follows jobs x depth up to a knee."""
     delay, threads = whole(s, "lat_ms"), whole(s, "threads")
     server = nbdkit("--threads", f"{threads}", "--filter=delay", "memory", f"{s['size_bytes']}", *delays(delay))
     truth = {
@@ -133,15 +110,10 @@ def _latency(s: Mapping[str, Setting]) -> Recipe:
 
 
 @scenario(
-    "single-queue",
-    limit="single queue",
-    summary="one request at a time, each with a fixed cost plus transfer: a spindle, without its seek curve",
-    requires=(NBDKIT,),
-    service_ms=8,
-    bw_bytes_per_s=150_000_000,
-    size_bytes=SIZE,
+    "single-queue", "single queue", (NBDKIT,), {"service_ms": 8, "bw_bytes_per_s": 150_000_000, "size_bytes": SIZE}
 )
 def _single_queue(s: Mapping[str, Setting]) -> Recipe:
+    """One request at a time, each with a fixed cost plus transfer: a spindle, without its seek curve."""
     service, rate = whole(s, "service_ms"), whole(s, "bw_bytes_per_s")
     filters = ("--filter=noparallel", "--filter=delay", "--filter=rate")
     settings = (*delays(service), f"rate={rate * 8}", "serialize=all-requests")
@@ -178,16 +150,9 @@ def _single_queue(s: Mapping[str, Setting]) -> Recipe:
     return Recipe((server,), URI, truth, checks=checks)
 
 
-@scenario(
-    "cache-edge",
-    limit="server cache",
-    summary="a cache of known size before a slow disk: two regimes with an edge along the footprint",
-    requires=(NBDKIT,),
-    edge_bytes=64 << 20,
-    miss_ms=2,
-    size_bytes=SIZE,
-)
+@scenario("cache-edge", "server cache", (NBDKIT,), {"edge_bytes": 64 << 20, "miss_ms": 2, "size_bytes": SIZE})
 def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
+    """A cache of known size before a slow disk: two regimes with an edge along the footprint."""
     edge, miss = whole(s, "edge_bytes"), whole(s, "miss_ms")
     block = 64 << 10
     server = nbdkit(
@@ -245,15 +210,10 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
 
 
 @scenario(
-    "throttled",
-    limit="drive bandwidth",
-    summary="IOPS and bytes a second limited together: small blocks meet the one, large blocks the other",
-    requires=(STORAGE_DAEMON,),
-    iops=2000,
-    bw_bytes_per_s=50_000_000,
-    size_bytes=SIZE,
+    "throttled", "drive bandwidth", (STORAGE_DAEMON,), {"iops": 2000, "bw_bytes_per_s": 50_000_000, "size_bytes": SIZE}
 )
 def _throttled(s: Mapping[str, Setting]) -> Recipe:
+    """IOPS and bytes a second limited together: small blocks meet the one, large blocks the other."""
     iops, rate = whole(s, "iops"), whole(s, "bw_bytes_per_s")
     server = throttled_null(s["size_bytes"], iops_total=iops, bps_total=rate)
     truth = {
@@ -270,15 +230,12 @@ def _throttled(s: Mapping[str, Setting]) -> Recipe:
 
 @scenario(
     "reducing",
-    limit="drive bandwidth",
-    summary="a disk that compresses what it stores and keeps equal blocks once, with a back end of fixed bandwidth",
-    requires=(NBDKIT, PYTHON_PLUGIN),
-    bw_bytes_per_s=8_000_000,
-    compress=1,
-    dedupe=1,
-    size_bytes=64 << 20,
+    "drive bandwidth",
+    (NBDKIT, PYTHON_PLUGIN),
+    {"bw_bytes_per_s": 8_000_000, "compress": 1, "dedupe": 1, "size_bytes": 64 << 20},
 )
 def _reducing(s: Mapping[str, Setting]) -> Recipe:
+    """A disk that compresses what it stores and keeps equal blocks once, with a back end of fixed bandwidth."""
     rate = whole(s, "bw_bytes_per_s")
     settings = (f"size={s['size_bytes']}", f"rate={rate}", f"compress={s['compress']}", f"dedupe={s['dedupe']}")
     truth = {
@@ -303,14 +260,9 @@ def _reducing(s: Mapping[str, Setting]) -> Recipe:
     return Recipe((nbdkit("python", "{plugins}/memory_disk.py", *settings),), URI, truth, checks=checks)
 
 
-@scenario(
-    "page-cache",
-    limit="client page cache",
-    summary="a file read through this machine's own page cache: nothing reaches a device after the first pass",
-    requires=(FIO,),
-    size_bytes=SIZE,
-)
+@scenario("page-cache", "client page cache", (FIO,), {"size_bytes": SIZE})
 def _page_cache(s: Mapping[str, Setting]) -> Recipe:
+    """A file read through this machine's own page cache: nothing reaches a device after the first pass."""
     truth = {
         "device_read_bytes": Truth(
             0, "B", "arithmetic", "after the first pass, as long as the file fits into free memory"

@@ -11,12 +11,27 @@ from ioatlas_lab.array_model import Layout, cached_iops, random_iops, stream_byt
 from ioatlas_lab.catalog_root import IPERF, IPERF_SERVER, IPROUTE, PORT
 from ioatlas_lab.instance import SHEET
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import FIO, PATH_NOTE, REGISTRY, SIZE, SOCKET, URI, number, whole
-from ioatlas_lab.scenario import Check, Link, Recipe, Scenario, Serve, Setting, Text, Truth
+from ioatlas_lab.recipes import FIO, PATH_NOTE, SIZE, SOCKET, URI, number, scenario, whole
+from ioatlas_lab.scenario import Check, Link, Recipe, Serve, Setting, Text, Truth
 
 BLOCK = 4096
 UNEVEN = "random addresses leave a drive without work now and then"
 _SWITCHES = ("rebuilding", "ssd_cache")
+
+
+_SETTINGS: dict[str, Setting] = {
+    "drives": 5,
+    "level": "raid5",
+    "degraded": 0,
+    "rebuilding": 0,
+    "rebuild_percent": 30.0,
+    "ssd_cache": 0,
+    "cache_bytes": 64 << 20,
+    "ssd_iops": 2000,
+    "bw_bytes_per_s": 20_000_000,
+    "seek_ms": 8.0,
+    "size_bytes": SIZE,
+}
 
 
 def layout_of(s: Mapping[str, Setting]) -> Layout:
@@ -133,7 +148,11 @@ def _seconds(layout: Layout) -> float:
     return 1 + 3 * layout.cache_bytes / layout.unit_bytes / random_iops(layout, layout.unit_bytes, write=False)
 
 
+@scenario("array-model", "drive bandwidth", (FIO,), _SETTINGS)
 def _model(s: Mapping[str, Setting]) -> Recipe:
+    """Raid0, 1, 5, 6 or 10 over drives with a seek and a rate each: degraded, rebuilding, behind an SSD cache, as
+    set.
+    """
     layout = layout_of(s)
     size = f"size={layout.size_bytes}"
     deep = ("bs=4k", "iodepth=256", size)
@@ -156,7 +175,16 @@ def _model(s: Mapping[str, Setting]) -> Recipe:
     return Recipe(steps, URI, array_truth(layout), checks=tuple(checks))
 
 
+@scenario(
+    "drive-zones",
+    "drive bandwidth",
+    (FIO,),
+    {"bw_bytes_per_s": 80_000_000, "inner_bytes_per_s": 40_000_000, "seek_ms": 8.0, "size_bytes": SIZE},
+)
 def _zones(s: Mapping[str, Setting]) -> Recipe:
+    """One drive of two zones: the outer half of its tracks is faster than the inner half; a seek before each random
+    I/O.
+    """
     outer, inner, size = number(s, "bw_bytes_per_s"), number(s, "inner_bytes_per_s"), whole(s, "size_bytes")
     seek, half = number(s, "seek_ms") / 1000, size // 2
     layout = Layout("raid0", 1, 0, outer, inner, seek, size_bytes=size)
@@ -200,41 +228,15 @@ def _zones(s: Mapping[str, Setting]) -> Recipe:
     return Recipe((array_server(layout),), URI, truth, checks=checks)
 
 
-REGISTRY["drive-zones"] = Scenario(
-    "drive-zones",
-    "drive bandwidth",
-    "one drive of two zones: the outer half of its tracks is faster than the inner half; a seek before each random I/O",
-    (FIO,),
-    {"bw_bytes_per_s": 80_000_000, "inner_bytes_per_s": 40_000_000, "seek_ms": 8.0, "size_bytes": SIZE},
-    _zones,
+@scenario(
+    "array-link",
+    "link",
+    (FIO, IPERF, *IPROUTE),
+    {**_SETTINGS, "bw_bytes_per_s": 50_000_000, "rate_bits_per_s": 10**9, "mtu": 1500},
+    needs_root=True,
 )
-
-
-_SETTINGS: dict[str, Setting] = {
-    "drives": 5,
-    "level": "raid5",
-    "degraded": 0,
-    "rebuilding": 0,
-    "rebuild_percent": 30.0,
-    "ssd_cache": 0,
-    "cache_bytes": 64 << 20,
-    "ssd_iops": 2000,
-    "bw_bytes_per_s": 20_000_000,
-    "seek_ms": 8.0,
-    "size_bytes": SIZE,
-}
-
-REGISTRY["array-model"] = Scenario(
-    "array-model",
-    "drive bandwidth",
-    "raid0, 1, 5, 6 or 10 over drives with a seek and a rate each: degraded, rebuilding, behind an SSD cache, as set",
-    (FIO,),
-    _SETTINGS,
-    _model,
-)
-
-
 def _array_link(s: Mapping[str, Setting]) -> Recipe:
+    """Such an array behind a link of given rate and MTU: the lesser of both."""
     layout = layout_of(s)
     rate, mtu = whole(s, "rate_bits_per_s"), whole(s, "mtu")
     link, array = goodput_bytes_per_s(rate, mtu), array_truth(layout)
@@ -265,14 +267,3 @@ def _array_link(s: Mapping[str, Setting]) -> Recipe:
     server = array_server(layout, inside=True)
     steps = (array_sheet("array-link", layout), Link(rate, mtu, burst), server, IPERF_SERVER)
     return Recipe(steps, f"nbd://{{server}}:{PORT}", truth, checks=checks)
-
-
-REGISTRY["array-link"] = Scenario(
-    "array-link",
-    "link",
-    "such an array behind a link of given rate and MTU: the lesser of both",
-    (FIO, IPERF, *IPROUTE),
-    {**_SETTINGS, "bw_bytes_per_s": 50_000_000, "rate_bits_per_s": 10**9, "mtu": 1500},
-    _array_link,
-    needs_root=True,
-)

@@ -12,8 +12,8 @@ from ioatlas_lab.catalog_arrays import layout_of
 from ioatlas_lab.catalog_nodes import iperf_server
 from ioatlas_lab.catalog_root import IPERF, IPERF_SERVER, IPROUTE, PORT
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import FIO, REGISTRY, whole
-from ioatlas_lab.scenario import Check, Link, Nodes, Recipe, Scenario, Serve, Setting, Truth
+from ioatlas_lab.recipes import FIO, scenario, whole
+from ioatlas_lab.scenario import Check, Link, Nodes, Recipe, Serve, Setting, Truth
 
 MOST = 16
 """Disks of one target."""
@@ -22,6 +22,16 @@ _TIMES = 50
 _QUEUE_MS = 2000
 """Long enough that nothing is dropped: a client whose first packet to a full port is lost starts a second later."""
 _STREAM = ("bs=64k", "iodepth=16")
+
+
+_DRIVES: dict[str, Setting] = {
+    "arrays": 5,
+    "drives": 8,
+    "level": "raid10",
+    "bw_bytes_per_s": 12_000_000,
+    "seek_ms": 8.0,
+    "size_bytes": 64 << 20,
+}
 
 
 def _count(s: Mapping[str, Setting]) -> int:
@@ -67,7 +77,15 @@ def _checks(size: int) -> tuple[Check, ...]:
     )
 
 
+@scenario(
+    "central-box",
+    "link",
+    (FIO, IPERF, *IPROUTE),
+    {**_DRIVES, "read_bits_per_s": 400_000_000, "write_bits_per_s": 200_000_000, "mtu": 1500},
+    needs_root=True,
+)
 def _central_box(s: Mapping[str, Setting]) -> Recipe:
+    """Several arrays behind the link of one controller, which takes less than it gives: together they share it."""
     layout, count, mtu = layout_of(_plain(s)), _count(s), whole(s, "mtu")
     out, into = whole(s, "read_bits_per_s"), whole(s, "write_bits_per_s")
     link = {"read": goodput_bytes_per_s(out, mtu), "write": goodput_bytes_per_s(into, mtu)}
@@ -92,27 +110,15 @@ def _central_box(s: Mapping[str, Setting]) -> Recipe:
     )
 
 
-_DRIVES: dict[str, Setting] = {
-    "arrays": 5,
-    "drives": 8,
-    "level": "raid10",
-    "bw_bytes_per_s": 12_000_000,
-    "seek_ms": 8.0,
-    "size_bytes": 64 << 20,
-}
-
-REGISTRY["central-box"] = Scenario(
-    "central-box",
+@scenario(
+    "storage-nodes",
     "link",
-    "several arrays behind the link of one controller, which takes less than it gives: together they share it",
     (FIO, IPERF, *IPROUTE),
-    {**_DRIVES, "read_bits_per_s": 400_000_000, "write_bits_per_s": 200_000_000, "mtu": 1500},
-    _central_box,
+    {**_DRIVES, "nodes_each": 2, "read_bits_per_s": 40_000_000, "write_bits_per_s": 20_000_000, "mtu": 1500},
     needs_root=True,
 )
-
-
 def _storage_nodes(s: Mapping[str, Setting]) -> Recipe:
+    """Several arrays, each striped by the client over nodes with drives and a port each: together they add up."""
     count, each, mtu = _count(s), whole(s, "nodes_each"), whole(s, "mtu")
     drives, size = whole(s, "drives"), whole(s, "size_bytes")
     if not 0 < each <= MOST or count * each > MOST or drives % each:
@@ -152,14 +158,3 @@ def _storage_nodes(s: Mapping[str, Setting]) -> Recipe:
         checks=_checks(size),
         exports=tuple(exports),
     )
-
-
-REGISTRY["storage-nodes"] = Scenario(
-    "storage-nodes",
-    "link",
-    "several arrays, each striped by the client over nodes with drives and a port each: together they add up",
-    (FIO, IPERF, *IPROUTE),
-    {**_DRIVES, "nodes_each": 2, "read_bits_per_s": 40_000_000, "write_bits_per_s": 20_000_000, "mtu": 1500},
-    _storage_nodes,
-    needs_root=True,
-)

@@ -16,13 +16,21 @@ from ioatlas_lab.catalog_root import (
     smb_steps,
 )
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import FIO, NBDKIT, REGISTRY, SIZE, nbdkit, whole
-from ioatlas_lab.scenario import Check, Link, Memory, Recipe, Scenario, Setting, Truth
+from ioatlas_lab.recipes import FIO, NBDKIT, SIZE, nbdkit, scenario, whole
+from ioatlas_lab.scenario import Check, Link, Memory, Recipe, Setting, Truth
 
 _BURST_SECONDS = 0.1
 
 
+@scenario(
+    "slow-nic",
+    "link",
+    (NBDKIT, IPERF, *IPROUTE),
+    {"nic_bits_per_s": 560_000_000, "mtu": 1500, "bw_bytes_per_s": 113_000_000, "size_bytes": SIZE},
+    needs_root=True,
+)
 def _slow_nic(s: Mapping[str, Setting]) -> Recipe:
+    """A client whose network card (67 MB/s) is slower than the target behind it (113 MB/s)."""
     card, mtu, rate = whole(s, "nic_bits_per_s"), whole(s, "mtu"), whole(s, "bw_bytes_per_s")
     goodput = goodput_bytes_per_s(card, mtu)
     server = nbdkit(
@@ -49,18 +57,17 @@ def _slow_nic(s: Mapping[str, Setting]) -> Recipe:
     return Recipe((Link(card, mtu), server, IPERF_SERVER), f"nbd://{{server}}:{PORT}", truth, checks=checks)
 
 
-REGISTRY["slow-nic"] = Scenario(
-    "slow-nic",
-    "link",
-    "a client whose network card (67 MB/s) is slower than the target behind it (113 MB/s)",
-    (NBDKIT, IPERF, *IPROUTE),
-    {"nic_bits_per_s": 560_000_000, "mtu": 1500, "bw_bytes_per_s": 113_000_000, "size_bytes": SIZE},
-    _slow_nic,
+@scenario(
+    "small-ram",
+    "client page cache",
+    (FIO, *IPROUTE, *SMB_PACKAGES),
+    {"rate_bits_per_s": 250_000_000, "mtu": 1500, "ram_bytes": 64 << 20, "size_bytes": 128 << 20},
     needs_root=True,
 )
-
-
 def _small_ram(s: Mapping[str, Setting]) -> Recipe:
+    """A client of little memory (fio in a memory control group) before an SMB server behind a link: files that fit
+    come once, others in every pass.
+    """
     rate, mtu, memory, size = (whole(s, key) for key in ("rate_bits_per_s", "mtu", "ram_bytes", "size_bytes"))
     half = memory // 2
     truth = {
@@ -101,15 +108,3 @@ def _small_ram(s: Mapping[str, Setting]) -> Recipe:
     options: dict[str, Setting] = {"direct": 0, "invalidate": 0, "ioengine": "psync"}
     steps = (*smb_steps(Link(rate, mtu), size), Memory(memory))
     return Recipe(steps, SMB_FILE, truth, kind="file", checks=checks, options=options)
-
-
-REGISTRY["small-ram"] = Scenario(
-    "small-ram",
-    "client page cache",
-    "a client of little memory (fio in a memory control group) before an SMB server behind a link: files that fit "
-    "come once, others in every pass",
-    (FIO, *IPROUTE, *SMB_PACKAGES),
-    {"rate_bits_per_s": 250_000_000, "mtu": 1500, "ram_bytes": 64 << 20, "size_bytes": 128 << 20},
-    _small_ram,
-    needs_root=True,
-)

@@ -9,15 +9,9 @@ from ioatlas_lab.recipes import NBDKIT, PYTHON_PLUGIN, SIZE, STORAGE_DAEMON, URI
 from ioatlas_lab.scenario import Check, MakeFile, Recipe, Requirement, Run, Serve, Setting, Truth
 
 
-@scenario(
-    "corrupting",
-    limit="",
-    summary="a disk that flips one byte in some of the blocks written to it, and reports success",
-    requires=(NBDKIT, PYTHON_PLUGIN),
-    every_writes=500,
-    size_bytes=64 << 20,
-)
+@scenario("corrupting", "", (NBDKIT, PYTHON_PLUGIN), {"every_writes": 500, "size_bytes": 64 << 20})
 def _corrupting(s: Mapping[str, Setting]) -> Recipe:
+    """A disk that flips one byte in some of the blocks written to it, and reports success."""
     server = nbdkit("python", "{plugins}/memory_disk.py", f"size={s['size_bytes']}", f"every={s['every_writes']}")
     truth = {
         "every_writes": Truth(
@@ -31,12 +25,12 @@ def _corrupting(s: Mapping[str, Setting]) -> Recipe:
 
 @scenario(
     "corrupting-parallel",
-    limit="",
-    summary="a file on QEMU's FUSE export, which mixes up parallel writes (QEMU before the middle of 2025)",
-    requires=(STORAGE_DAEMON, Requirement("fusermount3", "fuse3"), Requirement("/dev/fuse", "a kernel with FUSE")),
-    size_bytes=64 << 20,
+    "",
+    (STORAGE_DAEMON, Requirement("fusermount3", "fuse3"), Requirement("/dev/fuse", "a kernel with FUSE")),
+    {"size_bytes": 64 << 20},
 )
 def _corrupting_parallel(s: Mapping[str, Setting]) -> Recipe:
+    """A file on QEMU's FUSE export, which mixes up parallel writes (QEMU before the middle of 2025)."""
     server = Serve(
         "disk",
         (
@@ -62,15 +56,9 @@ def _corrupting_parallel(s: Mapping[str, Setting]) -> Recipe:
     )
 
 
-@scenario(
-    "failing",
-    limit="",
-    summary="a disk that answers some I/Os with an error",
-    requires=(NBDKIT,),
-    error_percent=1.0,
-    size_bytes=SIZE,
-)
+@scenario("failing", "", (NBDKIT,), {"error_percent": 1.0, "size_bytes": SIZE})
 def _failing(s: Mapping[str, Setting]) -> Recipe:
+    """A disk that answers some I/Os with an error."""
     percent = number(s, "error_percent")
     server = nbdkit("--filter=error", "memory", f"{s['size_bytes']}", "error=EIO", f"error-rate={percent:g}%")
     truth = {"error_percent": Truth(percent, "%", note="chance of every single I/O to fail with EIO")}
@@ -92,15 +80,9 @@ def _failing(s: Mapping[str, Setting]) -> Recipe:
     )
 
 
-@scenario(
-    "sector-4k",
-    limit="",
-    summary="a disk that refuses I/Os smaller than or not aligned to 4 KiB",
-    requires=(NBDKIT,),
-    sector_bytes=4096,
-    size_bytes=SIZE,
-)
+@scenario("sector-4k", "", (NBDKIT,), {"sector_bytes": 4096, "size_bytes": SIZE})
 def _sector(s: Mapping[str, Setting]) -> Recipe:
+    """A disk that refuses I/Os smaller than or not aligned to 4 KiB."""
     sector = whole(s, "sector_bytes")
     server = nbdkit(
         "--filter=blocksize-policy",

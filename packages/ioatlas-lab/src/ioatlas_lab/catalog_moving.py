@@ -24,15 +24,12 @@ from ioatlas_lab.scenario import Check, Recipe, Serve, Setting, Truth
 
 @scenario(
     "drifting",
-    limit="drive bandwidth",
-    summary="the rate wanders between two values in a straight line, there and back",
-    requires=(NBDKIT,),
-    high_bytes_per_s=40_000_000,
-    low_bytes_per_s=20_000_000,
-    drift_seconds=60.0,
-    size_bytes=SIZE,
+    "drive bandwidth",
+    (NBDKIT,),
+    {"high_bytes_per_s": 40_000_000, "low_bytes_per_s": 20_000_000, "drift_seconds": 60.0, "size_bytes": SIZE},
 )
 def _drifting(s: Mapping[str, Setting]) -> Recipe:
+    """The rate wanders between two values in a straight line, there and back."""
     high, low, seconds = whole(s, "high_bytes_per_s"), whole(s, "low_bytes_per_s"), number(s, "drift_seconds")
     server = nbdkit(
         "--filter=rate",
@@ -69,16 +66,10 @@ def _drifting(s: Mapping[str, Setting]) -> Recipe:
 
 
 @scenario(
-    "stalling",
-    limit="latency",
-    summary="a server that stands still for a while again and again (SIGSTOP and SIGCONT)",
-    requires=(NBDKIT,),
-    lat_ms=1,
-    period_seconds=5.0,
-    stall_seconds=0.5,
-    size_bytes=SIZE,
+    "stalling", "latency", (NBDKIT,), {"lat_ms": 1, "period_seconds": 5.0, "stall_seconds": 0.5, "size_bytes": SIZE}
 )
 def _stalling(s: Mapping[str, Setting]) -> Recipe:
+    """A server that stands still for a while again and again (SIGSTOP and SIGCONT)."""
     delay, period, stall = whole(s, "lat_ms"), number(s, "period_seconds"), number(s, "stall_seconds")
     server = nbdkit("--filter=delay", "memory", f"{s['size_bytes']}", *delays(delay))
     mover = Serve(
@@ -107,15 +98,12 @@ def _stalling(s: Mapping[str, Setting]) -> Recipe:
 
 @scenario(
     "burst-credit",
-    limit="drive IOPS",
-    summary="a high IOPS rate for a few seconds of credit, then a low one, as cloud volumes have it",
-    requires=(STORAGE_DAEMON,),
-    iops=1000,
-    burst_iops=5000,
-    burst_seconds=3,
-    size_bytes=SIZE,
+    "drive IOPS",
+    (STORAGE_DAEMON,),
+    {"iops": 1000, "burst_iops": 5000, "burst_seconds": 3, "size_bytes": SIZE},
 )
 def _burst_credit(s: Mapping[str, Setting]) -> Recipe:
+    """A high IOPS rate for a few seconds of credit, then a low one, as cloud volumes have it."""
     iops, burst, seconds = whole(s, "iops"), whole(s, "burst_iops"), whole(s, "burst_seconds")
     server = throttled_null(s["size_bytes"], iops_total=iops, iops_total_max=burst, iops_total_max_length=seconds)
     drain = burst * seconds / (burst - iops) if burst > iops else 0.0

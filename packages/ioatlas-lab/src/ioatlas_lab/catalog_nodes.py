@@ -9,8 +9,18 @@ from ioatlas.errors import UsageError
 from ioatlas_lab.catalog_root import IPERF, IPERF_PORT, IPROUTE, PORT
 from ioatlas_lab.catalog_spindle import DRIVE, Spindle, chance, drive_words, log_drive, spindle
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import NBDKIT, PYTHON_PLUGIN, REGISTRY, SOCKET, STORAGE_DAEMON, URI, nbdkit, number, whole
-from ioatlas_lab.scenario import Check, Nodes, Recipe, Scenario, Serve, Setting, Step, Truth
+from ioatlas_lab.recipes import (
+    NBDKIT,
+    PYTHON_PLUGIN,
+    SOCKET,
+    STORAGE_DAEMON,
+    URI,
+    nbdkit,
+    number,
+    scenario,
+    whole,
+)
+from ioatlas_lab.scenario import Check, Nodes, Recipe, Serve, Setting, Step, Truth
 from ioatlas_lab.spindle_disk import BLOCK
 
 BESIDE_PORT = 10810
@@ -63,7 +73,24 @@ def _pair_steps(s: Mapping[str, Setting], *, log: bool, both: bool, away: bool) 
     return tuple(steps)
 
 
+@scenario(
+    "pair",
+    "link",
+    (NBDKIT, PYTHON_PLUGIN, STORAGE_DAEMON, IPERF, *IPROUTE),
+    {
+        "store": "in-place",
+        "reads": "one",
+        "one_away": 0,
+        "away_after_seconds": 0.0,
+        "rate_bits_per_s": 10**8,
+        "replication_bits_per_s": 5 * 10**7,
+        "mtu": 1500,
+        **DRIVE,
+    },
+    needs_root=True,
+)
 def _pair(s: Mapping[str, Setting]) -> Recipe:
+    """Two boxes that replicate synchronously, each with a drive and a link; one can be taken away."""
     log = choice(s, "store", "in-place", "log-structured") == "log-structured"
     away = bool(s["one_away"])
     both = choice(s, "reads", "one", "both") == "both" and not away
@@ -126,23 +153,3 @@ def _pair_checks(drive: Spindle, *, log: bool, both: bool, reads: tuple[float, f
     ways = ("write", "randwrite") if log else ("write",)
     checks += [Check("write_bytes_per_s", (f"rw={way}", *stream), settle_seconds=1) for way in ways]
     return tuple(checks)
-
-
-REGISTRY["pair"] = Scenario(
-    "pair",
-    "link",
-    "two boxes that replicate synchronously, each with a drive and a link; one can be taken away",
-    (NBDKIT, PYTHON_PLUGIN, STORAGE_DAEMON, IPERF, *IPROUTE),
-    {
-        "store": "in-place",
-        "reads": "one",
-        "one_away": 0,
-        "away_after_seconds": 0.0,
-        "rate_bits_per_s": 10**8,
-        "replication_bits_per_s": 5 * 10**7,
-        "mtu": 1500,
-        **DRIVE,
-    },
-    _pair,
-    needs_root=True,
-)

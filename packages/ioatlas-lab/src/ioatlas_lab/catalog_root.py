@@ -17,6 +17,7 @@ from ioatlas_lab.recipes import (
     STORAGE_DAEMON,
     nbdkit,
     number,
+    scenario,
     storage_export,
     whole,
 )
@@ -110,7 +111,15 @@ for _name, _rate, _mtu, _words in (
     )
 
 
+@scenario(
+    "drive",
+    "drive bandwidth",
+    (LOSETUP,),
+    {"bw_bytes_per_s": 50_000_000, "iops": 1000, "size_bytes": SIZE},
+    needs_root=True,
+)
 def _drive(s: Mapping[str, Setting]) -> Recipe:
+    """A real block device (loop) with limits on bytes and I/Os a second by the kernel's block I/O controller."""
     rate, iops = whole(s, "bw_bytes_per_s"), whole(s, "iops")
     steps = (MakeFile("{dir}/drive.img", whole(s, "size_bytes")), Loop("{dir}/drive.img"), Limit("{loop0}", rate, iops))
     truth = {
@@ -129,18 +138,17 @@ def _drive(s: Mapping[str, Setting]) -> Recipe:
     return Recipe(steps, "{loop0}", truth, kind="block", checks=checks, options={"direct": 1})
 
 
-REGISTRY["drive"] = Scenario(
-    "drive",
-    "drive bandwidth",
-    "a real block device (loop) with limits on bytes and I/Os a second by the kernel's block I/O controller",
-    (LOSETUP,),
-    {"bw_bytes_per_s": 50_000_000, "iops": 1000, "size_bytes": SIZE},
-    _drive,
+@scenario(
+    "page-cache-drive",
+    "client page cache",
+    (LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
+    {"bw_bytes_per_s": 50_000_000, "size_bytes": SIZE},
     needs_root=True,
 )
-
-
 def _cached_drive(s: Mapping[str, Setting]) -> Recipe:
+    """A file system of its own on a loop drive of known rate, read through this machine's page cache: the drive's
+    counters stand still.
+    """
     rate = whole(s, "bw_bytes_per_s")
     steps = (
         MakeFile("{dir}/drive.img", whole(s, "size_bytes"), random=False),
@@ -168,19 +176,17 @@ def _cached_drive(s: Mapping[str, Setting]) -> Recipe:
     )
 
 
-REGISTRY["page-cache-drive"] = Scenario(
-    "page-cache-drive",
+@scenario(
+    "page-cache-limited",
     "client page cache",
-    "a file system of its own on a loop drive of known rate, read through this machine's page cache: the drive's "
-    "counters stand still",
-    (LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
-    {"bw_bytes_per_s": 50_000_000, "size_bytes": SIZE},
-    _cached_drive,
+    (FIO, LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
+    {"cache_bytes": 96 << 20, "bw_bytes_per_s": 200_000_000, "size_bytes": 2 * SIZE},
     needs_root=True,
 )
-
-
 def _small_cache(s: Mapping[str, Setting]) -> Recipe:
+    """Such a file system, read by a fio whose memory control group holds a page cache of known size: larger files
+    come from the drive.
+    """
     plain, cache = _cached_drive(s), whole(s, "cache_bytes")
     truth = {
         "device_read_bytes": Truth(
@@ -211,17 +217,6 @@ def _small_cache(s: Mapping[str, Setting]) -> Recipe:
         (*plain.steps, Memory(cache)), plain.location, truth, kind="directory", checks=checks, options=plain.options
     )
 
-
-REGISTRY["page-cache-limited"] = Scenario(
-    "page-cache-limited",
-    "client page cache",
-    "such a file system, read by a fio whose memory control group holds a page cache of known size: larger files "
-    "come from the drive",
-    (FIO, LOSETUP, Requirement("mkfs.ext4", "e2fsprogs")),
-    {"cache_bytes": 96 << 20, "bw_bytes_per_s": 200_000_000, "size_bytes": 2 * SIZE},
-    _small_cache,
-    needs_root=True,
-)
 
 SMB_PORT = 445
 SMB_SHARE = "{dir}/mount/{server}/disk"
@@ -282,7 +277,17 @@ def smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
     )
 
 
+@scenario(
+    "nas-smb",
+    "link",
+    (*IPROUTE, *SMB_PACKAGES),
+    {"rate_bits_per_s": 10**8, "mtu": 1500, "size_bytes": 64 << 20},
+    needs_root=True,
+)
 def _smb(s: Mapping[str, Setting]) -> Recipe:
+    """A file on an SMB server (samba) behind a 100 Mb/s link, mounted by smbnetfs: also where the kernel has no SMB
+    client of its own.
+    """
     rate, mtu = whole(s, "rate_bits_per_s"), whole(s, "mtu")
     steps = smb_steps(Link(rate, mtu), whole(s, "size_bytes"))
     truth = {
@@ -307,19 +312,11 @@ def _smb(s: Mapping[str, Setting]) -> Recipe:
     return Recipe(steps, SMB_FILE, truth, kind="file", checks=checks)
 
 
-REGISTRY["nas-smb"] = Scenario(
-    "nas-smb",
-    "link",
-    "a file on an SMB server (samba) behind a 100 Mb/s link, mounted by smbnetfs: also where the kernel has no SMB "
-    "client of its own",
-    (*IPROUTE, *SMB_PACKAGES),
-    {"rate_bits_per_s": 10**8, "mtu": 1500, "size_bytes": 64 << 20},
-    _smb,
-    needs_root=True,
-)
-
-
+@scenario("nas-far", "single queue", SMB_FAR_PACKAGES, {"round_trip_ms": 4.0, "size_bytes": 16 << 20}, needs_root=True)
 def _far(s: Mapping[str, Setting]) -> Recipe:
+    """The same SMB server at the end of a long link: one request at a time, none answered before a packet is back,
+    unless a cache answers it.
+    """
     trip = number(s, "round_trip_ms")
     truth = {
         "lat_mean_ms": Truth(
@@ -344,19 +341,15 @@ def _far(s: Mapping[str, Setting]) -> Recipe:
     return Recipe(smb_steps(FarLink(trip, 1500), whole(s, "size_bytes")), SMB_FILE, truth, kind="file", checks=checks)
 
 
-REGISTRY["nas-far"] = Scenario(
-    "nas-far",
-    "single queue",
-    "the same SMB server at the end of a long link: one request at a time, none answered before a packet is back, "
-    "unless a cache answers it",
-    SMB_FAR_PACKAGES,
-    {"round_trip_ms": 4.0, "size_bytes": 16 << 20},
-    _far,
+@scenario(
+    "array",
+    "drive bandwidth",
+    (LOSETUP, Requirement("mkfs.btrfs", "btrfs-progs")),
+    {"drives": 5, "level": "raid5", "bw_bytes_per_s": 10_000_000, "size_bytes": 512 << 20},
     needs_root=True,
 )
-
-
 def _array(s: Mapping[str, Setting]) -> Recipe:
+    """Btrfs raid0, raid5 or raid6 over loop drives of a known rate each, mounted as a directory."""
     drives, rate, level = whole(s, "drives"), whole(s, "bw_bytes_per_s"), str(s["level"])
     parity = {"raid0": 0, "raid5": 1, "raid6": 2}.get(level)
     if parity is None:
@@ -405,17 +398,6 @@ def _array(s: Mapping[str, Setting]) -> Recipe:
         ),
     )
     return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 1})
-
-
-REGISTRY["array"] = Scenario(
-    "array",
-    "drive bandwidth",
-    "btrfs raid0, raid5 or raid6 over loop drives of a known rate each, mounted as a directory",
-    (LOSETUP, Requirement("mkfs.btrfs", "btrfs-progs")),
-    {"drives": 5, "level": "raid5", "bw_bytes_per_s": 10_000_000, "size_bytes": 512 << 20},
-    _array,
-    needs_root=True,
-)
 
 
 def _san(s: Mapping[str, Setting]) -> Recipe:

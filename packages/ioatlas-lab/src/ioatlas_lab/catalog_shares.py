@@ -13,7 +13,7 @@ from ioatlas.errors import UsageError
 from ioatlas_lab.catalog_nodes import choice, iperf_server
 from ioatlas_lab.catalog_root import IPERF, IPERF_SERVER, IPROUTE, LOSETUP
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import NAMED_URI, REGISTRY, SOCKET, STORAGE_DAEMON, storage_export, whole
+from ioatlas_lab.recipes import NAMED_URI, SOCKET, STORAGE_DAEMON, scenario, storage_export, whole
 from ioatlas_lab.scenario import (
     Check,
     FarLink,
@@ -24,7 +24,6 @@ from ioatlas_lab.scenario import (
     Recipe,
     Requirement,
     Run,
-    Scenario,
     Serve,
     Setting,
     Step,
@@ -55,6 +54,16 @@ NFS_REGISTERED = (
 )
 
 
+NFS_PACKAGES = (
+    IPERF,
+    LOSETUP,
+    Requirement("ganesha.nfsd", "nfs-ganesha"),
+    Requirement("ganesha/libfsalvfs.so", "nfs-ganesha-vfs"),
+    Requirement("rpcbind", "rpcbind"),
+    Requirement("mkfs.ext4", "e2fsprogs"),
+)
+
+
 def nfs_steps(link: Link | FarLink, drive_bytes: int, size_bytes: int) -> tuple[Step, ...]:
     """A server behind the link, whose export {dir}/export holds a file `data`."""
     return (
@@ -72,7 +81,15 @@ def nfs_steps(link: Link | FarLink, drive_bytes: int, size_bytes: int) -> tuple[
     )
 
 
+@scenario(
+    "nas-nfs",
+    "link",
+    (*IPROUTE, STORAGE_DAEMON, Requirement("qemu/block-nfs.so", "qemu-block-extra"), *NFS_PACKAGES),
+    {"client": "libnfs", "rate_bits_per_s": 10**8, "mtu": 1500, "size_bytes": 64 << 20},
+    needs_root=True,
+)
 def _nfs(s: Mapping[str, Setting]) -> Recipe:
+    """A file on an NFS server (Ganesha) behind a 100 Mb/s link, by libnfs; or by the kernel (client=kernel)."""
     rate, mtu, size = whole(s, "rate_bits_per_s"), whole(s, "mtu"), whole(s, "size_bytes")
     client = choice(s, "client", "libnfs", "kernel")
     steps = [*nfs_steps(Link(rate, mtu), size + (64 << 20), size)]
@@ -105,24 +122,6 @@ def _nfs(s: Mapping[str, Setting]) -> Recipe:
         checks=checks,
     )
 
-
-NFS_PACKAGES = (
-    IPERF,
-    LOSETUP,
-    Requirement("ganesha.nfsd", "nfs-ganesha"),
-    Requirement("ganesha/libfsalvfs.so", "nfs-ganesha-vfs"),
-    Requirement("rpcbind", "rpcbind"),
-    Requirement("mkfs.ext4", "e2fsprogs"),
-)
-REGISTRY["nas-nfs"] = Scenario(
-    "nas-nfs",
-    "link",
-    "a file on an NFS server (Ganesha) behind a 100 Mb/s link, by libnfs; or by the kernel (client=kernel)",
-    (*IPROUTE, STORAGE_DAEMON, Requirement("qemu/block-nfs.so", "qemu-block-extra"), *NFS_PACKAGES),
-    {"client": "libnfs", "rate_bits_per_s": 10**8, "mtu": 1500, "size_bytes": 64 << 20},
-    _nfs,
-    needs_root=True,
-)
 
 # /tmp is empty as well: a process that is killed while it writes a backtrace leaves a file there.
 # A start asks gsyncd two dozen times what it can do, half a second each: geo-replication is not there.
@@ -226,7 +225,15 @@ def gluster_steps(
     )
 
 
+@scenario(
+    "cluster",
+    "link",
+    GLUSTER_PACKAGES,
+    {"kind": "replicated", "nodes": 3, "replicas": 3, "redundancy": 1, "rate_bits_per_s": 10**8, "mtu": 1500},
+    needs_root=True,
+)
 def _cluster(s: Mapping[str, Setting]) -> Recipe:
+    """GlusterFS over nodes with a link each, distributed, replicated or dispersed, mounted as a directory."""
     count, rate, mtu = whole(s, "nodes"), whole(s, "rate_bits_per_s"), whole(s, "mtu")
     words, sent, why = _layout(s)
     set_up = {f"performance.{cache}": "off" for cache in CACHES}
@@ -247,14 +254,3 @@ def _cluster(s: Mapping[str, Setting]) -> Recipe:
         for way in ("write", "read")
     )
     return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 1})
-
-
-REGISTRY["cluster"] = Scenario(
-    "cluster",
-    "link",
-    "GlusterFS over nodes with a link each, distributed, replicated or dispersed, mounted as a directory",
-    GLUSTER_PACKAGES,
-    {"kind": "replicated", "nodes": 3, "replicas": 3, "redundancy": 1, "rate_bits_per_s": 10**8, "mtu": 1500},
-    _cluster,
-    needs_root=True,
-)
