@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.cli._arguments import path_option
 from ioatlas.errors import IoAtlasError, UsageError
 
 if TYPE_CHECKING:
@@ -32,36 +34,33 @@ class Place:
 
 
 def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--folder, --database and --blobs."""
+    """Adds --folder, --database and --blobs, handed on as one `Place`, the command's first argument. What is not said
+    behind the command holds as said behind `serve`.
+    """
+
+    @functools.wraps(command)
+    def with_place(*, folder: Path | None, database: str | None, blobs: Path | None, **given: Any) -> Any:
+        group = click.get_current_context().parent
+        above = group.params if group and group.command.name == "serve" else {}
+        folder = folder or above.get("folder") or FOLDER
+        database = database or above.get("database")
+        blobs = blobs or above.get("blobs") or folder / "blobs"
+        url = database or f"sqlite:///{folder.absolute() / 'atlas.sqlite'}"
+        return command(Place(url, blobs, database is None), **given)
+
+    decorated: Callable[..., Any] = with_place
     for option in (
-        click.option(
-            "--blobs",
-            metavar="DIR",
-            type=click.Path(path_type=Path),
-            envvar=BLOBS,
-            help=f"Bundles. Default: FOLDER/blobs. Also ${BLOBS}.",
-        ),
+        path_option("--blobs", metavar="DIR", envvar=BLOBS, help=f"Bundles. Default: FOLDER/blobs. Also ${BLOBS}."),
         click.option(
             "--database",
             metavar="URL",
             envvar=VARIABLE,
             help=f"postgresql://USER@HOST/NAME, or sqlite:///FILE. Default: FOLDER/atlas.sqlite. Also ${VARIABLE}.",
         ),
-        click.option(
-            "--folder", metavar="FOLDER", type=click.Path(path_type=Path), help="Folder of everything. Default: atlas."
-        ),
+        path_option("--folder", metavar="FOLDER", help="Folder of everything. Default: atlas."),
     ):
-        command = option(command)
-    return command
-
-
-def place_of(context: click.Context, folder: Path | None, database: str | None, blobs: Path | None) -> Place:
-    """What was said behind the command, else behind `serve`, else the default."""
-    above = context.parent.params if context.parent and context.parent.command.name == "serve" else {}
-    folder = folder or above.get("folder") or FOLDER
-    database = database or above.get("database")
-    blobs = blobs or above.get("blobs") or folder / "blobs"
-    return Place(database or f"sqlite:///{folder.absolute() / 'atlas.sqlite'}", blobs, database is None)
+        decorated = option(decorated)
+    return decorated
 
 
 @contextmanager

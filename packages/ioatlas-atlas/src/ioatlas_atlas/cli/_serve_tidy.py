@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from ioatlas.cli._examples import examples
 from ioatlas.cli._output import say_json
-from ioatlas_atlas.cli._serve_place import blobs_of, opened, place_of, place_options
+from ioatlas_atlas.cli._serve_place import Place, blobs_of, opened, place_options
 
 
 @click.command(epilog=examples("serve tidy", "ioatlas_atlas.cli"))
@@ -19,23 +17,11 @@ from ioatlas_atlas.cli._serve_place import blobs_of, opened, place_of, place_opt
 @click.option("--drafts-days", type=click.IntRange(1), help="Private results older than this. Default: kept.")
 @click.option("--dry-run", is_flag=True, help="Count, and remove nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.pass_context
-def tidy(
-    context: click.Context,
-    folder: Path | None,
-    database: str | None,
-    blobs: Path | None,
-    audit_days: int,
-    keys_days: int,
-    drafts_days: int | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def tidy(place: Place, audit_days: int, keys_days: int, drafts_days: int | None, dry_run: bool, as_json: bool) -> None:
     """Remove what is kept for a time only. Nothing that a public result rests on is touched."""
     from ioatlas_atlas.tidy import Kept
     from ioatlas_atlas.tidy import tidy as clean
 
-    place = place_of(context, folder, database, blobs)
     with opened(place) as held:
         done = clean(held, blobs_of(place), Kept(audit_days, keys_days, drafts_days), dry_run=dry_run)
     if as_json:

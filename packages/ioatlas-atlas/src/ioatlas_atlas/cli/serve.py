@@ -17,8 +17,7 @@ import click
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._examples import examples
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas_atlas.cli._serve_doubts import decide
-from ioatlas_atlas.cli._serve_place import blobs_of, opened, place_of, place_options
+from ioatlas_atlas.cli._serve_place import Place, blobs_of, opened, place_options
 from ioatlas_atlas.cli._serve_tidy import tidy
 
 if TYPE_CHECKING:
@@ -43,30 +42,19 @@ LISTEN = "127.0.0.1:8760"
 @click.option(
     "--oidc-client", metavar="ID", default="", help="Its name for this service. Secret: $IOATLAS_OIDC_SECRET."
 )
-@click.pass_context
-def command(
-    context: click.Context,
-    folder: Path | None,
-    database: str | None,
-    blobs: Path | None,
-    listen: str,
-    proxy: str,
-    public_url: str,
-    oidc_issuer: str,
-    oidc_client: str,
-) -> None:
+def command(place: Place, listen: str, proxy: str, public_url: str, oidc_issuer: str, oidc_client: str) -> None:
     """Serve an atlas: take in bundles, check them, and answer what can do what.
 
     Without options everything lies in one folder, and only this machine reaches it.
     """
-    if context.invoked_subcommand is not None:
+    if click.get_current_context().invoked_subcommand is not None:
         return
     import uvicorn
 
     from ioatlas_atlas.app import make_app
     from ioatlas_atlas.connections import AT_ONCE, Guarded
 
-    place, origin = place_of(context, folder, database, blobs), _origin(public_url)
+    origin = _origin(public_url)
     provider = _provider(oidc_issuer, oidc_client, origin)
     with opened(place, fresh=True) as held, _listening(listen) as listening:
         app = make_app(held, blobs_of(place), origin=origin, warm=True, provider=provider)
@@ -132,14 +120,13 @@ def _listening(text: str) -> socket.socket:
 @command.command(epilog=examples("serve migrate", "ioatlas_atlas.cli"))
 @place_options
 @click.option("--check", is_flag=True, help="Show what would be done, and do nothing.")
-@click.pass_context
-def migrate(context: click.Context, folder: Path | None, database: str | None, blobs: Path | None, check: bool) -> None:
+def migrate(place: Place, check: bool) -> None:
     """Make the tables of a new database, or bring those of an older ioatlas to today's form."""
     from ioatlas_atlas.database import open_database
     from ioatlas_atlas.migrations import form_of
     from ioatlas_atlas.migrations import migrate as bring
 
-    held = open_database(place_of(context, folder, database, blobs).url)
+    held = open_database(place.url)
     try:
         form = form_of(held) if check else bring(held)
     finally:
@@ -159,23 +146,13 @@ def migrate(context: click.Context, folder: Path | None, database: str | None, b
 @click.option(
     "--person", metavar="ISSUER SUBJECT", nargs=2, help="Who signs in as it with a provider of OpenID Connect."
 )
-@click.pass_context
-def account(
-    context: click.Context,
-    name: str,
-    folder: Path | None,
-    database: str | None,
-    blobs: Path | None,
-    kind: str,
-    vendor: str,
-    person: tuple[str, str] | None,
-) -> None:
+def account(place: Place, name: str, kind: str, vendor: str, person: tuple[str, str] | None) -> None:
     """Make the account NAME."""
     from ioatlas_atlas.accounts import new_account
     from ioatlas_atlas.browsers import link_to
     from ioatlas_atlas.records import AccountKind
 
-    with opened(place_of(context, folder, database, blobs), fresh=True) as held:
+    with opened(place, fresh=True) as held:
         made = new_account(held, name, AccountKind(kind), vendor)
         if person:
             link_to(held, made, *person)
@@ -197,24 +174,14 @@ def account(
 @click.option("--label", default="", help="What it is for.")
 @click.option("--list", "listed", is_flag=True, help="The account's tokens, without their secrets.")
 @click.option("--revoke", metavar="ID", help="Revoke one.")
-@click.pass_context
 def token(
-    context: click.Context,
-    name: str,
-    folder: Path | None,
-    database: str | None,
-    blobs: Path | None,
-    scopes: tuple[str, ...],
-    days: float | None,
-    label: str,
-    listed: bool,
-    revoke: str | None,
+    place: Place, name: str, scopes: tuple[str, ...], days: float | None, label: str, listed: bool, revoke: str | None
 ) -> None:
     """Make a token for the account NAME, list its tokens, or revoke one."""
     from ioatlas_atlas import accounts
     from ioatlas_atlas.records import Scope
 
-    with opened(place_of(context, folder, database, blobs)) as held:
+    with opened(place) as held:
         of = accounts.account_named(held, name)
         if revoke:
             accounts.revoke(held, revoke)
@@ -233,14 +200,11 @@ def token(
 @place_options
 @click.option("--most", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Newest entries.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
-@click.pass_context
-def audit(
-    context: click.Context, folder: Path | None, database: str | None, blobs: Path | None, most: int, as_json: bool
-) -> None:
+def audit(place: Place, most: int, as_json: bool) -> None:
     """Who did what, oldest first."""
     from ioatlas_atlas.audit import entries
 
-    with opened(place_of(context, folder, database, blobs)) as held:
+    with opened(place) as held:
         for one in entries(held, most):
             who = one.account or "operator"
             click.echo(
@@ -253,12 +217,10 @@ def audit(
 @command.command(epilog=examples("serve backup", "ioatlas_atlas.cli"))
 @click.argument("to", metavar="DIR", type=click.Path(path_type=Path))
 @place_options
-@click.pass_context
-def backup(context: click.Context, to: Path, folder: Path | None, database: str | None, blobs: Path | None) -> None:
+def backup(place: Place, to: Path) -> None:
     """Write everything into the new folder DIR, as it is at one moment. The service may go on running."""
     from ioatlas_atlas.backup import backup as write
 
-    place = place_of(context, folder, database, blobs)
     with opened(place) as held:
         _told(write(held, blobs_of(place), to), f"written to {to}", place.blobs)
     click.echo(f"Next: ioatlas atlas serve restore {to} --folder NEW", err=True)
@@ -267,17 +229,29 @@ def backup(context: click.Context, to: Path, folder: Path | None, database: str 
 @command.command(epilog=examples("serve restore", "ioatlas_atlas.cli"))
 @click.argument("of", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @place_options
-@click.pass_context
-def restore(context: click.Context, of: Path, folder: Path | None, database: str | None, blobs: Path | None) -> None:
+def restore(place: Place, of: Path) -> None:
     """Make an atlas from the backup in DIR. The database has to be empty."""
     from ioatlas_atlas.backup import restore as bring
 
-    place = place_of(context, folder, database, blobs)
     with opened(place, fresh=True, empty=True) as held:
         _told(bring(held, blobs_of(place), of), f"restored from {of}", of)
 
 
-command.add_command(decide)
+@command.command(epilog=examples("serve decide", "ioatlas_atlas.cli"))
+@click.argument("result")
+@click.argument("decision", type=click.Choice(["release", "flag"]))
+@place_options
+@click.option("--reason", required=True, help="One line, shown with the result.")
+def decide(place: Place, result: str, decision: str, reason: str) -> None:
+    """Flag RESULT, so that only its owner and moderators see it, or release it."""
+    from ioatlas_atlas.changes import Decision
+    from ioatlas_atlas.changes import decide as settle
+
+    with opened(place) as held:
+        after = settle(held, result, Decision(decision), reason, None)
+    click.echo(f"{after.state}: {after.reason}")
+
+
 command.add_command(tidy)
 
 
