@@ -49,10 +49,7 @@ corrections_option = path_option(
     "--facts", "facts_file", help="testbed.toml with facts to add or correct (./testbed.toml when there is one)."
 )
 where_option = click.option(
-    "--where",
-    metavar="OPTION=VALUE[,VALUE]",
-    multiple=True,
-    help="Only loads with these values; repeatable.",
+    "--where", metavar="OPTION=VALUE[,VALUE]", multiple=True, help="Only loads with these values; repeatable."
 )
 units_option = click.option(
     "--units",

@@ -32,12 +32,7 @@ def curve_tables(curve: LoadCurve, result: CampaignResult, console: Console) -> 
     parts.append(points_table(curve, wide=wide))
     parts += narrow_note(console.width)
     if any(point.loop == "open" for point in curve.points):
-        parts.append(
-            Text(
-                f"open loop: latencies are lower bounds{BEHIND if _has_backlog(curve) else ''}",
-                style="dim",
-            )
-        )
+        parts.append(Text(f"open loop: latencies are lower bounds{BEHIND if _has_backlog(curve) else ''}", style="dim"))
     told: set[str] = set()
     for point in curve.points:
         if point.streams and point.phase not in told:

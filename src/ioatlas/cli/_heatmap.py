@@ -88,11 +88,7 @@ def _strips(found: SmallMap, width: int) -> list[tuple[list[Level], list[Level]]
 
 
 def _side(found: SmallMap) -> int:
-    return max(
-        len(found.unit),
-        len(found.name_across),
-        *(len(found.upwards(level)) for level in found.y.levels),
-    )
+    return max(len(found.unit), len(found.name_across), *(len(found.upwards(level)) for level in found.y.levels))
 
 
 def _column(found: SmallMap, load: Level, level: Level) -> int:

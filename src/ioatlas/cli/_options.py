@@ -43,9 +43,7 @@ LEVELS = {
 """Options of the sweep that the command line takes."""
 directory_option = functools.partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
 read_only_option = click.option(
-    "--read-only",
-    is_flag=True,
-    help="Only read: lay nothing out, and ask for no confirmation.",
+    "--read-only", is_flag=True, help="Only read: lay nothing out, and ask for no confirmation."
 )
 destroy_options = click.option(
     "--destroy",

@@ -44,11 +44,7 @@ LABEL = 13
 LEAST_MAP_LINES = 4
 PASTED_WIDTH, PASTED_LINES = 80, 60
 
-_BADGES = {
-    Trust.GOOD: "bold black on green",
-    Trust.FAIR: "bold black on yellow",
-    Trust.LOW: "bold white on red",
-}
+_BADGES = {Trust.GOOD: "bold black on green", Trust.FAIR: "bold black on yellow", Trust.LOW: "bold white on red"}
 
 
 def console_of(width: int | None = None) -> Console:

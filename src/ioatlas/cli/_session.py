@@ -98,9 +98,7 @@ def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = N
     if not summary.cells:
         why, remedy = _why_nothing(journal)
         raise IoAtlasError(
-            f"nothing was measured: {why}",
-            where=str(directory),
-            remedy=f"{remedy}; {report} shows what was tried",
+            f"nothing was measured: {why}", where=str(directory), remedy=f"{remedy}; {report} shows what was tried"
         )
 
 

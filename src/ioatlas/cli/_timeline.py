@@ -28,13 +28,7 @@ class History:
 
 
 def read_history(
-    places: Sequence[str],
-    folder: Path | None,
-    quantity: str,
-    *,
-    tolerance: str,
-    false_alarms: str,
-    recent: int,
+    places: Sequence[str], folder: Path | None, quantity: str, *, tolerance: str, false_alarms: str, recent: int
 ) -> History:
     """The timelines of a target in the library, or of the campaigns named. Raises UsageError where there is none."""
     from ioatlas.analysis.timeline import follow

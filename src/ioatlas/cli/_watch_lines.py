@@ -39,13 +39,7 @@ class Teller:
         self._quantity = "bw"
 
     def session(
-        self,
-        directory: Path,
-        settings: Settings,
-        rules: Rules,
-        share: float,
-        clock: Clock,
-        confirmed: Confirmed,
+        self, directory: Path, settings: Settings, rules: Rules, share: float, clock: Clock, confirmed: Confirmed
     ) -> Session:
         """The session whose events are printed here."""
         self._quantity = settings.quantity

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 40
 
 
-@click.command(
-    name="bundle",
-    epilog=examples("bundle"),
-)
+@click.command(name="bundle", epilog=examples("bundle"))
 @campaign_argument
 @path_option("-o", "output", metavar="FILE", help="The bundle. Default: DIR.ioatlas.zip.")
 @click.option("--redact", metavar="PLAN", help="What to replace: a TOML file, `default` or `none`.")

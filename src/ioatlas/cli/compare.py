@@ -17,10 +17,7 @@ from ioatlas.cli._gate import gate_files
 MOST_TOLERANCE = 0.5
 
 
-@click.command(
-    name="compare",
-    epilog=examples("compare"),
-)
+@click.command(name="compare", epilog=examples("compare"))
 @click.argument("sides", metavar="SIDE...", nargs=-1, required=True, type=SideArgument())
 @quantity_option("What is compared.")
 @click.option(

@@ -12,10 +12,7 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_IOATLAS_COMPLETE"
 
 
-@click.command(
-    name="completion",
-    epilog=examples("completion"),
-)
+@click.command(name="completion", epilog=examples("completion"))
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
     """Print what makes SHELL complete commands, options, profiles and campaigns."""

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 FIGURES = (".png", ".svg", ".pdf", ".gp")
 
 
-@click.command(
-    name="cost",
-    epilog=examples("cost"),
-)
+@click.command(name="cost", epilog=examples("cost"))
 @click.argument("results", metavar="[DIR]...", nargs=-1, type=CampaignDirectory())
 @path_option(
     "--product",

@@ -29,10 +29,7 @@ SCRIPT_SUFFIXES = (".gp", ".plt", ".gnuplot", ".gnu")
 QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 
 
-@click.command(
-    name="export",
-    epilog=examples("export"),
-)
+@click.command(name="export", epilog=examples("export"))
 @click.argument("sides", metavar="[DIR]...", nargs=-1, type=SideArgument())
 @click.option(
     "--format",

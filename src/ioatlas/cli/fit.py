@@ -31,10 +31,7 @@ BUDGET = CAMPAIGN.option("budget")
 EXIT_STATUS = {"pass": 0, "fail": 3, "undecided": 5}
 
 
-@click.command(
-    name="fit",
-    epilog=examples("fit"),
-)
+@click.command(name="fit", epilog=examples("fit"))
 @click.argument("target", required=False, type=PathOrWord())
 @click.option("--for", "uses", metavar="USE[,USE...]", help="Uses to check, with parameters, such as etcd,vm-host:20.")
 @click.option("--list", "list_uses", is_flag=True, help="List the uses, what they require, and who says so.")

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from ioatlas.bundle.keys import PublicKey
 
 
-@click.group(
-    name="key",
-    epilog=examples("key"),
-)
+@click.group(name="key", epilog=examples("key"))
 def command() -> None:
     """Keys that sign bundles, and keys that you trust."""
 

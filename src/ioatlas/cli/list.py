@@ -17,10 +17,7 @@ from ioatlas.report.answer import answer_of
 from ioatlas.results.library import Entry, bundles, directories, entry, stamp
 
 
-@click.command(
-    name="list",
-    epilog=examples("list"),
-)
+@click.command(name="list", epilog=examples("list"))
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--target", metavar="TARGET", help="Only campaigns of this target: its name or its place.")
 @units_option

@@ -12,42 +12,22 @@ from ioatlas.cli._arguments import units_option
 from ioatlas.cli._examples import examples
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._metrics import metrics_option
-from ioatlas.cli._options import (
-    Asked,
-    Measuring,
-    answer_option,
-    directory_option,
-    how_options,
-    sweep_options,
-)
+from ioatlas.cli._options import Asked, Measuring, answer_option, directory_option, how_options, sweep_options
 from ioatlas.cli._output import say_json
 from ioatlas.results.library import REPORT
 
 
-@click.command(
-    name="map",
-    cls=GroupedCommand,
-    epilog=examples("map"),
-)
+@click.command(name="map", cls=GroupedCommand, epilog=examples("map"))
 @sweep_options
 @directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
 @click.option("--iperf", metavar="HOST[:PORT]", help="Measure the path first: a host that runs `iperf3 -s`.")
-@click.option(
-    "--drive",
-    metavar="PATH",
-    help="Read a drive below the target alone first, as a ceiling.",
-)
+@click.option("--drive", metavar="PATH", help="Read a drive below the target alone first, as a ceiling.")
 @how_options()
 @metrics_option
 @units_option
 @answer_option
 def command(
-    how: Measuring,
-    asked: Asked,
-    output: Path | None,
-    answers: tuple[str, ...],
-    iperf: str | None,
-    drive: str | None,
+    how: Measuring, asked: Asked, output: Path | None, answers: tuple[str, ...], iperf: str | None, drive: str | None
 ) -> None:
     """Measure a performance map of TARGET: a directory, a file, a block device or a URI. Several with --together.
     In a directory everything is written inside one marked subdirectory, which is removed at the end.

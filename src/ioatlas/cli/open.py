@@ -15,10 +15,7 @@ from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.results.library import REPORT
 
 
-@click.command(
-    name="open",
-    epilog=examples("open"),
-)
+@click.command(name="open", epilog=examples("open"))
 @campaign_argument
 @says_what_does_not_fit
 def command(directory: Path) -> None:

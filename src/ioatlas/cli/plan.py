@@ -26,11 +26,7 @@ MOST_REASONS = 5
 """Why cells are left out, told one by one."""
 
 
-@click.command(
-    name="plan",
-    cls=GroupedCommand,
-    epilog=examples("plan"),
-)
+@click.command(name="plan", cls=GroupedCommand, epilog=examples("plan"))
 @sweep_options
 @how_options("facts read_only as_json")
 @click.option("-o", "output", metavar="DIR", help="Accepted so that a line of `map` can be used; nothing is written.")

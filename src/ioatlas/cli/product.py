@@ -25,9 +25,7 @@ SECTIONS = {
         "show": "Capacity and price of a product.",
         "table": "Products side by side.",
     },
-    "Measured": {
-        "cost": "What a TiB, a MB/s or 1,000 IOPS costs.",
-    },
+    "Measured": {"cost": "What a TiB, a MB/s or 1,000 IOPS costs."},
 }
 
 
@@ -72,10 +70,7 @@ def new_(sheet: Path, **given: str | float | None) -> None:
     click.echo(f"{sheet}: fill it in, then `ioatlas product check {sheet}`")
 
 
-@command.command(
-    "check",
-    epilog=examples("product check"),
-)
+@command.command("check", epilog=examples("product check"))
 @click.argument("sheets", metavar="SHEET.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--complete", is_flag=True, help="Exit with 3 when something a buyer would ask is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -141,10 +136,7 @@ def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) ->
     print_lines(screen(read, found, remarks(read, found), verbose=verbose, width=width), console)
 
 
-@command.command(
-    "table",
-    epilog=examples("product table"),
-)
+@command.command("table", epilog=examples("product table"))
 @click.argument("sheets", metavar="SHEET.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--result",

@@ -13,10 +13,7 @@ from ioatlas.cli._output import columns, folded, say_json
 from ioatlas.config.profiles import check, described, profiles, text_of
 
 
-@click.command(
-    name="profiles",
-    epilog=examples("profiles"),
-)
+@click.command(name="profiles", epilog=examples("profiles"))
 @click.argument("name", required=False, type=Name(profiles))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str | None, as_json: bool) -> None:

@@ -22,10 +22,7 @@ DIFFERS = 3
 MARKS = {"reproduced": "✔", "differs": "✘", "not comparable": "!"}
 
 
-@click.command(
-    name="reproduce",
-    epilog=examples("reproduce"),
-)
+@click.command(name="reproduce", epilog=examples("reproduce"))
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[TARGET]", required=False, type=PathOrWord())
 @path_option("-o", "--out", "output", metavar="DIR", help="Directory of your campaign.")

@@ -16,10 +16,7 @@ from ioatlas.cli._options import Measuring, answer_option, how_options
 from ioatlas.results.library import REPORT
 
 
-@click.command(
-    name="resume",
-    epilog=examples("resume"),
-)
+@click.command(name="resume", epilog=examples("resume"))
 @campaign_argument
 @how_options("destroy overwrite open_report verbose quiet yes as_json")
 @answer_option
@@ -32,13 +29,7 @@ from ioatlas.results.library import REPORT
 @metrics_option
 @units_option
 @says_what_does_not_fit
-def command(
-    how: Measuring,
-    directory: Path,
-    answers: tuple[str, ...],
-    clients: str,
-    trust: str | None,
-) -> None:
+def command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: str, trust: str | None) -> None:
     """Continue the campaign in DIR: the same plan, the visits that are still missing."""
     from ioatlas.campaign import reopen
     from ioatlas.cli import fit, tune

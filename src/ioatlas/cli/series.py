@@ -74,10 +74,7 @@ def add_(series: Path, directory: Path, factors: tuple[str, ...], name: str) -> 
     click.echo(f"{series}: {count}; `ioatlas history series show {series}`")
 
 
-@command.command(
-    "show",
-    epilog=examples("series show"),
-)
+@command.command("show", epilog=examples("series show"))
 @series_argument
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help=f"Write {', '.join(KINDS)}.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, as `export --format json` does.")

@@ -30,10 +30,7 @@ PIPE_WIDTH = 120
 """Columns to use when the output is no terminal."""
 
 
-@click.command(
-    name="show",
-    epilog=examples("show"),
-)
+@click.command(name="show", epilog=examples("show"))
 @campaign_argument
 @click.option(
     "--quantity",

@@ -15,10 +15,7 @@ from ioatlas.cli._output import say, say_json
 from ioatlas.config.user import library_folders
 
 
-@click.command(
-    name="site",
-    epilog=examples("site"),
-)
+@click.command(name="site", epilog=examples("site"))
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--title", metavar="TEXT", default="Storage results", show_default=True, help="Of the site.")

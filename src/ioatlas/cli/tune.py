@@ -42,17 +42,12 @@ SHORTEST_BUDGET_SECONDS = 10.0
 BUDGET = CAMPAIGN.option("budget")
 
 
-@click.command(
-    name="tune",
-    epilog=examples("tune"),
-)
+@click.command(name="tune", epilog=examples("tune"))
 @click.argument("target", required=False, type=PathOrWord())
 @click.option("--rw", metavar="MODE", help="fio's rw: read, write, randread, randwrite, rw, randrw. Default: randread.")
 @click.option("--bs", metavar="SIZE", help="Block size. Default: 4k.")
 @click.option(
-    "--size",
-    metavar="SIZE",
-    help="Bytes of the target to use. Default: 1 GiB of a directory, else the whole target.",
+    "--size", metavar="SIZE", help="Bytes of the target to use. Default: 1 GiB of a directory, else the whole target."
 )
 @click.option("--rwmixread", type=click.IntRange(0, 100), metavar="PERCENT", help="Share of reads of a mixed load.")
 @click.option(

@@ -19,10 +19,7 @@ NICE = 10
 """A load may run on this machine: pages are made with what it leaves."""
 
 
-@click.command(
-    name="ui",
-    epilog=examples("ui"),
-)
+@click.command(name="ui", epilog=examples("ui"))
 @click.argument(
     "folders", metavar="[FOLDER]...", nargs=-1, type=click.Path(path_type=Path, file_okay=False, exists=True)
 )

@@ -25,10 +25,7 @@ SIGNED = {
 }
 
 
-@click.command(
-    name="verify",
-    epilog=examples("verify"),
-)
+@click.command(name="verify", epilog=examples("verify"))
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--trusted", "must_be_trusted", is_flag=True, help="Refuse a bundle that no trusted key signed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

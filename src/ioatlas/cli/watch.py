@@ -19,13 +19,7 @@ from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import metrics_option
-from ioatlas.cli._options import (
-    check_read_only,
-    destroy_options,
-    directory_option,
-    overwrite_options,
-    read_only_option,
-)
+from ioatlas.cli._options import check_read_only, destroy_options, directory_option, overwrite_options, read_only_option
 from ioatlas.cli._output import say, say_json
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.units import format_duration, parse_duration_seconds, parse_percent
@@ -42,10 +36,7 @@ ALARM_EXIT = 3
 FEWEST_EVERY_SECONDS = 10.0
 
 
-@click.command(
-    name="watch",
-    epilog=examples("watch"),
-)
+@click.command(name="watch", epilog=examples("watch"))
 @click.argument("target", required=False, type=PathOrWord())
 @click.option("--every", metavar="TIME", required=True, help="Time between the starts of two rounds.")
 @click.option("--share", metavar="PERCENT", default="1%", show_default=True, help="Largest share of the target's time.")

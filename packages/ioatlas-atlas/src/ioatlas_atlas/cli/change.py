@@ -12,10 +12,7 @@ from ioatlas.errors import UsageError
 from ioatlas_atlas.cli._token import agree, client_of, plain
 
 
-@click.command(
-    name="change",
-    epilog=examples("change", "ioatlas_atlas.cli"),
-)
+@click.command(name="change", epilog=examples("change", "ioatlas_atlas.cli"))
 @click.argument("address", metavar="ADDRESS")
 @click.option("--permission", metavar="TEXT", help="Who allowed to publish it, and when.")
 @click.option("--embargo", metavar="DATE", help="Nobody else sees it before this date; `none` ends it.")

@@ -15,10 +15,7 @@ from ioatlas.cli._output import say_json
 from ioatlas.errors import GateError, UsageError
 
 
-@click.command(
-    name="fetch",
-    epilog=examples("fetch", "ioatlas_atlas.cli"),
-)
+@click.command(name="fetch", epilog=examples("fetch", "ioatlas_atlas.cli"))
 @click.argument("result", metavar="RESULT")
 @click.option("--from", "url", metavar="URL", default="", help="The atlas, where RESULT is only its id.")
 @click.option(

@@ -28,10 +28,7 @@ WHO = {
 }
 
 
-@click.command(
-    name="publish",
-    epilog=examples("publish", "ioatlas_atlas.cli"),
-)
+@click.command(name="publish", epilog=examples("publish", "ioatlas_atlas.cli"))
 @click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
 @click.option("--to", "url", metavar="URL", required=True, help="The atlas.")
 @click.option("--sponsor", metavar="TEXT", help="Who paid for the measurement, or none.")

@@ -12,10 +12,7 @@ from ioatlas.cli._examples import examples
 from ioatlas_atlas.cli._token import agree, client_of, plain
 
 
-@click.command(
-    name="reply",
-    epilog=examples("reply", "ioatlas_atlas.cli"),
-)
+@click.command(name="reply", epilog=examples("reply", "ioatlas_atlas.cli"))
 @click.argument("address", metavar="ADDRESS")
 @click.argument("text", metavar="TEXT")
 @click.option("--dry-run", is_flag=True, help="Show the reply, and send nothing.")

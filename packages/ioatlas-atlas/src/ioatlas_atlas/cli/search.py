@@ -12,10 +12,7 @@ from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
 
 
-@click.command(
-    name="search",
-    epilog=examples("search", "ioatlas_atlas.cli"),
-)
+@click.command(name="search", epilog=examples("search", "ioatlas_atlas.cli"))
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @click.option("--at", "url", metavar="URL", required=True, help="The atlas.")
 @click.option("--kind", default="", help="NAS, array, drive, cloud volume or software.")

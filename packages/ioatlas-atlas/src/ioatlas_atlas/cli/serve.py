@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 LISTEN = "127.0.0.1:8760"
 
 
-@click.group(
-    name="serve",
-    invoke_without_command=True,
-    epilog=examples("serve", "ioatlas_atlas.cli"),
-)
+@click.group(name="serve", invoke_without_command=True, epilog=examples("serve", "ioatlas_atlas.cli"))
 @place_options
 @click.option("--listen", metavar="HOST:PORT", default=LISTEN, show_default=True, help="Port 0: any.")
 @click.option("--proxy", metavar="ADDRESS", default="", help="Address of a proxy whose X-Forwarded-For is believed.")
