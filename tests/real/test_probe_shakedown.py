@@ -20,68 +20,10 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = pytest.mark.usefixtures("own_lab")
 RUN = [sys.executable, "-c", "from ioatlas.cli import main; main()", "shakedown"]
 
-NETWORK = """
-[facts]
-"nic.speed" = "1 Gb/s"
-"nic.mtu" = "1500 B"
-[lines]
-"100 Mb/s Ethernet" = "12.5 MB/s"
-"1 Gb/s Ethernet" = "125 MB/s"
-[[results]]
-name = "PCI card"
-bw = "67 MB/s"
-facts = { "nic.bus" = "PCI" }
-[[results]]
-name = "PCIe card"
-bw = "113 MB/s"
-facts = { "nic.bus" = "PCIe x1" }
-[[results]]
-name = "NAS read"
-bw = "70 MB/s"
-through = "PCIe card"
-"""
-
 
 def needs(name):
     if missing(lab.scenarios()[name]):
         pytest.skip(f"{name} needs {missing(lab.scenarios()[name])}")
-
-
-@pytest.mark.unmeasured
-def test_typed_in_results_are_explained(tmp_path):
-    path = tmp_path / "network.toml"
-    path.write_text(NETWORK)
-    said = subprocess.run([*RUN, "--results", str(path)], capture_output=True, text=True, check=True).stdout
-    assert "bus PCI limits PCI card, and then the 1 Gb/s link, MTU 1500 is met." in said
-    assert "PCIe card: limited by the 1 Gb/s link" in said
-    assert "NAS read: 70.0 MB/s is 62% of the nearest ceiling known" in said
-    data = json.loads(
-        subprocess.run([*RUN, "--results", str(path), "--json"], capture_output=True, text=True, check=True).stdout
-    )
-    assert {"code", "sentence"} == data[0].keys()
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[[results]]\nname = 'a'\nbw = 'fast'", "'fast' is not a rate"),
-        ("[[results]]\nbw = '1 MB/s'", "needs a name"),
-        ("[[results]]\nname='a'\nbw='1 MB/s'\n[[results]]\nname='a'\nbw='1 MB/s'", "two results"),
-        ("[[results]]\nname='a'\nbw='1 MB/s'\nspeed=3", "'speed'"),
-        ("[facts]\n", "no result"),
-        ("[[results]]\nname='x'\nbw='1 MB/s'\n[lines]\na = 'b'", "not a rate"),
-        ("results = 3", "list of tables"),
-        ("[[results]]\nname='a'\nbw='1 MB/s'\nthrough='z'", "'z'"),
-    ],
-)
-def test_bad_results_are_one_clear_error(tmp_path, text, words):
-    path = tmp_path / "r.toml"
-    path.write_text(text)
-    done = subprocess.run([*RUN, "--results", str(path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.unmeasured

@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured value beside its ceilings: which one it meets, or that none is met; and what two paths that differ in
-one thing tell.
-"""
+"""The ceilings that follow from the facts of a testbed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 
 from ioatlas.analysis.ceilings import (
-    TOLERANCE,
     Ceiling,
     Ethernet,
     Protocol,
@@ -20,15 +15,12 @@ from ioatlas.analysis.ceilings import (
     pcie_generation,
 )
 from ioatlas.errors import UsageError
-from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.testbed import Testbed
 
 LIMITED = 0.90
 """A ceiling is named as the limit from this share on; a link that is shared, or a drive that varies, seldom gives
 more than 95%.
 """
-BARELY = 0.03
-"""Differences below this are not spoken of: single readings vary as much."""
 _PROTOCOLS: dict[str, Protocol] = {"iSCSI": "iscsi", "SMB": "smb3", "NBD": "nbd"}
 _NAMES = {
     "measured.network": "network path",
@@ -165,161 +157,3 @@ def _drive(bed: Testbed) -> Iterator[Ceiling]:
                 fact.value / 8 * 0.8,
                 because="8b/10b coding (SATA, SAS to 12 Gb/s)",
             )
-
-
-# -- sentences -----------------------------------------------------------------------------------------------
-
-
-def megabytes(rate: float) -> str:
-    """'113.0 MB/s', '11.96 MB/s': decimal, as links are counted."""
-    value = rate / 1e6
-    return f"{value:.0f} MB/s" if value >= 1000 else f"{value:.1f} MB/s" if value >= 20 else f"{value:.2f} MB/s"
-
-
-def limit_finding(
-    bw_bytes_per_s: float, ceilings: Sequence[Ceiling], *, what: str = "it", iops: float | None = None
-) -> Finding:
-    """What limits a measured value, as far as its ceilings tell: 'limited', 'undetermined' or 'above-ceiling'."""
-    shares = sorted(
-        ((share, one) for one in ceilings if (share := one.share(bw_bytes_per_s, iops)) is not None),
-        key=lambda pair: -pair[0],
-    )
-    if not shares:
-        return Finding(
-            FindingCode.UNDETERMINED, f"{what}: {megabytes(bw_bytes_per_s)}; no ceiling is known to compare it with"
-        )
-    share, tightest = shares[0]
-    bound = megabytes(tightest.bw_bytes_per_s) if tightest.bw_bytes_per_s else f"{tightest.iops:.0f} IOPS"
-    if share > TOLERANCE:
-        return Finding(
-            FindingCode.ABOVE_CEILING,
-            f"{what}: {megabytes(bw_bytes_per_s)} is above the {tightest.name} ({bound}, {share:.0%}): a cache "
-            "answered, a unit is mistaken (MB is not MiB),"
-            " or the ceiling is not that of this path",
-        )
-    if share >= LIMITED:
-        margin = f"; next is the {shares[1][1].name} at {shares[1][0]:.0%}" if len(shares) > 1 else ""
-        return Finding(
-            FindingCode.LIMITED,
-            f"{what}: limited by the {tightest.name}: {megabytes(bw_bytes_per_s)} of {bound} ({share:.0%}){margin}",
-        )
-    return Finding(
-        FindingCode.UNDETERMINED,
-        f"{what}: {megabytes(bw_bytes_per_s)} is {share:.0%} of the nearest ceiling known ({tightest.name}, {bound}): "
-        "something else limits it",
-    )
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One measured or typed-in rate of a path, with what is known of the path.
-
-    factors: the things that distinguish readings from each other, such as {'bus': 'PCI', 'mtu': 1500}.
-    through: name of a reading of the path alone that this one had to pass, such as a network test.
-    """
-
-    name: str
-    bw_bytes_per_s: float
-    ceilings: tuple[Ceiling, ...] = ()
-    factors: Mapping[str, object] = field(default_factory=dict)
-    through: str = ""
-
-
-def explain(readings: Sequence[Reading], lines: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
-    """Sentences on a series of readings: each against its ceilings, against the path it had to pass, and pairs that
-    differ in one thing.
-
-    lines: reference rates by name (bytes per second), such as 12.5 MB/s of 100 Mb/s Ethernet; they are not ceilings
-    of every path. Raises UsageError when `through` names no reading.
-    """
-    by_name = {one.name: one for one in readings}
-    found: list[Finding] = []
-    bounded = [_with_path(one, by_name) for one in readings]
-    for one in bounded:
-        finding = limit_finding(one.bw_bytes_per_s, one.ceilings, what=one.name)
-        found.append(Finding(finding.code, finding.sentence + _beside(one.bw_bytes_per_s, lines or {})))
-    for first, second in combinations(bounded, 2):
-        # A path alone and what passed a path differ in more than the factor.
-        alike = bool(first.through) == bool(second.through)
-        if alike and (finding_of_pair := _pair(first, second)) is not None:
-            found.append(finding_of_pair)
-    return tuple(found)
-
-
-def _with_path(one: Reading, by_name: Mapping[str, Reading]) -> Reading:
-    """The reading with the path that it had to pass as a ceiling."""
-    if not one.through:
-        return one
-    if one.through not in by_name:
-        raise UsageError(
-            f"{one.name} passes {one.through!r}, which is no reading", remedy=f"readings are: {', '.join(by_name)}"
-        )
-    passed = by_name[one.through].bw_bytes_per_s
-    path = Ceiling(f"path {one.through} measured alone", "network path", passed, None, "measured")
-    return replace(one, ceilings=(*one.ceilings, path))
-
-
-def _beside(rate: float, lines: Mapping[str, float]) -> str:
-    """Where a value lies among the reference lines."""
-    above = [name for name, value in sorted(lines.items(), key=lambda pair: pair[1]) if rate > value * TOLERANCE]
-    below = [name for name, value in sorted(lines.items(), key=lambda pair: pair[1]) if rate <= value * TOLERANCE]
-    words = []
-    if above:
-        words.append(f"above the {megabytes(lines[above[-1]])} of {above[-1]}")
-    if below:
-        words.append(f"{rate / lines[below[0]]:.0%} of the {megabytes(lines[below[0]])} of {below[0]}")
-    return f" ({', '.join(words)})" if words else ""
-
-
-def _pair(first: Reading, second: Reading) -> Finding | None:
-    """What two readings tell that differ in exactly one factor; None when they differ in more, or in nothing."""
-    differing = [
-        name
-        for name in first.factors.keys() | second.factors.keys()
-        if first.factors.get(name) != second.factors.get(name)
-    ]
-    if len(differing) != 1:
-        return None
-    [factor] = differing
-    low, high = sorted((first, second), key=lambda one: one.bw_bytes_per_s)
-    gain = high.bw_bytes_per_s / low.bw_bytes_per_s - 1
-    change = f"{factor} {high.factors.get(factor, 'unknown')} instead of {low.factors.get(factor, 'unknown')}"
-    if gain < BARELY:
-        return Finding(
-            FindingCode.NO_DIFFERENCE,
-            f"{change} makes no difference: {megabytes(low.bw_bytes_per_s)} and {megabytes(high.bw_bytes_per_s)}",
-        )
-    head = f"{change} gives {megabytes(high.bw_bytes_per_s)} instead of {megabytes(low.bw_bytes_per_s)} (+{gain:.0%})"
-    allowed = _allowed_gain(low, high)
-    if allowed is not None and gain <= allowed + BARELY:
-        return Finding(FindingCode.EXPLAINED, f"{head}; the ceilings allow +{allowed:.0%}, so that explains it")
-    if factor == "mtu":
-        # What bounds a reading that passed a path is that path, measured alone, not the link's arithmetic.
-        bound = "the path alone" if low.through else "the link's arithmetic"
-        allows = f"{bound} allows +{allowed:.1%}" if allowed is not None else f"{bound} allows less"
-        return Finding(
-            FindingCode.CLIENT_LIMITED,
-            f"{head}; {allows}. So the rest is work saved for each packet in the client or on its bus, which limits "
-            f"{low.name}",
-        )
-    nearest = limit_finding(high.bw_bytes_per_s, high.ceilings, what=high.name)
-    last = f", and then the {_tightest(high)} is met" if nearest.code is FindingCode.LIMITED else ""
-    return Finding(
-        FindingCode.LIMITED,
-        f"{head} with all else equal: {factor} {low.factors.get(factor, 'unknown')} limits {low.name}{last}",
-    )
-
-
-def _tightest(reading: Reading) -> str:
-    return min(reading.ceilings, key=lambda one: one.bw_bytes_per_s or float("inf")).name
-
-
-def _allowed_gain(low: Reading, high: Reading) -> float | None:
-    """Gain of the tightest ceiling from one reading to the other, when the low one is near its own."""
-    bounds = [
-        min((one.bw_bytes_per_s for one in reading.ceilings if one.bw_bytes_per_s), default=None)
-        for reading in (low, high)
-    ]
-    if bounds[0] is None or bounds[1] is None:
-        return None
-    return bounds[1] / bounds[0] - 1

@@ -34,6 +34,7 @@ MOVED = {
 GONE = {
     "--verify": "run `fio --verify=crc32c --do_verify=1` on a file of the target",
     "--bring-fio": "install the same version of fio on the clients",
+    "--results": "`ioatlas shakedown TARGET --facts FILE.toml` lists the ceilings that follow from typed-in facts",
     "--write-units": "copy examples/systemd/ioatlas-watch.service and .timer, and put your line into ExecStart",
     "--power": "measure, and `ioatlas compare` says which difference it could have found",
     "--like": "measure, and `ioatlas compare` says which difference it could have found",

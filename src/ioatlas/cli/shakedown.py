@@ -17,7 +17,7 @@ import click
 
 from ioatlas import beneath
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.limits import Reading, ceilings_of, explain
+from ioatlas.analysis.limits import ceilings_of
 from ioatlas.analysis.shakedown import (
     Check,
     background_checks,
@@ -29,12 +29,11 @@ from ioatlas.analysis.shakedown import (
     path_checks,
 )
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._arguments import PathOrWord, corrections_option, path_option, units_option
+from ioatlas.cli._arguments import PathOrWord, corrections_option, units_option
 from ioatlas.cli._options import quiet_option
 from ioatlas.cli._output import room, say_json
 from ioatlas.errors import IoAtlasError, UsageError, written
 from ioatlas.fio.executor import SystemExecutor
-from ioatlas.model.finding import Finding
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_count, format_rate, format_size, parse_duration_seconds
 from ioatlas.testbed.inventory import testbed
@@ -48,7 +47,7 @@ from ioatlas.testbed.measured import (
     target_rate,
 )
 from ioatlas.testbed.telemetry import watched_of
-from ioatlas.testbed.typed_in import host_and_port, quantity, read_lines, read_results
+from ioatlas.testbed.typed_in import host_and_port, quantity
 
 MOST_CHECKS, MOST_CEILINGS = 5, 4
 """Columns, checks and ceilings of the first screen."""
@@ -68,7 +67,6 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
 @click.option(
     "--expect", metavar="RATE", help="What the target should deliver, such as 2.5GB/s: how many clients that takes."
 )
-@path_option("--results", "results_file", help="Explain the results typed into this file; TARGET is not needed.")
 @click.option("--budget", metavar="TIME", help="Time it may take, at least 5s. Default: about 10s.")
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Write the JSON object there too.")
 @click.option("-v", "--verbose", is_flag=True, help="The checks that passed, and every ceiling.")
@@ -82,7 +80,6 @@ def command(
     facts_file: Path | None,
     iperf_host: str | None,
     expect: str | None,
-    results_file: Path | None,
     budget: str | None,
     output: Path | None,
     *,
@@ -95,16 +92,12 @@ def command(
     \b
     ioatlas shakedown /mnt/nas --iperf nas --expect 110MB/s
     ioatlas shakedown nbd://10.0.0.5
-    ioatlas shakedown --results network.toml
 
     Takes about 10 seconds. TARGET is never written; a file, device or NBD export is read for 4 seconds. Exit code 3
     when a check failed.
     """  # noqa: D301
-    if results_file is not None:
-        _explain(results_file, as_json=as_json)
-        return
     if target is None:
-        raise UsageError("no target was named", remedy="name one, or give --results FILE")
+        raise UsageError("no target was named", remedy="name one: `ioatlas shakedown DIRECTORY`")
     usual = Path("testbed.toml")
     times = _times(budget, bool(iperf_host))
     tell = (lambda _words: None) if quiet else _tell
@@ -271,41 +264,6 @@ def _expected(expect: str | None) -> float | None:
     if rate is None or rate[1] not in {"B/s", "bit/s"} or rate[0] <= 0:
         raise UsageError(f"{expect!r} is not a rate", where="--expect", remedy="write 110MB/s or 10Gb/s")
     return float(rate[0]) / (8 if rate[1] == "bit/s" else 1)
-
-
-def _explain(path: Path, *, as_json: bool) -> None:
-    """Sentences on typed-in results; what distinguishes them are the facts they set themselves."""
-    results = read_results(path)
-    if not results:
-        raise UsageError(
-            "there is no result to explain",
-            where=str(path),
-            remedy='write [[results]] with name = "..." and bw = "67 MB/s"',
-        )
-    factors = {name for one in results for name in one.own}
-    readings = []
-    for one in results:
-        bed = Testbed("", 0.0, one.facts)
-        ceilings = () if one.through else ceilings_of(bed, _LARGE)
-        readings.append(
-            Reading(
-                one.name,
-                one.bw_bytes_per_s,
-                ceilings,
-                {name.removeprefix("nic."): bed.value(name) for name in factors},
-                one.through,
-            )
-        )
-    findings = explain(readings, read_lines(path))
-    if as_json:
-        say_json([_plain(one) for one in findings])
-        return
-    for finding in findings:
-        click.echo(f"{finding.sentence}.")
-
-
-def _plain(finding: Finding) -> dict[str, str]:
-    return {"code": finding.code, "sentence": finding.sentence}
 
 
 def _tell(words: str) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person types in, the file testbed.toml: `[facts]` that add or correct, `[[results]]` measured elsewhere,
-reference `[lines]`, meters `[power]`; and the copy of it that a campaign keeps, its facts file.
+"""What a person types in, the file testbed.toml: `[facts]` that add or correct, reference `[lines]`, meters `[power]`;
+and the copy of it that a campaign keeps, its facts file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -60,61 +60,10 @@ def _tidy(value: float) -> float | int:
     return int(value) if value == int(value) else value
 
 
-@dataclass(frozen=True)
-class TypedResult:
-    """A rate that a person measured elsewhere. facts: those of the file with its own in place; own: the names it set
-    itself.
-
-    through: name of the result of the path alone that this one passed.
-    """
-
-    name: str
-    bw_bytes_per_s: float
-    facts: tuple[Fact, ...]
-    own: tuple[str, ...]
-    through: str = ""
-
-
 def read_facts(path: Path) -> tuple[Fact, ...]:
     """Facts of a testbed.toml. Raises UsageError with file and key."""
     where = str(path)
     return tuple(_fact(name, value, where) for name, value in _flat("", _table(_read(path), "facts", where)))
-
-
-def read_results(path: Path) -> tuple[TypedResult, ...]:
-    """Results of a testbed.toml, in its order. Raises UsageError with file and key."""
-    where = str(path)
-    facts = read_facts(path)
-    entries = _read(path).get("results", [])
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise UsageError("results must be a list of tables", where=where, remedy="write [[results]] above each one")
-    found: list[TypedResult] = []
-    for number, entry in enumerate(entries, 1):
-        key = f"{where}: results {number}"
-        unknown = sorted(entry.keys() - {"name", "bw", "through", "facts"})
-        if unknown:
-            raise UsageError(
-                f"there is no key {unknown[0]!r}", where=key, remedy="a result has name, bw, through and facts"
-            )
-        name, rate = entry.get("name"), quantity(str(entry.get("bw", "")))
-        if not isinstance(name, str) or not name.strip():
-            raise UsageError("a result needs a name", where=key, remedy='write name = "PCI card"')
-        if name in {one.name for one in found}:
-            raise UsageError(f"there are two results named {name!r}", where=key)
-        if rate is None or rate[1] not in {"B/s", "bit/s"} or rate[0] <= 0:
-            raise UsageError(f"{entry.get('bw')!r} is not a rate", where=key, remedy='write bw = "67 MB/s"')
-        own = tuple(_fact(fact, value, key) for fact, value in _flat("", _table(entry, "facts", key)))
-        through = str(entry.get("through", ""))
-        found.append(
-            TypedResult(
-                name,
-                float(rate[0]) / (8 if rate[1] == "bit/s" else 1),
-                corrected(facts, own),
-                tuple(fact.name for fact in own),
-                through,
-            )
-        )
-    return tuple(found)
 
 
 def read_lines(path: Path) -> dict[str, float]:
@@ -203,12 +152,13 @@ def _read(path: Path) -> dict[str, Any]:
         raise UsageError(
             f"this is not TOML: {error}", where=where, remedy='write [facts] and lines such as "nic.speed" = "1 Gb/s"'
         ) from error
+    # [[results]] stand in files of before, which campaigns hold.
     unknown = sorted(data.keys() - {"facts", "results", "lines", "power", "measure"})
     if unknown:
         raise UsageError(
             f"there is no table or key {unknown[0]!r}",
             where=where,
-            remedy="use [facts], [[results]], [lines] for reference lines, [power.NAME] for meters, [measure] for "
+            remedy="use [facts], [lines] for reference lines, [power.NAME] for meters, [measure] for "
             "an iperf3 host and a drive",
         )
     return data
