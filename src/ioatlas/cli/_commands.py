@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of commands: found by name, imported only when they are called; names of before 0.4 still work.
 
+What `--help` ends with, examples and exit status, stands in one text for each package of commands, `examples.txt`.
+
 A command is a file of this room, or of a package of its own that names it as an entry point of `ioatlas.commands`.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import entry_points
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +164,15 @@ def _unknown(word: str, known: list[str], path: str) -> UsageError:
         )
     remedy = {"version": "`ioatlas --version`"}.get(word, remedy)
     return UsageError(f"there is no command {word!r}", remedy=remedy)
+
+
+def examples(command: str, package: str = "ioatlas.cli") -> str:
+    """What stands below `== command` in the package's examples.txt. Its lines stay as they are."""
+    return "\b\n" + _texts(package)[command].replace("\n\n", "\n\n\b\n")
+
+
+@functools.cache
+def _texts(package: str) -> dict[str, str]:
+    text = files(package).joinpath("examples.txt").read_text(encoding="utf-8")
+    sections = re.split(r"^== (.+)\n", text, flags=re.MULTILINE)
+    return {name: body.strip("\n") for name, body in zip(sections[1::2], sections[2::2], strict=True)}

@@ -9,8 +9,8 @@ import click
 
 from ioatlas.cli._arguments import path_option, quantity_option, units_option
 from ioatlas.cli._campaigns import SideArgument
+from ioatlas.cli._commands import examples
 from ioatlas.cli._comparison import Asked, tell
-from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_IOATLAS_COMPLETE"

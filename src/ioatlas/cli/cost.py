@@ -11,7 +11,7 @@ import click
 
 from ioatlas.cli._arguments import path_option
 from ioatlas.cli._campaigns import CampaignDirectory
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import columns, say_json
 from ioatlas.errors import UsageError

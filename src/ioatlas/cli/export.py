@@ -12,7 +12,7 @@ import click
 from ioatlas import beneath
 from ioatlas.cli._arguments import path_option, units_option, where_option
 from ioatlas.cli._campaigns import SideArgument, newest, own_place
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
 from ioatlas.errors import UsageError, written

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._arguments import PathOrWord
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import fold, say_json

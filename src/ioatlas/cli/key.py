@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._arguments import PathOrWord
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say, say_json
 from ioatlas.errors import UsageError, faults
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ioatlas.cli._arguments import units_option
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._output import columns, say_json
 from ioatlas.config.user import library_folders
 from ioatlas.report.answer import answer_of

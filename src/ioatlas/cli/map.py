@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._arguments import units_option
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import Asked, Measuring, answer_option, directory_option, how_options, sweep_options

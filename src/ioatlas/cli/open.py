@@ -10,7 +10,7 @@ import click
 
 from ioatlas import beneath
 from ioatlas.cli._campaigns import campaign_argument
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.results.library import REPORT
 

@@ -11,7 +11,7 @@ import click
 
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._answers import commands_of
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._groups import GroupedCommand
 from ioatlas.cli._options import Asked, Measuring, how_options, sweep_options, taken_for_map
 from ioatlas.cli._output import folded, say_json

@@ -9,8 +9,7 @@ from typing import NoReturn
 import click
 
 from ioatlas.cli._campaigns import CampaignDirectory
-from ioatlas.cli._commands import Commands
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import Commands, examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import folded, say, say_json
 from ioatlas.errors import GateError, UsageError, written

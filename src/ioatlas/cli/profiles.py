@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from ioatlas.cli._arguments import Name
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._output import columns, folded, say_json
 from ioatlas.config.profiles import check, described, profiles, text_of
 

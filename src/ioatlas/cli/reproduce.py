@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas.cli._arguments import PathOrWord, path_option, quantity_option
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._options import Measuring, how_options
 from ioatlas.cli._output import say, say_json

@@ -9,7 +9,7 @@ import click
 
 from ioatlas.cli._arguments import units_option
 from ioatlas.cli._campaigns import campaign_argument
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import Measuring, answer_option, how_options

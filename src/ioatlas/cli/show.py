@@ -11,8 +11,8 @@ import click
 
 from ioatlas.cli._arguments import units_option, where_option
 from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._commands import examples
 from ioatlas.cli._curves import curve_tables
-from ioatlas.cli._examples import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import table_of
 from ioatlas.errors import written

@@ -9,7 +9,7 @@ import click
 
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._arguments import units_option
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say, say_json
 from ioatlas.config.user import library_folders

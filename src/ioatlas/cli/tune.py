@@ -14,7 +14,7 @@ import click
 
 from ioatlas import beneath
 from ioatlas.cli._arguments import PathOrWord
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import fold, room, say_json
 from ioatlas.config.spec import CampaignSpec

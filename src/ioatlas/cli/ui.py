@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from ioatlas.cli._arguments import units_option
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.errors import IoAtlasError
 

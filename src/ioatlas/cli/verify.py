@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say, say_json
 

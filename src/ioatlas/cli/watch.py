@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from ioatlas.analysis.watching import Rules
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import metrics_option
 from ioatlas.cli._options import check_read_only, destroy_options, directory_option, overwrite_options, read_only_option

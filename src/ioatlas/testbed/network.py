@@ -9,7 +9,7 @@ import re
 import socket
 from pathlib import Path
 
-from ioatlas.testbed.pcie import look_at_slot
+from ioatlas.testbed.hardware import look_at_slot
 from ioatlas.testbed.sheet import Sheet, as_int, is_virtual
 
 OFFLOADS = {

@@ -9,9 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ioatlas.testbed.drive import look_at_drive
+from ioatlas.testbed.hardware import look_at_drive, look_at_slot
 from ioatlas.testbed.path import Route, without_addresses
-from ioatlas.testbed.pcie import look_at_slot
 from ioatlas.testbed.sheet import Sheet, as_int, is_virtual
 
 _COLUMNS = (

@@ -3,10 +3,9 @@
 
 import pytest
 
-from ioatlas.testbed.drive import facts_of_nvme, facts_of_smartctl
+from ioatlas.testbed.hardware import facts_of_nvme, facts_of_smartctl, look_at_slot
 from ioatlas.testbed.nfs import parse_mountstats, section_of
 from ioatlas.testbed.path import mount_port, server_of
-from ioatlas.testbed.pcie import look_at_slot
 from ioatlas.testbed.sheet import Sheet
 
 

@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request may bring with it: so many bytes, in so much time. Bundles have limits of their own (`api.upload`)."""
+"""What a request may bring with it: so many bytes, in so much time; forms of the pages, from this service's own pages
+alone. Bundles have limits of their own (`api.upload`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import parse_qsl
 
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+Form = dict[str, str]
+MOST_FIELDS = 50
 TOO_MUCH, TOO_SLOW = "more was sent than this address takes", "it came too slowly"
 
 
@@ -56,3 +65,23 @@ class _Limited:
             raise HTTPException(413, TOO_MUCH, headers={"Connection": "close"})
         self._whole = not message.get("more_body", False)
         return message
+
+
+def taken(origin: str, answer: Callable[[Request, Form], Response]) -> Callable[..., object]:
+    """Answers a form of this service's own pages; a form of another site is refused.
+
+    origin: of the service; where it is '', the browser has to have sent the form to where its page came from.
+    """
+
+    async def take(request: Request) -> Response:
+        own = origin or f"{request.url.scheme}://{request.headers.get('host', '')}"
+        if request.headers.get("origin", "") != own:
+            raise HTTPException(403, "This form was sent from another site.")
+        text = (await request.body()).decode("utf-8", "replace")
+        try:
+            fields = parse_qsl(text, max_num_fields=MOST_FIELDS)
+        except ValueError:
+            raise HTTPException(400, "This form has more fields than any of this service.") from None
+        return await run_in_threadpool(answer, request, dict(fields))
+
+    return take

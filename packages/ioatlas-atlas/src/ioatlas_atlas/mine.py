@@ -16,9 +16,9 @@ from ioatlas.errors import RefusedError, UsageError
 from ioatlas_atlas import accounts, browsers, changes, queries, removal, views
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.blobs import Blobs
+from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.changes import Change
 from ioatlas_atlas.database import Database
-from ioatlas_atlas.forms import Form, taken
 from ioatlas_atlas.oidc import Provider, Started
 from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Account, Result, Scope, Viewer

@@ -13,9 +13,9 @@ from starlette.routing import BaseRoute, Route
 
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas_atlas import audit, changes, queries, views
+from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.changes import DECIDED, Decision
 from ioatlas_atlas.database import Database
-from ioatlas_atlas.forms import Form, taken
 from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Result, Viewer
 

@@ -13,8 +13,8 @@ from starlette.routing import BaseRoute, Route
 
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas_atlas import queries, replies, views
+from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.database import Database
-from ioatlas_atlas.forms import Form, taken
 from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Account, Reply, Result, Scope, Viewer
 

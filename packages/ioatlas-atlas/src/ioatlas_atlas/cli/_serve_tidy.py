@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json
 from ioatlas_atlas.cli._serve_place import Place, blobs_of, opened, place_options
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.errors import UsageError
 from ioatlas_atlas.cli._token import agree, client_of, plain
 

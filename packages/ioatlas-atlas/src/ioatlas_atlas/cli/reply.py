@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas_atlas.cli._token import agree, client_of, plain
 
 

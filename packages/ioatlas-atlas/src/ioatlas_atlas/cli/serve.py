@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._examples import examples
+from ioatlas.cli._commands import examples
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas_atlas.cli._serve_place import Place, blobs_of, opened, place_options
 from ioatlas_atlas.cli._serve_tidy import tidy
