@@ -14,6 +14,7 @@ from ioatlas.law.told import DISAGREE, UNEVEN, Told, grade, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.summary import Trust
+from ioatlas.model.units import format_size
 from ioatlas.model.verdict import VerdictClass, VerdictCode, verdict_class
 
 METHOD = "law/1"
@@ -22,17 +23,53 @@ MOST_FORETOLD = 0.35
 BEYOND = 4.0
 """and times the largest block and the most I/Os in flight that were seen."""
 UNSURE = 0.5
+MUCH = 1.1
+"""Times the fastest cell from which another one is faster."""
 FEWEST_IOS = 10
 
 
-def told_estimates(estimates: Sequence[Estimate], fits: Mapping[str, Fit]) -> tuple[Estimate, ...]:
-    """The estimates, those of cells that a law covers with its values; what is no value of the target as it is."""
-    return tuple(
+def told_estimates(
+    estimates: Sequence[Estimate], fits: Mapping[str, Fit], cells: Iterable[Cell] = ()
+) -> tuple[Estimate, ...]:
+    """The estimates, those of cells that a law covers with its values; what is no value of the target as it is.
+    cells: of the plan, among which the fastest is looked for.
+    """
+    told = tuple(
         _told(e, fits[e.cell.target])
         if e.cell.target in fits and e.kind == "measured" and e.iops and can_be_told(e.cell) and _is_value(e)
         else e
         for e in estimates
     )
+    groups = {(e.cell.target, e.direction) for e in told if e.method == METHOD}
+    faster = {group: _faster(group, told, fits[group[0]], cells) for group in groups}
+    return tuple(faster.get((e.cell.target, e.direction), {}).get(e.cell.key, e) for e in told)
+
+
+def _faster(
+    group: tuple[str, str], estimates: Sequence[Estimate], fit: Fit, cells: Iterable[Cell]
+) -> dict[str, Estimate]:
+    """The fastest cells of a target and direction, by their keys, with what speaks against them: that another may be
+    faster, of which there is no number.
+    """
+    target, direction = group
+    mine = {e.cell.key: e for e in estimates if (e.cell.target, e.direction) == group and e.method == METHOD}
+    sure = [e for e in mine.values() if e.verdict is not VerdictCode.RUNS_DISAGREE]
+    best = max((e.bw_bytes_per_s or 0.0 for e in sure), default=0.0)
+    near = [e for e in sure if MUCH * (e.bw_bytes_per_s or 0.0) >= best > 0]
+    for cell in cells if near else ():
+        if cell.target != target or cell.directions != (direction,) or not can_be_told(cell) or not _near(cell, fit):
+            continue
+        told, seen = tell(fit, cell, direction), mine.get(cell.key)
+        if seen is None and told.half_width > MOST_FORETOLD:
+            most = told.value
+        elif seen is not None and seen not in sure and cell.bs_bytes > max(e.cell.bs_bytes for e in near):
+            most = told.high
+        else:
+            continue
+        if most * cell.bs_bytes > MUCH * best:
+            why = f"{format_size(cell.bs_bytes)} with {cell.outstanding} in flight may be faster"
+            return {e.cell.key: replace(e, grade=Trust.LOW, grade_reason=why) for e in near}
+    return {}
 
 
 def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit]) -> tuple[Estimate, ...]:

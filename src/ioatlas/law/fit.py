@@ -13,7 +13,7 @@ from typing import get_args
 
 import numpy as np
 
-from ioatlas.law.course import FALL, FEWEST_IOS, Course, Floats, Noise
+from ioatlas.law.course import FALL, FEWEST_AFTER, FEWEST_IOS, Course, Floats, Noise
 from ioatlas.law.model import DEVICE, UNITS, Limiter, Seek, Shape, Stack, expected
 
 WITHIN = np.geomspace(0.003, 0.6, 11)
@@ -377,11 +377,11 @@ def has_witness(fit: Fit, number: int) -> bool:
     for course, off, mine, free in zip(counted, fit.residuals, told, other, strict=True):
         if not limiter.covers(course.direction):
             continue
-        kink, bins = course.kink if course.fell else 0, course.edges.size - 1
-        less = float(np.median(mine[kink:bins] - free[kink:bins]))
-        if less < -math.log(FALL) and abs(float(np.median(off[kink:]))) < -less / 2:
+        gap = (mine - free)[: off.size]
+        bound = gap < -math.log(FALL)
+        if bound.sum() >= FEWEST_AFTER and abs(float(np.median(off[bound]))) < -float(np.median(gap[bound])) / 2:
             held += 1
-            fell += course.fell and bool(course.done[-1] - course.done[kink] >= FEWEST_IOS)
+            fell += course.fell and bool(np.diff(course.done)[bound].sum() >= FEWEST_IOS)
     return fell > 0 and held > 1
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ioatlas.law.course import COUNT, EVEN_BINS, Course, Floats, still_falls
+from ioatlas.law.course import COUNT, EVEN_BINS, FALL, Course, Floats, still_falls
 from ioatlas.law.fit import MOST_BETWEEN, Fit, Start, draw_down, limiters_at
 from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
@@ -116,13 +116,16 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
         for limiter, at in bursts(fit)
         if limiter.refills and not limiter.covers(direction)
     ]
-    mine = [] if any(one.covers(direction) for one in fit.shape.limiters) else fit.courses
-    for course in mine:
-        if course.counted and course.fell and course.direction == direction:
-            others = tuple(one for one in fit.courses if one is not course)
-            for limiter in (Limiter(unit, (direction,)) for unit in UNITS):
-                each = limiter.size(course.bs)
-                suspects.append((limiter, course.tail * each, course.excess * each, others))
+    limited = any(one.covers(direction) for one in fit.shape.limiters)
+    for place, course in enumerate(fit.courses):
+        if not (course.counted and course.fell and course.direction == direction):
+            continue
+        if limited and math.log(course.tail * FALL) > _by_law(fit, course.cell, direction)[0]:
+            continue
+        others = tuple(one for one in fit.courses if one is not course)
+        for limiter in (Limiter(unit, (direction,)) for unit in UNITS):
+            rate = course.tail * limiter.size(course.bs)
+            suspects.append((limiter, rate, draw_down(fit.courses[: place + 1], limiter, rate), others))
     return tuple(
         (limiter, rate)
         for limiter, rate, size, courses in suspects

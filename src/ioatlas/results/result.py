@@ -190,7 +190,7 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
     if by_law:
         from ioatlas.law.cells import told_estimates
 
-        estimates = told_estimates(estimates, fits)
+        estimates = told_estimates(estimates, fits, read.cells.values())
     fresh = estimate_cells(read.cells, read.told, Purpose.FRESH)
     measured = {estimate.cell.key for estimate in estimates}
     rows = [row for row in parts.journal.predictions() if row.cell_key not in measured]

@@ -10,16 +10,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ioatlas.law.cells import MOST_FORETOLD, foretold
+from ioatlas.law.cells import MOST_FORETOLD, foretold, told_estimates
 from ioatlas.law.choose import main_cells
 from ioatlas.law.course import Course, cut
 from ioatlas.law.fit import _fit_shape, _moves, _starts, fit_law
 from ioatlas.law.limits import burst_findings, limit_of
 from ioatlas.law.model import Limiter, Shape
 from ioatlas.law.told import grade, tell
-from ioatlas.model.estimate import UNDETERMINED
+from ioatlas.model.estimate import UNDETERMINED, Estimate
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate
+from ioatlas.model.verdict import VerdictCode
 from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, cell, drawn, mapped, pausing, visited
 
 BOTH = ("read", "write")
@@ -81,6 +82,30 @@ def test_what_one_load_fell_to_may_be_what_others_come_to_until_they_took_more(s
     fit = fit_law([target.load(cell(rw, bs, jobs), seconds) for rw, bs, jobs, seconds in loads])
     told = tell(fit, cell("randread", 4096, 16), "read")
     assert (told.low < 1.1 * 16e6 / 4096 < told.value) is may_fall
+
+
+def test_credit_that_lasts_for_some_loads_is_found_by_the_one_in_which_it_ends_and_the_next():
+    target = steady(buckets=[Bucket("ios", ("write",), 54.0, 1190.0, 240.0)])
+    target.bandwidth = dict.fromkeys(BOTH, 40e6)
+    small, light = cell("randwrite", 4096, 16), cell("randwrite", 4096, 1)
+    loads = [(cell("write", MIB, 4), 7.0), (small, 4.6), (light, 2.0), (light, 1.8)]
+    reads = [(cell("randread", 4096, 1), 1.8), (cell("read", MIB, 4), 7.0), (cell("randread", 4096, 16), 4.2)]
+    fit = fit_law([target.load(one, seconds) for one, seconds in [*reads, *loads]])
+    told = tell(fit, small, "write")
+    assert told.low <= 54.0 <= told.high
+    assert told.value == pytest.approx(54.0, rel=0.1)
+
+
+@pytest.mark.parametrize("most", [1, 16])
+def test_the_fastest_cell_is_low_where_the_law_says_that_one_which_no_load_made_is_faster(most):
+    target = Target(dict.fromkeys(BOTH, 0.04), dict.fromkeys(BOTH, 3000.0), dict.fromkeys(BOTH, 80e6))
+    made = [cell("randread", 4096, 1), cell("randread", 4096, 16), cell("read", MIB, most)]
+    fit = fit_law([target.load(one, 4.0) for one in [*made, *made]])
+    seen = [Estimate(one, "read", "measured", 2, iops=1.0, verdict=VerdictCode.STEADY) for one in made]
+    *_, fastest = told_estimates(seen, {"t": fit}, QUICK)
+    assert fastest.bw_bytes_per_s == pytest.approx(target.lasting(made[-1]) * MIB, rel=0.1)
+    assert (fastest.grade is Trust.LOW) is (most == 1)
+    assert ("in flight" in fastest.grade_reason) is (most == 1)
 
 
 def test_a_bucket_of_both_directions_is_one_before_a_device_whose_places_seem_to_cost():
