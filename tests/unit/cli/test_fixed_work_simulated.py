@@ -108,15 +108,14 @@ bs = ["64k", "256k"]
 """
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
-def test_a_sequence_that_was_killed_begins_again_with_its_first_operation(tmp_path, share):
+def test_a_sequence_that_was_killed_begins_again_with_its_first_operation(tmp_path):
     """No visit is lost, and the rest of the sequence is not read from a file that is gone."""
     world = World(tmp_path)
     world.start(IN_STEPS)
     world.keep()
     total = moments(world)
     world.restore()
-    assert killed(world, int(share * total))
+    assert killed(world, total // 2)
     before = operations(world.rows(FINISHED + "v.visit_id"))
     assert before
     assert world.session().complete

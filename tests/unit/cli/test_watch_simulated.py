@@ -14,6 +14,8 @@ from ioatlas.cli import ioatlas
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 FAST = Law(read=Way(10e-6, 1e6, 100e6), write=Way(10e-6, 1e6, 50e6), noise=0.01)
 SLOW = replace(FAST, read=Way(10e-6, 1e6, 70e6))
 CELLS = """

@@ -173,7 +173,7 @@ def test_without_a_number_of_cells_the_share_of_honesty_holds(array):
 
 
 def test_failed_visits_are_survived(array):
-    design = AdaptiveDesign(array.space, Settings(cells=40, seed=1))
+    design = AdaptiveDesign(array.space, Settings(cells=24, seed=1))
     history = []
     while batch := design.next_batch(history):
         made = read_pass(array, history, batch)
@@ -327,7 +327,7 @@ def test_ten_cells_have_two_visits_before_the_first_model_when_the_end_is_not_ce
 
 
 def test_one_pass_is_never_visited_twice(array):
-    _, history = run(array, cells=48, seed=1, visits_limit=1)
+    _, history = run(array, cells=24, seed=1, visits_limit=1)
     assert max(np.bincount([r.request.cell for r in history])) == 1
 
 

@@ -15,6 +15,8 @@ from tests.simulate.faults import Fault, FaultKind
 from tests.unit.fleet.fleets import FakeClient, FleetWorld
 from tests.unit.simulated import World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 TEXT = """
 {more}
 visits = 2

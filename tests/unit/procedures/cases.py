@@ -131,6 +131,8 @@ EVERY = {
     "trace": TRACE,
     "trees": TREES,
 }
+LONG = ("iozone", "highest")
+"""Kinds of fixed work and of points: how they are stopped, killed and gone on with is that of these."""
 
 
 LAWS = {"tune": Law(random_read=Way(2e-3, 4_000, 400e6), noise=0.01)}

@@ -402,7 +402,11 @@ def test_a_directory_that_commands_make_need_not_be_there_yet(tmp_path):
 @pytest.mark.parametrize(
     ("first", "sweep"),
     [
-        ("cells = 8", 'bs = "4k..1m"\nsize = "4m"\niodepth = [1, 2, 4, 8]\nrw = "write"'),
+        pytest.param(
+            "cells = 8",
+            'bs = "4k..1m"\nsize = "4m"\niodepth = [1, 2, 4, 8]\nrw = "write"',
+            marks=pytest.mark.long("run", "procedures"),
+        ),
         ('profile = "iozone2017"\nvisits = 2', 'size = "1m"\nbs = ["64k"]'),
         ('snia = "iops"', 'size = "4m"\nbs = ["16k", "4k"]\nrwmixread = [50, 0]'),
     ],

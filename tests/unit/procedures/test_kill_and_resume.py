@@ -6,14 +6,15 @@ from functools import cache
 
 import pytest
 
-from tests.unit.procedures.cases import EVERY, make_world
+from tests.unit.procedures.cases import EVERY, LONG, make_world
 from tests.unit.simulated import killed, moments, spread
 
 pytestmark = pytest.mark.usefixtures("no_law")
 MOMENTS = {"dense": 12}
 FEWER = 3
-SHORT = 2
-"""Of these, where all of them would take long."""
+SHORT = {**dict.fromkeys(EVERY, 2), "dense": 4, **dict.fromkeys(LONG, 0)}
+"""How many of these, where all of them would take long."""
+LATER = pytest.mark.long("procedures", "run", "store")
 BEGUN_AGAIN = frozenset({"fixed work", "iozone", "rounds", "trees"})
 """Their visits build on each other on files that a resumed session makes anew: some are made once more, with seeds
 of their own.
@@ -38,9 +39,10 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "number"),
     [
-        pytest.param(name, number, marks=[pytest.mark.long("procedures", "run", "store")] if number >= short else [])
+        pytest.param(
+            name, number, marks=[pytest.mark.long("procedures", "run", "store")] if number >= SHORT[name] else []
+        )
         for name in EVERY
-        for short in [MOMENTS.get(name, FEWER) * SHORT // FEWER]
         for number in range(MOMENTS.get(name, FEWER))
     ],
 )

@@ -8,12 +8,14 @@ import pytest
 from ioatlas.errors import IoAtlasError, PartialResultError
 from tests.simulate.clock import BEGIN_SECONDS
 from tests.simulate.faults import Fault, FaultKind
-from tests.unit.procedures.cases import EVERY, make_world
+from tests.unit.procedures.cases import EVERY, LONG, make_world
 
 pytestmark = pytest.mark.usefixtures("no_law")
 
 
-@pytest.fixture(params=EVERY)
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.long("procedures", "run")] if name in LONG else []) for name in EVERY]
+)
 def name(request):
     return request.param
 

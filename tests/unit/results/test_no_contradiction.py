@@ -42,18 +42,18 @@ FEWER = SWEEP.replace('"64k", ', "").replace("visits = 3", "visits = 2")
 CASES = {
     "quiet": (SWEEP, LAW),
     "noisy": (SWEEP, replace(LAW, noise=0.25)),
-    "wild": (SWEEP, replace(LAW, noise=0.8)),
-    "drifting": (SWEEP, replace(LAW, drift_per_hour=-20.0, noise=0.03)),
+    "wild": (FEWER, replace(LAW, noise=0.8)),
+    "drifting": (FEWER, replace(LAW, drift_per_hour=-20.0, noise=0.03)),
     "bursty": (FEWER, replace(LAW, burst=Burst(6e9, 3.0, 5e8), noise=0.05)),
-    "cached": (SWEEP, replace(LAW, caches=(Cache(16 * MIB, Way(4e-6, 1_500_000, 8e9)),))),
-    "client": (SWEEP, replace(LAW, client_iops=4_000.0)),
+    "cached": (FEWER, replace(LAW, caches=(Cache(16 * MIB, Way(4e-6, 1_500_000, 8e9)),))),
+    "client": (FEWER, replace(LAW, client_iops=4_000.0)),
     "stalls": (FEWER, replace(LAW, stall_every_seconds=1.0, stall_seconds=0.3)),
     "once": (SWEEP.replace("visits = 3", "visits = 1"), LAW),
     "adaptive": (ADAPTIVE, replace(LAW, noise=0.05)),
     "load points": (POINTS, LAW),
     "fixed work": (FIXED_WORK, LAW),
     "SNIA": (ROUNDS, LAW),
-    "budget": (SWEEP.replace("visits = 3", 'budget = "60s"'), replace(LAW, burst=Burst(6e9, 3.0, 5e8), noise=0.02)),
+    "budget": (FEWER.replace("visits = 2", 'budget = "20s"'), replace(LAW, burst=Burst(6e9, 3.0, 5e8), noise=0.02)),
 }
 LONG = ("noisy", "bursty", "stalls")
 """The noisy target lies between the quiet and the wild one, the bursty one is that of the budget, and a law beside

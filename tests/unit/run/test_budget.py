@@ -4,6 +4,8 @@ import pytest
 from ioatlas.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
 from tests.unit.simulated import World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 MAP = """
 visits = 40
 window = "500ms"

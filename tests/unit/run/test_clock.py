@@ -13,6 +13,8 @@ from ioatlas.store.journal import Journal
 from tests.simulate.clock import VirtualClock
 from tests.unit.simulated import LAW, World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 DAY = 86_400.0
 SWEEP = """
 visits = 3

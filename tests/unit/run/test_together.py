@@ -18,6 +18,8 @@ from tests.simulate.faults import Fault, FaultKind
 from tests.unit.fleet.fleets import FakeClient, FleetWorld
 from tests.unit.simulated import Shell, World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 TEXT = """
 together = true
 visits = 2
