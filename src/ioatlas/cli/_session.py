@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from ioatlas.cli._metrics import with_metrics
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import RemarkKind, VisitStatus
@@ -184,9 +185,14 @@ def _answer(directory: Path, report: str, *, verbose: bool) -> None:
 
     result = load_result(directory)
     show(result, console_of(), place=str(directory), report=report)
-    for finding in result.findings:
-        if verbose or (finding.code in TOLD and not finding.in_order):
-            click.echo(paragraph(f"{finding.title}: {finding.sentence}"))
+    for text in findings_told(result.findings, verbose=verbose):
+        click.echo(paragraph(text))
+
+
+def findings_told(findings: Iterable[Finding], *, verbose: bool = False) -> list[str]:
+    """Those that stand below an answer."""
+    told = (one for one in findings if verbose or (one.code in TOLD and not one.in_order))
+    return [f"{one.title}: {one.sentence}" for one in told]
 
 
 def write_report_of(journal: Journal) -> str:

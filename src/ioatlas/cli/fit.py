@@ -94,7 +94,7 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     gate: files for JUnit and Markdown.
     """
     from ioatlas.campaign import load_result
-    from ioatlas.cli._session import TOLD, run_to_report
+    from ioatlas.cli._session import findings_told, run_to_report
     from ioatlas.procedures.fit.fits import carried, load_fits
     from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.procedures.fit.verdict import Answer
@@ -104,8 +104,7 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
         report = run_to_report(journal, quiet=how.quiet)
         fits = load_fits(journal)
         spec = recorded_spec(journal, CAMPAIGN.tables)
-    findings = load_result(journal.directory).findings
-    doubts = [f"{one.title}: {one.sentence}" for one in findings if one.code in TOLD and not one.in_order]
+    doubts = findings_told(load_result(journal.directory).findings)
     most = carried(fits) if spec.of(FitOptions).fit_max else None
     answer = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
     if most is not None:

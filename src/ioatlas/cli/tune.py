@@ -221,13 +221,16 @@ def finish(journal: Journal, how: Measuring) -> None:
 
     Exit status 3 when no setting meets the limit.
     """
-    from ioatlas.cli._session import run_to_report
+    from ioatlas.campaign import load_result
+    from ioatlas.cli._live import paragraph
+    from ioatlas.cli._session import findings_told, run_to_report
     from ioatlas.procedures.tune.result import load_tuning
+    from ioatlas.procedures.tune.wording import load_text
 
     with contextlib.closing(journal):
         report = run_to_report(journal, quiet=how.quiet)
         tuning = load_tuning(journal)
-        answer = Answer(tuning, _asked_load(journal), report, _write_job(journal, tuning))
+        answer = Answer(tuning, load_text(journal.cells()[0][0]), report, _write_job(journal, tuning))
     document = {
         "directory": str(journal.directory),
         **tuning.as_json(),
@@ -240,26 +243,11 @@ def finish(journal: Journal, how: Measuring) -> None:
     else:
         for line in describe(answer):
             click.echo(line)
-        if how.verbose:
-            _tell_findings(journal.directory)
+        for text in findings_told(load_result(journal.directory).findings, verbose=True) if how.verbose else ():
+            click.echo(paragraph(text))
     how.show(Path(answer.report))
     if tuning.best is None:
         sys.exit(3)
-
-
-def _tell_findings(directory: Path) -> None:
-    from ioatlas.campaign import load_result
-    from ioatlas.cli._live import paragraph
-
-    click.echo("")
-    for finding in load_result(directory).findings:
-        click.echo(paragraph(f"{finding.title}: {finding.sentence}"))
-
-
-def _asked_load(journal: Journal) -> str:
-    from ioatlas.procedures.tune.wording import load_text
-
-    return load_text(journal.cells()[0][0])
 
 
 def _write_job(journal: Journal, tuning: Tuning) -> str:
