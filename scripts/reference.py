@@ -40,8 +40,7 @@ def command_line() -> str:
     """Every command with its options, as click knows them. Examples and exit status stand elsewhere."""
     parts = [NOTE, "", "# Command line", "", ioatlas.help or "", ""]
     parts += [
-        "Every command and its options. `ioatlas COMMAND --help` and `man ioatlas-COMMAND` say more and have examples;",
-        "where options stand in the usage line here, the help says what they mean.",
+        "Every command and its options. `ioatlas COMMAND --help` explains those in usage lines, and has examples.",
         "[Exit status](exit-status.md) says how commands end.",
         "Results go to standard output, progress and messages to standard error.",
         "",
@@ -72,8 +71,15 @@ def _command(
     options = [item for item in command.params if isinstance(item, click.Option) and item.get_help_record(context)]
     if path.removeprefix("ioatlas ") not in DESCRIBED:
         level = "##" if path.count(" ") == 1 else "###"
-        names = " ".join(f"[{_first(item, context)}]" for item in options)
         group = isinstance(command, click.Group)
+        shared = _shared(command, context) if group else []
+        for one in shared:
+            described[path, one] = path
+        above = path.rpartition(" ")[0]
+        names = " ".join(
+            f"[{one}]" for one in (_first(item, context) for item in options) if (above, one) not in described
+        )
+        said += f" All of its commands take {', '.join(f'`{one}`' for one in shared)}." if shared else ""
         line = [] if group else [f"`{' '.join(usage.split()).replace(' [OPTIONS]', f' {names}' if names else '')}`", ""]
         return [f"{level} {path}", "", *line, said, ""]
     parts = [f"## {path}", "", f"`{' '.join(usage.split()).replace(' [OPTIONS]', '')}`", "", said, ""]
@@ -92,6 +98,17 @@ def _command(
         for first, names in again.items()
     ]
     return [*parts, *own, *([""] if own else [])]
+
+
+def _shared(group: click.Group, context: click.Context) -> list[str]:
+    """Options that all commands of a group have, where it has more than three."""
+    commands = [group.get_command(context, name) for name in group.list_commands(context)]
+    options = [
+        [_first(item, context) for item in command.params if isinstance(item, click.Option)]
+        for command in commands
+        if command
+    ]
+    return [one for one in options[0] if all(one in others for others in options)] if len(options) > 3 else []
 
 
 def _first(option: click.Option, context: click.Context) -> str:
