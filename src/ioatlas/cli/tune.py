@@ -213,7 +213,9 @@ def _show_plan(plan: Plan, *, as_json: bool) -> None:
     click.echo(f"target  {target.kind} {target.location}\nload    {load}")
     click.echo(f"space   {format_size_rounded(plan.layout_bytes)} on the target, removed at the end")
     time = f"at most {format_duration(plan.spec.budget_seconds)}" if plan.spec.budget_seconds else "about a minute"
-    click.echo(f"time    {time}: about 30 trials, 5 of the best setting, 10 to 12 fixed rates")
+    trials = f"{plan.spec.visits} visits each of the load as it is and of {len(plan.spec.patterns) - 1} changes"
+    trials = trials if plan.spec.patterns else "about 30 trials, 5 of the best setting, 10 to 12 fixed rates"
+    click.echo(f"time    {time}: {trials}")
 
 
 def finish(journal: Journal, how: Measuring) -> None:
