@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from ioatlas.cli.fit import busy
 from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Section, section_options
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.model.visit import Flush, Part, Series, Visit
 from ioatlas.procedures.fit.fits import Fit, carried, load_fits
@@ -32,6 +34,12 @@ def _visit(number, slow, count=200, rate=100e6, latency=1e6):
     mean = (latency * (count - slow) + 20e6 * slow) / count
     part = Part("write", round(rate), count, 1000.0, mean, histogram, Series(0), flush=flush)
     return Visit(number, "cell", 1, 0, number, 1, float(number), (part,))
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.1, 0), (0.5, 1)])
+def test_of_a_busy_client_is_said_that_it_may_be_why(share, told):
+    made = CampaignResult("id", "t", 0.0, "0", (Target("nas", "directory", "/nas"),), {}, {}, (), others_cpu=share)
+    assert len(busy(made)) == told
 
 
 # -- files -----------------------------------------------------------------------------------------------------
