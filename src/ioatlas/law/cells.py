@@ -56,16 +56,16 @@ def _faster(
     sure = [e for e in mine.values() if e.verdict is not VerdictCode.RUNS_DISAGREE]
     best = max((e.bw_bytes_per_s or 0.0 for e in sure), default=0.0)
     near = [e for e in sure if MUCH * (e.bw_bytes_per_s or 0.0) >= best > 0]
+    largest = max((e.cell.bs_bytes for e in near), default=0)
     for cell in cells if near else ():
         if cell.target != target or cell.directions != (direction,) or not can_be_told(cell) or not _near(cell, fit):
             continue
-        told, seen = tell(fit, cell, direction), mine.get(cell.key)
-        if seen is None and told.half_width > MOST_FORETOLD:
-            most = told.value
-        elif seen is not None and seen not in sure and cell.bs_bytes > max(e.cell.bs_bytes for e in near):
-            most = told.high
-        else:
+        seen = mine.get(cell.key)
+        if seen is not None and (seen in sure or cell.bs_bytes <= largest):
             continue
+        told = tell(fit, cell, direction)
+        # What is foretold with a number stands in the map beside the fastest.
+        most = told.high if seen is not None else told.value * (told.half_width > MOST_FORETOLD)
         if most * cell.bs_bytes > MUCH * best:
             why = f"{format_size(cell.bs_bytes)} with {cell.outstanding} in flight may be faster"
             return {e.cell.key: replace(e, grade=Trust.LOW, grade_reason=why) for e in near}
