@@ -32,17 +32,20 @@ class BareHost:
 
     def start(self):
         self.process = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--fork", "--kill-child", "chroot", self.root, self._program,
+            ["unshare", "--pid", "--fork", "--kill-child", "chroot", self.root, self._program,
              f"--server={self.address},{self.port}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
+        self._until(listens=True)
+
+    def _until(self, *, listens):
         end = time.monotonic() + 300
         while time.monotonic() < end:
             with socket.socket() as one:
-                if one.connect_ex((self.address, self.port)) == 0:
+                if (one.connect_ex((self.address, self.port)) == 0) is listens:
                     return
             time.sleep(0.05)
-        raise AssertionError("its fio does not listen")
+        raise AssertionError(f"its fio {'does not listen' if listens else 'still listens'}")
 
     def loads(self):
         """Pids of what runs there besides the server itself."""
@@ -56,5 +59,7 @@ class BareHost:
         return sorted(found)[1:]
 
     def stop(self):
+        """What is killed here takes its fio along, a moment later."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
+        self._until(listens=False)
