@@ -164,7 +164,8 @@ def _spread(levels: Floats, weights: Floats) -> tuple[float, float, float, float
     if square < SAME * count:
         return middle, 0.0, float(count), 0.0
     follow = float((off[1:] * off[:-1]).sum()) / square
-    widest = float(np.std(off[1:] - LONG_MEMORY * off[:-1], ddof=1)) / sqrt(1 - LONG_MEMORY**2)
+    # Of two windows there is one step, which has no spread.
+    widest = float(np.std(off[1:] - LONG_MEMORY * off[:-1], ddof=int(count > 2))) / sqrt(1 - LONG_MEMORY**2)
     # A series of few windows shows less following than there is (Kendall 1954).
     follow = min(LONG_MEMORY, max(0.0, follow + (1 + 3 * follow) / count + DOUBT / count**0.5))
     worth = max(1.5, count * (1 - follow) / (1 + follow) * count / float((w * w).sum()))

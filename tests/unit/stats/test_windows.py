@@ -125,3 +125,11 @@ def test_too_few_windows_tell_nothing_and_windows_without_a_difference_all():
     assert _mean([0.0] * 8) is None
     assert of_percentile([Histogram(((1000, 5),))] * 8, 0.01) is None
     assert log(1 / RISK) > FEWEST
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [2, 3])
+def test_two_windows_have_one_step_and_warn_of_nothing(count):
+    values = np.arange(1.0, count + 1)
+    low, high = of_mean(values, np.ones(count)).interval()
+    assert low <= values.mean() <= high
