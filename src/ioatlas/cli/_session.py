@@ -28,6 +28,7 @@ from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.cli._options import Measuring
+    from ioatlas.model.result import CampaignResult
     from ioatlas.run.live import Summary
     from ioatlas.run.set_up import Consent
 
@@ -90,11 +91,11 @@ def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = N
         journal.close()
     if isinstance(emit, TerminalLine):
         emit.close()
-    report = write_report_of(journal)
+    result, report = write_report_of(journal), str(directory / REPORT)
     if how.as_json:
         emit(_done(summary, report))
     elif summary.cells:
-        _answer(directory, report, verbose=how.verbose)
+        _answer(directory, result, verbose=how.verbose)
         _tell_overdrawn(summary)
     if not summary.cells:
         why, remedy = _why_nothing(journal)
@@ -103,8 +104,8 @@ def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = N
         )
 
 
-def run_to_report(journal: Journal, *, quiet: bool) -> str:
-    """Run a campaign that ends with an answer of its own; the path of its report. Its progress is the usual line on a
+def run_to_report(journal: Journal, *, quiet: bool) -> CampaignResult:
+    """Run a campaign that ends with an answer of its own, and write its report. Its progress is the usual line on a
     terminal, elsewhere a line on standard error for each part.
     """
     stop = Stop()
@@ -153,14 +154,17 @@ def _tell_overdrawn(summary: Summary) -> None:
 
 def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
     """A campaign of which nothing is left to do: what it came to. Nothing is changed."""
+    from ioatlas.campaign import load_result
+
     report = journal.directory / REPORT
-    path = str(report) if report.exists() else write_report_of(journal)
+    if not report.exists():
+        write_report_of(journal)
     summary = run(journal, emit=lambda _event: None, stop_asked=lambda: False)
     journal.close()
     if as_json:
-        choose(as_json)(_done(summary, path))
+        choose(as_json)(_done(summary, str(report)))
         return
-    _answer(journal.directory, path, verbose=verbose)
+    _answer(journal.directory, load_result(journal.directory), verbose=verbose)
     click.echo("The campaign is complete: nothing is left to do.")
 
 
@@ -179,12 +183,10 @@ def _why_nothing(journal: Journal) -> tuple[str, str]:
     return (told[-1].rstrip(".") if told else "no visit was finished"), MORE_TIME
 
 
-def _answer(directory: Path, report: str, *, verbose: bool) -> None:
-    from ioatlas.campaign import load_result
+def _answer(directory: Path, result: CampaignResult, *, verbose: bool) -> None:
     from ioatlas.cli._screen import console_of, show
 
-    result = load_result(directory)
-    show(result, console_of(), place=str(directory), report=report)
+    show(result, console_of(), place=str(directory), report=str(directory / REPORT))
     for text in findings_told(result.findings, verbose=verbose):
         click.echo(paragraph(text))
 
@@ -195,21 +197,23 @@ def findings_told(findings: Iterable[Finding], *, verbose: bool = False) -> list
     return [f"{one.title}: {one.sentence}" for one in told]
 
 
-def write_report_of(journal: Journal) -> str:
-    """Its path."""
+def write_report_of(journal: Journal) -> CampaignResult:
+    """What the report in its directory shows."""
     from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
 
     path = journal.directory / REPORT
     beneath.is_ordinary(path, linked=False)
-    write_report(load_result(journal.directory), path)
-    return str(path)
+    result = load_result(journal.directory)
+    write_report(result, path)
+    return result
 
 
 def try_report(journal: Journal) -> None:
     """The report of a partial result; its absence must not hide why the campaign ended."""
     try:
         if journal.count_visits().get(VisitStatus.DONE):
-            click.echo(f"report of what was finished: {write_report_of(journal)}", err=True)
+            write_report_of(journal)
+            click.echo(f"report of what was finished: {journal.directory / REPORT}", err=True)
     except IoAtlasError as error:
         click.echo(f"no report: {error}", err=True)

@@ -95,7 +95,6 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
 
     gate: files for JUnit and Markdown.
     """
-    from ioatlas.campaign import load_result
     from ioatlas.cli._session import findings_told, run_to_report
     from ioatlas.procedures.fit.fits import carried, load_fits
     from ioatlas.procedures.fit.options import FitOptions
@@ -103,10 +102,9 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     from ioatlas.run.plan import recorded_spec
 
     with contextlib.closing(journal):
-        report = run_to_report(journal, quiet=how.quiet)
+        result, report = run_to_report(journal, quiet=how.quiet), journal.directory / REPORT
         fits = load_fits(journal)
         spec = recorded_spec(journal, CAMPAIGN.tables)
-    result = load_result(journal.directory)
     doubts = findings_told(result.findings)
     most = carried(fits) if spec.of(FitOptions).fit_max else None
     answer = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
@@ -123,7 +121,7 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
                 **({} if most is None else {"carries": most.sentence}),
                 "doubts": doubts,
                 "fits": [one.as_json() for one in fits],
-                "report": report,
+                "report": str(report),
             }
         )
     else:
@@ -135,7 +133,7 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
         for line in (line for text in doubts for line in fold(text, "  ")):
             click.echo(line)
         click.echo(f"\nReport: {report}")
-    how.show(journal.directory / REPORT)
+    how.show(report)
     sys.exit(EXIT_STATUS[answer.value])
 
 

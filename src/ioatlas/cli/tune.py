@@ -28,6 +28,7 @@ from ioatlas.model.units import (
     parse_duration_seconds,
 )
 from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal, Load
@@ -116,33 +117,35 @@ def command(
         return
     journal = how.start(plan, output or default_directory(plan), procedure=procedure)
     if advise:
-        _tell_gains(journal, as_json=how.as_json, quiet=how.quiet)
+        _tell_gains(journal, how)
         return
     finish(journal, how)
 
 
-def _tell_gains(journal: Journal, *, as_json: bool, quiet: bool) -> None:
+def _tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import run_to_report
     from ioatlas.procedures.tune.advice import CURES, gains
     from ioatlas.run.plan import recorded_spec
 
     with contextlib.closing(journal):
-        report = run_to_report(journal, quiet=quiet)
+        run_to_report(journal, quiet=how.quiet)
         patterns = recorded_spec(journal, CAMPAIGN.tables).patterns
         found = gains([cell for cell, _ in journal.cells()], journal.visits(), patterns)
-    if as_json:
+    report = journal.directory / REPORT
+    if how.as_json:
         told = [vars(one) | {"proved": one.proved} for one in found]
-        say_json({"directory": str(journal.directory), "as_it_is": patterns[0], "gains": told, "report": report})
-        return
-    cure = next((CURES[one.option] for one in found if one.proved), "No change that was tried is sure to gain 5%")
-    click.echo(f"{cure[0].upper()}{cure[1:]}.")
-    click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in patterns[0].items()))
-    for one in found:
-        ends = f" ({one.low:.3g} to {one.high:.3g})" if one.low and one.high else ""
-        text = f"{one.gain:.3g} times the throughput{ends}" if one.gain else "could not be measured"
-        click.echo(f" {'✔' if one.proved else ' '} {f'{one.option}={one.value}':<20} {text}")
-    click.echo(f"\nReport: {report}")
+        say_json({"directory": str(journal.directory), "as_it_is": patterns[0], "gains": told, "report": str(report)})
+    else:
+        cure = next((CURES[one.option] for one in found if one.proved), "No change that was tried is sure to gain 5%")
+        click.echo(f"{cure[0].upper()}{cure[1:]}.")
+        click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in patterns[0].items()))
+        for one in found:
+            ends = f" ({one.low:.3g} to {one.high:.3g})" if one.low and one.high else ""
+            text = f"{one.gain:.3g} times the throughput{ends}" if one.gain else "could not be measured"
+            click.echo(f" {'✔' if one.proved else ' '} {f'{one.option}={one.value}':<20} {text}")
+        click.echo(f"\nReport: {report}")
+    how.show(report)
 
 
 def _goal(
@@ -223,29 +226,23 @@ def finish(journal: Journal, how: Measuring) -> None:
 
     Exit status 3 when no setting meets the limit.
     """
-    from ioatlas.campaign import load_result
     from ioatlas.cli._live import paragraph
     from ioatlas.cli._session import findings_told, run_to_report
     from ioatlas.procedures.tune.result import load_tuning
     from ioatlas.procedures.tune.wording import load_text
 
     with contextlib.closing(journal):
-        report = run_to_report(journal, quiet=how.quiet)
-        tuning = load_tuning(journal)
+        result = run_to_report(journal, quiet=how.quiet)
+        tuning, report = load_tuning(journal), str(journal.directory / REPORT)
         answer = Answer(tuning, load_text(journal.cells()[0][0]), report, _write_job(journal, tuning))
-    document = {
-        "directory": str(journal.directory),
-        **tuning.as_json(),
-        "report": answer.report,
-        "job": answer.job or None,
-    }
+    document = {"directory": str(journal.directory), **tuning.as_json(), "report": report, "job": answer.job or None}
     beneath.write_text(journal.directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
     if how.as_json:
         say_json(document)
     else:
         for line in describe(answer):
             click.echo(line)
-        for text in findings_told(load_result(journal.directory).findings, verbose=True) if how.verbose else ():
+        for text in findings_told(result.findings, verbose=True) if how.verbose else ():
             click.echo(paragraph(text))
     how.show(Path(answer.report))
     if tuning.best is None:

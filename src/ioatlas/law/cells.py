@@ -41,15 +41,15 @@ def told_estimates(
         for e in estimates
     )
     groups = {(e.cell.target, e.direction) for e in told if e.method == METHOD}
-    faster = {group: _faster(group, told, fits[group[0]], cells) for group in groups}
-    return tuple(faster.get((e.cell.target, e.direction), {}).get(e.cell.key, e) for e in told)
+    faster = {place: e for group in groups for place, e in _faster(group, told, fits[group[0]], cells).items()}
+    return tuple(faster.get((e.cell.key, e.direction), e) for e in told)
 
 
 def _faster(
     group: tuple[str, str], estimates: Sequence[Estimate], fit: Fit, cells: Iterable[Cell]
-) -> dict[str, Estimate]:
-    """The fastest cells of a target and direction, by their keys, with what speaks against them: that another may be
-    faster, of which there is no number.
+) -> dict[tuple[str, str], Estimate]:
+    """The fastest cells of a target and direction, by key and direction, with what speaks against them: that another
+    may be faster, of which there is no number.
     """
     target, direction = group
     mine = {e.cell.key: e for e in estimates if (e.cell.target, e.direction) == group and e.method == METHOD}
@@ -61,14 +61,14 @@ def _faster(
         if cell.target != target or cell.directions != (direction,) or not can_be_told(cell) or not _near(cell, fit):
             continue
         seen = mine.get(cell.key)
-        if seen is not None and (seen in sure or cell.bs_bytes <= largest):
+        if seen is not None and (seen.verdict is not VerdictCode.RUNS_DISAGREE or cell.bs_bytes <= largest):
             continue
         told = tell(fit, cell, direction)
         # What is foretold with a number stands in the map beside the fastest.
         most = told.high if seen is not None else told.value * (told.half_width > MOST_FORETOLD)
         if most * cell.bs_bytes > MUCH * best:
             why = f"{format_size(cell.bs_bytes)} with {cell.outstanding} in flight may be faster"
-            return {e.cell.key: replace(e, grade=Trust.LOW, grade_reason=why) for e in near}
+            return {(e.cell.key, direction): replace(e, grade=Trust.LOW, grade_reason=why) for e in near}
     return {}
 
 

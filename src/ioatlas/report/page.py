@@ -103,16 +103,15 @@ def _page(
     title: str, version: str, data: str, parts: Sequence[str], *, before: str = "", live: str = "", beside: str = ""
 ) -> str:
     """parts: of the built explorer, in the order to run them. before: what stands above the explorer."""
-    scripts, styles = ([_built(f"{part}.{ending}") for part in parts] for ending in ("js", "css"))
-    allowed = [" ".join(map(_csp_hash, texts)) for texts in (scripts, styles)]
-    run, styled = (
-        "".join(f"<script>{script}</script>\n" for script in scripts),
-        "".join(f"<style>{style}</style>\n" for style in reversed(styles)),
-    )
     if beside:
         allowed = [f"{_SELF} file:"] * 2
         run = "".join(f'<script src="{beside}{part}.js"></script>\n' for part in parts)
         styled = "".join(f'<link rel="stylesheet" href="{beside}{part}.css">\n' for part in reversed(parts))
+    else:
+        scripts, styles = ([_built(f"{part}.{ending}") for part in parts] for ending in ("js", "css"))
+        allowed = [" ".join(map(_csp_hash, texts)) for texts in (scripts, styles)]
+        run = "".join(f"<script>{script}</script>\n" for script in scripts)
+        styled = "".join(f"<style>{style}</style>\n" for style in reversed(styles))
     policy = "; ".join(
         (
             f"default-src {_NONE}",
