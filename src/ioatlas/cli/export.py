@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 TABLES = ("csv", "json", "md", "bbcode")
 FIGURES = ("png", "svg", "pdf")
-SCRIPT_SUFFIXES = (".gp", ".plt", ".gnuplot", ".gnu")
 QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 
 
@@ -34,10 +33,10 @@ QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 @click.option(
     "--format",
     "kind",
-    type=click.Choice((*TABLES, "gnuplot", *FIGURES, "html")),
+    type=click.Choice((*TABLES, *FIGURES, "html")),
     help="What to write. Default: what the suffix of -o says.",
 )
-@path_option("-o", "--output", metavar="OUT", help="File to write; folder for gnuplot.")
+@path_option("-o", "--output", metavar="OUT", help="File to write.")
 @click.option("--quantity", type=click.Choice(QUANTITY_NAMES), help="What a figure shows. Default: bw, the throughput.")
 @click.option("--x", metavar="AXIS", help="Axis along x, such as size, numjobs or iodepth.")
 @click.option("--y", metavar="AXIS", help="Axis along y, or one line for each of its values with --figure lines.")
@@ -85,7 +84,7 @@ def command(
     as_json: bool,
     **choice: str | None,
 ) -> None:
-    """Write results as a table, a figure, a gnuplot script with data, or a report."""
+    """Write results as a table, a figure or a report."""
     if drop_page is not None:
         if sides or kind or output or as_json or any(choice.values()):
             raise UsageError("it holds no results", where="--drop-page", remedy="leave out the rest of the line")
@@ -164,23 +163,19 @@ def _report(result: CampaignResult, directory: Path, output: Path | None) -> Pat
 def kind_of(output: Path | None) -> str:
     """The format that a file's suffix says. Raises UsageError when it says none."""
     suffix = output.suffix.lower() if output else ""
-    if suffix in SCRIPT_SUFFIXES:
-        return "gnuplot"
     if suffix[1:] in (*TABLES, *FIGURES, "html"):
         return suffix[1:]
     raise UsageError(
         "no format is named",
         where=str(output) if output else "",
-        remedy=f"name a file such as -o map.pdf, or --format {', '.join((*TABLES, 'gnuplot', *FIGURES, 'html'))}",
+        remedy=f"name a file such as -o map.pdf, or --format {', '.join((*TABLES, *FIGURES, 'html'))}",
     )
 
 
 def _check_default(directory: Path) -> None:
     """Raises RefusedError when a figure that is written beside the journal would go where a link leads."""
     endings = {f".{kind}" for kind in FIGURES}
-    beneath.check_tree(
-        directory, {path.name for path in directory.iterdir() if path.suffix in endings or path.name == "gnuplot"}
-    )
+    beneath.check_tree(directory, {path.name for path in directory.iterdir() if path.suffix in endings})
 
 
 def _option(name: str) -> str:
@@ -209,11 +204,7 @@ def _table(result: CampaignResult, kind: str, output: Path | None) -> list[Path]
 
 
 def _place(directory: Path, kind: str, output: Path | None) -> Path:
-    """The file to write a figure or script to. Raises UsageError when its suffix says another format."""
-    if kind == "gnuplot":
-        if output is not None and output.suffix in SCRIPT_SUFFIXES:
-            return output
-        return (output or own_place(directory, "gnuplot")) / "map.gp"
+    """The file to write a figure to. Raises UsageError when its suffix says another format."""
     path = output or own_place(directory, f"map.{kind}")
     if path.is_dir():
         path /= f"map.{kind}"
@@ -244,10 +235,6 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
     shown = _with_bars(quantity(drawn.get("quantity", "bw")), drawn, result)
     scale = drawn.get("scale")
     log = None if scale is None else scale == "log"
-    if kind == "gnuplot" and drawn.get("style") != "lines":
-        from ioatlas.report.export.to_gnuplot import write_gnuplot
-
-        return list(write_gnuplot(result, layout, shown, path, log=log, columns=columns))
     from ioatlas.report.export.to_figure import write_figures
 
     asked: Any = drawn.get("style", "map")

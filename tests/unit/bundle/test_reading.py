@@ -29,8 +29,8 @@ def test_what_is_written_of_it_lies_here_under_its_name(bundle, tmp_path):
     assert call("report", bundle, cwd=tmp_path).stdout.strip() == "nas1-report.html"
     assert (tmp_path / "nas1-report.html").stat().st_size > 10_000
     assert call("export", bundle, "--format", "csv").stdout.splitlines()[0].count(",") > 20
-    assert call("export", bundle, "--format", "gnuplot", cwd=tmp_path).returncode == 0
-    assert (tmp_path / "nas1-gnuplot" / "map.gp").exists()
+    assert call("export", bundle, "--format", "svg", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "nas1-map.svg").exists()
 
 
 def test_it_is_compared_and_listed(bundle, tmp_path):

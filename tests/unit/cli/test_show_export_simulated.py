@@ -7,8 +7,6 @@ import csv
 import json
 import os
 import re
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,14 +96,6 @@ def test_show_fits_the_terminal_and_keeps_its_numbers_without_colour(campaign: P
         assert ioatlas("show", campaign, "--x", axis, "--quantity", "lat_p99").returncode == 0
 
 
-@pytest.mark.skipif(shutil.which("gnuplot") is None, reason="needs gnuplot")
-def test_the_gnuplot_script_draws_what_was_measured(campaign: Path, tmp_path: Path) -> None:
-    assert ioatlas("export", campaign, "--format", "gnuplot", "-o", tmp_path / "figure").returncode == 0
-    done = subprocess.run(["gnuplot", "figure/map.gp"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    assert (tmp_path / "figure" / "map.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_figures_are_written_where_asked_or_into_the_campaign(campaign: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = ioatlas("export", campaign, "--format", "png")
@@ -184,8 +174,8 @@ def test_one_choice_of_units_holds_for_all_that_people_read(campaign: Path, tmp_
         for told in (ioatlas("show", campaign, *way, **env), ioatlas("show", campaign, *way, "-v", **env)):
             assert "MB/s" in told.stdout
             assert not re.search(r"[KMG]iB/s", told.stdout)
-    for name in ("map.svg", "lines.gp", "report.html"):
-        style = ("--figure", "lines") if name == "lines.gp" else ()
+    for name in ("map.svg", "lines.svg", "report.html"):
+        style = ("--figure", "lines") if name == "lines.svg" else ()
         done = ioatlas("export", campaign, "-o", tmp_path / name, "--units", "decimal", *style)
         assert done.returncode == 0, done.stderr
         text = (tmp_path / name).read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every export of a result says what its CSV says, cell by cell: JSON, gnuplot's data, and what is drawn."""
+"""Every export of a result says what its CSV says, cell by cell: JSON, and what is drawn."""
 
 import csv
 import io
@@ -21,7 +21,6 @@ from ioatlas.report.export.drawing import NOT_BELIEVED, Drawing
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.export.quantities import quantity
 from ioatlas.report.export.to_figure import MapPlan
-from ioatlas.report.export.to_gnuplot import write_gnuplot
 from ioatlas.report.export.to_json import write_json
 from ioatlas.report.table import write_csv
 from tests.unit.report.exported import SHAPES, campaign
@@ -87,15 +86,6 @@ def test_json_has_the_rows_of_the_csv(result):
     rows = json.loads(text.getvalue())["rows"]
     found = Counter(f"{row['bw_bytes_per_s']:.6g}" for row in rows if row["bw_bytes_per_s"] is not None)
     assert found == values(result)
-
-
-def test_gnuplot_has_every_value_of_the_csv(result, tmp_path):
-    layout = lay_out(result)
-    _, data = write_gnuplot(result, layout, quantity("bw"), tmp_path / "map.gp")
-    lines = [line.split() for line in data.read_text().splitlines() if line and not line.startswith("#")]
-    # Its figures are rounded already: rounded once more a half may go the other way.
-    drawn = sorted(float(line[2]) for line in lines if line[2] != "NaN")
-    assert drawn == pytest.approx(sorted(map(float, values(result).elements())), rel=2e-5)
 
 
 @pytest.mark.parametrize("log", [False, True])

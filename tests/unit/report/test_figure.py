@@ -114,7 +114,7 @@ def test_without_matplotlib_there_is_one_clear_error(tmp_path: Path, monkeypatch
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(IoAtlasError, match="figures") as caught:
         write_figures(campaign({}), lay_out(campaign({})), quantity("bw"), tmp_path / "a.png", "png")
-    assert "gnuplot" in caught.value.remedy
+    assert "html" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def drawing_library() -> Iterator[None]:
     except ImportError as error:
         raise IoAtlasError(
             "figures need matplotlib, which is not installed",
-            remedy="install the extra: pip install 'ioatlas[figures]'; or use --format gnuplot",
+            remedy="install the extra: pip install 'ioatlas[figures]'; or use --format html",
         ) from error
     with mpl.rc_context(fname=STYLE):
         yield
@@ -185,37 +185,3 @@ def _number_ids(path: Path) -> None:
     path.write_text(
         _ID.sub(lambda found: known.setdefault(found[0], f"{found[0][0]}{len(known)}"), text), encoding="utf-8"
     )
-
-
-# -- gnuplot -------------------------------------------------------------------------------------------------
-
-
-def opening_lines(script_name: str, data_name: str, size: tuple[float, float]) -> Iterator[str]:
-    """The beginning of every script: how to draw it, where its data is, and a terminal of this size in points for each
-    format.
-    """
-    width, height = size
-    dots = 300 / 72  # of a point; letters are reckoned at 96 dots an inch
-    yield f"# Draw it:  gnuplot {script_name}      as PDF or SVG:  gnuplot -e \"format='pdf'\" {script_name}"
-    yield "if (!exists('format')) format = 'png'"
-    yield f"name = {gnuplot_text(script_name)}"
-    yield (
-        "folder = (strlen(ARG0) >= strlen(name) && ARG0[strlen(ARG0) - strlen(name) + 1:*] eq name) ? "
-        "ARG0[1:strlen(ARG0) - strlen(name)] : ''"
-    )
-    yield f"data = folder . {gnuplot_text(data_name)}"
-    pixels, font = f"{width * dots:.0f},{height * dots:.0f}", f"font 'DejaVu Sans,{TEXT}'"
-    png = f"size {pixels} {font} fontscale {300 / 96} lw {dots:.1f}"
-    yield f"if (format eq 'png') set terminal pngcairo noenhanced {png}"
-    yield f"if (format eq 'svg') set terminal svg noenhanced size {width:.0f},{height:.0f} {font} lw 0.6"
-    yield f"if (format eq 'pdf') set terminal pdfcairo noenhanced size {width / 72:.3f},{height / 72:.3f} {font}"
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks: a comment ends with its line."""
-    return " ".join(text.split())
-
-
-def gnuplot_text(text: str) -> str:
-    """The text as a string of a script, taken as it stands."""
-    return "'" + one_line(text).replace("'", "''") + "'"

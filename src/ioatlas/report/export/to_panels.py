@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawings: PNG, SVG, PDF by matplotlib, a gnuplot script with its data, CSV."""
+"""Drawings: PNG, SVG, PDF by matplotlib, and CSV."""
 
 from __future__ import annotations
 
 import csv
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from ioatlas.errors import UsageError, written
 from ioatlas.model.panel import Dot, Drawing, Line, Look, Panel, Series
 from ioatlas.model.units import number_of
 from ioatlas.report.export import printing
-from ioatlas.report.export.printing import Kind, gnuplot_text, one_line, opening_lines
+from ioatlas.report.export.printing import Kind
 from ioatlas.report.export.quantities import unit_for, units_of
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0b5cad", "#c4541a", "#0f7a58", "#7a4aa0", "#4d4d4d", "#5a9fd4", "#b3261e", "#a59c74")
 """Told apart with colour blindness; in print without colour the marks tell them apart."""
 MARKERS = "osD^vP*X"
-DASHES: dict[Look, tuple[Any, int]] = {"line": ("-", 1), "dashed": ("--", 2), "dotted": (":", 3)}
-"""Of a line alone, as matplotlib and as gnuplot call it."""
+DASHES: dict[Look, Any] = {"line": "-", "dashed": "--", "dotted": ":"}
+"""Of a line alone."""
 LIMIT = "#3a434d"
 FAR = 1.6
 """A limit this much above the values is not drawn."""
@@ -33,7 +33,7 @@ OUTLINE: dict[str, Any] = {"edgecolor": printing.INK, "linewidth": 0.4}
 """Of bars."""
 CLIPPED = 1.3
 """Intervals that end above the largest value times this end in an arrow."""
-SUFFIXES = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".gp": "gnuplot", ".csv": "csv"}
+SUFFIXES = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".csv": "csv"}
 
 
 def write_drawing(drawing: Drawing, out: Path, kind: str = "", columns: int = 0) -> tuple[Path, ...]:
@@ -46,8 +46,6 @@ def write_drawing(drawing: Drawing, out: Path, kind: str = "", columns: int = 0)
     kind = kind or SUFFIXES[suffix]
     with written(out, "name another place"):
         out.parent.mkdir(parents=True, exist_ok=True)
-        if kind == "gnuplot":
-            return _gnuplot(drawing, out)
         return _csv(drawing, out) if kind == "csv" else _figure(drawing, out, kind, columns)  # type: ignore[arg-type]
 
 
@@ -177,7 +175,7 @@ def _legend(drawing: Drawing) -> list[tuple[Any, str]]:
                 facecolor=colours[number], edgecolor=printing.INK, linewidth=0.4, hatch=_hatch(number, len(names))
             )
         elif looks[name]:
-            handle = Line2D([], [], color=colours[number], linestyle=DASHES[looks[name]][0], linewidth=1.0)
+            handle = Line2D([], [], color=colours[number], linestyle=DASHES[looks[name]], linewidth=1.0)
         else:
             marker = MARKERS[number % len(MARKERS)]
             handle = Line2D([], [], color=colours[number], marker=marker, markersize=3, linewidth=0.9)
@@ -262,8 +260,6 @@ def _align(grid: Sequence[Axes], drawing: Drawing, room: float) -> None:
         least = min([dot.value for dot in dots if dot.value > 0] + [line.value for line in near], default=1.0)
         bottom = least / factor / 1.6 if logarithmic else 0.0
         top = (1.5 if logarithmic else 1.08) * highest / factor
-        if not drawing.from_zero:
-            bottom = 0.97 * min([least, *(dot.low for dot in dots if dot.low is not None)]) / factor
         axes.set_ylim(bottom, top if top > bottom else bottom + 1)
         _limits(axes, near, factor, room)
         _clipped(axes, drawing, panel, factor)
@@ -374,7 +370,7 @@ def _shift(panel: Panel, which: int) -> float:
 def _line(axes: Axes, series: Series, factor: float, colour: Any, marker: str) -> None:
     places, values = [dot.x for dot in series.dots], [dot.value / factor for dot in series.dots]
     if series.look:
-        axes.plot(places, values, DASHES[series.look][0], color=colour, linewidth=1.0, label=series.name)
+        axes.plot(places, values, DASHES[series.look], color=colour, linewidth=1.0, label=series.name)
         return
     axes.plot(places, values, marker=marker, color=colour, markersize=3, linewidth=0.9, label=series.name)
     axes.errorbar(
@@ -426,90 +422,3 @@ def _csv(drawing: Drawing, out: Path) -> tuple[Path, ...]:
                     unit = panel.y_unit or drawing.y_unit
                     writer.writerow([panel.title, series.name, x, repr(dot.value), *ends, dot.n, parts, unit])
     return (out,)
-
-
-def _gnuplot(drawing: Drawing, out: Path) -> tuple[Path, ...]:
-    """A script and its data beside it: panels in a multiplot, a block of data for each series."""
-    data = out.with_suffix(".dat")
-    blocks: list[str] = []
-    lines = list(_opening(drawing, out, data))
-    for panel in drawing.panels:
-        _, factor = _scale(drawing, panel)
-        lines += _panel_lines(drawing, panel, len(blocks))
-        for which, series in enumerate(panel.series):
-            rows = [f"# {one_line(panel.title)}: {one_line(series.name)}"]
-            shift = _shift(panel, which) if drawing.style == "bars" else 0.0
-            for dot in series.dots:
-                low, high = (dot.value if end is None else end for end in (dot.low, dot.high))
-                figures = (dot.value, low, high, _lowest(dot))
-                rows.append(" ".join([f"{dot.x + shift:.9g}", *(f"{value / factor:.9g}" for value in figures)]))
-            blocks.append("\n".join(rows))
-    data.write_text("\n\n\n".join(blocks) + "\n", encoding="utf-8")
-    out.write_text("\n".join([*lines, "unset multiplot", "unset output"]) + "\n", encoding="utf-8")
-    return out, data
-
-
-def _opening(drawing: Drawing, out: Path, data: Path) -> Iterator[str]:
-    columns = min(drawing.columns, len(drawing.panels))
-    rows = math.ceil(len(drawing.panels) / columns)
-    width = printing.width_of(1 if len(drawing.panels) == 1 and _bar_count(drawing) <= 24 else 2)
-    yield f"# {one_line(drawing.title)}; columns of {data.name}: x value low high lower-part"
-    yield from opening_lines(out.name, data.name, (width, rows * max(150.0, 0.7 * width / columns)))
-    yield f"set output folder . {gnuplot_text(out.stem)} . '.' . format"
-    yield f"set multiplot layout {rows},{columns} title {gnuplot_text(drawing.title)}"
-    yield "set grid ytics"
-    yield "set key below"
-
-
-def _panel_lines(drawing: Drawing, panel: Panel, first: int) -> Iterator[str]:
-    """first: the place of its first block of data."""
-    _, factor = _scale(drawing, panel)
-    highest, near = _near(drawing, panel)
-    points = drawing.style == "points"
-    x_name, y_name = _labels(drawing, panel)
-    ticks = ", ".join(f"{gnuplot_text(label)} {x:g}" for x, label in panel.ticks)
-    yield "set title " + ' . "\\n" . '.join(gnuplot_text(line) for line in panel.title.split("\n"))
-    yield f"set ylabel {gnuplot_text(y_name)}"
-    yield f"set xlabel {gnuplot_text(x_name)}"
-    if _logarithmic(drawing, panel):
-        yield "set logscale y; set yrange [*:*]"
-    else:
-        yield f"unset logscale y; set yrange [0:{'*' if points else f'{1.06 * highest / factor:.6g}'}]"
-    if ticks or points:
-        yield f"set xtics rotate by -35{f' ({ticks})' if ticks else ''}"
-    if drawing.x_scale == "categories":
-        yield f"set xrange [-0.6:{len(panel.ticks) - 0.4}]"
-    elif points or not drawing.alike:
-        begin, end = (0.0, None) if points else _ends(panel)
-        yield f"set xrange [{begin:g}:{'*' if end is None else f'{end:g}'}]"
-    yield "unset object; unset arrow; unset label"
-    if panel.band:
-        left, right = panel.band
-        place = f"from first {left:g}, graph 0 to first {right:g}, graph 1"
-        yield f"set object 1 rectangle {place} fc rgb '#ededed' fs solid noborder behind"
-    for mark in panel.marks:
-        if mark.drawn:
-            yield f"set arrow from first {mark.value:g}, graph 0 to first {mark.value:g}, graph 1 nohead dt 3"
-        yield f"set label {gnuplot_text(mark.name)} at first {mark.value:g}, graph 0.98 right rotate"
-    plots = [plot for which in range(len(panel.series)) for plot in _plots(drawing, panel, which, first + which)]
-    plots += [
-        f"{line.value / factor:.9g} with lines dt 3 lc rgb '{LIMIT}' title {gnuplot_text(line.name)}" for line in near
-    ]
-    yield "plot " + ", \\\n     ".join(plots)
-
-
-def _plots(drawing: Drawing, panel: Panel, which: int, index: int) -> Iterator[str]:
-    series = panel.series[which]
-    width = 0.8 / max(1, len(panel.series))
-    source, title = f"data index {index}", f"title {gnuplot_text(series.name)}"
-    look = f"lc rgb '{COLOURS[which % len(COLOURS)]}'"
-    if drawing.style == "bars":
-        box = f"with boxes {look} fs solid"
-        if any(dot.parts for dot in series.dots):
-            yield f"{source} using 1:2:({width:.4f}) {box} 0.45 notitle"
-        yield f"{source} using 1:5:({width:.4f}) {box} 0.9 {title}"
-        yield f"{source} using 1:2:3:4 with yerrorbars lc rgb 'black' pt 0 notitle"
-    elif series.look:
-        yield f"{source} using 1:2 with lines dt {DASHES[series.look][1]} {look} {title}"
-    else:
-        yield f"{source} using 1:2:3:4 with yerrorlines {look} pt {which + 4} {title}"
