@@ -77,7 +77,6 @@ def watch(place: Path) -> int:
                 print(f"alarm after {rounds - slower} rounds of it: {event['text']}", flush=True)
     told = place / "told"
     print(f"exit status {process.returncode}; the command was told: {told.read_text() if told.exists() else 'nothing'}")
-    subprocess.run([sys.executable, "-m", "ioatlas", "history", "--in", f"{place}/w"], check=False)
     return process.returncode
 
 

@@ -28,10 +28,6 @@ ONE_SET_UP = (
     "the factors do, and their intervals leave it out. To tell them apart, write `blocks = 2`, or let them exist side "
     "by side."
 )
-MEASURED_APART = (
-    "The members were measured apart. What drifted between them counts as what the factors do. To tell them apart, add "
-    "further campaigns with the same factors: they are repeats, and their mean has an interval of its own."
-)
 SEVERAL_SET_UPS = (
     "The configurations were measured one after another, each set up {} times. What moved between two set-ups of one "
     "configuration, drift or the setting up itself, is in all intervals."
@@ -39,19 +35,16 @@ SEVERAL_SET_UPS = (
 NOUNS = {"read": "reads", "write": "writes", "trim": "trims"}
 
 
-def factor_findings(effects: FactorEffects, *, set_ups: int = 0, campaigns: int = 1) -> tuple[Finding, ...]:
-    """A sentence for each line. set_ups: how often each member was set up; 0 where they were measured in turns.
-    campaigns: of how many they are.
-    """
+def factor_findings(effects: FactorEffects, *, set_ups: int = 0) -> tuple[Finding, ...]:
+    """A sentence for each line. set_ups: how often each member was set up; 0 where they were measured in turns."""
     found = [_finding(line, _numeric(line) if line.numeric else _texts(line)) for line in effects.lines]
     alone = [
         Finding(FindingCode.FACTOR, f"Nothing can be said of the factor {name}: {why}.", title=f"Factor {name}")
         for name, why in effects.alone.items()
     ]
     apart = []
-    if (set_ups or campaigns > 1) and found:
+    if set_ups and found:
         sentence = ONE_SET_UP if set_ups == 1 else SEVERAL_SET_UPS.format(set_ups)
-        sentence = MEASURED_APART if campaigns > 1 else sentence
         apart = [Finding(FindingCode.FACTOR, sentence, title="Factors and drift")]
     return (*found, *alone, *apart)
 

@@ -31,7 +31,6 @@ SECTIONS = {
         "export": "Write tables, figures or a report.",
         "list": "List what was measured and imported.",
         "ui": "Look, compare and measure in the browser.",
-        "history": "One target over time, and what a factor does.",
         "product": "Products: sheets, capacity, price, and what to expect.",
     },
     "Share": {

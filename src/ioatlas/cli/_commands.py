@@ -30,13 +30,15 @@ PACKAGES = {"lab": "lab", "translate": "translate", **dict.fromkeys(ATLAS, "atla
 MOVED = {
     **{name: f"atlas {name}" for name in (*ATLAS, "key")},
     "cost": "product cost",
-    "trend": "history",
-    "series": "history series",
     "report": "export --format html",
     "chart": "export --figure",
 }
 """What commands of before 0.4 are now, for one version."""
 GONE = {
+    **dict.fromkeys(
+        ("history", "trend", "series"),
+        "`ioatlas compare BEFORE AFTER` says what got worse, `ioatlas watch` follows a target over time",
+    ),
     "--verify": "run `fio --verify=crc32c --do_verify=1` on a file of the target",
     "--bring-fio": "install the same version of fio on the clients",
     "--results": "`ioatlas shakedown TARGET --facts FILE.toml` lists the ceilings that follow from typed-in facts",

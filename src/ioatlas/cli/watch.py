@@ -99,7 +99,7 @@ def command(
 ) -> None:
     """Measure a few cells of TARGET again and again, and raise an alarm when they get worse.
 
-    Each round is a small campaign, which `ioatlas history` reads too. Rounds take a bounded share of the
+    Each round is a small campaign, which `ioatlas compare` reads too. Rounds take a bounded share of the
     target's time. A round that was killed is finished by the next call.
     """
     from ioatlas.campaign import open_plan

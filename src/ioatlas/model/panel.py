@@ -72,7 +72,7 @@ class Drawing:
     """y_unit: fio's, SI for rates: 'B/s', '1/s', 'ns'. note: what the reader must know; '' for nothing.
 
     alike: all panels have one scale of y. columns: of panels, at most. graded: the series are steps of a number, in
-    order. conditions: under which the values hold. from_zero: y begins there, where its scale is linear.
+    order. conditions: under which the values hold.
     """
 
     title: str
@@ -88,7 +88,6 @@ class Drawing:
     columns: int = 3
     graded: bool = False
     conditions: str = ""
-    from_zero: bool = True
 
 
 ChartUnit = Literal["bytes", "bytes/s", "percent", "none"]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ioatlas.analysis.factor_findings import factor_charts, factor_findings, factor_tables
@@ -16,18 +15,14 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
 
 
-def with_factors(
-    result: CampaignResult, loads: Mapping[tuple[str, str], Load] | None = None, *, campaigns: int = 1
-) -> CampaignResult:
-    """The result with what its factors do; as it was where it has no configurations. loads: as below. campaigns: of
-    how many its configurations are.
-    """
+def with_factors(result: CampaignResult) -> CampaignResult:
+    """The result with what its factors do; as it was where it has no configurations."""
     if len(result.configurations) < 2:
         return result
-    effects = campaign_effects(result, loads)
+    effects = campaign_effects(result)
     return replace(
         result,
-        findings=(*result.findings, *factor_findings(effects, set_ups=_set_ups(result), campaigns=campaigns)),
+        findings=(*result.findings, *factor_findings(effects, set_ups=_set_ups(result))),
         charts=(*factor_charts(effects), *result.charts),
         tables=(*factor_tables(effects), *result.tables),
     )
@@ -38,18 +33,15 @@ def _set_ups(result: CampaignResult) -> int:
     return (result.set_ups or 1) if is_blocked(result.configurations) else 0
 
 
-def campaign_effects(result: CampaignResult, loads: Mapping[tuple[str, str], Load] | None = None) -> FactorEffects:
-    """What the factors of its configurations do.
-
-    loads: names of loads by cell and direction, where the same load has other options on another member.
-    """
+def campaign_effects(result: CampaignResult) -> FactorEffects:
+    """What the factors of its configurations do."""
     cells: dict[Load, Cell] = {}
     members = []
     for one in result.configurations:
         readings: dict[tuple[Load, str], list[Measured]] = {}
         for e in result.estimates:
             if e.cell.target == one.name and e.kind != "predicted" and (value := _measured(e)) is not None:
-                load = load_of(e.cell) if loads is None else loads.get((e.cell.key, e.direction), e.cell.key)
+                load = load_of(e.cell)
                 cells.setdefault(load, e.cell)
                 readings.setdefault((load, e.direction), []).append(value)
         measured = {place: combined(values) for place, values in readings.items()}

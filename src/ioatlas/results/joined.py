@@ -30,13 +30,6 @@ def joined_sides(results: Sequence[CampaignResult], found: SidesComparison) -> C
     return _joined(parts, names, title, tuple(changes))
 
 
-def joined_members(results: Sequence[CampaignResult], sides: Sequence[Side], title: str) -> CampaignResult:
-    """The results of all sides under their names, without changes: nothing is held against anything."""
-    parts = [_part(result, side) for result, side in zip(results, sides, strict=True)]
-    names = [_names(part, side.name) for part, side in zip(parts, sides, strict=True)]
-    return _joined(parts, names, title, ())
-
-
 def _part(result: CampaignResult, side: Side) -> CampaignResult:
     """The targets of a side only."""
     kept = frozenset(side.targets)

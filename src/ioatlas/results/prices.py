@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB, factor_charts, factor_findings, factor_tables
 from ioatlas.analysis.headlines import headlines
-from ioatlas.model.factors import Configuration, Factor, FactorEffects, Load
+from ioatlas.model.factors import Configuration, Factor, FactorEffects
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult, ProductCost
 from ioatlas.results.factors import campaign_effects
@@ -22,16 +22,9 @@ Prices = Mapping[str, Mapping[str, Factor]]
 """By configuration and name of the factor."""
 
 
-def with_prices(
-    result: CampaignResult,
-    costs: Mapping[str, ProductCost] | None = None,
-    loads: Mapping[tuple[str, str], Load] | None = None,
-) -> CampaignResult:
-    """The result with the prices of its configurations among their factors, and what they give for them.
-
-    costs: by configuration, where the result has not its own. loads: as of `with_factors`.
-    """
-    known = costs if costs is not None else {cost.target: cost for cost in result.costs}
+def with_prices(result: CampaignResult) -> CampaignResult:
+    """The result with the prices of its configurations among their factors, and what they give for them."""
+    known = {cost.target: cost for cost in result.costs}
     mine = {one.name: known[one.name] for one in result.configurations if one.name in known}
     currencies = sorted({cost.currency for cost in mine.values() if cost.total})
     if len(currencies) > 1:
@@ -48,7 +41,7 @@ def with_prices(
     lines = tuple(
         line
         for name in dict.fromkeys(name for factors in prices.values() for name in factors)
-        for line in campaign_effects(_over(result, prices, name), loads).lines
+        for line in campaign_effects(_over(result, prices, name)).lines
         if line.factor == name
     )
     effects = FactorEffects(lines)

@@ -36,7 +36,7 @@ FIT = "fit"
 
 @dataclass(frozen=True)
 class Settings:
-    """spec: of each round, with its budget. quantity: what is watched, as `history` names it, or FIT. charts: cells and
+    """spec: of each round, with its budget. quantity: what is watched, as `compare` names it, or FIT. charts: cells and
     directions of a round.
     """
 

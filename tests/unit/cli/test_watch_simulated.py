@@ -78,13 +78,6 @@ def test_quiet_rounds_end_with_0_and_keep_to_the_share(begun):
     assert sorted(path.name for path in (home / "disk").iterdir()) == []
 
 
-def test_history_reads_the_rounds(begun):
-    home, shell, _ = begun
-    found = json.loads(shell("history", home / "disk", "--in", home / "w", "--json").stdout)
-    assert [len(part["campaigns"]) for part in found["parts"]] == [6, 6, 6]
-    assert found["parts"][0]["left_out"] == []
-
-
 def test_quiet_tells_only_news_and_verbose_tells_the_evidence(copy):
     quiet, verbose = copy("--until", "1h", "-q"), copy("--until", "1h", "-v")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")

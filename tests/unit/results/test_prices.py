@@ -7,7 +7,6 @@ import io
 import pytest
 
 from ioatlas import campaign
-from ioatlas.config.series_file import Series, SeriesMember
 from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.result import ProductCost
@@ -15,7 +14,6 @@ from ioatlas.report.export.grid import lay_out
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import PRICES, write_csv
 from ioatlas.results.prices import _held, price_factors
-from ioatlas.results.series import load_series
 from tests.unit.procedures.test_configurations import RATES, Switching
 
 SHEET = """
@@ -104,14 +102,3 @@ def test_what_differs_at_one_price_is_held_while_the_price_varies():
     ]
     prices = price_factors([cost(one.name, 1000.0 * one.factors["drives"].value) for one in configurations])
     assert _held(configurations, prices, "price") == {"mtu"}
-
-
-def test_members_of_a_series_bring_the_prices_of_their_products(tmp_path, measured):
-    measured()
-    place = next(path.parent for path in tmp_path.rglob("journal.sqlite"))
-    members = (
-        SeriesMember(place.parent / f"{place.name}:d1", {"drives": Factor(1)}, "one"),
-        SeriesMember(place.parent / f"{place.name}:d4", {"drives": Factor(4)}, "four"),
-    )
-    found = load_series(Series("s", members), campaign.load_result).result
-    assert any(one.sentence.startswith("For 2.5 times the price") for one in found.findings)
