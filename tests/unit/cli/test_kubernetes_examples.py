@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,15 @@ def objects(text):
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_they_are_objects_of_the_api(file):
     assert objects(file.read_text())
+
+
+def test_two_classes_are_compared_as_two_volumes_are_in_ci():
+    configuration = objects((FOLDER / "compare.yaml").read_text())[0]
+    here = tomllib.loads(configuration["data"]["compare.toml"])
+    there = tomllib.loads((FOLDER.parent / "ci" / "before-after.toml").read_text())
+    for target in (*here["target"], *there["target"]):
+        target.pop("path")
+    assert here == there
 
 
 @pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
