@@ -40,7 +40,7 @@ class ExplorerHook(BuildHookInterface):  # type: ignore[type-arg]
         node = Path(place).parent
         environment = {**os.environ, "PATH": f"{node / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"}
         npm = [node / "bin" / "node", node / "lib/node_modules/npm/bin/npm-cli.js"]
-        for words in (["ci", "--no-audit", "--no-fund", "--loglevel=error"], ["run", "--silent", "build"]):
+        for words in (["ci", "--omit=dev", "--loglevel=error"], ["run", "--silent", "build"]):
             done = subprocess.run([*npm, *words], cwd=Path(self.root) / "web", env=environment, check=False)
             if done.returncode or (words[0] == "run" and not self._is_built()):
                 raise SystemExit(f"the explorer could not be built: `npm {' '.join(words)}` in web failed")
