@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -116,6 +119,19 @@ def test_the_version_is_told_everywhere_alike() -> None:
         assert f"ioatlas=={__version__}" in package["dependencies"]
     changes = re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert changes[0] == __version__
+
+
+def test_no_wheel_of_fio_is_made_without_fio(tmp_path: Path) -> None:
+    copy, out = tmp_path / "package", tmp_path / "out"
+    shutil.copytree(ROOT / "packages" / "ioatlas-fio", copy, ignore=shutil.ignore_patterns("fio", "COPYING", "dist"))
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
+    assert subprocess.run(command, cwd=copy, check=False, capture_output=True).returncode != 0
+    assert not list(out.glob("*.whl"))
+    for name in ("fio", "COPYING"):
+        (copy / "src" / "ioatlas_fio" / name).write_text("made")
+    subprocess.run(command, cwd=copy, check=True, capture_output=True)
+    (wheel,) = out.glob("*.whl")
+    assert "ioatlas_fio/fio" in zipfile.ZipFile(wheel).namelist()
 
 
 @pytest.mark.parametrize("file", ["homebrew/ioatlas.rb", "nix/flake.nix"])
