@@ -5,7 +5,6 @@ place.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -111,14 +110,15 @@ def test_package_list_is_well_formed() -> None:
 
 
 def test_the_version_is_told_everywhere_alike() -> None:
-    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
-    page, lock = (json.loads((ROOT / "web" / name).read_text()) for name in ("package.json", "package-lock.json"))
-    assert page["version"] == lock["version"] == lock["packages"][""]["version"] == __version__
     for package in PACKAGES.values():
         assert package["version"] == __version__
         assert f"ioatlas=={__version__}" in package["dependencies"]
-    changes = re.findall(r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert changes[0] == __version__
+    sections = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1:]
+    released = [section.split()[0] for section in sections if " - " in section.splitlines()[0]]
+    assert f"\nversion: {released[0]}\n" in (ROOT / "CITATION.cff").read_text()
+    # What changed since a release is not that release: its bundles would be held against other methods than its own.
+    changed = len(sections[0].split()) > 1 and sections[0].startswith("Unreleased")
+    assert __version__.endswith(".dev0") if changed else __version__ == released[0]
 
 
 def test_no_wheel_of_fio_is_made_without_fio(tmp_path: Path) -> None:

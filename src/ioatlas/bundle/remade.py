@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
@@ -17,14 +16,14 @@ from typing import Any
 from ioatlas import container
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.errors import IoAtlasError
-from ioatlas.fio.batch import TIMED_FLUSHES, Batch, Section, job_text
+from ioatlas.fio.batch import TIMED_FLUSHES, Batch, job_text
 from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import JOB_FILE
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.fio.series import ARCHIVE
 from ioatlas.model.outcomes import Voided
 from ioatlas.model.reason import ReasonCode
-from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.verdict import Verdict
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, BatchStatus, Part, Purpose, Visit, VisitStatus
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.registry import procedure_of
@@ -42,8 +41,6 @@ from ioatlas.testbed.telemetry import Sample, Watched
 PAUSE = "startdelay="
 _NOT_BEFORE = frozenset(f"{name}={value}" for name, value in TIMED_FLUSHES.items())
 """Lines that older versions did not write, and that change no I/O."""
-LED, LONGEST_LEAD_MS = "bursts", 2000
-"""Record of a campaign of version 0.3 whose loads began with a lead that used up credit; the longest lead."""
 TOLERANCE = 1e-9
 """Relative; sums of other processors round otherwise."""
 LINES = RAW.removesuffix(".gz")
@@ -82,7 +79,6 @@ class _Reading:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.paths = journal.kept(CountedPaths)
-        self.led = LED in journal.record_names()
         plan = recorded_plan(journal, CAMPAIGN.tables)
         procedure = procedure_of(plan.spec, journal.record_names())
         executor = SystemExecutor()
@@ -146,7 +142,7 @@ class _Reading:
         sections = tuple(self.runner.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
         directory = self.journal.directory / name
         _unpack_logs(directory)
-        return Batch(batch_id, directory, _led(directory, sections) if self.led else sections), planned
+        return Batch(batch_id, directory, sections), planned
 
     def _read(
         self,
@@ -208,20 +204,10 @@ class _Reading:
         """Whether a way to judge a batch gives the discards that the journal has."""
         return all(
             visit.visit_id in self.voided
-            or self._is_set_aside(visit)
             or bool(visit.discarded) == (self.statuses.get(visit.visit_id) is VisitStatus.DISCARDED)
             or (bool(visit.discarded) and visit.discarded[0].code is ReasonCode.LATE)
             for visit in intake.visits
         )
-
-    def _is_set_aside(self, made: Visit) -> bool:
-        """Whether version 0.3 set a visit aside, or called it unsteady, for credit that it found later in the sweep."""
-        kept = self.kept.get(made.visit_id)
-        if kept is None or not self.led:
-            return False
-        if kept.discarded:
-            return kept.discarded[0].code is ReasonCode.BURST
-        return kept.verdict.code is VerdictCode.UNSTABLE and ReasonCode.BURST in kept.verdict.detail
 
     def _reinstate(self) -> None:
         """Visits that seemed to settle late and count after all, by the longer ones that came later."""
@@ -243,7 +229,9 @@ class _Reading:
         unlike = next(_differences(kept, made, timed=not self.runner.cells[kept.cell_key].work_bounded), "")
         if unlike:
             self.found.unlike.append(f"visit {kept.visit_id}: {unlike}")
-        if kept.purpose is Purpose.PROBE or self._is_set_aside(made):
+        elif over_time := next(_over_time(kept, made), ""):
+            self.found.misjudged.append(f"visit {kept.visit_id}: {over_time}")
+        if kept.purpose is Purpose.PROBE:
             return
         if bool(kept.discarded) != bool(made.discarded) and kept.visit_id not in self.voided:
             is_, was = ("discarded", "kept") if made.discarded else ("kept", "discarded")
@@ -251,31 +239,6 @@ class _Reading:
         elif (kept.verdict.text, kept.window_start_ms) != (made.verdict.text, made.window_start_ms):
             was, is_ = (f"'{one.verdict.text}' from {one.window_start_ms} ms on" for one in (kept, made))
             self.found.misjudged.append(f"visit {kept.visit_id} is called {was}; by the rules it is {is_}")
-
-
-def _led(directory: Path, sections: Sequence[Section]) -> tuple[Section, ...]:
-    """The sections with the leads that they ran with, of which the journal's runtime is without."""
-    ran_ms = _ran_ms(directory)
-    led = []
-    for section in sections:
-        lead_ms = max((ran_ms.get(name, 0) for name, _, _ in section.jobs), default=0) - section.runtime_ms
-        known = 0 < lead_ms <= LONGEST_LEAD_MS
-        led.append(replace(section, lead_ms=lead_ms, runtime_ms=section.runtime_ms + lead_ms) if known else section)
-    return tuple(led)
-
-
-def _ran_ms(directory: Path) -> dict[str, int]:
-    """{name of a job: how long the job file of a batch lets it run}"""
-    try:
-        text = (directory / JOB_FILE).read_text()
-    except OSError:
-        return {}
-    found, name = {}, ""
-    for section, ms in re.findall(r"^\[(.+)\]$|^runtime=(\d{1,9})ms$", text, re.MULTILINE):
-        name = section or name
-        if ms:
-            found[name] = int(ms)
-    return found
 
 
 def _no_telemetry(*_: object) -> Any:
@@ -340,13 +303,19 @@ def _part_differences(kept: Part, made: Part) -> Iterator[str]:
         yield f"{kept.direction} flushes are not those of its raw output"
     if kept.histogram.bins != made.histogram.bins:
         yield f"{kept.direction} latencies are not those of its raw output"
-    one_series, other_series = kept.series, made.series
-    if one_series.interval_ms != other_series.interval_ms or one_series.end_ms != other_series.end_ms:
-        yield f"{kept.direction} series has another time grid than its logs"
-    for name in ("bw_bytes_per_s", "lat_mean_ns"):
-        one, other = getattr(one_series, name), getattr(other_series, name)
-        if len(one) != len(other) or not all(map(_same, one, other)):
-            yield f"{kept.direction} {name} over time is not that of its logs"
+
+
+def _over_time(kept: Visit, made: Visit) -> Iterator[str]:
+    """Where rates and latencies over time are others. How logs become a series is a rule, and versions differ in it."""
+    parts = {(part.stream, part.direction): part.series for part in made.parts}
+    for part in kept.parts:
+        one, other = part.series, parts[part.stream, part.direction]
+        if one.interval_ms != other.interval_ms or one.end_ms != other.end_ms:
+            yield f"{part.direction} series has another time grid than its logs"
+        for name in ("bw_bytes_per_s", "lat_mean_ns"):
+            values, others = getattr(one, name), getattr(other, name)
+            if len(values) != len(others) or not all(map(_same, values, others)):
+                yield f"{part.direction} {name} over time is not that of its logs"
 
 
 def _same(one: Any, other: Any) -> bool:

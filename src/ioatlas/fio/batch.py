@@ -43,7 +43,6 @@ class Section:
     visit_id:    the planned visit in the journal.
     runtime_ms:  how long the load runs (a cap for a work-bounded cell).
     gap_ms:      time after it for the work in flight to drain before the neighbour starts.
-    lead_ms:     part of runtime_ms at its start that is left out: version 0.3 used up credit in it.
     location:    options that bind the cell to its place (filename, directory, uri ...).
     places:      of targets loaded together: (name, location) of each that is loaded. Then `location` is empty.
     only:        the place, from 1, whose part of the visit this is; 0 for all of them.
@@ -55,7 +54,6 @@ class Section:
     runtime_ms: int
     gap_ms: int
     location: Location
-    lead_ms: int = 0
     places: tuple[tuple[str, Location], ...] = ()
     only: int = 0
 
@@ -92,7 +90,7 @@ class Section:
 
     @property
     def interval_ms(self) -> int:
-        wanted = max(1, (self.runtime_ms - self.lead_ms) // SERIES_POINTS)
+        wanted = max(1, self.runtime_ms // SERIES_POINTS)
         nearest = min(INTERVALS_MS, key=lambda one: abs(math.log(one / wanted)))
         return max(nearest, wanted // SLICE_MS * SLICE_MS)
 

