@@ -156,7 +156,7 @@ def _report(result: CampaignResult, directory: Path, output: Path | None) -> Pat
     path = output or own_place(directory, REPORT)
     if output is None:
         beneath.is_ordinary(path, linked=False)  # a link in somebody else's directory leads elsewhere
-    write_report(result, path)
+    write_report(result, path, place=directory)
     return path
 
 

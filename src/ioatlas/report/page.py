@@ -34,13 +34,15 @@ when it is saved and opened from a disk.</p>
 """
 
 
-def write_report(result: CampaignResult, path: Path, comparison: ComparisonData | None = None) -> None:
+def write_report(
+    result: CampaignResult, path: Path, comparison: ComparisonData | None = None, place: Path | None = None
+) -> None:
     """Write the report of a campaign to `path`; an existing file is replaced only by a complete new one.
 
-    comparison: of two campaigns that `result` joins. Raises IoAtlasError when the explorer was not built into this
-    installation, or when the file cannot be written.
+    comparison: of two campaigns that `result` joins. place: the campaign's directory, where `path` is not in it. Raises
+    IoAtlasError when the explorer was not built into this installation, or when the file cannot be written.
     """
-    write_page(report_html(result, comparison, path.parent), path)
+    write_page(report_html(result, comparison, place or path.parent), path)
 
 
 def write_page(text: str, path: Path, what: str = "the report") -> None:

@@ -139,10 +139,10 @@ function forWidth(arrangement: Arrangement, narrow: boolean): Arrangement {
   return narrow && arrangement.columns >= 0 && arrangement.rows >= 0 ? { ...arrangement, rows: -1 } : arrangement;
 }
 
-/** Where the page opens: the first finding's cell, else that of the first number, else the fastest one. */
+/** Where the page opens: the cell of the first number, else that of the first finding, else the fastest one. */
 function bestPoint(atlas: Atlas): Point {
   const { findings, summary } = atlas.data;
-  const named = findings.find((finding) => finding.rows.length > 0)?.rows[0] ?? summary.headlines[0]?.row ?? undefined;
+  const named = summary.headlines[0]?.row ?? findings.find((finding) => finding.rows.length > 0)?.rows[0];
   if (named !== undefined) return pointOfRow(atlas, named);
   const values = atlas.values.column("bw_bytes_per_s");
   let best = 0;

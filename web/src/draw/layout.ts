@@ -56,9 +56,9 @@ const HEADING = 20;
 const TICKS = 18;
 /** Narrowest cell on a screen, to be seen and hit. */
 export const CELL_MIN = 6;
-const CELL_MAX = 84;
+const CELL_MAX = 120;
 const CELL_MAX_ALONE = 112;
-const HEIGHT_MAX = 64;
+const HEIGHT_MAX = 80;
 const LOWEST = 8;
 /** Height the tiles of a map should share. */
 const SCREEN = 560;
@@ -85,7 +85,7 @@ export function layOut(shape: Shape, gutters: Gutters, width: number, cellMin = 
   const cellWidth = snap(Math.min(ny === 1 ? CELL_MAX_ALONE : CELL_MAX, Math.max(smallest, fitting)));
   const lines = flow ? Math.ceil(n / perLine) : rows;
   // As high as lets the whole map fit a screen, within what still looks like a cell of this width.
-  const tallest = Math.min(HEIGHT_MAX, Math.max(cellWidth * 1.6, 140 / ny));
+  const tallest = Math.min(HEIGHT_MAX, Math.max(cellWidth * 1.25, 140 / ny));
   const lowest = ny > 80 ? Math.max(1, 200 / ny) : LOWEST;
   const cellHeight = ny === 1 ? 44 : snap(Math.max(lowest, Math.min(tallest, SCREEN / (lines * ny))));
   const tileWidth = nx * cellWidth;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How cells that are not plain measured values are told apart without colour. One shape each:
-//   predicted    diagonal lines        unstable      a wave-like zigzag; on grey: runs disagree
+//   predicted    a smaller cell        unstable      a wave-like zigzag; on grey: runs disagree
 //   wide         an interval's bar
 //   imported     a frame inside        suspect       a filled corner
 //   minimum      an arrow up
@@ -35,8 +35,11 @@ export function drawMark(
   c.lineWidth = small >= 14 ? 1.25 : 1;
   switch (mark) {
     case "predicted":
-      c.fillStyle = hatching(c, ink, small >= 14 ? 6 : small >= 8 ? 5 : 4);
-      c.fillRect(x, y, w, h);
+      if (small >= FRAMED) frame(c, x, y, w, h, Math.min(5, Math.round(small / 8)), inks.paper);
+      else {
+        c.fillStyle = hatching(c, ink, small >= 8 ? 5 : 4);
+        c.fillRect(x, y, w, h);
+      }
       return;
     case "imported":
       c.strokeStyle = ink;
@@ -101,6 +104,17 @@ export function drawMark(
     case "steady":
       return;
   }
+}
+
+/** Smallest cell that can lose some of itself and still show its colour; below, estimated cells are hatched. */
+const FRAMED = 16;
+
+function frame(c: Context, x: number, y: number, w: number, h: number, wide: number, paper: string): void {
+  c.fillStyle = paper;
+  c.fillRect(x, y, w, wide);
+  c.fillRect(x, y + h - wide, w, wide);
+  c.fillRect(x, y, wide, h);
+  c.fillRect(x + w - wide, y, wide, h);
 }
 
 const hatchings = new Map<string, CanvasPattern>();

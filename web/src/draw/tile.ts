@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One tile of the map on its canvas: colours by one pixel a cell scaled up, then the marks, then numbers where they fit.
-import { type Atlas, type Mark, markOf } from "../lib/atlas";
+import { type Atlas, DOUBTED, type Mark, markOf } from "../lib/atlas";
 import type { Palette } from "../lib/palettes";
 import type { Reading } from "../lib/quantities";
 import type { Scale } from "../lib/scale";
@@ -31,10 +31,11 @@ const DARK = "rgb(0 0 0 / 0.72)";
 const BRIGHT = "rgb(255 255 255 / 0.85)";
 const MARK_FROM = 4;
 const GRID_FROM = 9;
+const FONT = "11px system-ui, sans-serif";
 const NUMBER_FROM = { width: 44, height: 20 };
 
 /** Marks that lie at the lower edge where a number stands in the middle. */
-const LOW: ReadonlySet<Mark> = new Set(["unstable", "disagree", "wide", "predicted"]);
+const LOW: ReadonlySet<Mark> = new Set(["unstable", "disagree", "wide"]);
 
 let scratch: OffscreenCanvas | undefined;
 
@@ -69,7 +70,7 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
       words[i] = paper;
       // A row without this quantity looks like one that was not measured.
       if (slot > 0) mark = "unmeasured";
-    } else if (mark === "disagree") {
+    } else if (DOUBTED.has(mark)) {
       words[i] = wordOf(inks.grey);
     } else {
       const step = Math.round(place * 255);
@@ -90,7 +91,6 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
   const numbered = cellWidth >= NUMBER_FROM.width && cellHeight >= NUMBER_FROM.height;
   if (marked || numbered || paint.outlined.size > 0) {
     if (numbered) {
-      c.font = "11px system-ui, sans-serif";
       c.textAlign = "center";
       c.textBaseline = "middle";
     }
@@ -99,17 +99,24 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
       const x = (i % nx) * cellWidth;
       const y = Math.floor(i / nx) * cellHeight;
       const mark = marks[i] ?? "absent";
-      const apart = mark === "disagree";
+      const apart = DOUBTED.has(mark);
       const ink = apart ? inks.line : palette.light[steps[i] ?? 0] ? DARK : BRIGHT;
-      const text = numbered && slot > 0 && mark !== "unmeasured" ? textOf(paint, slot - 1, apart) : "";
+      const text = numbered && slot > 0 && mark !== "unmeasured" ? textOf(paint, slot - 1, mark === "disagree") : "";
       if (marked && mark !== "steady") {
         // With a number in the middle, lines and waves move to the lower edge.
         const low = text && LOW.has(mark);
         drawMark(c, mark, x, low ? y + cellHeight - 8 : y, cellWidth, low ? 8 : cellHeight, ink, inks);
       }
       if (text) {
+        const guessed = mark === "predicted";
         c.fillStyle = apart ? inks.line : ink === DARK ? "#000" : "#fff";
-        c.fillText(text, x + cellWidth / 2, y + cellHeight / 2 - (LOW.has(mark) ? 3 : 0), cellWidth - 6);
+        c.font = guessed ? `italic ${FONT}` : FONT;
+        c.fillText(
+          guessed ? `~${text}` : text,
+          x + cellWidth / 2,
+          y + cellHeight / 2 - (LOW.has(mark) ? 3 : 0),
+          cellWidth - 6,
+        );
       }
       if (slot > 0 && paint.outlined.has(slot - 1)) {
         c.lineWidth = 3;

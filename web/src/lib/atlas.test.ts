@@ -92,13 +92,13 @@ describe("what a cell says", () => {
     const atlas = await openAtlas(smallReport());
     const facts = factsAt(atlas, 1, "iec");
     expect(facts.lines.find((line) => line.id === "throughput")).toMatchObject({
-      value: "4.00 KiB/s",
-      interval: "3.91 to 4.10 KiB/s",
+      value: "4 KiB/s",
+      interval: "3.91 to 4.1 KiB/s",
     });
-    expect(facts.lines.find((line) => line.id === "per_job")).toMatchObject({ value: "1.00 KiB/s" });
+    expect(facts.lines.find((line) => line.id === "per_job")).toMatchObject({ value: "1 KiB/s" });
     expect(facts.lines.find((line) => line.id === "width")?.value).toBe("4.9%");
     expect(spoken(facts, "here")).toBe(
-      "here: Throughput 4.00 KiB/s (3.91 to 4.10 KiB/s); Throughput per job 1.00 KiB/s (0.977 to 1.03 KiB/s); " +
+      "here: Throughput 4 KiB/s (3.91 to 4.1 KiB/s); Throughput per job 1 KiB/s (0.977 to 1.03 KiB/s); " +
         "Interval width 4.9%; 2 visits; steady; measured by t/1",
     );
     expect(factsAt(atlas, -1, "iec").reason).toBe("not admissible: too large");

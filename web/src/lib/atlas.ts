@@ -208,6 +208,9 @@ export function slotAt(atlas: Atlas, point: Point): Slot {
   return atlas.slots.get(cellNumber(atlas, point));
 }
 
+/** Marks of values that rank nowhere: they have no colour, and no scale reaches to them. */
+export const DOUBTED: ReadonlySet<Mark> = new Set(["unstable", "disagree", "suspect"]);
+
 export function markOf(atlas: Atlas, slot: Slot): Mark {
   if (slot > 0) return atlas.marks[slot - 1] ?? "suspect";
   if (slot === 0) return "absent";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
 import { makeState } from "../app-state";
-import { openAtlas } from "./atlas";
+import { DOUBTED, type Mark, openAtlas } from "./atlas";
 import { jobText } from "./job";
-import { firstQuantity, quantitiesOf } from "./quantities";
+import { firstQuantity, inOneUnit, quantitiesOf } from "./quantities";
 import type { HeadlineData, ReportData } from "./report-data.gen";
 import { smallReport } from "./testing";
 
@@ -19,6 +19,25 @@ function told(axis: string, quantity: HeadlineData["quantity"]): ReportData {
   report.summary.headlines = [{ quantity } as HeadlineData];
   return report;
 }
+
+describe("the scale of a map", () => {
+  it("ends at the fastest value that is believed", async () => {
+    const atlas = await openAtlas(smallReport());
+    (atlas.marks as Mark[])[4] = "suspect";
+    expect([...DOUBTED]).toEqual(["unstable", "disagree", "suspect"]);
+    const { reading, scale } = makeState(atlas, false);
+    expect(reading.value.value[4]).toBe(100_000);
+    expect(scale.value.to).toBe(90_000);
+  });
+
+  it("has one unit, the largest that a value reaches", () => {
+    const throughput = quantitiesOf({ axes: [], data: { summary: { headlines: [] } } } as never)[0];
+    const write = throughput && inOneUnit(throughput, 1010 * 1024 ** 2, "iec");
+    expect(write?.unit).toBe("MiB/s");
+    expect([1010 * 1024 ** 2, 48.1 * 1024 ** 2, 20_000].map((v) => write?.text(v))).toEqual(["1010", "48.1", "0.019"]);
+    expect(throughput && inOneUnit(throughput, 2e9, "si").unit).toBe("GB/s");
+  });
+});
 
 describe("what a map opens on", () => {
   it("is throughput for loads", async () => {

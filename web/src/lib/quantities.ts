@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the map can show of a cell: the value, its interval, and how to write it.
-import type { Atlas, Mark, Slot } from "./atlas";
-import { count, latency, percent, rate, type UnitSystem } from "./units";
+import { type Atlas, DOUBTED, type Mark, type Slot } from "./atlas";
+import { count, latency, percent, rate, rateUnit, significant, type UnitSystem } from "./units";
 
 export type QuantityId = "throughput" | "iops" | "lat_mean" | "lat_p99" | "per_job" | "width" | "change";
 
@@ -90,6 +90,13 @@ export function firstQuantity(atlas: Atlas): QuantityId {
     : "throughput";
 }
 
+/** How cells of one map are written: rates as bare numbers of one unit, which stands in the map's title. */
+export function inOneUnit(quantity: Quantity, most: number, system: UnitSystem) {
+  if (quantity.format !== rate) return { unit: "", text: (v: number) => quantity.format(v, system) };
+  const { name, factor } = rateUnit(most, system);
+  return { unit: name, text: (v: number) => significant(v / factor, v < factor ? 2 : 3) };
+}
+
 /** A quantity of every row: value and bounds, NaN where unknown. */
 export interface Reading {
   quantity: Quantity;
@@ -151,8 +158,7 @@ export function reading(atlas: Atlas, quantity: Quantity): Reading {
     [low, high] = [NONE, NONE];
   }
   if (quantity.id !== "change") {
-    // Where runs disagree there is no value that others could be ranked by.
-    const sound = value.map((v, row) => (atlas.marks[row] === "disagree" ? Number.NaN : v));
+    const sound = value.map((v, row) => (DOUBTED.has(atlas.marks[row] ?? "steady") ? Number.NaN : v));
     return { quantity, value, low, high, extent: extentOf(sound) };
   }
   const marks = Array.from(atlas.values.column("ratio_told"), (code) => TOLD[code] ?? "undecided");

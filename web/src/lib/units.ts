@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people: three significant digits, IEC units (KiB) unless SI (kB) is asked for.
+// Numbers for people: at most three significant digits, as `ioatlas.model.units` writes them, so that the page says what
+// the terminal says; IEC units (KiB) unless SI (kB) is asked for.
 export type UnitSystem = "iec" | "si";
 
 const IEC = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const SI = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** Three significant digits without exponent. */
+/** Three significant digits at most, without exponent and without zeros at the end. */
 export function significant(value: number, digits = 3): string {
+  const text = rounded(value, digits);
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+function rounded(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const magnitude = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(digits)))));
@@ -26,7 +32,7 @@ export function bytes(value: number, system: UnitSystem): string {
   return `${significant(scaled)} ${names[unit]}`;
 }
 
-/** A size someone chose: exact when it is a whole number of a unit (4096: 4 KiB, or 4.1 kB in SI), else three digits. */
+/** A size someone chose: exact when it is a whole number of a unit (4096: 4 KiB, or 4.10 kB in SI), else three digits. */
 export function size(value: number, system: UnitSystem): string {
   const base = system === "iec" ? 1024 : 1000;
   const names = system === "iec" ? IEC : SI;
@@ -37,12 +43,19 @@ export function size(value: number, system: UnitSystem): string {
     unit++;
   }
   if (Number.isInteger(scaled)) return `${scaled} ${names[unit]}`;
-  return scaled < 1000 ? `${significant(scaled)} ${names[unit]}` : `${value} B`;
+  return scaled < 1000 ? `${rounded(scaled)} ${names[unit]}` : `${value} B`;
 }
 
 export function rate(value: number, system: UnitSystem): string {
   const text = bytes(value, system);
   return text === "–" ? text : `${text}/s`;
+}
+
+/** The largest unit of throughput that the largest of several values reaches, and its bytes a second. */
+export function rateUnit(most: number, system: UnitSystem): { name: string; factor: number } {
+  const [base, names] = system === "iec" ? ([1024, IEC] as const) : ([1000, SI] as const);
+  const power = Math.min(4, Math.max(0, Math.floor(Math.log(Math.max(1, most)) / Math.log(base) + 1e-9)));
+  return { name: `${names[power]}/s`, factor: base ** power };
 }
 
 export function count(value: number): string {
@@ -69,8 +82,10 @@ export function latency(ns: number): string {
   return `${significant(ns)} ns`;
 }
 
+/** "31%", "7.6%": two digits, as `ioatlas.analysis.wording` has it. */
 export function percent(fraction: number): string {
-  return Number.isFinite(fraction) ? `${significant(fraction * 100, fraction >= 0.0995 ? 3 : 2)}%` : "–";
+  if (!Number.isFinite(fraction)) return "–";
+  return `${fraction >= 0.1 ? Math.round(fraction * 100) : significant(fraction * 100, 2)}%`;
 }
 
 export function duration(seconds: number): string {

@@ -18,7 +18,7 @@ import { MapView } from "./MapView";
 import { Rounds } from "./Rounds";
 import { RunningBar } from "./RunningBar";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
-import { Summary } from "./Summary";
+import { Limits, Summary } from "./Summary";
 import { TableView } from "./TableView";
 import { TimeView } from "./TimeView";
 
@@ -49,6 +49,7 @@ export function App() {
           <Detail />
         </div>
       </section>
+      <Limits />
       <Costs />
       <Findings />
       <ImportedMethods />

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { pointAt } from "../app-state";
 import { slotAt } from "../lib/atlas";
 import { palette } from "../lib/palettes";
-import { boundsAt, valueAt } from "../lib/quantities";
+import { boundsAt, inOneUnit, valueAt } from "../lib/quantities";
 import { ticks, tickText } from "../lib/scale";
 import { useApp } from "./context";
 
@@ -28,6 +28,7 @@ export function ColorBar() {
   const [low, high] = boundsAt(reading.value, slot);
   const [from, to] = [scale.value.place(low), scale.value.place(high)];
   const format = (v: number) => quantity.format(v, system);
+  const write = inOneUnit(quantity, reading.value.extent[1], system);
   const marks =
     quantity.id === "change"
       ? [0, 0.25, 0.5, 0.75, 1].map((share) => scale.value.at(share))
@@ -36,7 +37,10 @@ export function ColorBar() {
     <figure class="bar">
       <figcaption>
         {quantity.label}
-        <span class="soft"> {scale.value.kind === "log" ? "log scale" : "linear scale"}, one for all tiles</span>
+        <span class="soft">
+          {write.unit ? ` ${write.unit}, ` : " "}
+          {scale.value.kind === "log" ? "log scale" : "linear scale"}, one for all tiles
+        </span>
       </figcaption>
       <div class="bar-body">
         <canvas
@@ -59,7 +63,7 @@ export function ColorBar() {
             const p = scale.value.place(v);
             return (
               <span key={v} class={p > 0.94 ? "end" : p < 0.04 ? "start" : ""} style={{ left: `${p * 100}%` }}>
-                {tickText(format(v))}
+                {tickText(write.text(v))}
               </span>
             );
           })}

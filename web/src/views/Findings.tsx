@@ -21,7 +21,7 @@ export function Findings() {
         }}
       >
         <summary>
-          <h2 id="findings-title">Findings</h2> <span class="soft">{findings.length}</span>
+          <h2 id="findings-title">{counted(findings.length, "finding")}</h2>
         </summary>
         <ol>
           {findings.map((finding) => (

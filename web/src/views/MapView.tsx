@@ -18,6 +18,7 @@ import { placed } from "../lib/arrange";
 import { cellNumber } from "../lib/atlas";
 import { axisLabel, axisTitle, constantText, levelText, shortLevel } from "../lib/labels";
 import { palette } from "../lib/palettes";
+import { inOneUnit } from "../lib/quantities";
 import type { Axis } from "../lib/report-data.gen";
 import { useApp } from "./context";
 import { FocusCell } from "./FocusCell";
@@ -162,14 +163,14 @@ function Tiles({ layout }: { layout: Layout }) {
   const { atlas } = state;
   const system = state.units.value;
   const reading = state.reading.value;
-  const quantity = reading.quantity;
+  const write = inOneUnit(reading.quantity, reading.extent[1], system);
   const paint: Paint = {
     atlas,
     reading,
     scale: state.scale.value,
     palette: palette(state.shownPalette.value),
     inks: state.dark.value ? DARK_INKS : LIGHT_INKS,
-    number: (v) => (Number.isFinite(v) ? quantity.format(v, system).replace(/B\/s$/, "") : ""),
+    number: (v) => (Number.isFinite(v) ? write.text(v) : ""),
     outlined: state.outlined.value,
   };
   const { x, y, columns, rows } = state.arrangement.value;
@@ -251,13 +252,13 @@ function Ticks({ layout }: { layout: Layout }) {
   const yTexts = texts(yAxis, false);
   const yEvery = labelStride(shape.ny, cellHeight, 13);
   const titleOf = (tile: Tile): string => {
-    const parts: string[] = [];
-    if (columnAxis)
-      parts.push(`${axisLabel(columnAxis)} ${levelText(columnAxis, columnAxis.levels[tile.column], system)}`);
-    else if (rowAxis) parts.push(`${axisLabel(rowAxis)} ${levelText(rowAxis, rowAxis.levels[tile.row], system)}`);
-    return parts.join(", ");
+    const axis = columnAxis ?? rowAxis;
+    return axis ? levelText(axis, axis.levels[columnAxis ? tile.column : tile.row], system) : "";
   };
-  const shortTitle = (tile: Tile) => titleOf(tile).replace(/^.* (?=\S+( \S+)?$)/, "");
+  // What an operation is needs no name; others have theirs in all titles or, where one has no room for it, in none.
+  const titled = columnAxis ?? rowAxis;
+  const prefix = titled && axisLabel(titled) !== "Operation" ? `${axisLabel(titled)} ` : "";
+  const roomyTitles = layout.tiles.every((tile) => (prefix + titleOf(tile)).length * LETTER <= tileWidth);
   return (
     <div class="ticks" aria-hidden="true">
       {layout.tiles.map((tile) => (
@@ -267,11 +268,8 @@ function Ticks({ layout }: { layout: Layout }) {
               class="tile-title"
               style={{ left: `${tile.left}px`, top: `${tile.top - heading}px`, width: `${tileWidth}px` }}
             >
-              {titleOf(tile).length * LETTER <= tileWidth
-                ? titleOf(tile)
-                : columnAxis
-                  ? levelText(columnAxis, columnAxis.levels[tile.column], system)
-                  : shortTitle(tile)}
+              {roomyTitles ? prefix : ""}
+              {titleOf(tile)}
             </span>
           ) : null}
           {!shape.flow && rowAxis && tile.column === shape.columns - 1 ? (

@@ -39,25 +39,21 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
       </p>
     );
   }
-  const rows: [string, string][] = [
-    ["Visits", visitsText(facts)],
-    ["Method", facts.method || "not given"],
-  ];
+  const rows: [string, string][] = [["Visits", visitsText(facts)]];
+  const how: [string, string][] = [["Method", facts.method || "not given"]];
   if (facts.grade) rows.push(["Trust", facts.grade]);
   if (facts.ceiling) rows.push(["Ceiling", facts.ceiling]);
   if (facts.limit) rows.push(["Limited by", facts.limit]);
   if (facts.power) rows.push(["Power", facts.power]);
-  if (!brief) {
-    if (facts.limitWhy) rows.push(["Because", facts.limitWhy]);
-    if (Number.isFinite(facts.windowSeconds)) rows.push(["Window", duration(facts.windowSeconds)]);
-    if (Number.isFinite(facts.cutSeconds))
-      rows.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);
-    rows.push(["Discarded", counted(facts.nDiscarded, "visit")]);
-    rows.push(["Latency", LATENCY_WORDS[facts.latKind] ?? facts.latKind]);
-    if (facts.loop) rows.push(["Loop", facts.loop]);
-    if (facts.seeds) rows.push(["Seeds", facts.seeds]);
-    if (facts.note) rows.push(["Note", facts.note]);
-  }
+  if (!brief && facts.limitWhy) rows.push(["Because", facts.limitWhy]);
+  if (Number.isFinite(facts.windowSeconds)) how.push(["Window", duration(facts.windowSeconds)]);
+  if (Number.isFinite(facts.cutSeconds))
+    how.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);
+  how.push(["Discarded", counted(facts.nDiscarded, "visit")]);
+  how.push(["Latency", LATENCY_WORDS[facts.latKind] ?? facts.latKind]);
+  if (facts.loop) how.push(["Loop", facts.loop]);
+  if (facts.seeds) how.push(["Seeds", facts.seeds]);
+  if (facts.note) how.push(["Note", facts.note]);
   return (
     <div class="readout">
       <table>
@@ -83,14 +79,26 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
         {facts.verdict && facts.verdict !== facts.kind ? `, ${facts.verdict}` : ""}
         <span class="unseen"> ({MARK_WORDS[facts.mark]})</span>
       </p>
-      <dl class="meta">
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Meta rows={rows} />
+      {brief ? null : (
+        <details>
+          <summary>How it was measured</summary>
+          <Meta rows={how} />
+        </details>
+      )}
     </div>
+  );
+}
+
+function Meta({ rows }: { rows: readonly [string, string][] }) {
+  return (
+    <dl class="meta">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

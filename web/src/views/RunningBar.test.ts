@@ -20,6 +20,6 @@ test("before anything is known it is getting ready", () => {
   expect(words({})).toBe("getting ready");
   expect(share({})).toBeUndefined();
   expect(words({ event: "layout", target: "nas", bytes: 2048, bytes_done: 1024 })).toBe(
-    "writing files on nas: 1.00 KiB of 2.00 KiB",
+    "writing files on nas: 1 KiB of 2 KiB",
   );
 });

@@ -10,10 +10,11 @@ import type {
   DoubtData,
   HeadlineData,
   LoadReadingData,
+  Pair,
   SmallIoData,
   Trust as TrustLevel,
 } from "../lib/report-data.gen";
-import { count, counted, latency, rate, type UnitSystem } from "../lib/units";
+import { count, counted, latency, percent, rate, type UnitSystem } from "../lib/units";
 import { useApp } from "./context";
 import { Typed } from "./Typed";
 
@@ -30,10 +31,10 @@ export function Summary() {
   const cards = [
     ...summary.headlines.map((one) => <Headline key={one.label} one={one} system={system} />),
     ...summary.small.map((one) => <SmallIo key={`${one.target} ${one.label}`} one={one} />),
-  ];
+    summary.beside.length > 0 ? <Beside key="beside" all={summary.beside} /> : [],
+  ].flat();
   // What a campaign lacks that runs tells nothing of it.
   const unfinished = running.value?.running === true;
-  const limits = summary.bottlenecks.map(bottleneckText).join(" · ");
   return (
     <section class="summary" aria-labelledby="summary-title">
       <h2 id="summary-title" class="unseen">
@@ -46,13 +47,6 @@ export function Summary() {
           <ul class="cards">{cards.slice(MOST_CARDS)}</ul>
         </details>
       ) : null}
-      {summary.beside.map((one) => (
-        <p key={one.name} class="summary-end">
-          <span>
-            <b>{one.name}</b> {one.value}
-          </span>
-        </p>
-      ))}
       {unfinished && cards.length === 0 ? <p>Values are filled in as batches of visits are finished.</p> : null}
       {summary.doubts.length > 0 && !unfinished ? (
         <ul class="doubts" aria-label="Reasons for doubt">
@@ -61,15 +55,35 @@ export function Summary() {
           ))}
         </ul>
       ) : null}
-      <p class="summary-end">
-        {limits ? (
-          <span>
-            <b>Bottleneck</b> {limits}
-          </span>
-        ) : null}
-      </p>
       {summary.next_step && !unfinished ? <Next text={summary.next_step} /> : null}
     </section>
+  );
+}
+
+/** What limits the cells, below the map that shows them. */
+export function Limits() {
+  const limits = useApp().atlas.data.summary.bottlenecks.map(bottleneckText).join(" · ");
+  return limits ? (
+    <p class="limits">
+      <b>What limits the cells</b> {limits}
+    </p>
+  ) : null;
+}
+
+/** What was measured beside the map: its first number is the card's. */
+function Beside({ all }: { all: readonly Pair[] }) {
+  const [first, ...rest] = all;
+  const [number = "", more] = (first?.value ?? "").split(" · ");
+  return (
+    <Card label={first?.name ?? ""} rows={[]} grade={null}>
+      <p class={more ? "card-value" : ""}>{more ? <b>{number}</b> : number}</p>
+      {more ? <p>{more}</p> : null}
+      {rest.map((one) => (
+        <p key={one.name} class="soft aside">
+          {one.name}: {one.value}
+        </p>
+      ))}
+    </Card>
   );
 }
 
@@ -131,10 +145,10 @@ export function Trust() {
   );
 }
 
-/** "link 12 (85 %)": how many cells, and the mean of the probabilities that were stated. */
+/** "link 12 cells (85%)": how many, and the mean of the probabilities that were stated. */
 function bottleneckText(one: Count): string {
   const odds = one.probability === null ? "" : ` (${Math.round(one.probability * 100)}%)`;
-  return `${limitWord(one.name)} ${one.count}${odds}`;
+  return `${limitWord(one.name)} ${counted(one.count, "cell")}${odds}`;
 }
 
 function limitWord(name: string): string {
@@ -179,7 +193,7 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
   }[one.quantity];
   const wide = one.uncertainty;
   const runs = one.n_visits && !one.estimated ? `(${one.n_visits} run${one.n_visits === 1 ? "" : "s"})` : "";
-  const about = wide === null ? runs : wide > DISAGREE ? "runs disagree" : `±${Math.max(1, Math.round(wide * 100))}%`;
+  const about = wide === null ? runs : wide > DISAGREE ? "runs disagree" : `±${percent(wide)}`;
   return (
     <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]} grade={one.grade ?? null}>
       <p class="card-value">
@@ -206,8 +220,12 @@ function SmallIo({ one }: { one: SmallIoData }) {
       rows={[...new Set([lightest.row, best.row])].filter((row) => row !== null)}
       grade={worst(lightest.grade ?? null, same ? null : (best.grade ?? null))}
     >
+      <p class="card-value">
+        {best.estimated ? "~" : ""}
+        <b>{count(best.iops)} IOPS</b>
+      </p>
+      {same ? null : <Load load={best} extra />}
       <Load load={lightest} />
-      {same ? null : <Load load={best} />}
     </Card>
   );
 }
@@ -218,17 +236,16 @@ function worst(...grades: (TrustLevel | null)[]): TrustLevel | null {
   return GRADES.filter((one) => grades.includes(one)).at(-1) ?? null;
 }
 
-function Load({ load }: { load: LoadReadingData }) {
+/** "16 in flight: 7.98 ms, p99 11.3 ms". */
+function Load({ load, extra = false }: { load: LoadReadingData; extra?: boolean }) {
+  const times = [
+    load.lat_mean_ns === null ? "" : latency(load.lat_mean_ns),
+    load.lat_p99_ns === null ? "" : `p99 ${latency(load.lat_p99_ns)}`,
+  ].filter(Boolean);
   return (
-    <p class="card-load">
-      <span class="soft">{load.in_flight > 0 ? `${load.in_flight} in flight` : "in flight: not told"}</span>{" "}
-      {load.estimated ? "~" : ""}
-      <b>{count(load.iops)} IOPS</b>
-      <br />
-      <span class="soft times">
-        {load.lat_mean_ns === null ? "" : `mean ${latency(load.lat_mean_ns)}`}
-        {load.lat_p99_ns === null ? "" : `, p99 ${latency(load.lat_p99_ns)}`}
-      </span>
+    <p class={extra ? "extra" : ""}>
+      {load.in_flight > 0 ? `${load.in_flight} in flight` : "in flight: not told"}
+      <span class="soft">{times.length > 0 ? `: ${times.join(", ")}` : ""}</span>
     </p>
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { DARK_INKS, drawMark, LIGHT_INKS } from "../draw/marks";
-import type { Mark } from "../lib/atlas";
+import { DOUBTED, type Mark } from "../lib/atlas";
 import { palette } from "../lib/palettes";
 import { useApp } from "./context";
 
@@ -22,10 +22,10 @@ export function Swatch({ mark, size = 16 }: { mark: Mark; size?: number }) {
     c.scale(ratio, ratio);
     const inks = dark ? DARK_INKS : LIGHT_INKS;
     const colours = palette("values");
-    c.fillStyle = mark === "disagree" ? inks.grey : colours.css(STEP);
+    c.fillStyle = DOUBTED.has(mark) ? inks.grey : colours.css(STEP);
     c.fillRect(0, 0, size, size);
     const ink = colours.light[STEP] ? "rgb(0 0 0 / 0.72)" : "rgb(255 255 255 / 0.85)";
-    drawMark(c, mark, 0, 0, size, size, mark === "disagree" ? inks.line : ink, inks);
+    drawMark(c, mark, 0, 0, size, size, DOUBTED.has(mark) ? inks.line : ink, inks);
   }, [mark, size, dark]);
   return <canvas ref={ref} class="swatch" style={{ width: `${size}px`, height: `${size}px` }} aria-hidden="true" />;
 }
