@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often blocks are voided and sentinels signal on a target that never moves, and how often a target that moves is
+"""How often blocks are voided on a target that never moves, and how often a target that moves is
 seen.
 
 Series are simulated and judged by the project's own functions. Run: `.venv/bin/python bench/drift/run.py [CAMPAIGNS]`;
@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ioatlas.analysis.drift import baseline_charts, in_doubt, replicate_states, to_repeat, wanders
+from ioatlas.analysis.drift import in_doubt, replicate_states, to_repeat, wanders
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
@@ -25,23 +25,16 @@ from ioatlas.model.visit import Part, Purpose, Series, Visit
 SEED = 20211
 
 
-def spacing(visits):
-    """Visits from one sentinel to the next as in version 0.3; None for a sweep that was too short for them."""
-    allowed = int(0.05 * visits)
-    return math.ceil(visits / (allowed - 1)) if allowed >= 4 else None
-
-
 def cells_of(count: int) -> dict[str, Cell]:
     made = [Cell.of("t", {"rw": "randread", "bs": 4096, "size": 1 << 20, "offset": 4096 * i}) for i in range(count)]
     return {cell.key: cell for cell in made}
 
 
 def campaign(rng, cells, blocks, cv, *, level=None, wild=0.0, lost=0.0, rho=0.0):
-    """Visits of a sweep in random blocks with sentinels woven in; `level`: log level by visit number, block and share
+    """Visits of a sweep in random blocks; `level`: log level by visit number, block and share
     of the block done.
     """
     keys = list(cells)
-    step = spacing(len(keys) * blocks)
     truth = {key: math.exp(rng.normal()) for key in keys}
     visits: list[Visit] = []
     number = 0
@@ -77,23 +70,18 @@ def campaign(rng, cells, blocks, cv, *, level=None, wild=0.0, lost=0.0, rho=0.0)
             visits.append(replace(visits[-1], visit_id=len(visits), discarded=()))
         number += purpose is Purpose.SWEEP
 
-    sentinel = keys[0]
     for block in range(blocks):
         for index, place in enumerate(rng.permutation(len(keys))):
-            if step is not None and number % step == 0:
-                add(sentinel, block, index / len(keys), Purpose.BASELINE)
             add(keys[place], block, index / len(keys), Purpose.SWEEP)
-    if step is not None:
-        add(sentinel, blocks - 1, 1.0, Purpose.BASELINE)
     return visits, truth
 
 
 def rates(tries, cells, blocks, cv, **what):
-    """Shares: campaigns with a block voided, blocks voided, campaigns with two blocks in doubt, with a sentinel's
-    signal, with a level that wandered.
+    """Shares: campaigns with a block voided, blocks voided, campaigns with two blocks in doubt, with a level
+    that wandered.
     """
     rng = np.random.default_rng(SEED)
-    voided = doubt = signals = charts = voided_blocks = wandered = 0
+    voided = doubt = voided_blocks = wandered = 0
     for _ in range(tries):
         visits, _ = campaign(rng, cells, blocks, cv, **what)
         states = replicate_states(cells, visits)
@@ -101,25 +89,17 @@ def rates(tries, cells, blocks, cv, **what):
         voided += bool(bad)
         voided_blocks += len(bad)
         doubt += bool(in_doubt(states))
-        drawn = baseline_charts(cells, visits)
-        charts += bool(drawn)
-        signals += any(point.signal for chart in drawn for point in chart.points)
         wandered += bool(wanders(cells, visits))
-    signalled = signals / charts if charts else None
-    return voided / tries, voided_blocks / tries / blocks, doubt / tries, signalled, wandered / tries
-
-
-def percent(share):
-    return "no chart" if share is None else f"{share:.1%}"
+    return voided / tries, voided_blocks / tries / blocks, doubt / tries, wandered / tries
 
 
 def unchanged(tries):
     print("## A target that never moves\n")
     print(
-        "| cells x blocks | noise of a visit | campaigns with a void | blocks voided | two blocks in doubt | a "
-        "sentinel signals | the level wandered |"
+        "| cells x blocks | noise of a visit | campaigns with a void | blocks voided | two blocks in doubt | "
+        "the level wandered |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|")
     for count, blocks in ((8, 8), (24, 2), (60, 2), (60, 4), (300, 2), (300, 3)):
         cells = cells_of(count)
         for words, cv, more in (
@@ -134,15 +114,13 @@ def unchanged(tries):
             ),
         ):
             row = rates(tries, cells, blocks, cv, **more)
-            print(f"| {count} x {blocks} | {words} | {' | '.join(percent(share) for share in row)} |", flush=True)
+            print(f"| {count} x {blocks} | {words} | {' | '.join(f'{share:.1%}' for share in row)} |", flush=True)
 
 
 def moving(tries):
     print("\n## A target that moves\n")
-    print(
-        "| cells x blocks | what happens | campaigns with a void | blocks voided | a sentinel signals | it wandered |"
-    )
-    print("|---|---|---|---|---|---|")
+    print("| cells x blocks | what happens | campaigns with a void | blocks voided | it wandered |")
+    print("|---|---|---|---|---|")
 
     def wave(number, _block, _share):
         return math.log(0.75 + 0.25 * abs(1 - (number % 120) / 60))
@@ -165,8 +143,8 @@ def moving(tries):
     )
     others = ((8, 8, deep, 0.12, there_and_back), (24, 2, deep, 0.12, there_and_back))
     for count, blocks, words, cv, level in (*((60, 4, *case) for case in cases), *others):
-        voided, share, _, signals, wandered = rates(tries, cells_of(count), blocks, cv, level=level)
-        told = " | ".join(percent(one) for one in (voided, share, signals, wandered))
+        voided, share, _, wandered = rates(tries, cells_of(count), blocks, cv, level=level)
+        told = " | ".join(f"{one:.1%}" for one in (voided, share, wandered))
         print(f"| {count} x {blocks} | {words} | {told} |", flush=True)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the visits of a campaign say about drift: replicate effects, the replicates to void and repeat, and the control
-chart of the baseline visits. Targets that moved inside replicates are told apart.
+"""What the visits of a campaign say about drift: replicate effects, and the replicates to void and repeat. Targets that
+moved inside replicates are told apart.
 """
 
 from __future__ import annotations
@@ -8,45 +8,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, expm1, log
+from math import expm1
 
-from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.windows import window_values
-from ioatlas.analysis.wording import Namer, per_cent, plural
+from ioatlas.analysis.wording import plural
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
-from ioatlas.model.drift import BaselineChart, BaselinePoint, ReplicateRow, Wander, counted, ordinal
+from ioatlas.model.drift import ReplicateRow, Wander, counted, ordinal
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.outcomes import VoidedReplicate
-from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
+from ioatlas.model.panel import Table
 from ioatlas.model.reason import ReasonCode
-from ioatlas.model.units import format_rate
 from ioatlas.model.visit import SWEPT, Purpose, Visit
 from ioatlas.stats.drift import (
     RELEVANT_SHIFT,
-    SMOOTHED_CHART_METHOD,
     Removal,
     ReplicateFit,
-    control_chart,
     fit_replicates,
     lost_cells,
     replicate_shift,
     shift_within,
     wander,
-    without_lone_readings,
 )
-
-"""How the reason of visits begins whose replicate was voided."""
-FEWEST_READINGS = 4
-CHART_WIDTH = 3.5
-"""Limits in standard deviations: with 3.0 one unchanging sweep in eight signals over a hundred readings, with 3.5
-one in thirty.
-"""
-LEAST_NOISE = 0.01
-MOST_MARKS = 8
-LOUD = 0.25
-"""Noise of single readings above which a chart that signals nothing proves nothing."""
-RELEVANT_SIGNAL = RELEVANT_SHIFT / 2
 
 
 @dataclass(frozen=True)
@@ -83,7 +66,7 @@ class ReplicateState:
 
 
 def replicate_states(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[ReplicateState, ...]:
-    """State of every replicate of the sweep, from the throughput of its visits and baseline visits; cells by key, all
+    """State of every replicate of the sweep, from the throughput of its visits; cells by key, all
     visits
     of the campaign.
 
@@ -191,67 +174,6 @@ def _doubted(states: list[ReplicateState], fit: ReplicateFit) -> list[ReplicateS
     return [replace(state, doubt=said) for state in states]
 
 
-# -- baseline visits -----------------------------------------------------------------------------------------------
-
-
-def baseline_charts(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[BaselineChart, ...]:
-    """A chart for each baseline cell and direction with four readings and more, from all its baseline visits that a
-    gate let pass.
-    """
-    namer = Namer(cells.values(), sorted({cell.target for cell in cells.values()}))
-    readings: dict[tuple[str, str], list[tuple[Visit, float]]] = {}
-    for visit in sorted(visits, key=lambda visit: visit.started_at):
-        if visit.purpose is not Purpose.BASELINE or visit.cell_key not in cells:
-            continue
-        if visit.discarded and not _voided(visit):
-            continue
-        for part in visit.parts:
-            value = window_values(part, visit.window_start_ms).bw_bytes_per_s
-            if value > 0:
-                readings.setdefault((visit.cell_key, part.direction), []).append((visit, value))
-    return tuple(
-        _chart(cells[key], direction, rows, namer)
-        for (key, direction), rows in readings.items()
-        if len(rows) >= FEWEST_READINGS
-    )
-
-
-def _chart(cell: Cell, direction: str, rows: Sequence[tuple[Visit, float]], namer: Namer) -> BaselineChart:
-    values = [value for _, value in rows]
-    # One odd reading (credit saved in a pause, a stall) is no drift: the chart follows the middle of three, its noise
-    # is that of single readings.
-    noise = max(LEAST_NOISE, control_chart(values).sd)
-    chart = control_chart(
-        [exp(value) for value in without_lone_readings([log(value) for value in values])], sd=noise, width=CHART_WIDTH
-    )
-    begin = rows[0][0].started_at
-    points = []
-    for index, (visit, value) in enumerate(rows):
-        moved, limit = float(chart.statistic[index]) - chart.centre, float(chart.limit[index])
-        points.append(
-            BaselinePoint(
-                visit.started_at - begin,
-                visit.replicate,
-                value / exp(chart.centre),
-                exp(moved),
-                exp(-limit),
-                exp(limit),
-                index in chart.signals and abs(expm1(moved)) >= RELEVANT_SIGNAL,
-                bool(visit.discarded),
-            )
-        )
-    return BaselineChart(
-        cell.target,
-        cell.key,
-        namer.cell(cell, with_target=True),
-        direction,
-        exp(chart.centre),
-        noise,
-        tuple(points),
-        SMOOTHED_CHART_METHOD,
-    )
-
-
 def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedReplicate]) -> tuple[ReplicateRow, ...]:
     """Every replicate for tables: those that stand, and those that were voided (as the journal keeps them)."""
     rows = [
@@ -276,41 +198,8 @@ def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedRepl
     return tuple(sorted(rows, key=lambda row: (row.target, row.replicate)))
 
 
-def drift_pictures(
-    charts: Sequence[BaselineChart], rows: Sequence[ReplicateRow]
-) -> tuple[tuple[Chart, ...], tuple[Table, ...]]:
-    """The baseline visits' control charts, and the table of replicates, as a report draws them."""
-    drawn = []
-    for chart in charts:
-        begins = {point.replicate: point.seconds for point in reversed(chart.points)}
-        drawn.append(
-            Chart(
-                f"Baseline cell: {chart.label} ({chart.direction})",
-                "time since the first reading, s",
-                "none",
-                "throughput over its middle",
-                "none",
-                (
-                    ChartLine(
-                        "reading",
-                        tuple(ChartPoint(round(point.seconds, 1), point.value, None, 1) for point in chart.points),
-                    ),
-                    ChartLine(
-                        "moving average",
-                        tuple(ChartPoint(round(point.seconds, 1), point.smoothed, None, 1) for point in chart.points),
-                    ),
-                ),
-                (ChartBound("upper limit", chart.points[-1].high), ChartBound("lower", chart.points[-1].low)),
-                tuple(
-                    ChartBound(f"replicate {ordinal(replicate)}", round(at, 1))
-                    for replicate, at in sorted(begins.items())[1:MOST_MARKS]
-                ),
-                f"One cell measured again at regular places of the sweep. The moving average ({chart.method}) stays "
-                "between the limits when the target does not move. The middle is "
-                f"{format_rate(chart.centre_bytes_per_s)}, the noise of one reading {chart.noise:.1%}.",
-                after_map=True,
-            )
-        )
+def replicate_table(rows: Sequence[ReplicateRow]) -> tuple[Table, ...]:
+    """The table of replicates, as a report draws it; none without replicates."""
     several = len({row.target for row in rows}) > 1
     texts = [
         (
@@ -334,22 +223,19 @@ def drift_pictures(
         "what became of it",
     )
     note = "A replicate visits the cells once, in an order of its own. Levels are against the mean of the replicates."
-    return tuple(drawn), (
-        Table("Replicates of the sweep", columns, tuple(texts), note, after_map=True),
-    ) if texts else ()
+    return (Table("Replicates of the sweep", columns, tuple(texts), note, after_map=True),) if texts else ()
 
 
 def drift_findings(
     states: Sequence[ReplicateState],
-    charts: Sequence[BaselineChart],
     voided: Sequence[VoidedReplicate],
     removed: Mapping[str, Removal] | None = None,
     wandered: Sequence[Wander] = (),
 ) -> Iterator[Finding]:
-    """What is to be said of drift: replicates voided and repeated, replicates that stand although they moved,
-    baseline visits out of control, and targets that moved in none of these ways but did not stay.
+    """What is to be said of drift: replicates voided and repeated, replicates that stand although they moved, and
+    targets that moved in neither way but did not stay.
     """
-    targets = [*(one.target for one in states), *(one.target for one in charts), *(one.target for one in wandered)]
+    targets = [*(one.target for one in states), *(one.target for one in wandered)]
     several = len(set(targets)) > 1
     if voided:
         told = "; ".join(
@@ -380,10 +266,7 @@ def drift_findings(
         sentence = f"Speed shifted during the run: {told}{more}."
         yield Finding(FindingCode.DRIFT, sentence, target=common(state.target for state in moved))
     shifted = {*(state.target for state in moved), *(removed or {})}
-    signalled = {chart.target for chart in charts if any(point.signal for point in chart.points)}
-    yield from wander_findings(wandered, shifted | signalled, several=several)
-    shifted |= {one.target for one in wandered}
-    yield from [finding for chart in charts if (finding := _of_baseline(chart, shifted)) is not None]
+    yield from wander_findings(wandered, shifted, several=several)
 
 
 def level_words(effect: float) -> str:
@@ -391,27 +274,6 @@ def level_words(effect: float) -> str:
     if effect >= 0.8:
         return f"{1 + effect:.2g} times as fast as the others"
     return f"{abs(effect):.0%} {'faster' if effect > 0 else 'slower'} than the others"
-
-
-def _of_baseline(chart: BaselineChart, shifted: Collection[str]) -> Finding | None:
-    """What the baseline says; nothing when it saw no drift of a target that is known to have shifted."""
-    signals = [point for point in chart.points if point.signal]
-    head = f"{plural(len(chart.points), 'baseline visit')} ({chart.label})"
-    if signals:
-        far = max(signals, key=lambda point: abs(point.smoothed - 1))
-        code = FindingCode.DRIFT
-        sentence = (
-            f"{head}: the target drifted. {plural(len(signals), 'reading')} left the limits, at worst "
-            f"{far.smoothed - 1:+.0%} after {far.seconds:.0f} s."
-        )
-    elif chart.noise > LOUD:
-        noise = f"its ±{chart.noise:.0%} noise is" if chart.noise <= NUMBER_WIDTH else "its readings disagree"
-        code, sentence = FindingCode.BASELINE, f"{head}: {noise} too much to see drift."
-    elif chart.target in shifted:
-        return None
-    else:
-        code, sentence = FindingCode.BASELINE, f"{head}: no drift beyond its ±{per_cent(chart.noise)} noise."
-    return Finding(code, sentence, (chart.cell,), target=chart.target, direction=chart.direction)
 
 
 def wanders(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[Wander, ...]:

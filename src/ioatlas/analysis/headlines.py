@@ -30,7 +30,6 @@ TITLES = {
     _F.MAP_ERROR: "Error of the map",
     _F.METHOD: "Methods differ",
     _F.NO_DATA_REDUCTION: "Data reduction",
-    _F.BASELINE: "Baseline cell",
     _F.UNDETERMINED: "What limits",
     _F.ROUNDS: "SNIA test",
     _F.WEAK_REGIME: "Weak predictions",
@@ -58,7 +57,7 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     # What to change for more, and where to look further.
     *(_F.LIMIT, _OTHER, _F.BALANCE, _F.CACHE_SIZE, _F.LIMITS, _F.CLIFF, _F.POWER),
     # What was in order or could not be told, and detail.
-    *(_F.UNDETERMINED, _F.INTEGRITY, _F.CACHE, _F.COUNTERS, _F.DRIFT, _F.BASELINE, _F.NO_DATA_REDUCTION),
+    *(_F.UNDETERMINED, _F.INTEGRITY, _F.CACHE, _F.COUNTERS, _F.DRIFT, _F.NO_DATA_REDUCTION),
     *(_F.IMPORTED, _F.METHOD),
 )
 """Codes from the first to be read to the last; _OTHER is every other one."""

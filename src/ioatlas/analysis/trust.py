@@ -48,7 +48,7 @@ OTHER_LOAD = Limit(0.02, 0.10)
 OTHER_PROGRAMS = Limit(0.15, 0.40)
 """Share of the client's processors that other programs took."""
 SHIFT = Limit(0.10, 0.50)
-"""Level of a pass or of the baseline cell against the others."""
+"""Level of a pass against the others."""
 CELLS = Limit(0.05, 0.25)
 """Cells that are cached or have no data, of those measured."""
 LEFT_OUT = Limit(0.10, 0.50)
@@ -216,18 +216,10 @@ def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Seque
         and not row.voided
         and (row.note or (row.error is not None and abs(row.effect) > 4 * row.error))
     ]
-    readings = [
-        (abs(point.smoothed - 1), f"a baseline visit went {point.smoothed - 1:+.0%}")
-        for chart in result.baselines
-        for point in chart.points
-        if point.signal and not point.voided
-    ]
     ends = [
-        (max(abs(one.low), abs(one.high)), f"its level was {wander_words(one)}")
-        for one in result.wanders
-        if not levels and not readings
+        (max(abs(one.low), abs(one.high)), f"its level was {wander_words(one)}") for one in result.wanders if not levels
     ]
-    share, text = max([*levels, *readings, *ends], default=(0.0, ""))
+    share, text = max([*levels, *ends], default=(0.0, ""))
     if SHIFT.level(share) is not Trust.GOOD:
         yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", IDLE)
 

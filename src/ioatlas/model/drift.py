@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep saw of its target moving: baseline readings with their control chart, and the replicates."""
+"""What a sweep saw of its target moving, by replicate."""
 
 from __future__ import annotations
 
@@ -18,42 +18,6 @@ def counted(replicate: int, first: int = 0) -> str:
     number = set_up_of(replicate)
     within = str(replicate - number * REPLICATES_OF_A_SET_UP + first)
     return f"{within} of set-up {number + 1}" if number else within
-
-
-@dataclass(frozen=True)
-class BaselinePoint:
-    """One reading of a baseline.
-
-    seconds: since the first reading. value: over the chart's centre; smoothed: the chart's statistic on that scale;
-             low, high: its limits there.
-    signal: the statistic is beyond a limit, and far enough to matter. voided: the reading belongs to a replicate that
-            was voided.
-    """
-
-    seconds: float
-    replicate: int
-    value: float
-    smoothed: float
-    low: float
-    high: float
-    signal: bool
-    voided: bool = False
-
-
-@dataclass(frozen=True)
-class BaselineChart:
-    """Readings of one cell that came back at regular places of the sweep; centre in bytes per second."""
-
-    target: str
-    cell: str
-    """The cell's key."""
-    label: str
-    direction: str
-    centre_bytes_per_s: float
-    noise: float
-    """Standard deviation of one reading, a share of its value."""
-    points: tuple[BaselinePoint, ...]
-    method: str
 
 
 @dataclass(frozen=True)

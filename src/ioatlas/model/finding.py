@@ -52,7 +52,6 @@ class FindingCode(StrEnum):
     READS_AFTER_WRITES = "reads-after-writes"
     RESPONSE_TIME = "response-time"
     ROUNDS = "rounds"
-    BASELINE = "sentinel"
     THROUGHPUT = "throughput"
     TOGETHER = "together"
     UNDETERMINED = "undetermined"

@@ -276,14 +276,6 @@ class AdaptiveLimit(KeptRecord):
 
 
 @dataclass(frozen=True)
-class BaselineCells(KeptRecord):
-    """Keys of the cells that come back in baseline visits, by target."""
-
-    NAME, CONTENT = "sentinels", "cells"
-    cells: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class IntegrityCheck:
     """One target's check: bytes written and read back, what fio said of those that did not match ('' when all did)."""
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ioatlas.model.application import WorkFigure
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.drift import BaselineChart, ReplicateRow, Wander
+from ioatlas.model.drift import ReplicateRow, Wander
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Configuration
 from ioatlas.model.finding import Finding
@@ -85,7 +85,6 @@ class CampaignResult:
     tables: tuple[Table, ...] = ()
     rounds: tuple[RoundsResult, ...] = ()
     """Of a test in rounds: one for each target and pass."""
-    baselines: tuple[BaselineChart, ...] = ()
     replicates: tuple[ReplicateRow, ...] = ()
     wanders: tuple[Wander, ...] = ()
     """Random orders of the sweep, those that were voided included."""

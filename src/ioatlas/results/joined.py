@@ -79,7 +79,6 @@ def _joined(
         charts=(),
         tables=(),
         rounds=(),
-        baselines=(),
         replicates=(),
         latency_curves=(),
         time_courses=(),

@@ -13,11 +13,10 @@ from typing import Any
 from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.contradictions import clock_findings, law_findings
 from ioatlas.analysis.drift import (
-    baseline_charts,
     drift_findings,
-    drift_pictures,
     replicate_rows,
     replicate_states,
+    replicate_table,
     wanders,
 )
 from ioatlas.analysis.estimates import estimate_cells, removed_effects
@@ -292,17 +291,14 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
     chosen = read.parts.journal.is_kept(KeptLaw)
     told = read.told if read.parts.in_replicates and not chosen else []
     states = replicate_states(read.cells, told)
-    baselines, voided = baseline_charts(read.cells, read.visits), read.parts.journal.kept(Voided).replicates
+    voided = read.parts.journal.kept(Voided).replicates
     replicates = replicate_rows(states, voided)
     wandered = wanders(read.cells, told)
-    charts, tables = drift_pictures(baselines, replicates)
     return replace(
         result,
-        baselines=baselines,
         replicates=replicates,
         wanders=wandered,
-        charts=charts,
-        tables=(*_share_tables(result), *tables),
+        tables=(*_share_tables(result), *replicate_table(replicates)),
         other_traffic=foreign_traffic(read.counts),
         others_cpu=_others_cpu(read),
         blind_checks=blind_checks(read.parts.journal.kept(Maps)),
@@ -313,7 +309,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *together_findings(result.estimates, tuple(result.axes), [target.name for target in result.targets]),
             *client_findings(result.estimates, tuple(result.axes), [target.name for target in result.targets]),
             *judged,
-            *drift_findings(states, baselines, voided, removed_effects(read.cells, told), wandered),
+            *drift_findings(states, voided, removed_effects(read.cells, told), wandered),
             *counted_findings(read.counts),
             *flushed_findings(read.parts.journal, read.made, read.beds),
             *law_findings(read.cells, read.visits),

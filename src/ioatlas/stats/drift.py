@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drift over a campaign: effects of replicates, the control chart of the baseline cells, and the test that voids a
-replicate. A replicate is the passes over the cells that a two-way fit calls blocks.
+"""Drift over a campaign: effects of replicates, and the test that voids a replicate.
+
+A replicate is the passes over the cells that a two-way fit calls blocks.
 
 Everything works on natural logarithms: an effect of -0.10 is a level 10% lower, whatever the cell.
 
@@ -25,8 +26,6 @@ Codes = NDArray[np.intp]
 T = TypeVar("T", bound=Hashable)
 
 FIT_METHOD = "two-way-huber/2"
-CHART_METHOD = "ewma/1"
-SMOOTHED_CHART_METHOD = "ewma-median3/1"
 
 EFFECT_METHOD = "block-effects/1"
 
@@ -169,77 +168,8 @@ def _need_connected(cell: Codes, replicate: Codes, replicates: int) -> None:
             break
     if len(set(label.tolist())) > 1:
         raise UsageError(
-            "replicates without a common cell cannot be compared", remedy="put the baseline cells into every replicate"
+            "replicates without a common cell cannot be compared", remedy="give every replicate a cell of the others"
         )
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Control chart. centre, sd: logarithms; statistic, limit: shape (n,) each; signals: indices where |statistic -
-    centre| > limit.
-    """
-
-    centre: float
-    sd: float
-    statistic: Floats
-    limit: Floats
-    signals: tuple[int, ...]
-    method: str = CHART_METHOD
-
-
-def control_chart(
-    values: Sequence[float],
-    *,
-    sd: float | None = None,
-    baseline: int | None = None,
-    weight: float = 0.3,
-    width: float = 3.0,
-) -> Chart:
-    """EWMA chart of baseline visits, positive values in the order of time (several baseline cells: divide each by its
-    own level first).
-
-    z_i = weight ln(x_i) + (1 - weight) z_(i-1); limits centre +- width sd sqrt(weight / (2 - weight) (1 - (1 -
-    weight)^(2 i)) + 1 / baseline) (Lucas and Saccucci 1990, Technometrics 32(1); the last term is the uncertainty of
-    the centre). sd: of one reading's logarithm where known (residual_sd of the replicate fit); else from the median
-    moving
-    range of the baseline. baseline: first readings the centre comes from; default all. Weight 0.3 and width 3: a false
-    signal about every 465 readings; a shift of 2 sd is signalled after about 4.
-    """
-    array = np.asarray(values, dtype=float)
-    if array.ndim != 1 or not np.all(np.isfinite(array) & (array > 0)):
-        raise UsageError(
-            "a control chart takes positive values", remedy="leave visits that measured zero or nothing out"
-        )
-    logs = np.log(array)
-    first = logs[: baseline or logs.size]
-    if first.size < 2:
-        return Chart(float(logs.mean()) if logs.size else 0.0, sd or 0.0, logs, np.full(logs.size, np.inf), ())
-    centre = float(np.median(first))
-    if sd is None:
-        # Median of |x_i - x_(i-1)| of normal values is 0.954 sd.
-        sd = float(np.median(np.abs(np.diff(first)))) / 0.954
-    statistic = np.empty(logs.size)
-    last = centre
-    for index, value in enumerate(logs):
-        last = weight * value + (1 - weight) * last
-        statistic[index] = last
-    steps = np.arange(1, logs.size + 1)
-    limit = width * sd * np.sqrt(weight / (2 - weight) * (1 - (1 - weight) ** (2 * steps)) + 1 / first.size)
-    signals = tuple(int(i) for i in np.flatnonzero(np.abs(statistic - centre) > limit))
-    return Chart(centre, sd, statistic, limit, signals)
-
-
-def without_lone_readings(values: Sequence[float]) -> Floats:
-    """Running median of three with Tukey's rule for the ends (1977, section 7A): a single wild reading is gone, a step
-    stays where it is. n >= 3.
-    """
-    array = np.asarray(values, dtype=float)
-    if array.size < 3:
-        return array
-    middle = np.median(np.stack([array[:-2], array[1:-1], array[2:]]), axis=0)
-    first = float(np.median([array[0], middle[0], 3 * middle[0] - 2 * middle[min(1, middle.size - 1)]]))
-    last = float(np.median([array[-1], middle[-1], 3 * middle[-1] - 2 * middle[-min(2, middle.size)]]))
-    return np.concatenate([[first], middle, [last]])
 
 
 def replicate_shift(fit: ReplicateFit, replicate: int, *, relevant: float = RELEVANT_SHIFT, width: float = 4.0) -> str:

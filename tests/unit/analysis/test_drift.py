@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ioatlas.analysis.drift import (
-    baseline_charts,
     drift_findings,
     in_doubt,
     replicate_rows,
@@ -18,7 +17,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.reason import read_reasons
-from ioatlas.model.visit import Part, Purpose, Series, Visit
+from ioatlas.model.visit import Part, Series, Visit
 
 CELLS = {cell.key: cell for cell in (Cell.of("t", {"rw": "randread", "bs": 4096 * (i + 1)}) for i in range(30))}
 
@@ -96,42 +95,8 @@ def test_a_voided_block_is_out_of_the_count_and_in_the_table():
     rows = replicate_rows(states, [record])
     assert [row.replicate for row in rows] == [0, 1, 2, 3]
     assert rows[1].note == "voided and repeated as replicate 5: level -33%"
-    (finding,) = drift_findings(states, (), [record])
+    (finding,) = drift_findings(states, [record])
     assert "replicate 2, level -33%" in finding.sentence
-
-
-def baseline_visits(levels, sd=0.02):
-    rng = np.random.default_rng(3)
-    key = next(iter(CELLS))
-    return [
-        Visit(
-            i,
-            key,
-            i,
-            0,
-            0,
-            1,
-            100.0 + 30 * i,
-            (Part("read", int(1e8 * level * math.exp(sd * rng.normal())), 1000, 1000, 1e6, Histogram(), Series(20)),),
-            purpose=Purpose.BASELINE,
-        )
-        for i, level in enumerate(levels)
-    ]
-
-
-def test_a_baseline_chart_signals_drift_and_not_noise():
-    (quiet,) = baseline_charts(CELLS, baseline_visits([1.0] * 20))
-    assert not any(point.signal for point in quiet.points)
-    assert quiet.noise == pytest.approx(0.02, abs=0.012)
-    assert quiet.points[3].seconds == 90
-    assert next(drift_findings((), (quiet,), [])).code == "sentinel"
-    (drifting,) = baseline_charts(CELLS, baseline_visits(np.linspace(1.0, 0.5, 20)))
-    assert drifting.points[-1].signal
-    assert drifting.points[0].signal
-    finding = next(drift_findings((), (drifting,), []))
-    assert finding.code == "drift"
-    assert "the target drifted" in finding.sentence
-    assert baseline_charts(CELLS, baseline_visits([1.0] * 3)) == (), "three readings draw no chart"
 
 
 def test_a_change_inside_a_block_is_reported():
@@ -163,13 +128,13 @@ def test_a_target_that_moves_inside_replicates_as_much_as_between_them_drifted()
     (one,) = found
     assert one.low < -0.4
     assert one.high > 0.3
-    assert list(drift_findings((), (), ())) == []
-    (finding,) = drift_findings((), (), (), wandered=found)
+    assert list(drift_findings((), ())) == []
+    (finding,) = drift_findings((), (), wandered=found)
     assert finding.code == "drift"
     assert finding.sentence.startswith("The target drifted during the sweep: ")
     assert f"{one.low:+.0%} from its middle after {one.low_seconds:.0f} s" in finding.sentence
     # Once is enough: what the replicates say of a target stands by itself.
     moved = replicate_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
-    told = list(drift_findings(moved, (), (), wandered=[replace(one, target="t")]))
+    told = list(drift_findings(moved, (), wandered=[replace(one, target="t")]))
     assert len(told) == 1
     assert "Speed shifted" in told[0].sentence

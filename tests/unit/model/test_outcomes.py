@@ -11,7 +11,6 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.model.map_model import ChangePoint, MapOutcome, Maps, StatedError, WeakRegime
 from ioatlas.model.outcomes import (
     AdaptiveLimit,
-    BaselineCells,
     ComputeSeconds,
     HighestLoad,
     HighestLoads,
@@ -70,7 +69,6 @@ KNOWN = [
     (Needed(236.5), "needed", 236.5),
     (ComputeSeconds(1.25), "compute_seconds", 1.25),
     (AdaptiveLimit(240), "adaptive", {"cells": 240}),
-    (BaselineCells({"nas": "8b2f"}), "sentinels", {"nas": "8b2f"}),
     (
         Integrity((IntegrityCheck("nas", 4096, 8, 1 << 20, 1 << 20, 1 << 20, 0, 0, ""),)),
         "integrity",

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from ioatlas.analysis import many
-from ioatlas.analysis.drift import CHART_WIDTH
 from ioatlas.design import stopping
 from ioatlas.fio.io_log import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
@@ -21,9 +20,8 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
         *(intervals.LOG_T, intervals.POOLED_LOG, intervals.MODERATED_LOG, intervals.PLAIN_T, intervals.MEDIAN),
         *(warmup.MSER, warmup.PELT, verdict.METHOD, intervals.VARIANCE_METHOD, level.METHOD, many.METHOD),
         stopping.CERTIFIED_METHODS[max(stopping.CERTIFIED_METHODS)],
-        *(stopping.MAP_METHOD, drift.FIT_METHOD, drift.CHART_METHOD, steadystate.METHOD, gates.METHOD),
+        *(stopping.MAP_METHOD, drift.FIT_METHOD, steadystate.METHOD, gates.METHOD),
         *(
-            drift.SMOOTHED_CHART_METHOD,
             "block-shift/1",
             "lost-cells/1",
             drift.EFFECT_METHOD,
@@ -50,7 +48,6 @@ def test_the_docs_state_the_limits_of_the_code():
     assert f"fewer than {verdict.FEWEST} intervals" in TEXT
     assert f"{drift.RELEVANT_SHIFT:.0%} off the others" in TEXT
     assert f"the tolerance ({many.TOLERANCE:.0%})" in TEXT
-    assert f"limits at {CHART_WIDTH} standard deviations" in TEXT
     assert f"each I/O, up to {MOST_ROWS:,} a visit" in TEXT
     assert f"above {gates.CEILING_LIMIT:.1%} of a ceiling" in TEXT
     assert f"at most {steadystate.RANGE_LIMIT:.0%} of their average" in TEXT

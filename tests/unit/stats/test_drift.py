@@ -8,7 +8,6 @@ import scipy.stats
 from ioatlas.errors import UsageError
 from ioatlas.stats.drift import (
     ReplicateFit,
-    control_chart,
     fit_replicates,
     lost_cells,
     removable_effects,
@@ -141,31 +140,6 @@ def test_a_small_block_keeps_its_values():
     assert 2 not in removal.effects
 
 
-def test_the_chart_is_the_ewma_recursion_with_its_limits():
-    values = [100.0, 104.0, 99.0, 101.0, 98.0]
-    chart = control_chart(values, sd=0.02)
-    z = chart.centre
-    for i, value in enumerate(values):
-        z = 0.3 * math.log(value) + 0.7 * z
-        assert chart.statistic[i] == pytest.approx(z)
-        limit = 3 * 0.02 * math.sqrt(0.3 / 1.7 * (1 - 0.7 ** (2 * (i + 1))) + 1 / 5)
-        assert chart.limit[i] == pytest.approx(limit)
-
-
-def test_the_chart_signals_a_shift_and_seldom_noise():
-    rng = np.random.default_rng(0)
-    quiet = [bool(control_chart(np.exp(0.05 * rng.normal(size=30)), sd=0.05).signals) for _ in range(300)]
-    assert np.mean(quiet) <= 0.08
-    shifted = [
-        control_chart(np.exp(0.05 * rng.normal(size=30) - 0.15 * (np.arange(30) >= 20)), sd=0.05, baseline=20)
-        for _ in range(100)
-    ]
-    assert np.mean([any(i >= 20 for i in chart.signals) for chart in shifted]) >= 0.95
-    assert control_chart([5.0]).signals == ()
-    with pytest.raises(UsageError):
-        control_chart([1.0, 0.0])
-
-
 def test_a_shift_inside_a_block_is_placed():
     rng = np.random.default_rng(2)
     found = [shift_within(0.1 * rng.normal(size=60) - 0.3 * (np.arange(60) >= 36)) for _ in range(50)]
@@ -211,21 +185,6 @@ def test_lost_cells_are_judged_by_the_exact_tests():
     assert lost_cells(3, 3, 0, 0) == "3 of 3 cells lost, limit 5%"
     assert lost_cells(0, 0, 5, 5) == ""
     assert lost_cells(1, 1, 0, 0) == ""
-
-
-def test_a_short_chart_says_what_it_knows_and_signals_nothing():
-    nothing = control_chart([])
-    assert (nothing.centre, nothing.sd, nothing.signals) == (0.0, 0.0, ())
-    one = control_chart([math.e], sd=0.2)
-    assert (one.centre, one.sd, one.signals) == (1.0, 0.2, ())
-    assert np.isinf(one.limit).all()
-    assert control_chart([1.0, math.e], baseline=1).centre == 0.5
-
-
-def test_the_charts_spread_is_the_median_moving_range():
-    values = np.exp([0.0, 0.1] * 10 + [0.5] * 4)
-    assert control_chart(values, baseline=20).sd == pytest.approx(0.1 / 0.954)
-    assert control_chart(values[:2]).sd == pytest.approx(0.1 / 0.954)
 
 
 @pytest.mark.parametrize(

@@ -727,7 +727,6 @@ export const FindingCode = {
   READS_AFTER_WRITES: "reads-after-writes",
   RESPONSE_TIME: "response-time",
   ROUNDS: "rounds",
-  BASELINE: "sentinel",
   THROUGHPUT: "throughput",
   TOGETHER: "together",
   UNDETERMINED: "undetermined",

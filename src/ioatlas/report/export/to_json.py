@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from ioatlas.analysis.summary import summarise
-from ioatlas.model.drift import BaselinePoint, ReplicateRow
+from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.report.kinds import curve_documents
@@ -68,9 +68,6 @@ def document(result: CampaignResult) -> dict[str, Any]:
             {**asdict(test), "purge": clean(test.purge), "deviations": [clean(text) for text in test.deviations]}
             for test in result.rounds
         ],
-        "sentinels": [
-            {**asdict(chart), "points": [_in_old_words(point) for point in chart.points]} for chart in result.baselines
-        ],
         "blocks": [_in_old_words(row) for row in result.replicates],
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }
@@ -88,7 +85,7 @@ def _summary(result: CampaignResult) -> dict[str, Any]:
     return told
 
 
-def _in_old_words(row: BaselinePoint | ReplicateRow) -> dict[str, Any]:
+def _in_old_words(row: ReplicateRow) -> dict[str, Any]:
     """Its fields as JSON values. A replicate is called a block in this format."""
     return {"block" if name == "replicate" else name: value for name, value in asdict(row).items()}
 
