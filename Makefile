@@ -15,10 +15,10 @@ NODE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/test-results/*' -not -path 'web/dist/*' 2>/dev/null)
 GROUPS_TEST := run test $(if $(CI),lab)
 
-.PHONY: help setup setup-test web lint test test-all truth size demo schema docs man wheel deb fio-wheel one-file lock clean
+.PHONY: help setup setup-test web lint test test-all truth size demo playground schema docs man wheel deb fio-wheel one-file lock clean
 
 help:
-	@echo "make demo    set everything up, measure a scratch directory, say where the report is"
+	@echo "make demo    set everything up, measure a scratch directory, say where the report is;  make playground  three maps of known storage and a page for fio's JSON, as static pages in .demo/playground"
 	@echo "make test    set everything up, run the linters and tests;  make test-all  the long tests too: before a release"
 	@echo "make setup   set up .venv/bin/ioatlas and the explorer"
 	@echo "make web     build the explorer;  make lint  linters and types only;  make size  lines of code by room;  make truth  check against targets with known limits"
@@ -83,6 +83,9 @@ size: | $(VENV)/bin/python
 truth: setup-test
 	@scripts/install-packages lab
 	@$(VENV)/bin/python bench/truth/measure.py --seeds 5
+
+playground: setup
+	@scripts/playground
 
 demo: setup
 	@scripts/demo

@@ -8,6 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -98,7 +99,7 @@ def answer_lines(
     top += _of_code(result, FindingCode.FACTOR, "Factors", width, MOST_FACTORS)
     top += _prices(result, width, place)
     room = max(LEAST_MAP_LINES, room - len(top) - 1)
-    middle = _middle(result, console, width, room, f"ioatlas show {place} -v" if place else "-o DIR keeps all")
+    middle = _middle(result, console, width, room, f"ioatlas show {quote(place)} -v" if place else "-o DIR keeps all")
     return [*top, *([Text(""), *middle] if middle else [])]
 
 
@@ -152,7 +153,7 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     if not shown:
         lines += labelled("Best", "no value can be named: see why below", width, label)
     more = len(summary.headlines) - len(shown)
-    lines += labelled("", f"and {more} more: `ioatlas show {place} -v`", width, label) if more else []
+    lines += labelled("", f"and {more} more: `ioatlas show {quote(place)} -v`", width, label) if more else []
     small = [(io.label, small_of(io)) for io in summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]]
     small += [(one.label, beside_of(one)) for one in summary.beside[:MOST_SMALL]]
     wide = max((len(name) + 2 for name, _ in small), default=0)
@@ -210,7 +211,7 @@ def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
     lines = labelled("Next", next_line(summary.next_step, Path(place), place).replace("`", ""), width, 8)
     if not place:
         return lines
-    more = f"ioatlas show {place} -v"
+    more = f"ioatlas show {quote(place)} -v"
     if report and len(report) + len(more) + 16 <= width:
         return [*lines, *labelled("Report", f"{report}   More: {more}", width, 8)]
     return [*lines, *(labelled("Report", report, width, 8) if report else []), *labelled("More", more, width, 8)]

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -63,6 +64,13 @@ def test_map_ends_in_the_answer(tmp_path):
     verbose = shell("show", "c", "-v").stdout
     assert verbose.startswith(told)
     assert "Peak of reads" in verbose
+
+
+def test_a_name_with_a_blank_is_one_word_of_what_can_be_typed_next(tmp_path):
+    shell, _ = measured(tmp_path, rw='["randread"]', bs='["4k"]', jobs="[1]", visits=1)
+    (tmp_path / "c").rename(tmp_path / "my nas")
+    (line,) = [row for row in shell("show", "my nas").stdout.splitlines() if "More:" in row]
+    assert shlex.split(line.partition("More:")[2]) == ["ioatlas", "show", "my nas", "-v"]
 
 
 @pytest.mark.usefixtures("with_law")
