@@ -18,12 +18,10 @@ from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import fold, say_json
 from ioatlas.errors import UsageError
-from ioatlas.model.summary import DoubtCode
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
-    from ioatlas.model.result import CampaignResult
     from ioatlas.procedures.fit.fits import Fit
     from ioatlas.procedures.fit.verdict import Judged
     from ioatlas.report.export.to_gate import Gate
@@ -110,8 +108,6 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     answer = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
     if most is not None:
         fits = [one for place, one in enumerate(fits) if place in (most.low, most.high)]
-    if answer is not Answer.PASS:
-        doubts += busy(result)
     write_gate(_gate(fits), *gate)
     if how.as_json:
         say_json(
@@ -135,14 +131,6 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
         click.echo(f"\nReport: {report}")
     how.show(report)
     sys.exit(EXIT_STATUS[answer.value])
-
-
-def busy(result: CampaignResult) -> list[str]:
-    """That other programs may be why something does not fit, where they took much of this client."""
-    from ioatlas.analysis.summary import summarise
-
-    found = (one for one in summarise(result).doubts if one.code is DoubtCode.OTHER_PROGRAMS)
-    return [f"{one.sentence} What does not fit may be their doing: {one.advice}." for one in found]
 
 
 def lines(fit: Fit, *, verbose: bool) -> list[str]:

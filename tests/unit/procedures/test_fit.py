@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.cli.fit import busy
 from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Section, section_options
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.model.visit import Flush, Part, Series, Visit
 from ioatlas.procedures.fit.fits import Fit, carried, load_fits
@@ -34,12 +32,6 @@ def _visit(number, slow, count=200, rate=100e6, latency=1e6):
     mean = (latency * (count - slow) + 20e6 * slow) / count
     part = Part("write", round(rate), count, 1000.0, mean, histogram, Series(0), flush=flush)
     return Visit(number, "cell", 1, 0, number, 1, float(number), (part,))
-
-
-@pytest.mark.parametrize(("share", "told"), [(0.1, 0), (0.5, 1)])
-def test_of_a_busy_client_is_said_that_it_may_be_why(share, told):
-    made = CampaignResult("id", "t", 0.0, "0", (Target("nas", "directory", "/nas"),), {}, {}, (), others_cpu=share)
-    assert len(busy(made)) == told
 
 
 # -- files -----------------------------------------------------------------------------------------------------
@@ -164,6 +156,23 @@ def test_without_a_page_cache_a_flush_takes_as_long_as_its_write_too():
     with_write = judge(replace(FLUSHES, written=True), visits, "")
     assert with_write.answer is Answer.FAIL
     assert with_write.value == pytest.approx(30.1 * MS, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("needed", "most"),
+    [
+        (FLUSHES, 0.07),  # 12 of 200 take 10 ms too long, and 2 may: 120 ms, of a window of 1 s
+        (replace(FLUSHES, percentile=None, limit=2 * MS), 0.1),  # 2.14 ms on the mean
+        (Requirement("log", Quantity.RATE, 110e6, None), 0.11),
+    ],
+)
+def test_it_fails_only_where_waiting_for_a_processor_cannot_be_why(needed, most):
+    for waited, answer in ((0.5 * most, Answer.FAIL), (2 * most, Answer.UNDECIDED)):
+        visits = [replace(_visit(n, 12, rate=100e6 + n % 3), waiting=waited) for n in range(60)]
+        found = judge(needed, visits, "")
+        assert found.answer is answer, (waited, found)
+        assert found.waited == pytest.approx(waited if answer is Answer.UNDECIDED else 0)
+        assert bool(found.more) == (answer is Answer.UNDECIDED)
 
 
 def test_what_is_undecided_asks_for_more_windows():

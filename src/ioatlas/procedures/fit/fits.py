@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ioatlas.model.units import format_duration
@@ -12,6 +12,9 @@ from ioatlas.model.visit import Visit
 from ioatlas.procedures.fit.use import Asked, Use, Uses
 from ioatlas.procedures.fit.verdict import HOPELESS, Answer, Judged, counts, judge
 from ioatlas.store.journal import Journal
+from ioatlas.testbed.visit_usage import records_by_visit
+
+WAITED = "other programs on this client kept the load from running, so measure again when it is idle"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Fit:
         left = [one for _, one in self.judged if one.answer is Answer.UNDECIDED]
         each = "its requirement is" if len(self.judged) == 1 else f"{len(left)} of {len(self.judged)} requirements are"
         more = format_duration(max(one.more * one.seconds / max(1, one.windows) for one in left))
+        if all(one.waited for one in left):
+            return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open; {WAITED}."
         hopeless = any(one.more >= HOPELESS * one.windows for one in left)
         how = "no budget would tell what moves so" if hopeless else f"about {more} more of budget would tell"
         return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open; {how}."
@@ -79,23 +84,28 @@ def takes(one: Judged) -> str:
     """What it would take to decide."""
     if not one.windows:
         return f"{one.requirement.words}: not measured"
+    if one.waited:
+        return f"{told(one)}: the load waited {one.waited:.0%} of its time for a processor, which may be why"
     if one.more >= HOPELESS * one.windows:
         return f"{told(one)}: it lies at the limit, or moves too much to be told"
     return f"{told(one)}: about {format_duration(one.more * one.seconds / one.windows)} more would tell"
 
 
-def fits_of(asked: Iterable[Asked], visits: Sequence[Visit]) -> list[Fit]:
+def fits_of(journal: Journal, asked: Iterable[Asked], visits: Sequence[Visit]) -> list[Fit]:
     """Every use on every target, by the visits at hand."""
     by_cell: dict[str, list[Visit]] = {}
+    in_flight = {cell.key: cell.outstanding for cell, _ in journal.cells()}
+    records = records_by_visit(journal.usages())
     for visit in visits:
         if counts(visit):
-            by_cell.setdefault(visit.cell_key, []).append(visit)
+            waited = records.get(visit.visit_id, {}).get("waiting")
+            by_cell.setdefault(visit.cell_key, []).append(replace(visit, waiting=waited))
     return [
         Fit(
             each.use,
             each.target,
             tuple(
-                (key, judge(one, by_cell.get(key, ()), stream))
+                (key, judge(one, by_cell.get(key, ()), stream, in_flight[key]))
                 for one in each.use.requires
                 for key, stream in (each.cells[one.load],)
             ),
@@ -106,7 +116,7 @@ def fits_of(asked: Iterable[Asked], visits: Sequence[Visit]) -> list[Fit]:
 
 def load_fits(journal: Journal) -> list[Fit]:
     """Those of a campaign, as far as it has come."""
-    return fits_of(journal.kept(Uses).asked, journal.visits(with_series=True))
+    return fits_of(journal, journal.kept(Uses).asked, journal.visits(with_series=True))
 
 
 MOST_WINDOWS = 40
@@ -180,6 +190,7 @@ def _json(one: Judged) -> dict[str, Any]:
         "windows": one.windows,
         "seconds": round(one.seconds, 1),
         "windows_more": one.more,
+        "waited": round(one.waited, 3),
         "bytes_moved": one.moved,
         "source": {"title": asked.source.title or "our profile", "url": asked.source.url, "read": asked.source.read},
         "change": asked.change,

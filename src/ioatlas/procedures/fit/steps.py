@@ -64,7 +64,7 @@ class FitSteps(Steps):
     def _open(self, visits: Sequence[Visit]) -> dict[str, int]:
         """Windows more that the loads take which are not decided, by cell."""
         found: dict[str, int] = {}
-        fits = fits_of(self._asked, visits)
+        fits = fits_of(self.journal, self._asked, visits)
         if self._most:
             rung = carried(fits).next
             fits = [] if rung is None else [fits[rung]]

@@ -63,7 +63,7 @@ class Judged:
     value: as it was measured; None without windows. low, high: the interval that holds at every look; None where too
     little is known for one.
     seconds: that its load ran. more: how many windows more it would take by what is known; 0 where it is decided.
-    moved: bytes.
+    moved: bytes. waited: share of its time for which the load waited for a processor, where that may be why it fails.
     """
 
     requirement: Requirement
@@ -75,6 +75,7 @@ class Judged:
     seconds: float = 0.0
     more: int = 0
     moved: int = 0
+    waited: float = 0.0
 
     @property
     def margin(self) -> float | None:
@@ -90,11 +91,12 @@ def counts(visit: Visit) -> bool:
     return all(reason.code in COUNTS_ALL_THE_SAME for reason in visit.discarded)
 
 
-def judge(requirement: Requirement, visits: Sequence[Visit], stream: str) -> Judged:
+def judge(requirement: Requirement, visits: Sequence[Visit], stream: str, in_flight: int = 1) -> Judged:
     """The answer on a requirement. visits: those of its cell that count. stream: its load's name in the cell, '' where
-    the cell is of that load alone.
+    the cell is of that load alone. in_flight: I/Os, at most, that wait with the load for a processor.
     """
     windows = [tuple(part for part in visit.parts if part.stream == stream) for visit in visits]
+    waits = [(visit.waiting or 0.0) * _seconds(parts) for visit, parts in zip(visits, windows, strict=True)]
     windows = [parts for parts in windows if parts]
     seconds = sum(_seconds(parts) for parts in windows)
     moved = sum(part.io_bytes for parts in windows for part in parts)
@@ -110,9 +112,42 @@ def judge(requirement: Requirement, visits: Sequence[Visit], stream: str) -> Jud
         more = max(1, ceil(len(windows) * (known.times(requirement.limit, HOPELESS) - 1)))
     elif answer is Answer.PASS and moved < requirement.bytes:
         answer, more = Answer.UNDECIDED, max(1, ceil(len(windows) * (requirement.bytes / max(moved, 1) - 1)))
+    waited = 0.0
+    if answer is Answer.FAIL:
+        edge = low if requirement.quantity.is_latency else high
+        waited = sum(waits) / seconds
+        if _holds_without(requirement, requirement.limit * value / edge, value, windows, waited, in_flight):
+            answer, more = Answer.UNDECIDED, 1
+        else:
+            waited = 0.0
     told = high < WIDEST * low
     ends = (min(low, value) if told else None, max(high, value) if told else None)
-    return Judged(requirement, answer, value, *ends, len(windows), seconds, more, moved)
+    return Judged(requirement, answer, value, *ends, len(windows), seconds, more, moved, waited)
+
+
+def _holds_without(
+    requirement: Requirement,
+    limit: float,
+    value: float,
+    windows: Sequence[Sequence[Part]],
+    waited: float,
+    in_flight: int,
+) -> bool:
+    """Whether a limit is kept once what the load waited for a processor is taken from the I/Os that break it, where
+    the least of it does most.
+    """
+    if not requirement.quantity.is_latency:
+        return waited >= 1 or value / (1 - waited) >= limit
+    if requirement.percentile is None:
+        return value * (1 - waited) <= limit
+    histogram = Histogram.merge(_histogram(requirement, parts) for parts in windows)
+    too_many = sum(n for ns, n in histogram.bins if ns > limit) - (1 - requirement.percentile / 100) * histogram.count
+    needed = 0.0
+    for ns, n in histogram.bins:
+        if ns > limit and too_many > 0:
+            needed += min(n, too_many) * (ns - limit)
+            too_many -= n
+    return needed <= 1e9 * waited * sum(map(_seconds, windows)) * in_flight
 
 
 def _known(requirement: Requirement, windows: Sequence[Sequence[Part]]) -> tuple[float | None, Told | None]:
