@@ -45,7 +45,6 @@ READERS = (
     "xdd",
     "orion",
     "elbencho",
-    "bonnie",
     "crystal",
     "io500",
     "ior",

@@ -122,9 +122,9 @@ def test_what_was_measured_otherwise_is_told_before_anything(scratch: Path) -> N
     assert "Not comparable here, because these differ: page cache: direct" in several.stdout
 
 
-def test_a_table_that_was_exported_and_imported_has_ratios_and_no_test(scratch: Path, tmp_path: Path) -> None:
-    ioatlas("export", scratch / "b", "--format", "csv", "-o", tmp_path / "b.csv")
-    ioatlas("import", tmp_path / "b.csv", "-o", tmp_path / "b")
+def test_what_was_exported_and_imported_has_ratios_and_no_test(scratch: Path, tmp_path: Path) -> None:
+    ioatlas("export", scratch / "b", "--format", "json", "-o", tmp_path / "b.json")
+    ioatlas("import", tmp_path / "b.json", "-o", tmp_path / "b")
     (pair,) = json.loads(ioatlas("compare", scratch / "a", tmp_path / "b", "--json").stdout)["pairs"]
     assert pair["map"] is None
     assert pair["cells_untested"] == 8
@@ -132,8 +132,8 @@ def test_a_table_that_was_exported_and_imported_has_ratios_and_no_test(scratch: 
 
 
 def test_a_side_without_a_test_shares_no_place(scratch: Path, tmp_path: Path) -> None:
-    ioatlas("export", scratch / "a", "--format", "csv", "-o", tmp_path / "old.csv")
-    ioatlas("import", tmp_path / "old.csv", "-o", tmp_path / "old")
+    ioatlas("export", scratch / "a", "--format", "json", "-o", tmp_path / "old.json")
+    ioatlas("import", tmp_path / "old.json", "-o", tmp_path / "old")
     done = ioatlas("compare", scratch / "a", scratch / "b", tmp_path / "old")
     assert done.stdout.splitlines()[0] == "3 sides, throughput: a IS BEST; no test of old"
     assert "Not known to be the same: " in done.stdout

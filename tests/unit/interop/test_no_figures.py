@@ -6,10 +6,7 @@ import pytest
 from ioatlas.interop.read.numbers import noted, num
 from tests.unit.interop.read_samples import read_text, sample
 
-BONNIE = (
-    "1.96,1.96,host1,1,1329851830,8096M,,838,98,110033,7,48154,4,3609,79,134153,4,228.2,1,256,,,,,30301,79,+++++,+++,"
-    "2525,2,31290,79,+++++,+++,1558,1,9829us,226ms,1759ms,112ms,160ms,2016ms,300ms,458us,6094ms,309ms,17us,6206ms\n"
-)
+IO500 = "[ior-easy-write]\nscore = 228.2\nt_delta = 30.0\n\n[mdtest-easy-write]\nscore = 11.5\nt_delta = 30.0\n"
 
 
 @pytest.mark.parametrize("text", ["nan", "-NaN", "inf", "Infinity", "-7.5", "-12", "1e999", "-1.#IND", "1.#INF"])
@@ -28,9 +25,9 @@ def test_what_stands_for_no_value_and_figures_are_not(text):
 
 @pytest.mark.parametrize("bad", ["nan", "inf", "-228.2"])
 def test_a_figure_that_is_none_is_told_of_a_line_that_is_read_otherwise(bad):
-    whole, problems = read_text(BONNIE)
+    whole, problems = read_text(IO500)
     assert not any("not taken as figures" in problem for problem in problems)
-    less, problems = read_text(BONNIE.replace("228.2", bad))
+    less, problems = read_text(IO500.replace("228.2", bad))
     assert len(less) < len(whole)
     assert any(f"not taken as figures (1): {bad}" in problem for problem in problems)
 

@@ -32,7 +32,6 @@ FOLDERS = (
     "xdd",
     "elbencho",
     "crystaldiskmark",
-    "bonnie",
     "io500",
 )
 FIGURES = (

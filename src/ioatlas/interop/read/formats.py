@@ -96,12 +96,6 @@ FORMATS = (
         {"elbencho": "MiB is 1024^2 bytes, MB 10^6"},
     ),
     Format(
-        "bonnie++",
-        "bonnie",
-        ("1.9", "-Per Chr-", "------Sequential", "K,", "M,", "G,", "T,", "K:", "M:", "G:", "T:"),
-        {"bonnie++": "K is 1024 bytes"},
-    ),
-    Format(
         "CrystalDiskMark, KDiskMark",
         "crystal",
         ("DiskMark", "iB (Q="),
@@ -115,7 +109,6 @@ FORMATS = (
         {"IOR": "MiB is 1024^2 bytes", "mdtest": ""},
     ),
     Format("ioatlas export", "ioatlas_export", ("ioatlas-export/",)),
-    Format("ioatlas table", "ioatlas_export", ("bw_bytes_per_s",), pattern="TABLE", reader="read_csv"),
 )
 LOGS = (
     Format("fio log", "fio_log"),
@@ -138,6 +131,12 @@ _KNOWN = (
     ("fs_mark", r"^FSUse% +Count +Size +Files/sec", _OWN_FILES),
     ("SPECstorage (SFS)", r"^.{0,40}\bSPEC ?(?:storage|SFS|sfs)\S*.{0,40} Result\b", _SAME_LOAD),
     ("kubestr", r"^FIO test results:|^JobName: .*\n +blocksize=", _SAME_LOAD),
+    ("bonnie++", r"-Per Chr- --Block-- -Rewrite-|^1\.9\d,1\.9\d,", _SAME_LOAD),
+    (
+        "ioatlas as a table",
+        r"^(?=.*\bbs_bytes\b)(?=.*\bn_visits\b)(?=.*\bbw_bytes_per_s\b).*\bdirection\b",
+        "Import the campaign itself, its bundle, or what `ioatlas export --format json` writes",
+    ),
     ("ioping", r"^--- .* ioping statistics ---", _SAME_LOAD),
     ("hdparm", r"^ *Timing (?:buffered disk|cached|O_DIRECT disk|O_DIRECT cached) reads: ", _SAME_LOAD),
     ("dd", r"^\d+\+\d+ records out\n\d+ bytes .*copied, ", _SAME_LOAD),
