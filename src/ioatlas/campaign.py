@@ -335,11 +335,9 @@ def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Exec
         key, why = None, error.what
     if not why:
         return
-    brought = procedure_of(plan.spec, journal.record_names()).commands(plan.spec)
-    if brought or any(one.before or one.after for one in plan.spec.configurations):
-        what = "works" if brought else "configurations"
+    if any(one.before or one.after for one in plan.spec.configurations):
         raise RefusedError(
-            f"{why}, and its {what} bring commands: these are run from your own campaign file only",
+            f"{why}, and its configurations bring commands: these are run from your own campaign file only",
             where=str(journal.directory),
             remedy="read the commands in its campaign.toml, then start anew: `ioatlas map --campaign YOUR-COPY.toml`",
         )

@@ -30,7 +30,8 @@ from ioatlas.procedures.registry import procedure_of
 from ioatlas.run.environment import Environment
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, reinstated, unconfirmed
-from ioatlas.run.plan import recorded_plan
+from ioatlas.run.plan import Plan, recorded_plan
+from ioatlas.run.procedure import Procedure
 from ioatlas.run.runner import PROBE_GAP_MS, Runner
 from ioatlas.run.telemetry import RAW, Seen
 from ioatlas.store.journal import Journal, PlannedVisit
@@ -54,7 +55,8 @@ class Remade:
 
     visits: how many were made again from raw output. unlike: figures that are others. misjudged: visits that the rules
     judge otherwise. missing: what the journal tells of and no raw output shows. otherwise: job files that ask for
-    something else than the journal, and counters that are not those of their lines.
+    something else than the journal, and counters that are not those of their lines. past: why nothing was made again,
+    of a kind of campaign that is no longer made.
     """
 
     visits: int = 0
@@ -62,6 +64,7 @@ class Remade:
     misjudged: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     otherwise: list[str] = field(default_factory=list)
+    past: str = ""
 
 
 def remake(directory: Path) -> Remade:
@@ -70,17 +73,17 @@ def remake(directory: Path) -> Remade:
     """
     journal = Journal.open(directory)
     try:
-        return _Reading(journal).all()
+        plan = recorded_plan(journal, CAMPAIGN.tables)
+        procedure = procedure_of(plan.spec, journal.record_names())
+        return Remade(past=procedure.past) if procedure.past else _Reading(journal, plan, procedure).all()
     finally:
         journal.close()
 
 
 class _Reading:
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, plan: Plan, procedure: Procedure) -> None:
         self.journal = journal
         self.paths = journal.kept(CountedPaths)
-        plan = recorded_plan(journal, CAMPAIGN.tables)
-        procedure = procedure_of(plan.spec, journal.record_names())
         executor = SystemExecutor()
         environment = Environment(
             executor,

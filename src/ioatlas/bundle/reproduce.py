@@ -61,10 +61,9 @@ def specification(directory: Path, target: str, product: str = "") -> tuple[Camp
         goal = journal.kept(TuneGoal).goal
     finally:
         journal.close()
-    if procedure.commands(spec) or any(one.before or one.after or one.ask for one in spec.configurations):
-        what = "works" if procedure.commands(spec) else "configurations"
+    if any(one.before or one.after or one.ask for one in spec.configurations):
         raise RefusedError(
-            f"its {what} bring commands: these are run from your own campaign file only",
+            "its configurations bring commands: these are run from your own campaign file only",
             where=shown(directory),
             remedy="`unzip -p BUNDLE campaign/campaign.toml` shows them; then `ioatlas map --campaign YOUR-COPY.toml`",
         )

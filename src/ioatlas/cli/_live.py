@@ -225,8 +225,6 @@ class PlainLines:
 
 def _load(fields: Mapping[str, Any]) -> str:
     """'randread 4 KiB x16': I/Os in flight after the x."""
-    if "work" in fields:
-        return f"{fields['work']} on {fields['target']}"
     if "operation" in fields:
         return f"{fields['operation']} x{fields['numjobs']}"
     return f"{fields['rw']} {format_size(fields['bs_bytes'])} x{fields['numjobs'] * fields['iodepth']}"
@@ -238,8 +236,6 @@ def _pictures(fields: Any) -> list[str]:
     top = max(rates, default=0)
     bars = "".join(_BARS[min(7, int(rate / top * 7.99))] for rate in rates) if top > 0 else ""
     latency = f" {format_latency(fields['lat_mean_ns'])}" if fields.get("lat_mean_ns") else ""
-    if "work" in fields:
-        return [f"{_load(fields)}: {latency.strip() or format_count(fields['iops']) + ' a second'}"]
     if "operation" in fields:
         return [f"{_load(fields)}: {format_count(fields['iops'])} operations/s{latency}"]
     rate = format_rate(fields["bw_bytes_per_s"])

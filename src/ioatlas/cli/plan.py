@@ -70,7 +70,6 @@ def describe(plan: Plan) -> str:
     lines = [f"target       {t['target']}: {t['kind']} {t['location']}" for t in summary["targets"]]
     lines += [f"factors      {one.name}: {one.words}" for one in plan.spec.configurations if one.factors]
     lines += [f"set up       {line}" for line in commands_of(plan.spec)]
-    lines += [f"runs         {line}" for line in procedure_of(plan.spec).commands(plan.spec)]
     lines += [f"{name:<12} {_values(name, values)}" for name, values in summary["axes"].items()]
     if text.loads:
         lines += [f"{name:<12} {_values(name, values)}" for name, values in _untold(plan, summary["axes"]).items()]

@@ -56,7 +56,7 @@ def command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: 
     consent = None
     if not journal.campaign().complete:
         consent = consent_of(spec, how.destroy, how.overwrite, answers)
-        for line in (*commands_of(spec), *procedure_of_journal(journal).commands(spec)):
+        for line in commands_of(spec):
             click.echo(line, err=True)
     run_session(journal, how, consent=consent, clients=clients)
     how.show(directory / REPORT)

@@ -22,7 +22,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.held import by_descriptor, with_names
 from ioatlas.fio.process import ProcessOutcome, Program, find_fio, run_process, stop_orphan
 
-ProgramName = Literal["fio", "iozone", "names", "python"]
+ProgramName = Literal["fio", "iozone", "names"]
 
 _GRACE_SECONDS = 30.0
 

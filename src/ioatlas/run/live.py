@@ -23,7 +23,6 @@ from typing import Any
 from ioatlas.analysis.windows import window_values
 from ioatlas.fio.batch import Batch
 from ioatlas.fio.process import start_time_ticks
-from ioatlas.model.application import WORK, is_work, work_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.tree import is_tree, tree_operation
@@ -167,7 +166,6 @@ def axes_of(cell: Cell) -> dict[str, object]:
         "size_bytes": cell.size_bytes,
         "numjobs": cell.numjobs,
         "iodepth": cell.iodepth,
-        **({WORK: work_of(cell)} if is_work(cell) else {}),
         **({"operation": str(tree_operation(cell))} if is_tree(cell) else {}),
     }
 

@@ -59,6 +59,9 @@ class Procedure:
     odd_sizes: ClassVar[OddSizes] = "refuse"
     """What becomes of cells whose blocks direct I/O cannot move."""
 
+    past: ClassVar[str] = ""
+    """What is said of a kind whose campaigns are read, and no more are made; '' for the others."""
+
     def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:
         """Whether a campaign asked for in this way is of this kind. records: names of those that its journal
         keeps; none before there is one.
@@ -74,10 +77,6 @@ class Procedure:
         Raises UsageError for a file that cannot be read.
         """
         return self
-
-    def commands(self, spec: CampaignSpec) -> tuple[str, ...]:  # noqa: ARG002
-        """Commands of the user's own that a session runs, a line each: shown before, never taken from elsewhere."""
-        return ()
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         """All cells on all targets. Writes nothing. Raises UsageError for what can be seen to be wrong before anything

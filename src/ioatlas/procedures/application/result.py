@@ -18,8 +18,7 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_duration, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.application.plan import works_of
-from ioatlas.procedures.application.work import Better, Work
+from ioatlas.procedures.application.options import Better, Work, works_of
 from ioatlas.results.parts import Axes, ResultParts
 from ioatlas.testbed.visit_usage import records_by_visit
 
@@ -52,10 +51,11 @@ def figure_of(estimate: Estimate, work: Work) -> WorkFigure | None:
     def turned(value: float | None) -> float | None:
         return 1 / value / work.unit_seconds if value else None
 
-    less = work.better is Better.LESS
+    less = work.figure.better is Better.LESS
     values = (1 / rate / work.unit_seconds, turned(high), turned(low)) if less else (rate, low, high)
     cell = estimate.cell
-    return WorkFigure(work.name, cell.target, cell.key, *values, work.unit, less, estimate.n_visits, estimate.verdict)
+    unit = work.figure.unit
+    return WorkFigure(work.name, cell.target, cell.key, *values, unit, less, estimate.n_visits, estimate.verdict)
 
 
 class WorkParts(ResultParts):
