@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ from tests.simulate.law import Law
 from tests.simulate.output import VERSION, Entry, json_text, write_logs, write_rows
 from tests.simulate.rows import paced_rows, replayed
 from tests.simulate.trees import OF_NAMES, names_job, touch_names
-from tests.simulate.work import simulated_work
 
 START_SECONDS, END_SECONDS = 0.15, 0.1
 TICK_SECONDS = 0.1002
@@ -107,8 +105,6 @@ class SimulatedExecutor:
         begin = self.clock.monotonic()
         (load.directory / load.sink).write_bytes(b"")
         started(next(self._pids), 1)
-        if load.program == "python":
-            return self._work(load, stop_asked, tick)
         fio = load.program != "iozone"
         common, jobs = _jobs_of(load)
         fault = self.faults.of_process(jobs, begin)
@@ -128,29 +124,6 @@ class SimulatedExecutor:
         self._write(load, common, ran, whole=whole, stopped=bool(stopped), began=self.clock.time() - seconds)
         self._moment("ended")
         return ProcessOutcome(_INTERRUPTED if stopped else ran.exit_code, seconds, stopped, ran.said.strip())
-
-    def _work(
-        self, load: LoadProcess, stop_asked: Callable[[], bool], tick: Callable[[float], None] | None
-    ) -> ProcessOutcome:
-        """A work: its driver leaves one file, however it ends."""
-        begin = self.clock.monotonic()
-        fault = self.faults.of_process([], begin)
-        full = self.faults.of_job(SimulatedJob("work", {"rw": "write"}, {}, 0), begin)
-        work = simulated_work(load.directory, self._device.law, self.clock.time(), _WORDS[28] if full else "")
-        fault = fault or self.faults.while_running([], begin, begin + work.seconds)
-        lasts = math.inf if fault and fault.kind in STUCK else 0.0 if fault and fault.kind == "exit" else work.seconds
-        stopped = self._pass(lasts, load.limit_seconds, stop_asked, tick)
-        if fault and fault.kind in (*STUCK, FaultKind.EXIT):
-            return self._ended_badly(load, fault, stopped, self.clock.monotonic() - begin)
-        text = work.result[: len(work.result) // 2] if fault else work.result
-        if stopped:
-            record = {"phases": {}, "failed": "stopped", "why": "it was stopped", "cleaned": True, "run": ""}
-            text = json.dumps(record)
-        (load.directory / "command.out").write_text(work.printed)
-        self._moment("written in part")
-        (load.directory / "result.json").write_text(text)
-        self._moment("ended")
-        return ProcessOutcome(int(bool(stopped)), self.clock.monotonic() - begin, stopped, "")
 
     def _pass(
         self, lasts: float, limit: float, stop_asked: Callable[[], bool], tick: Callable[[float], None] | None

@@ -144,7 +144,7 @@ def _check_content(found: Verification, bundle: Bundle, directory: Path) -> None
     _check_times(found, directory)
     remade = remake(directory)
     if remade.past:
-        found.add("raw output", [f"{remade.past}, and what they left is not read again"], "", note=True)
+        found.checks.append(Check("raw output", "note", f"{remade.past}, and what they left is not read again"))
         found.checks.append(Check("as told", "told", TOLD))
         return
     made = plural(remade.visits, "visit")

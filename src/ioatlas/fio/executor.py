@@ -57,8 +57,6 @@ class LoadProcess:
     directory:     where it runs and writes; its job file is there already.
     sink:          file in `directory` that takes what it says.
     limit_seconds: how long it may run before it is ended as overdue.
-    stop_seconds:  how long it may take to end when it is asked to; it is told of our death too. None for a program
-                   that is killed with us.
     spread:        of a batch that several clients make: a record for each section. Empty for one that is made here.
     held:          {path: descriptor of ours} of files and directories that it reaches by descriptor; `arguments` and
                    the job file have their names.
@@ -70,7 +68,6 @@ class LoadProcess:
     sink: str
     limit_seconds: float
     spread: tuple[Spread, ...] = ()
-    stop_seconds: float | None = None
     held: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -165,7 +162,6 @@ class SystemExecutor:
                 stop_asked=stop_asked,
                 started=started,
                 tick=tick,
-                stop_seconds=load.stop_seconds,
                 inherited=inherited,
             )
         return replace(outcome, stderr=with_names(outcome.stderr, load.held))
@@ -194,7 +190,6 @@ _FINDERS: dict[ProgramName, Callable[[], Program]] = {
     "iozone": _iozone,
     # What opens, renames and lists files is a program of ioatlas itself, run by the Python in use.
     "names": lambda: Program(sys.executable, "1"),
-    "python": lambda: Program(sys.executable, sys.version.split()[0]),
 }
 
 

@@ -136,7 +136,6 @@ def run_process(
     stop_asked: Callable[[], bool],
     started: Callable[[int, int], None],
     tick: Callable[[float], None] | None = None,
-    stop_seconds: float | None = None,
     inherited: Collection[int] = (),
 ) -> ProcessOutcome:
     """Run a load generator in `directory` until it ends, we are asked to stop, or it is overdue. Nothing is read
@@ -144,15 +143,13 @@ def run_process(
 
     started: called with pid and start time as soon as it runs, so that a later start can find it.
     tick: called about ten times a second with the seconds since the start.
-    stop_seconds: how long it may take to end when it is asked to; of our death it is told then, not killed.
     inherited: descriptors of ours that it has too.
     """
     said = directory / sink
-    guard = die_with_us("KILL" if stop_seconds is None else "TERM")
     begin = time.monotonic()
     with said.open("wb") as out:
         process = subprocess.Popen(
-            [*guard, *command],
+            [*die_with_us(), *command],
             cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -167,7 +164,7 @@ def run_process(
             spent = time.monotonic() - begin
             if stop_asked() or spent > limit_seconds:
                 stopped = "asked" if spent <= limit_seconds else "overdue"
-                _end(process, stop_seconds or _STOP_SECONDS)
+                _end(process)
                 break
             if tick is not None:
                 tick(spent)
@@ -200,27 +197,27 @@ def _watching(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], bo
         os.close(handle)
 
 
-def die_with_us(by: str = "KILL") -> list[str]:
-    """What stands before a command so that it dies with us, however we die. by: the signal that it gets then.
+def die_with_us() -> list[str]:
+    """What stands before a command so that it dies with us, however we die.
 
     setpriv asks the kernel to kill it at our death; the shell then looks whether we are still there, because a death
     before that request goes unnoticed. That of busybox cannot ask.
     """
     setpriv = shutil.which("setpriv")
     return (
-        [setpriv, "--pdeathsig", by, "--", "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
+        [setpriv, "--pdeathsig", "KILL", "--", "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid())]
         if setpriv and "busybox" not in os.path.realpath(setpriv)
         else []
     )
 
 
-def _end(process: subprocess.Popen[bytes], stop_seconds: float) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """SIGINT lets fio write what it has; SIGKILL when it does not."""
     for signum in (signal.SIGINT, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signum)
         try:
-            process.wait(timeout=stop_seconds)
+            process.wait(timeout=_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             continue
         return

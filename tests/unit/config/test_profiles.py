@@ -61,7 +61,7 @@ def test_the_number_of_cells_that_a_profile_tells_is_that_of_its_plan():
 
 
 def test_every_profile_has_its_place_and_its_sentence():
-    assert list(profiles()) == [*CELLS, "apps"]  # whose cells depend on what is installed
+    assert list(profiles()) == [*CELLS]
     assert all(profiles().values())
 
 

@@ -97,20 +97,6 @@ path = "TARGET"
 nrfiles = [3, 6]
 numjobs = 2
 """
-APPLICATION = """
-visits = 3
-[target]
-path = "TARGET"
-[[work]]
-name = "first"
-setup = "true"
-command = "sleep 1"
-cleanup = "true"
-[[work]]
-name = "second"
-command = "echo figure: tps"
-metric = { regex = "tps = ([0-9.]+)", unit = "tps" }
-"""
 SMALL_USE = Path(__file__).parent / "small_use.toml"
 FIT = f"""
 fit = "{SMALL_USE}"
@@ -118,7 +104,6 @@ fit = "{SMALL_USE}"
 path = "TARGET"
 """
 EVERY = {
-    "application": APPLICATION,
     "dense": DENSE,
     "adaptive": ADAPTIVE,
     "fit": FIT,

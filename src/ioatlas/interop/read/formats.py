@@ -121,7 +121,7 @@ TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}
 NOT_READ = "which is not read"
 _SAME_LOAD = "Run the same load with fio and import its JSON, or measure the target with `ioatlas map`"
 _OWN_FILES = "Measure files and names with `ioatlas map DIR --profile smallfiles`"
-_OWN_COMMAND = "Time that command itself as a `[[work]]` of `ioatlas map --profile apps`"
+_OWN_COMMAND = "`ioatlas fit` says whether a target is fast enough for a use"
 _OBJECTS = "It is of objects, which have no block size or queue depth; ioatlas compares files and devices"
 _KNOWN = (
     ("sysbench fileio", r"^File operations:\n\s+reads/s:|^Operations performed: +\d+ Read, ", _SAME_LOAD),
