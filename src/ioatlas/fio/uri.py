@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from ioatlas.errors import UsageError
 
 URI_ENGINES = {"nbd": "nbd", "nbd+unix": "nbd", "rbd": "rbd", "gfapi": "gfapi_async"}
-"""fio's engine of every scheme. `gfapi` is read in journals of before; it is no longer opened."""
+"""fio's engine of every scheme. `rbd` and `gfapi` are read in journals of before; they are no longer opened."""
 _CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?@!$&'()*+,=%\[\]]+")
 _KEYWORDS = re.compile(r"\$\{|\$(pagesize|mb_memory|ncpus)")
 _PASSWORD = re.compile(r"(//[^/@?#:%]*[:%])[^/@?#]+@")

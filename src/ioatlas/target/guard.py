@@ -18,8 +18,9 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
+from ioatlas.target import nbd
 from ioatlas.target.devices import BlockDevice, above, below, btrfs_siblings, device_of, loops_of_file, same_storage
-from ioatlas.target.identity import check_identity, identify, read_export
+from ioatlas.target.identity import check_identity, identify
 from ioatlas.target.mounts import Mount, every_visible_mount, mount_of, unescape
 from ioatlas.target.signatures import read_signatures
 from ioatlas.target.trouble import answer_within, spoken
@@ -55,18 +56,12 @@ def check_writable(target: Target) -> None:
 
 
 def _check_export(uri: str) -> None:
-    export = read_export(uri)
-    if export.read_only:
+    if nbd.read_export(uri).read_only:
         raise IoAtlasError(
             "the server exports it read-only",
             where=uri,
             remedy="plan a read-only sweep, or export it for writing",
         )
-    _refuse(
-        uri,
-        [f"{user} has it open for writing" for user in export.users],
-        "stop what uses it; a client that was killed is forgotten after half a minute",
-    )
 
 
 def _check_writable_path(target: Target) -> None:

@@ -9,12 +9,10 @@ from dataclasses import replace
 from functools import cache
 
 from ioatlas.errors import IoAtlasError, RefusedError
-from ioatlas.fio.uri import scheme_of
 from ioatlas.model.target import Identity, Target, TargetKind
-from ioatlas.target import nbd, rbd
+from ioatlas.target import nbd
 from ioatlas.target.devices import BlockDevice, device_number, device_of
 from ioatlas.target.mounts import Mount, mount_of
-from ioatlas.target.nbd import Export
 from ioatlas.target.signatures import filesystem_uuid
 from ioatlas.target.trouble import answer_within
 
@@ -32,7 +30,7 @@ def identify(target: Target) -> Identity:
     Raises IoAtlasError when the target has gone, is of another kind now, or does not answer.
     """
     if target.kind == "uri":
-        export = read_export(target.location)
+        export = nbd.read_export(target.location)
         told = (("read_only", "yes" if export.read_only else "no"), ("size_bytes", str(export.size_bytes)))
         return Identity(tuple(sorted((*told, *export.facts))))
     return answer_within(lambda: _identify_path(target), target.location)
@@ -163,10 +161,3 @@ def describe_mode(mode: int) -> str:
         if test(mode):
             return words
     return "something unknown"
-
-
-def read_export(uri: str) -> Export:
-    """Asks the server and lets go of it again. Raises IoAtlasError when it is dead, silent or refuses."""
-    if scheme_of(uri) == "rbd":
-        return answer_within(lambda: rbd.read_image(uri), uri, rbd.PATIENCE_SECONDS)
-    return nbd.read_export(uri)

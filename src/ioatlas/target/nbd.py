@@ -28,8 +28,6 @@ class Export:
     minimum_block_bytes: int | None = None
     facts: tuple[tuple[str, str], ...] = ()
     """A number of its own that another export of this name would not have; and that the server takes no flushes."""
-    users: tuple[str, ...] = ()
-    """Who else has it open for writing, where the server tells."""
 
 
 @cache

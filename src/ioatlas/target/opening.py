@@ -6,16 +6,16 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.executor import lacks_engine
 from ioatlas.fio.jobfile import render_value
-from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, parts_of, scheme_of
+from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, scheme_of
 from ioatlas.model.target import Identity, Target
+from ioatlas.target import nbd
 from ioatlas.target.devices import device_of, devices_under_filesystem
-from ioatlas.target.identity import describe_mode, identify, kind_of, read_export
+from ioatlas.target.identity import describe_mode, identify, kind_of
 from ioatlas.target.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
 from ioatlas.target.trouble import answer_within
 
@@ -40,21 +40,10 @@ _INSTEAD = {
     ),
     "s3": ("http", "mount it (`mount-s3` or `s3fs`) and name the mount point: objects themselves are not measured"),
     "smb": (None, "mount it (`mount -t cifs //HOST/SHARE /mnt/nas`) and name the mount point"),
+    "rbd": (None, "map the image (`rbd map POOL/IMAGE`) and name its block device"),
     "gfapi": (None, "mount the volume (`mount -t glusterfs HOST:/VOLUME /mnt/nas`) and name the mount point"),
 }
 """What is not opened by a URI: fio's engine for it, and what works instead."""
-_MOUNT = {
-    "rbd": "map the image (`rbd map POOL/IMAGE`) and name its block device",
-    "nbd": "connect it (`nbd-client`) and name its block device",
-}
-
-
-@dataclass(frozen=True)
-class UriKind:
-    """One scheme: how it is written, and how the target behind it is opened."""
-
-    example: str
-    open: Callable[[str, str | None], Target]
 
 
 def open_target(location: str, name: str | None = None) -> Target:
@@ -68,20 +57,18 @@ def open_target(location: str, name: str | None = None) -> Target:
         raise UsageError(
             "no target is named", remedy="name a directory, a file, a block device or a URI such as nbd://host"
         )
-    location = _full_uri(location)
     scheme = _SCHEME.match(location)
     if scheme is not None and (scheme.group(2) is not None or scheme.group(1).lower() in URI_KINDS):
         _check_without_mount(scheme.group(1).lower(), location)
-        kind = URI_KINDS.get(scheme.group(1).lower())
-        if kind is None:
-            known = ", ".join(sorted(entry.example for entry in URI_KINDS.values()))
+        if scheme.group(1).lower() not in URI_KINDS:
+            known = ", ".join(URI_KINDS.values())
             raise UsageError(
                 f"ioatlas cannot measure a {scheme.group(1)}: URI",
                 where=masked(location),
                 remedy=f"use a path or one of {known}",
             )
         check_no_secret(location)
-        return kind.open(location, name)
+        return _open_nbd(location, name)
     path = os.path.join(os.getcwd(), location)
     target = answer_within(lambda: _open_path(path, name), location)
     return replace(target, identity=identify(target))
@@ -91,7 +78,6 @@ def expected_target(location: str, name: str, size_bytes: int) -> Target | None:
     """A target that is to be set up later, as far as its location tells: an export, a block device, or a directory
     where it ends in a slash. None where it does not tell. size_bytes: how far it will be used.
     """
-    location = _full_uri(location)
     scheme = _SCHEME.match(location)
     if scheme is not None and scheme.group(1).lower() in URI_KINDS:
         check_no_secret(location)
@@ -105,12 +91,6 @@ def expected_target(location: str, name: str, size_bytes: int) -> Target | None:
     return None
 
 
-def _full_uri(location: str) -> str:
-    """`rbd:POOL/IMAGE` as people write it is `rbd://POOL/IMAGE`; a scheme is in small letters."""
-    short = re.fullmatch(r"(rbd):(?!//)([^:]*)", location, re.IGNORECASE)
-    return f"rbd://{short[2]}" if short is not None and not os.path.lexists(location) else location
-
-
 def _check_without_mount(scheme: str, location: str) -> None:
     """Raises UsageError for a protocol that is not measured without a mount, and where fio has no engine for it."""
     if scheme in _INSTEAD:
@@ -121,7 +101,7 @@ def _check_without_mount(scheme: str, location: str) -> None:
         raise UsageError(
             f"the installed fio has no {URI_ENGINES[scheme]} engine",
             where=masked(location),
-            remedy=f"install a fio that has it, or {_MOUNT[scheme.partition('+')[0]]}",
+            remedy="install a fio that has it, or connect it (`nbd-client`) and name its block device",
         )
 
 
@@ -299,7 +279,7 @@ def _filesystem_block_bytes(path: str) -> int:
 def _open_nbd(uri: str, name: str | None) -> Target:
     check_uri(uri)
     rest = uri.partition("://")[2]
-    export = read_export(uri)
+    export = nbd.read_export(uri)
     if export.size_bytes == 0:
         raise IoAtlasError("this export has no size", where=uri, remedy="check the export's name")
     place = rest.partition("?")[0].strip("/")
@@ -314,31 +294,5 @@ def _open_nbd(uri: str, name: str | None) -> Target:
     return replace(target, identity=identify(target))
 
 
-def _open_image(uri: str, name: str | None) -> Target:
-    """An image of Ceph."""
-    image = parts_of(uri)["rbdname"]
-    export = read_export(uri)
-    if export.size_bytes == 0:
-        raise IoAtlasError(
-            "it is empty: there is nothing to measure",
-            where=uri,
-            remedy="make it as large as it is to be used (`rbd resize`)",
-        )
-    target = Target(
-        name=name or image,
-        kind="uri",
-        location=uri,
-        size_bytes=export.size_bytes,
-        logical_block_bytes=512,
-        ioengine=URI_ENGINES[scheme_of(uri)],
-    )
-    return replace(target, identity=identify(target))
-
-
-URI_KINDS: dict[str, UriKind] = {
-    "nbd": UriKind("nbd://HOST[:PORT][/EXPORT]", _open_nbd),
-    "nbd+unix": UriKind("nbd+unix:///EXPORT?socket=PATH", _open_nbd),
-    "rbd": UriKind("rbd:POOL/IMAGE", _open_image),
-}
-"""Every scheme a target may have. A new kind of URI is one entry here and in `fio.uri`, its identity one case in
-`identify`."""
+URI_KINDS = {"nbd": "nbd://HOST[:PORT][/EXPORT]", "nbd+unix": "nbd+unix:///EXPORT?socket=PATH"}
+"""Every scheme a target may have, and how it is written."""

@@ -212,7 +212,7 @@ def _uri(sheet: Sheet, location: str) -> Route:
     name, _, variant = scheme.partition("+")
     sheet.known(
         "protocol.name",
-        {"nbd": "NBD", "nbds": "NBD", "rbd": "RBD", "nfs": "NFS"}.get(name, name),
+        {"nbd": "NBD", "nbds": "NBD", "nfs": "NFS"}.get(name, name),
         "the URI",
     )
     if variant == "unix" or "socket" in parse_qs(parts.query):
@@ -220,7 +220,7 @@ def _uri(sheet: Sheet, location: str) -> Route:
         _nbd_export(sheet, location, name)
         _local_server(sheet, parse_qs(parts.query).get("socket", [""])[0])
         return Route(location, "uri", name.upper())
-    host = "" if name == "rbd" else parts.hostname or ""  # Ceph's configuration names its hosts
+    host = parts.hostname or ""
     if host:
         sheet.known("server.address", host, "the URI", private=True)
         sheet.known("protocol.transport", "tcp", "the URI")
