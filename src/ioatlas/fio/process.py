@@ -21,8 +21,6 @@ from ioatlas.errors import IoAtlasError
 MIN_VERSION = (3, 33)
 POLL_SECONDS = 0.1
 _STOP_SECONDS = 15.0
-_PATIENCE_SECONDS = 60.0
-_DRIVER = b"work_driver.py"
 
 
 @dataclass(frozen=True)
@@ -96,8 +94,6 @@ def stop_orphan(pid: int, started_ticks: int) -> bool:
     """
     if start_time_ticks(pid) != started_ticks:
         return False
-    if _cleans_up(pid):
-        _wait_for(pid, started_ticks, _PATIENCE_SECONDS)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + _STOP_SECONDS
@@ -109,22 +105,6 @@ def stop_orphan(pid: int, started_ticks: int) -> bool:
             )
         time.sleep(0.05)
     return True
-
-
-def _cleans_up(pid: int) -> bool:
-    """Whether it is the driver of a work: it was told of our death and is cleaning up."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    return any(word.endswith(_DRIVER) for word in words)
-
-
-def _wait_for(pid: int, started_ticks: int, seconds: float) -> None:
-    """Until it has ended by itself, so many seconds at most."""
-    deadline = time.monotonic() + seconds
-    while start_time_ticks(pid) == started_ticks and time.monotonic() < deadline:
-        time.sleep(0.05)
 
 
 def run_process(
