@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -70,6 +71,9 @@ def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: p
     )
 
     assert any(name.endswith("/share/man/man1/ioatlas-map.1") for name in zipfile.ZipFile(wheel).namelist())
+    explorer = zipfile.ZipFile(wheel).read("ioatlas/report/explorer/explorer.js").decode()
+    held = set(json.loads((ROOT / "web" / "package.json").read_text())["dependencies"]) - {"vite"}
+    assert all(f"\n{name}: Copyright" in explorer for name in held), "it goes with the terms of what it is made of"
 
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
