@@ -54,8 +54,9 @@ GONE = {
 class Commands(click.Group):
     """A group whose commands stand under headings; none is loaded before it is called.
 
-    sections: by heading, by name what each command does. modules: by name the module that holds it, where it is called
-    otherwise. default: the command that a call means which names none.
+    sections: by heading, by name what each command does; below a heading that begins with Also they are only named.
+    modules: by name the module that holds it, where it is called otherwise. default: the command that a call means
+    which names none.
     """
 
     def __init__(
@@ -80,7 +81,10 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         for heading, commands in self.sections.items():
             with formatter.section(heading):
-                formatter.write_dl(list(commands.items()))
+                if heading.startswith("Also"):
+                    formatter.write_text(", ".join(commands))
+                else:
+                    formatter.write_dl(list(commands.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.commands or cmd_name not in self.said:

@@ -20,7 +20,7 @@ OPTION_GROUPS = {
 REST = "Other options"
 _RARE = (
     "trace engine error grade max_visits window blocks drive facts answers prepare iperf together client_range "
-    "on_lost_client file_sizes directory_depth metrics units"
+    "on_lost_client file_sizes directory_depth metrics"
 )
 RARE = frozenset(_RARE.split())
 SHOWING_ALL = "ioatlas.help_all"

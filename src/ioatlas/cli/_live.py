@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._output import say_json
+from ioatlas.cli._output import say, say_json
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.units import (
@@ -216,7 +216,7 @@ class PlainLines:
     def __call__(self, event: Event) -> None:
         said = self._progress.take(event)
         if said and event.name in ("configuration", "remark"):
-            click.echo(said, err=True)
+            say(said, err=True)
         if said is None or self._now() - self._told < PLAIN_SECONDS:
             return
         self._told = self._now()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first screen of a campaign in the terminal: at most 25 lines of 100 columns, whatever the campaign."""
+"""The first screen of a campaign in the terminal: at most 23 lines of 100 columns, whatever the campaign."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from ioatlas.model.panel import Table
     from ioatlas.model.result import CampaignResult
 
-LINES = 25
+LINES = 23
+"""Of the 24 of a small terminal: the shell asks on the last."""
 WIDEST = 100
 MOST_HEADLINES = 4
 MOST_WORKS = 12
@@ -144,7 +145,9 @@ def title_lines(summary: Summary, width: int) -> list[Text]:
 def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
     works = any(one.quantity == "figure" for one in summary.headlines)
     shown = summary.headlines[: MOST_WORKS if works else MOST_HEADLINES]
-    label = max([LABEL, *(len(one.label) + 2 for one in shown)])
+    small = [(io.label, small_of(io)) for io in summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]]
+    small += [(one.label, beside_of(one)) for one in summary.beside[:MOST_SMALL]]
+    label = max([LABEL, *(len(name) + 2 for name in [*(one.label for one in shown), *(name for name, _ in small)])])
     lines: list[Text] = []
     values = [value_of(one) for one in shown]
     widest = max((len(value) for value in values), default=0)
@@ -154,11 +157,8 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
         lines += labelled("Best", "no value can be named: see why below", width, label)
     more = len(summary.headlines) - len(shown)
     lines += labelled("", f"and {more} more: `ioatlas show {quote(place)} -v`", width, label) if more else []
-    small = [(io.label, small_of(io)) for io in summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]]
-    small += [(one.label, beside_of(one)) for one in summary.beside[:MOST_SMALL]]
-    wide = max((len(name) + 2 for name, _ in small), default=0)
     for name, text in small:
-        lines += labelled(name, text, width, max(wide, label))
+        lines += labelled(name, text, width, label)
     if summary.bottlenecks:
         parts = [f"{'unclear' if one.name == UNDETERMINED else one.name} {one.count:,}" for one in summary.bottlenecks]
         parts[0] += " cell" if summary.bottlenecks[0].count == 1 else " cells"

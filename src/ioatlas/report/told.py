@@ -10,7 +10,7 @@ from pathlib import Path
 from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.model.application import figure_text
-from ioatlas.model.summary import Beside, Headline, LoadReading, SmallIo, Summary, Trust
+from ioatlas.model.summary import Beside, Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size
 
 
@@ -82,10 +82,19 @@ def where_of(one: Headline) -> str:
 
 
 def small_of(io: SmallIo) -> str:
-    """'7.6 k IOPS 129 µs p99 272 µs @1 → 41.8 k 381 µs p99 1.1 ms @16 · low': the worse grade of both."""
-    loads = [io.lightest] if io.lightest.cell == io.best.cell else [io.lightest, io.best]
-    text = " → ".join(_reading(one, unit="" if number else " IOPS") for number, one in enumerate(loads))
-    grades = [one.grade for one in loads if one.grade is not None]
+    """'41.8 k IOPS, 16 in flight; alone 129 µs, p99 272 µs · low': most IOPS, the times of the lightest load (its
+    IOPS where none are known), and the worse grade of both.
+    """
+    one, best = io.lightest, io.best
+    text = f"{'~' if best.estimated else ''}{format_count(best.iops)} IOPS"
+    text += f", {best.in_flight} in flight" if best.in_flight else ""
+    times = [format_latency(one.lat_mean_ns)] if one.lat_mean_ns else []
+    times += [f"p99 {format_latency(one.lat_p99_ns)}"] if one.lat_p99_ns else []
+    times = times or [f"{format_count(one.iops)} IOPS"] * (one.cell != best.cell)
+    if times:
+        alone = "; alone " if one.in_flight == 1 else f"; {one.in_flight} in flight: " if one.in_flight else "; "
+        text += f"{': ' if one.cell == best.cell else alone}{'~' if one.estimated else ''}{', '.join(times)}"
+    grades = [load.grade for load in (one, best) if load.grade is not None]
     return f"{text} · {max(grades, key=list(Trust).index)}" if grades else text
 
 
@@ -98,11 +107,3 @@ def beside_of(one: Beside) -> str:
     alone = f" instead of {format_latency(one.alone_ns)}" if one.alone_ns else ""
     writes = format_rate(one.writes_bytes_per_s)
     return f"a {format_size(one.bs_bytes)} read takes {latency}{alone}, beside {writes} of writes"
-
-
-def _reading(one: LoadReading, unit: str) -> str:
-    """'7.6 k IOPS 129 µs p99 272 µs @1': I/Os in flight after the @."""
-    text = f"{'~' if one.estimated else ''}{format_count(one.iops)}{unit}"
-    text += f" {format_latency(one.lat_mean_ns)}" if one.lat_mean_ns else ""
-    text += f" p99 {format_latency(one.lat_p99_ns)}" if one.lat_p99_ns else ""
-    return f"{text} @{one.in_flight}" if one.in_flight else text

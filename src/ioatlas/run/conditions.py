@@ -140,7 +140,8 @@ def tell_background(usage: Usage | None, remark: Callable[[RemarkKind, str], Non
     """Say what else this machine does before the first load, where that is too much to measure beside it."""
     for check in background_checks(usage) if usage is not None else ():
         if check.verdict != "ok":
-            remark(RemarkKind.WARNING, f"Before the first load {check.sentence}: {check.advice}.")
+            told = f"{check.sentence} before the first load: {check.advice}."
+            remark(RemarkKind.WARNING, told[0].upper() + told[1:])
 
 
 class HoleChecks:

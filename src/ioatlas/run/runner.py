@@ -171,8 +171,8 @@ class Runner:
             return
         spent = format_duration(self.budget.elapsed)
         took = f"The session took {spent}, more than the budget of {format_duration(total)}."
-        why = "However small a budget is, files are written, one batch is made, and work in flight is waited for."
-        self.remark(RemarkKind.WARNING, f"{took} {why}")
+        why = "Files are written, one batch is made and loads in flight are waited for, however small the budget is."
+        self.journal.add_remark(RemarkKind.WARNING, f"{took} {why}")  # the answer tells it, below
 
     def _clean(self) -> None:
         """What every session ends with, however it ends: nothing left on the targets, logs put away."""

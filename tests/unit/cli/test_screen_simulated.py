@@ -55,7 +55,7 @@ def test_map_ends_in_the_answer(tmp_path):
     assert re.search(r"TRUST: (GOOD|FAIR|LOW) *$", rows[0])
     assert rows[1].startswith("Best read")
     assert rows[2].startswith("Best write")
-    assert any(row.startswith("4 KiB random read") and "@1 → " in row for row in rows)
+    assert any(row.startswith("4 KiB random read") and "16 in flight; alone " in row for row in rows)
     assert any("rand read" in row and "rand write" in row for row in rows)
     assert any(row.startswith("Next") for row in rows)
     assert rows[-1].startswith("Report")

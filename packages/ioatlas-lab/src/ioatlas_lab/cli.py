@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ioatlas.cli._arguments import Name
-from ioatlas.cli._output import folded, say_json
+from ioatlas.cli._output import folded, say, say_json
 from ioatlas.errors import IoAtlasError, UsageError, faults
 from ioatlas.model.units import parse_size_bytes
 from ioatlas_lab import instance, scenarios
@@ -206,7 +206,7 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
         raise UsageError("no command was given", remedy="write `ioatlas lab run NAME -- COMMAND {}`")
     with start(name, **_settings(settings)) as target:
         for line in _truth_lines(target):
-            click.echo(line, err=True)
+            say(line, err=True, indent=23)
         with target.programs():
             given = [word.replace("{}", target.location) for word in words[1:]]
             if words[0] == "ioatlas":

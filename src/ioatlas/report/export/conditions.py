@@ -26,8 +26,8 @@ def subject(result: CampaignResult) -> str:
 
 
 def conditions(result: CampaignResult) -> str:
-    """'disk: blocks of 4 KiB, 1 MiB; 1, 4, 16 jobs; psync, direct; 2 runs of 1.5 s each; 95% interval ±9% in the
-    middle; 22 Nov 2026.'
+    """'disk: blocks of 4 KiB, 1 MiB; 1, 4, 16 jobs; psync, direct; 2 runs of 1.5 s each; median 95% interval
+    ±9%; 22 Nov 2026.'
     """
     return f"{subject(result)}: {'; '.join(_parts(result))}."
 
@@ -53,7 +53,7 @@ def _parts(result: CampaignResult) -> Iterator[str]:
         yield f"{often}{f' of {median(windows):.2g} s' if windows else ''} each"
     halves = [half for e in measured if (half := half_interval(e)) is not None]
     if halves:
-        yield f"95% interval ±{per_cent(median(halves))} in the middle"
+        yield f"median 95% interval ±{per_cent(median(halves))}"
     if any(e.kind == "imported" for e in result.estimates):
         tools = dict.fromkeys(told["tool"] for told in result.methods.values() if told.get("tool"))
         repeats = {e.n_repeats for e in result.estimates if e.n_repeats}
