@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaigns of timed commands, which earlier versions made: read and checked as far as that goes, and made no more.
 
-The bundle was packed by the last version that timed commands, of a simulated target.
+The bundle was packed by a version that timed commands, of a simulated target.
 """
 
 import shutil
