@@ -221,7 +221,7 @@ describe("a crossed sweep", () => {
 
   test("slices run along any axis, through the pinned cell, with thin lines beside them when asked for", async () => {
     const { page, complaints } = await open(browser, reports.write("seed2021"));
-    const picture = () => page.locator(".plot canvas").evaluate((c) => (c as HTMLCanvasElement).toDataURL());
+    const picture = () => page.locator(".slice > svg").innerHTML();
     const along = page.getByLabel("Axis of the slice");
     const [size, pinned] = [await picture(), await page.locator(".plot-told").innerText()];
     await along.selectOption({ label: "Block size (bs)" });
@@ -233,7 +233,7 @@ describe("a crossed sweep", () => {
     const rows = await page.locator(".slice tbody tr").allInnerTexts();
     expect(rows).toHaveLength(10);
     expect(rows.join("\n")).toContain(/: ([\d.]+ \S+)/.exec(pinned)?.[1]);
-    const plot = await page.locator(".plot .u-over").boundingBox();
+    const plot = await page.locator(".slice .chart-hit").first().boundingBox();
     await page.mouse.click((plot?.x ?? 0) + 8, (plot?.y ?? 0) + 40);
     expect(await page.locator(".detail .cell-name").innerText()).toMatch(/Block size\s+4 KiB/);
     expect(complaints).toEqual([]);
@@ -521,7 +521,7 @@ describe("a search for the best setting", () => {
     expect(told).not.toContain("Behind");
     const verdicts = await section.locator("tbody tr td:last-child").allTextContents();
     expect(verdicts).toEqual(["steady", "safe", "borderline", "overloaded"]);
-    expect(await section.locator("canvas").count()).toBe(1);
+    expect(await section.locator(".load-plot svg").count()).toBe(1);
     const cards = await page.locator(".card h3").allTextContents();
     expect(cards.slice(0, 2)).toEqual(["Best setting", "Safe fixed rate"]);
     expect(await page.locator(".job pre").textContent()).toContain("iodepth=");
@@ -534,7 +534,7 @@ describe("several streams at once", () => {
   test("the curve has a chart, its numbers as a table, and the streams of the load that is chosen", async () => {
     const { page, complaints } = await open(browser, reports.write("streams"));
     const section = page.locator("#load-curves");
-    expect(await section.locator(".load-plot canvas").count()).toBe(1);
+    expect(await section.locator(".load-plot svg").count()).toBe(1);
     expect(await section.locator("table").first().locator("tbody tr").count()).toBe(5);
     expect(await section.textContent()).toContain("lower bound");
     expect(await section.textContent()).toContain("overloaded");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { options, render } from "preact";
-import "uplot/dist/uPlot.min.css";
 import { type AppState, makeState } from "./app-state";
 import { follow, keepLink, linkOf } from "./app-state/link";
 import { followCampaign } from "./app-state/running";

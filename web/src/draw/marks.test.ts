@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { palette } from "../lib/palettes";
-import { joined } from "./slice-plot";
+import { joined } from "../lib/slice";
 
 test("the colours rise in lightness from end to end, so they read in grey", () => {
   const { words, light } = palette("values");
@@ -19,6 +19,11 @@ test("lines join measured neighbours and stop at predicted or missing cells", ()
     high: 0,
   });
   const line = [at("steady", 1), at("unstable", 2), at("predicted", 3), at("unmeasured", Number.NaN), at("steady", 4)];
-  expect(joined(line, true)).toEqual([1, 2, null, null, 4]);
-  expect(joined(line, false)).toEqual([null, null, null, null, null]);
+  expect(joined(line, true).map((run) => run.map((p) => p.value))).toEqual([[1, 2]]);
+  expect(joined(line, false)).toEqual([]);
+  const imported = line.map((p) => ({
+    ...p,
+    mark: Number.isFinite(p.value) ? ("imported" as const) : ("absent" as const),
+  }));
+  expect(joined(imported, true).map((run) => run.map((p) => p.value))).toEqual([[1, 2, 3, 4]]);
 });

@@ -55,3 +55,16 @@ const BOUNDED: ReadonlySet<string> = new Set(["throughput", "iops", "per_job"]);
 export function sliceAxis(live: readonly number[], chosen: number, x: number): number {
   return live.includes(chosen) ? chosen : x >= 0 ? x : (live[0] ?? -1);
 }
+
+const JOINED: readonly Mark[] = ["steady", "wide", "unstable", "disagree", "minimum", "suspect", "imported"];
+
+/** Runs of points that a line joins: measured neighbours only. Where a cell is predicted or missing there is a gap, and between words no line; another tool's set has its own levels, and its line goes on over those that only others have. */
+export function joined(points: readonly SlicePoint[], numeric: boolean, unset = -1): SlicePoint[][] {
+  const runs: SlicePoint[][] = [[]];
+  const own = points.every((p) => p.mark === "imported" || p.mark === "absent");
+  for (const p of points) {
+    if (numeric && p.level !== unset && JOINED.includes(p.mark) && Number.isFinite(p.value)) runs.at(-1)?.push(p);
+    else if (!own && runs.at(-1)?.length) runs.push([]);
+  }
+  return runs.filter((run) => run.length > 1);
+}

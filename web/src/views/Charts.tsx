@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useId } from "preact/hooks";
-import { BOX, drawChart, type Placed, pointText, valueText } from "../lib/chart";
+import { BOX, drawChart, pointText, valueText } from "../lib/chart";
 import type { Chart as ChartData, Table as TableData } from "../lib/report-data.gen";
 import { useApp } from "./context";
 import { Frame } from "./Frame";
+import { Series } from "./Series";
 import { Wide } from "./Wide";
 
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
@@ -65,16 +66,13 @@ function Chart({ chart }: { chart: ChartData }) {
           </g>
         ))}
         {drawn.lines.map((line, at) => (
-          <g key={line.name} class={`chart-line chart-line-${at % 4}`}>
-            <polyline points={line.points.map((p) => `${p.x},${p.y}`).join(" ")} stroke-dasharray={DASHES[at % 4]} />
-            {line.points.map((p) => (
-              <g key={p.x}>
-                <title>{p.text}</title>
-                {p.top < p.bottom ? <path class="chart-bar" d={bar(p)} /> : null}
-                <Shape at={at} p={p} />
-              </g>
-            ))}
-          </g>
+          <Series
+            key={line.name}
+            look={`chart-line chart-line-${at % 4}`}
+            dash={DASHES[at % 4] ?? ""}
+            points={line.points}
+            shape={(p) => <Shape at={at} p={p} />}
+          />
         ))}
       </Frame>
       {chart.lines.length > 1 ? (
@@ -128,11 +126,6 @@ function Chart({ chart }: { chart: ChartData }) {
       </details>
     </figure>
   );
-}
-
-function bar(p: Placed): string {
-  const cap = (y: number) => `M${p.x - 3},${y}h6`;
-  return `M${p.x},${p.top}V${p.bottom}${cap(p.top)}${cap(p.bottom)}`;
 }
 
 /** A shape for each line, so that they are told apart without colour. */

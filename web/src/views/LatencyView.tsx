@@ -8,6 +8,7 @@ import { count, latency, whole } from "../lib/units";
 import { CellChooser } from "./CellChooser";
 import { useApp } from "./context";
 import { type Box, Frame } from "./Frame";
+import { Series } from "./Series";
 import { Wide } from "./Wide";
 
 const BOX: Box = { width: 520, height: 320, left: 66, right: 58, top: 12, bottom: 40 };
@@ -116,24 +117,17 @@ function Percentiles({ lines }: { lines: readonly Line[] }) {
         {known.map((line) => {
           const points = line.ns.flatMap((ns, i) =>
             Number.isFinite(ns)
-              ? [{ x: px(percents[i] ?? 50), y: py(ns), text: `${percents[i]}%: ${latency(ns)}` }]
+              ? [{ x: px(percents[i] ?? 50), y: py(ns), text: `${line.label}, ${percents[i]}%: ${latency(ns)}` }]
               : [],
           );
-          const end = points.at(-1);
           return (
-            <g key={line.label} class={line.chosen ? "chart-line" : "chart-thin"}>
-              <polyline points={points.map((p) => `${p.x},${p.y}`).join(" ")} />
-              {points.map((p) => (
-                <circle key={p.x} cx={p.x} cy={p.y} r={line.chosen ? 3.2 : 2}>
-                  <title>{`${line.label}, ${p.text}`}</title>
-                </circle>
-              ))}
-              {end ? (
-                <text class="chart-tick" x={end.x + 7} y={end.y + 4}>
-                  {line.label}
-                </text>
-              ) : null}
-            </g>
+            <Series
+              key={line.label}
+              look={line.chosen ? "chart-line" : "chart-thin"}
+              name={line.label}
+              points={points}
+              shape={(p) => <circle cx={p.x} cy={p.y} r={line.chosen ? 3.2 : 2} />}
+            />
           );
         })}
       </Frame>
@@ -157,12 +151,6 @@ function Growth({ lines, along }: { lines: readonly Line[]; along: number }) {
   const rates = known.map((p) => p.iops);
   const across = makeScale("log", Math.min(...rates) / 1.15, Math.max(...rates) * 1.15);
   const px = (iops: number) => BOX.left + (BOX.width - BOX.left - BOX.right) * across.place(iops);
-  const line = (key: "mean" | "p99") =>
-    known
-      .filter((p) => p[key] > 0)
-      .map((p) => `${px(p.iops)},${py(p[key])}`)
-      .join(" ");
-  const end = known.at(-1);
   return (
     <figure class="chart">
       <figcaption>
@@ -176,21 +164,21 @@ function Growth({ lines, along }: { lines: readonly Line[]; along: number }) {
         yTicks={ticksOf(scale, py, latency)}
       >
         {(["mean", "p99"] as const).map((key) => (
-          <g key={key} class="chart-line">
-            <polyline points={line(key)} stroke-dasharray={key === "mean" ? "" : "6 3"} />
-            {known.map((p) =>
-              p[key] > 0 ? (
-                <circle key={p.label} cx={px(p.iops)} cy={py(p[key])} r={p.chosen ? 4.6 : 3}>
-                  <title>{`${p.label}: ${count(p.iops)} IOPS, ${key} ${latency(p[key])}`}</title>
-                </circle>
-              ) : null,
-            )}
-            {end && end[key] > 0 ? (
-              <text class="chart-tick" x={px(end.iops) + 9} y={py(end[key]) + 4}>
-                {key}
-              </text>
-            ) : null}
-          </g>
+          <Series
+            key={key}
+            look="chart-line"
+            dash={key === "mean" ? "" : "6 3"}
+            name={key}
+            points={known
+              .filter((p) => p[key] > 0)
+              .map((p) => ({
+                ...p,
+                x: px(p.iops),
+                y: py(p[key]),
+                text: `${p.label}: ${count(p.iops)} IOPS, ${key} ${latency(p[key])}`,
+              }))}
+            shape={(p) => <circle cx={p.x} cy={p.y} r={p.chosen ? 4.6 : 3} />}
+          />
         ))}
         {known.map((p) => (
           <text key={p.label} class="chart-tick" x={px(p.iops)} y={py(p.mean) + 18} text-anchor="middle">

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useId, useLayoutEffect, useState } from "preact/hooks";
-import { byRate, plotLoad } from "../draw/load-plot";
+import { useId, useState } from "preact/hooks";
 import { intervalText } from "../lib/facts";
 import type { LoadCurveData, LoadPointData, Spread } from "../lib/report-data.gen";
+import { makeScale, ticks } from "../lib/scale";
 import { count, latency, percent, rate, significant } from "../lib/units";
 import { useApp } from "./context";
-import { usePlotPlace } from "./use-plot";
+import { type Box, Frame } from "./Frame";
+import { Series } from "./Series";
 import { Wide } from "./Wide";
-
-const PRINT_WIDTH = 640;
 
 /** Several streams at once: response time against load for each target, and what each stream did. */
 export function LoadCurves() {
@@ -58,34 +57,81 @@ function Curve({ curve, several }: { curve: LoadCurveData; several: boolean }) {
   );
 }
 
+const BOX: Box = { width: 720, height: 280, left: 72, right: 46, top: 10, bottom: 40 };
+const LINES = [
+  { key: "lat_mean_ns", label: "mean", dash: "" },
+  { key: "lat_p95_ns", label: "p95", dash: "6 3" },
+  { key: "lat_p99_ns", label: "p99", dash: "2 3" },
+] as const;
+
+/** Mean, p95 and p99 against what was achieved. An open circle: the generator fell behind, so its value grows with time. */
 function Chart({ points, curve, phase }: { points: readonly LoadPointData[]; curve: LoadCurveData; phase: string }) {
-  const state = useApp();
-  const [into, width] = usePlotPlace();
-  const dark = state.dark.value;
-  const available = state.printing.value ? Math.min(width, PRINT_WIDTH) : Math.min(width, 900);
-  useLayoutEffect(() => {
-    const element = into.current;
-    if (!element || available < 80) return;
-    const plot = plotLoad(element, points, {
-      width: available,
-      height: 280,
-      dark,
-      limit: curve.limit_ns,
-      quantity: curve.quantity,
-      latency,
-      count,
-    });
-    return () => plot.destroy();
-  }, [points, available, dark]);
+  const told = LINES.map((line) => ({
+    ...line,
+    points: points.flatMap((p) => (p[line.key] && p.iops ? [{ ...p, at: p[line.key] as Spread, rate: p.iops }] : [])),
+  }));
+  const ends = (spread: Spread) => [spread.value, spread.low ?? spread.value, spread.high ?? spread.value];
+  const values = [...told.flatMap((line) => line.points.flatMap((p) => ends(p.at))), curve.limit_ns ?? 0].filter(
+    (v) => v > 0,
+  );
+  const scale = makeScale("log", Math.min(...values) / 1.3, Math.max(...values) * 1.4);
+  const across = makeScale(
+    "linear",
+    0,
+    1.04 * Math.max(...told.flatMap((line) => line.points.flatMap((p) => ends(p.rate))), 1),
+  );
+  const px = (iops: number) => BOX.left + (BOX.width - BOX.left - BOX.right) * across.place(iops);
+  const py = (ns: number) => BOX.top + (BOX.height - BOX.top - BOX.bottom) * (1 - scale.place(ns));
+  const place = (p: LoadPointData & { at: Spread; rate: Spread }) => ({
+    overloaded: p.overloaded,
+    x: px(p.rate.value),
+    y: py(p.at.value),
+    text: `${p.name}: ${count(p.rate.value)} IOPS, ${latency(p.at.value)}`,
+    ...(p.at.low !== null && p.at.high !== null ? { top: py(p.at.high), bottom: py(p.at.low) } : {}),
+    ...(p.rate.low !== null && p.rate.high !== null ? { left: px(p.rate.low), right: px(p.rate.high) } : {}),
+  });
   const what = phase ? `${phase}: response` : "Response";
   return (
-    <div
-      ref={into}
-      class="plot load-plot"
-      role="img"
-      aria-label={`${what} time on a logarithmic scale against I/Os per second, mean and percentiles at ${points.length} loads with 95 % intervals. The numbers follow as a table.`}
-    />
+    <figure class="chart load-plot">
+      <Frame
+        box={BOX}
+        label={`${what} time on a logarithmic scale against I/Os per second, mean and percentiles at ${points.length} loads with 95 % intervals. The numbers follow as a table.`}
+        xName="I/Os per second, achieved"
+        xTicks={ticks(across, 10, 6).map((v) => ({ at: px(v), text: count(v) }))}
+        yTicks={ticks(scale, 10, 5).map((v) => ({ at: py(v), text: latency(v) }))}
+      >
+        {curve.limit_ns === null ? null : (
+          <>
+            <line
+              class="chart-bound"
+              x1={BOX.left}
+              x2={BOX.width - BOX.right}
+              y1={py(curve.limit_ns)}
+              y2={py(curve.limit_ns)}
+            />
+            <text class="chart-bound-name" x={BOX.left + 6} y={py(curve.limit_ns) - 4}>
+              limit of the {curve.quantity}: {latency(curve.limit_ns)}
+            </text>
+          </>
+        )}
+        {told.map((line) => (
+          <Series
+            key={line.key}
+            look="chart-line"
+            dash={line.dash}
+            name={line.label}
+            points={line.points.map(place)}
+            shape={(p) => <circle class={p.overloaded ? "chart-hollow" : ""} cx={p.x} cy={p.y} r={3.4} />}
+          />
+        ))}
+      </Frame>
+    </figure>
   );
+}
+
+/** Points in the order of what was achieved. */
+function byRate(points: readonly LoadPointData[]): LoadPointData[] {
+  return points.filter((p) => p.iops !== null).sort((a, b) => (a.iops?.value ?? 0) - (b.iops?.value ?? 0));
 }
 
 function hasBacklog(curve: LoadCurveData): boolean {

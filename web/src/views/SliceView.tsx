@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useId, useLayoutEffect, useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { pin } from "../app-state";
-import { plotSlice } from "../draw/slice-plot";
 import { intervalText } from "../lib/facts";
 import { axisLabel, axisTitle, levelText, shortLevel } from "../lib/labels";
 import { tickText } from "../lib/scale";
 import { ceilings, slice, sliceAxis } from "../lib/slice";
 import { percent } from "../lib/units";
 import { useApp } from "./context";
+import { SlicePlot } from "./SlicePlot";
 import { MARK_WORDS } from "./Swatch";
-import { usePlotPlace } from "./use-plot";
-
-/** Beside the numbers on a page of A4. */
-const PRINT_WIDTH = 350;
 
 /** The bound of the path in words, also where it lies too far above the plot to be drawn. */
 function Bound(props: {
@@ -35,7 +31,6 @@ function Bound(props: {
 /** The pinned cell among its neighbours along one axis: a line with error bars, and the same numbers as a table. */
 export function SliceView() {
   const state = useApp();
-  const [into, width] = usePlotPlace();
   const id = useId();
   const [hovered, setHovered] = useState<number | null>(null);
   const { atlas } = state;
@@ -66,37 +61,7 @@ export function SliceView() {
           }))
       : [];
   const ceiling = point && axis ? ceilings(atlas, reading, point, a) : { names: [], values: [] };
-  const dark = state.dark.value;
-  const kind = state.scaleKind.value;
   const at = point?.[a] ?? -1;
-  const available = state.printing.value ? Math.min(width, PRINT_WIDTH) : width;
-  useLayoutEffect(() => {
-    const element = into.current;
-    if (!element || !axis || available < 80) return;
-    const plot = plotSlice(element, points, {
-      width: available,
-      height: 190,
-      dark,
-      kind,
-      numeric: axis.levels.every((level) => level === null || typeof level === "number"),
-      unset: axis.levels.indexOf(null),
-      neighbours,
-      ceiling,
-      level: (i) => shortLevel(axis, axis.levels[i], system),
-      value: (v) => tickText(quantity.format(v, system)),
-      base: quantity.inBytes && system === "iec" ? 1024 : 10,
-      at,
-      onPick: (level) => {
-        if (point)
-          pin(
-            state,
-            point.map((l, i) => (i === a ? level : l)),
-          );
-      },
-      onHover: setHovered,
-    });
-    return () => plot.destroy();
-  }, [atlas, point, a, b, reading, available, dark, kind, system, seen]);
   if (!axis || !point) return null;
   const format = (v: number) => quantity.format(v, system);
   const told = points[hovered ?? at];
@@ -147,11 +112,25 @@ export function SliceView() {
           </label>
         ) : null}
       </div>
-      <div
-        ref={into}
-        class="plot"
-        role="img"
-        aria-label={`${quantity.label} along ${axisLabel(axis)} through the cell: ${measured.length} of ${points.length} cells have a value. The numbers follow as a table.`}
+      <SlicePlot
+        label={`${quantity.label} along ${axisLabel(axis)} through the cell: ${measured.length} of ${points.length} cells have a value. The numbers follow as a table.`}
+        points={points}
+        neighbours={neighbours}
+        ceiling={ceiling}
+        kind={state.scaleKind.value}
+        numeric={axis.levels.every((level) => level === null || typeof level === "number")}
+        unset={axis.levels.indexOf(null)}
+        level={(i) => shortLevel(axis, axis.levels[i], system)}
+        value={(v) => tickText(format(v))}
+        base={quantity.inBytes && system === "iec" ? 1024 : 10}
+        at={at}
+        onPick={(level) =>
+          pin(
+            state,
+            point.map((l, i) => (i === a ? level : l)),
+          )
+        }
+        onHover={setHovered}
       />
       <p class="plot-told" aria-hidden="true">
         {told ? (

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Mark } from "../lib/atlas";
+import { makeScale, type ScaleKind, ticks } from "../lib/scale";
+import { joined, type SlicePoint } from "../lib/slice";
+import { type Box, Frame } from "./Frame";
+import { type Place, Series } from "./Series";
+
+const BOX: Box = { width: 440, height: 210, left: 74, right: 14, top: 10, bottom: 24 };
+const ROOM_FOR_NAMES = 36;
+/** Pixels that a level's name takes below the chart. */
+const NAME = 54;
+/** How far above the largest value a bound may lie and still be drawn: beyond it would press the values flat. */
+const REACH: Record<ScaleKind, number> = { linear: 4, log: 100 };
+
+/** A slice: a line through measured cells, error bars, and a shape for each kind of point. */
+export function SlicePlot(props: {
+  label: string;
+  points: readonly SlicePoint[];
+  /** Thin lines: the same cells at other levels of some axis. */
+  neighbours: readonly { label: string; points: readonly SlicePoint[] }[];
+  /** The bound of the path at each level, drawn where it lies near enough to be seen. */
+  ceiling: { names: readonly string[]; values: readonly number[] };
+  kind: ScaleKind;
+  /** The levels are numbers, so there is something between them. */
+  numeric: boolean;
+  /** The level at which the option is not set, -1 when there is none: no line leads there. */
+  unset: number;
+  level: (index: number) => string;
+  value: (v: number) => string;
+  /** 1024 where round values are powers of it, else 10. */
+  base: number;
+  /** The level of the pinned cell. */
+  at: number;
+  onPick: (level: number) => void;
+  onHover: (level: number | null) => void;
+}) {
+  const { points, kind, neighbours, numeric, unset } = props;
+  const box = neighbours.length ? { ...BOX, right: BOX.right + ROOM_FOR_NAMES } : BOX;
+  const drawable = (v: number) => Number.isFinite(v) && (kind === "linear" || v > 0);
+  const most = Math.max(...points.map((p) => (Number.isFinite(p.value) ? p.value : 0)));
+  const bounds = props.ceiling.values.map((v) => (v <= most * REACH[kind] ? v : Number.NaN));
+  const values = [
+    ...points.flatMap((p) => [p.value, p.low, p.high]),
+    ...neighbours.flatMap((n) => n.points.map((p) => p.value)),
+    ...bounds,
+  ].filter(drawable);
+  const [low, high] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
+  const scale =
+    kind === "log" && values.length
+      ? makeScale("log", low / 1.3, high * 1.3)
+      : makeScale("linear", low, high * 1.06 || 1);
+  const [width, height] = [box.width - box.left - box.right, box.height - box.top - box.bottom];
+  const px = (level: number) => box.left + (width * (level + 0.4)) / (points.length - 0.2);
+  const py = (v: number) => box.top + height * (1 - scale.place(v));
+  const place = (p: SlicePoint) => ({
+    ...p,
+    x: px(p.level),
+    y: py(p.value),
+    text: `${props.level(p.level)}: ${props.value(p.value)}`,
+    ...(Number.isFinite(p.low) && Number.isFinite(p.high)
+      ? { top: py(p.high), bottom: py(kind === "log" ? Math.max(p.low, scale.from) : p.low) }
+      : {}),
+  });
+  const placed = (line: readonly SlicePoint[]) => line.filter((p) => drawable(p.value)).map(place);
+  const runs = (line: readonly SlicePoint[]) => joined(line, numeric, unset).map(placed);
+  const bounded = bounds.flatMap((v, level) => (Number.isFinite(v) ? [{ x: px(level), y: py(v), text: "" }] : []));
+  const bound = bounded.at(-1);
+  const every = Math.max(1, Math.ceil(points.length / Math.floor(width / NAME)));
+  return (
+    <Frame
+      box={box}
+      label={props.label}
+      xName=""
+      xTicks={points.filter((p) => p.level % every === 0).map((p) => ({ at: px(p.level), text: props.level(p.level) }))}
+      yTicks={ticks(scale, props.base, 5).map((v) => ({ at: py(v), text: props.value(v) }))}
+    >
+      {named(
+        neighbours.map(({ label, points: line }) => ({ label, points: placed(line.map(alone)), runs: runs(line) })),
+      ).map((n) => (
+        <Series key={n.label} look="chart-thin" points={n.points} runs={n.runs} name={n.name} shape={Dot} />
+      ))}
+      {bound && bounded.length > 1 ? (
+        <>
+          <polyline class="chart-bound" points={bounded.map((p) => `${p.x},${p.y}`).join(" ")} />
+          <text class="chart-bound-name" x={bound.x} y={bound.y + 14} text-anchor="end">
+            {props.ceiling.names[bounds.findLastIndex(Number.isFinite)]}
+          </text>
+        </>
+      ) : null}
+      <Series look="chart-line" points={placed(points)} runs={runs(points)} shape={Shape} />
+      {drawable(points[props.at]?.value ?? Number.NaN) ? (
+        <circle class="chart-ring" cx={px(props.at)} cy={py(points[props.at]?.value ?? 0)} r={7} />
+      ) : null}
+      {points.map((p) => (
+        // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys of the map do the same
+        <rect
+          key={p.level}
+          class="chart-hit"
+          x={px(p.level - 0.5)}
+          y={box.top}
+          width={px(1) - px(0)}
+          height={height}
+          onMouseEnter={() => props.onHover(p.level)}
+          onMouseLeave={() => props.onHover(null)}
+          onClick={() => props.onPick(p.level)}
+        />
+      ))}
+    </Frame>
+  );
+}
+
+/** Lines with their names, those left out whose ends lie too near to another's. */
+function named<L extends { label: string; points: readonly Place[] }>(lines: readonly L[]): (L & { name: string })[] {
+  let last = Number.POSITIVE_INFINITY;
+  const sorted = lines
+    .filter((l) => l.points.length)
+    .sort((a, b) => (b.points.at(-1)?.y ?? 0) - (a.points.at(-1)?.y ?? 0));
+  return sorted.map((line) => {
+    const y = line.points.at(-1)?.y ?? 0;
+    const name = last - y < 10 ? "" : line.label;
+    if (name) last = y;
+    return { ...line, name };
+  });
+}
+
+const alone = (p: SlicePoint) => ({ ...p, low: Number.NaN, high: Number.NaN });
+
+const Dot = (p: Place) => <circle cx={p.x} cy={p.y} r={1.5} />;
+
+/** Filled dot: steady. With an arrow up: a minimum. Open dot: predicted. Open square: imported. Triangle: not steady. Diamond: suspect. */
+function Shape({ x, y, mark }: Place & { mark: Mark }) {
+  const r = 3.6;
+  if (mark === "imported") return <rect class="chart-hollow" x={x - r} y={y - r} width={2 * r} height={2 * r} />;
+  if (mark === "unstable" || mark === "disagree") return <path d={`M${x},${y - 4.7}l4.5,8.3h-9z`} />;
+  if (mark === "suspect") return <path d={`M${x},${y - 4.9}l4.9,4.9l-4.9,4.9l-4.9,-4.9z`} />;
+  return (
+    <>
+      <circle class={mark === "predicted" ? "chart-hollow" : ""} cx={x} cy={y} r={r} />
+      {mark === "minimum" ? <path class="chart-bar" d={`M${x - r},${y - 7}l3.6,-3.6l3.6,3.6`} /> : null}
+    </>
+  );
+}
