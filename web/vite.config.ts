@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { defineConfig } from "vite";
 
 // What the explorer holds of others goes with its terms: it is copied into every report.
-const others = ["preact", "@preact/signals", "uplot"].map((name) => {
+const others = ["preact", "@preact/signals"].map((name) => {
   const [title, owner, ...text] = readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim().split("\n\n");
   return { owner: `${name}: ${owner}`, text: [title, ...text].join("\n\n").replace(/(\S)\s(?=\S)/g, "$1 ") };
 });

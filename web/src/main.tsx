@@ -12,7 +12,6 @@ import "./style/controls.css";
 import "./style/explorer.css";
 import "./style/tables.css";
 import "./style/charts.css";
-import "./style/rounds.css";
 import "./style/summary.css";
 // Last: what depends on the width, on motion and on paper overrules what stands above.
 import "./style/media.css";

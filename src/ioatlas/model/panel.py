@@ -90,7 +90,8 @@ class Drawing:
     conditions: str = ""
 
 
-ChartUnit = Literal["bytes", "bytes/s", "percent", "none"]
+ChartUnit = Literal["bytes", "bytes/s", "ns", "count", "none"]
+"""count: numbers that follow one another, at equal steps."""
 
 
 @dataclass(frozen=True)

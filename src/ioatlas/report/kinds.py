@@ -5,16 +5,17 @@ exports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ioatlas.analysis.rounds import format_value
 from ioatlas.analysis.sizing import advice, rates_text
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
-from ioatlas.model.result import RoundsCell, RoundsResult
-from ioatlas.model.units import format_size
-from ioatlas.report.page_format.charts import LoadCurveData, LoadPointData, RoundsData
+from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, ChartUnit, Table
+from ioatlas.model.result import Quantity, RoundsCell, RoundsResult
+from ioatlas.model.units import format_size, format_size_rounded
+from ioatlas.report.page_format.charts import LoadCurveData, LoadPointData
 from ioatlas.report.page_format.parts import Pair
 
 
@@ -72,15 +73,46 @@ def _document(curve: LoadCurve, point: LoadPoint) -> dict[str, Any]:
     }
 
 
-def rounds_data(test: RoundsResult, clean: Callable[[str], str]) -> RoundsData:
-    """clean: takes what names the site out of a text."""
-    return RoundsData.from_record(
-        test,
-        claims=test.test != "saturation",
-        written_bytes=test.written_bytes[-1] if test.written_bytes else 0,
-        purge=clean(test.purge),
-        deviations=[clean(text) for text in test.deviations],
+def rounds_chart(test: RoundsResult, clean: Callable[[str], str]) -> Chart:
+    """The tracked value over the rounds, with its average and best fit in the measurement window. clean: takes what
+    names the site out of a text.
+    """
+
+    def line(name: str, values: Mapping[int, float]) -> ChartLine:
+        return ChartLine(name, tuple(ChartPoint(n, value, None, 1) for n, value in values.items()))
+
+    lines, levels = [line("each round", dict(enumerate(test.values, 1)))], []
+    if test.window is not None and test.average is not None:
+        lines.append(line("average of the window", dict.fromkeys(test.window, test.average)))
+        levels = [ChartBound("10% above", 1.1 * test.average), ChartBound("10% below", 0.9 * test.average)]
+        if test.line is not None:
+            lines.append(line("best fit", dict(zip(test.window, test.line, strict=True))))
+    unit: dict[Quantity, ChartUnit] = {"iops": "none", "bw_bytes_per_s": "bytes/s", "lat_mean_ns": "ns"}
+    title, met = _pass(test), "met" if test.met else "not met"
+    state = "" if test.test == "saturation" else f"Steady state {met}: "
+    return Chart(
+        clean(title),
+        "Round",
+        "count",
+        test.tracked,
+        unit[test.quantity],
+        tuple(lines),
+        tuple(levels),
+        note=clean(f"{state}{test.reason}."),
     )
+
+
+def rounds_texts(test: RoundsResult, clean: Callable[[str], str]) -> Table:
+    """The averages of the measurement window, with how the test was made. clean: as of `rounds_chart`."""
+    title, heads, lines = rounds_table(test)
+    made = f"Not as the specification says: {' '.join(test.deviations)}" if test.deviations else "As specified."
+    written = format_size_rounded(test.written_bytes[-1] if test.written_bytes else 0)
+    note = f"Purge: {test.purge or 'none'}. Written in the rounds: {written}. {made}"
+    return Table(clean(title), ("Block", *heads[1:]), tuple(map(tuple, lines)), clean(note))
+
+
+def _pass(test: RoundsResult) -> str:
+    return f"SNIA {test.title}, {test.target}{f', {test.part}' if test.part else ''}"
 
 
 def rounds_table(test: RoundsResult) -> tuple[str, list[str], list[list[str]]]:
@@ -94,11 +126,7 @@ def rounds_table(test: RoundsResult) -> tuple[str, list[str], list[list[str]]]:
             [format_size(block), *("" if cell is None or cell.value is None else _average(cell, test) for cell in row)]
         )
     rounds = f"rounds {test.window[0]} to {test.window[1]}" if test.window else "no window yet"
-    part = f", {test.part}" if test.part else ""
-    title = (
-        f"SNIA {test.title}, {test.target}{part}: average of the window ({rounds}), reads/writes in per cent of "
-        "I/Os, * tracked"
-    )
+    title = f"{_pass(test)}: average of the window ({rounds}), reads/writes in per cent of I/Os, * tracked"
     return title, ["", *(f"{share}/{100 - share}" for share in shares)], lines
 
 

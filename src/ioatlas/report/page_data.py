@@ -24,7 +24,7 @@ from ioatlas.model.units import rate_system
 from ioatlas.model.words import words
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
-from ioatlas.report.kinds import curve_data, rounds_data
+from ioatlas.report.kinds import curve_data, rounds_chart, rounds_texts
 from ioatlas.report.latencies import packed_courses, packed_curves
 from ioatlas.report.page_format import FORMAT, VERSION, ReportData
 from ioatlas.report.page_format.cells import (
@@ -131,9 +131,11 @@ def report_data(
             Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()
         ],
         job=_job_recipe(result, grid),
-        rounds=[rounds_data(test, clean) for test in result.rounds],
-        charts=[replace(chart, title=clean(chart.title)) for chart in result.charts],
-        tables=list(result.tables),
+        charts=[
+            *(rounds_chart(test, clean) for test in result.rounds),
+            *(replace(chart, title=clean(chart.title)) for chart in result.charts),
+        ],
+        tables=[*(rounds_texts(test, clean) for test in result.rounds), *result.tables],
         costs=[cost_data(cost, places, clean) for cost in result.costs],
         load_curves=[curve_data(curve, clean) for curve in result.load_curves],
         comparison=comparison,

@@ -2,7 +2,7 @@
 // Geometry of a line chart: where its points, error bars, limits and ticks lie. Nothing here touches the page.
 import type { Chart } from "./report-data.gen";
 import { makeScale, ticks } from "./scale";
-import { count, rate, size, type UnitSystem } from "./units";
+import { count, latency, rate, size, type UnitSystem } from "./units";
 
 export const BOX = { width: 440, height: 270, left: 76, right: 14, top: 12, bottom: 40 };
 /** A limit this much above the data is told in words instead of drawn: the lines would lie flat at the bottom. */
@@ -37,6 +37,7 @@ export interface Drawn {
 export function valueText(value: number, unit: string, system: UnitSystem): string {
   if (unit === "bytes/s") return rate(value, system);
   if (unit === "bytes") return size(value, system);
+  if (unit === "ns") return latency(value);
   return Number.isInteger(value) && Math.abs(value) < 10_000 ? String(value) : count(value);
 }
 
@@ -49,9 +50,9 @@ export function drawChart(chart: Chart, system: UnitSystem): Drawn {
   const high = Math.max(most, ...near.map((level) => level.value)) * 1.06;
   const marks = chart.marks.filter((m) => m.value >= (xs[0] ?? 0) && m.value <= (xs.at(-1) ?? 0));
   const [from, to] = [xs[0] ?? 1, xs.at(-1) ?? 1];
-  const log = from > 0 && to > from;
+  const log = from > 0 && to > from && chart.x_unit !== "count";
   const inner = { width: BOX.width - BOX.left - BOX.right, height: BOX.height - BOX.top - BOX.bottom };
-  // Sizes and loads stand at equal ratios; time, which begins at zero, at equal steps.
+  // Sizes and loads stand at equal ratios; time, which begins at zero, and numbers that follow one another at equal steps.
   const share = (x: number) =>
     log ? Math.log(x / from) / Math.log(to / from) : to > from ? (x - from) / (to - from) : 0.5;
   const px = (x: number) => BOX.left + 8 + (inner.width - 16) * share(x);

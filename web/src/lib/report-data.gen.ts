@@ -37,10 +37,6 @@ export interface ReportData {
   discard_reasons: Pair[];
   job: JobRecipe;
   /**
-   * of a test in rounds, one for each target and pass; empty for other campaigns
-   */
-  rounds: RoundsData[];
-  /**
    * of several streams at once, one for each target; empty for other campaigns
    */
   load_curves: LoadCurveData[];
@@ -433,52 +429,6 @@ export interface JobRecipe {
   default_window_seconds: number;
 }
 /**
- * A test that ran in rounds until its tracked value was steady (`ioatlas.model.result`).
- *
- * first: number, from 1, of the first round after the last preparation. window: numbers of the measurement
- * window's first and last round.
- * line: the best-fit line at those two. written_bytes: by the rounds since the last preparation.
- */
-export interface RoundsData {
-  /**
-   * the test is one of steady state; write saturation is not
-   */
-  claims: boolean;
-  window: number[] | null;
-  line: number[] | null;
-  written_bytes: number;
-  target: string;
-  title: string;
-  part: string;
-  quantity: "iops" | "bw_bytes_per_s" | "lat_mean_ns";
-  tracked: string;
-  values: number[];
-  first: number;
-  met: boolean;
-  ended: string;
-  reason: string;
-  average: number | null;
-  range_share: number | null;
-  slope_share: number | null;
-  cells: RoundsCell[];
-  footprint_bytes: number;
-  purge: string;
-  deviations: string[];
-  method: string;
-}
-/**
- * One cell of a round. read_percent: share of its I/Os that are reads. value: average over the measurement window,
- * None where a round lacks it.
- */
-export interface RoundsCell {
-  key: string;
-  rw: string;
-  bs_bytes: number;
-  read_percent: number;
-  value: number | null;
-  tracked: boolean;
-}
-/**
  * Response time against load of one target, load points in the order in which they ran. power: how watts were
  * read, or 'not measured'; '' where nobody asked. limit_ns: of `quantity`. sizing: which fixed rates are safe, in
  * words, or ''.
@@ -643,9 +593,9 @@ export interface ImportedMethod {
 export interface Chart {
   title: string;
   x_name: string;
-  x_unit: "bytes" | "bytes/s" | "percent" | "none";
+  x_unit: "bytes" | "bytes/s" | "ns" | "count" | "none";
   y_name: string;
-  y_unit: "bytes" | "bytes/s" | "percent" | "none";
+  y_unit: "bytes" | "bytes/s" | "ns" | "count" | "none";
   lines: ChartLine[];
   levels: ChartBound[];
   marks: ChartBound[];

@@ -150,7 +150,6 @@ export function smallReport(): ReportData {
       left_out: false,
     },
     imported_methods: [],
-    rounds: [],
     charts: [],
     tables: [],
     job: {

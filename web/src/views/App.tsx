@@ -15,7 +15,6 @@ import { LatencyView } from "./LatencyView";
 import { Legend } from "./Legend";
 import { LoadCurves } from "./LoadCurves";
 import { MapView } from "./MapView";
-import { Rounds } from "./Rounds";
 import { RunningBar } from "./RunningBar";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
 import { Limits, Summary } from "./Summary";
@@ -34,7 +33,6 @@ export function App() {
       <RunningBar />
       <Header />
       {state.atlas.data.comparison ? <Comparison /> : <Summary />}
-      <Rounds />
       <LoadCurves />
       <Charts />
       <section id="map" class="explorer" aria-labelledby="map-title">

@@ -36,6 +36,8 @@ function Chart({ chart }: { chart: ChartData }) {
   const system = useApp().units.value;
   const id = useId();
   const drawn = drawChart(chart, system);
+  // Of several limits the lowest has its name below it, out of the way of the others.
+  const lowest = drawn.levels.length > 1 ? drawn.levels.reduce((a, b) => (b.y > a.y ? b : a)) : null;
   const xs = [...new Set(chart.lines.flatMap((line) => line.points.map((p) => p.x)))].sort((a, b) => a - b);
   return (
     <figure class="chart" aria-labelledby={`${id}-title`}>
@@ -60,7 +62,7 @@ function Chart({ chart }: { chart: ChartData }) {
         {drawn.levels.map((level) => (
           <g key={level.name}>
             <line class="chart-bound" x1={BOX.left} x2={RIGHT} y1={level.y} y2={level.y} />
-            <text class="chart-bound-name" x={RIGHT} y={level.y - 4} text-anchor="end">
+            <text class="chart-bound-name" x={RIGHT} y={level.y + (level === lowest ? 13 : -4)} text-anchor="end">
               {level.name}: {level.text}
             </text>
           </g>

@@ -34,7 +34,7 @@ from ioatlas.report.page_format.cells import (
     TimeCourses,
     UnmeasuredCells,
 )
-from ioatlas.report.page_format.charts import LoadCurveData, ProductCostData, RoundsData
+from ioatlas.report.page_format.charts import LoadCurveData, ProductCostData
 from ioatlas.report.page_format.parts import (
     Campaign,
     ComparisonData,
@@ -71,9 +71,6 @@ class ReportData(Model):
     sessions: list[Session]
     discard_reasons: list[Pair]
     job: JobRecipe
-    rounds: list[RoundsData] = Field(
-        description="of a test in rounds, one for each target and pass; empty for other campaigns"
-    )
     load_curves: list[LoadCurveData] = Field(
         description="of several streams at once, one for each target; empty for other campaigns"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands beside the map: costs, tests in rounds, response time against load."""
+"""What stands beside the map: costs, response time against load."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from ioatlas.model.load_curve import LoadPoint
-from ioatlas.model.result import ProductCost, RoundsResult, UnitPrice
+from ioatlas.model.result import ProductCost, UnitPrice
 from ioatlas.report.page_format.parts import Model, Pair, as_record
 
 
@@ -28,21 +28,6 @@ class ProductCostData(Model):
     """A product at one target. total: of the purchase. dates: of its prices, or ''."""
 
     units: list[UnitPriceData]
-
-
-@as_record(RoundsResult, without="test")
-class RoundsData(Model):
-    """A test that ran in rounds until its tracked value was steady (`ioatlas.model.result`).
-
-    first: number, from 1, of the first round after the last preparation. window: numbers of the measurement
-    window's first and last round.
-    line: the best-fit line at those two. written_bytes: by the rounds since the last preparation.
-    """
-
-    claims: bool = Field(description="the test is one of steady state; write saturation is not")
-    window: list[int] | None
-    line: list[float] | None
-    written_bytes: int
 
 
 @as_record(LoadPoint, without="asked_iops n_discarded seconds notes")
