@@ -44,7 +44,6 @@ READERS = (
     "vdbench_histogram",
     "xdd",
     "orion",
-    "elbencho",
     "crystal",
     "io500",
     "ior",
