@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._output import say, say_json
+from ioatlas.cli._output import folded, say, say_json
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.units import (
@@ -178,7 +178,8 @@ class TerminalLine:
         elif self._now() - self._drawn >= MAP_SECONDS:
             self._drawn = self._now()
             self._lines = self._map_lines(size.columns - 1, min(MAP_LINES, size.lines - 3))
-        text = [*([said] if said else []), *self._lines, self._progress.line(bar=True, width=size.columns - 1)]
+        told = [folded(said, 2)] if said else []
+        text = [*told, *self._lines, self._progress.line(bar=True, width=size.columns - 1)]
         click.echo(self._erased() + "\n".join(text), nl=False, err=True)
         self._above = len(self._lines)
 

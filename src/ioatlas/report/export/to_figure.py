@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 Style = Literal["map", "lines"]
 WIDE_CELL = 15.0
-"""Points from which a value stands in a cell; tiles of one axis go on in further rows to have them."""
+"""Points from which a value stands in a cell, with its mark four more; tiles of one axis go on in further rows to have
+them.
+"""
 LOW_CELL = 8.5
 """Points of height from which a value stands in a cell."""
 GAP = 8.0
@@ -122,8 +124,11 @@ class MapPlan:
         width = printing.width_of(columns)
         left = min(0.5 * width, max(text_width(layout.y.label(level), SMALL) for level in layout.y.levels) + 8)
         room = width - left - (14 if layout.rows else 5)
-        arranged = layout.arrange(page, max(1, min(4, int((room + GAP) / (x * WIDE_CELL + GAP)))))
-        if arranged.wrapped and x * WIDE_CELL > room:  # values would not fit anyhow
+        found = (entry.estimate for tile in page.tiles for entry in tile.cells.values())
+        guessed = any(e is not None and e.kind == "predicted" for e in found)
+        wanted = x * (WIDE_CELL + 4 * guessed)
+        arranged = layout.arrange(page, max(1, min(4, int((room + GAP) / (wanted + GAP)))))
+        if arranged.wrapped and wanted > room:  # values would not fit anyhow
             arranged = layout.arrange(page)
         wide = min(48.0, (room - GAP * (arranged.columns - 1)) / arranged.columns / x)
         high = wide if wide < 12 else max(12.0, min(20.0, 0.5 * wide))
@@ -167,7 +172,7 @@ class MapPlan:
                     yield Cell((i, j), None, None, None, None, 0.46)
                     continue
                 mark, (low, high) = mark_of(e), q.bounds(e)
-                half = 0.46 if mark in NOT_BELIEVED else 0.36 if mark is Mark.PREDICTED else 0.5
+                half = 0.46 if mark in NOT_BELIEVED else 0.44 if mark is Mark.PREDICTED else 0.5
                 text, size = self._fitting(
                     _texts(mark, *(v and v / self.drawing.unit.factor for v in (value, low, high))), half
                 )
