@@ -129,19 +129,20 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
 
     long: what conftest.py takes as `--long`.
     """
-    lint = [
-        Step("mypy", [str(BIN / "mypy")]),  # the longest first
+    lint = [  # the longest first; every second one runs beside the others
+        Step("mypy", [str(BIN / "mypy")]),
         Step("collecting tests", [str(BIN / "pytest"), "--collect-only", "-qq"]),
         Step("ruff", [str(BIN / "ruff"), "check", "."]),
-        Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
-        Step("import rules", [str(BIN / "lint-imports")]),
         Step("size", [sys.executable, "scripts/size.py", "--check"]),
+        Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
         Step("documentation", [sys.executable, "scripts/check_docs.py"]),
+        Step("import rules", [str(BIN / "lint-imports")]),
         Step("pages made from the code", [sys.executable, "scripts/reference.py", "--check"]),
     ]
     # A module's tests share its campaigns, so they stay together. Real tests wait for their loads most of the time.
+    # One worker more than processors: each waits now and then, for a disk or for a process that it started.
     unit = pytest_step(
-        "unit tests", scratch, *_tests("unit"), f"--long={long}", *_parallel(min(os.cpu_count() or 1, 4))
+        "unit tests", scratch, *_tests("unit"), f"--long={long}", *_parallel(min((os.cpu_count() or 1) + 1, 4))
     )
     computing = [_giving_way(unit)]
     real = (*_tests("real"), f"--long={long}", "-m")
