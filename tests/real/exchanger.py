@@ -16,6 +16,8 @@ from pathlib import Path
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 TURNS = 200
+LOOK_SECONDS = 0.0005
+"""Between two looks whether a load has begun: much less than it takes fio to open its files."""
 _renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
 
 
@@ -47,7 +49,7 @@ def main(directory, bait, uid, how, *pids):
     os.setresgid(int(uid), int(uid), int(uid))
     os.setresuid(int(uid), int(uid), int(uid))
     count = 0
-    while not select.select([0], [], [], 0)[0]:
+    while not select.select([0], [], [], LOOK_SECONDS)[0]:
         found = [one.path for one in os.scandir(directory) if one.name.startswith(".ioatlas-")]
         while found and any(at_work(int(pid), how == "alone") for pid in pids):
             for _ in range(TURNS):  # an even number: what root made is back in its place

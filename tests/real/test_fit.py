@@ -159,13 +159,13 @@ def pwrite(handle, buf, offset, flags): DISK[offset : offset + len(buf)] = buf
 
 
 def test_a_watch_tells_that_a_server_stops_fitting(tmp_path):
-    """Its flushes take 1 ms, then 600: on both sides of a limit that a busy machine does not cross."""
+    """Its flushes take 1 ms, then 300: on both sides of a limit that a busy machine does not cross."""
     seconds, plugin, log = tmp_path / "seconds", tmp_path / "plugin.py", tmp_path / "log.toml"
     seconds.write_text("0.001")
     plugin.write_text(FLUSHES.replace("SECONDS", str(seconds)))
     log.write_text(
-        'title = "a log"\nwindow = "1s"\n[[load]]\nrw = "write"\nbs = "4k"\nsize = "4m"\nfdatasync = 1\n'
-        '[[require]]\nflush_mean = "300ms"\n'
+        'title = "a log"\nwindow = "500ms"\n[[load]]\nrw = "write"\nbs = "4k"\nsize = "4m"\nfdatasync = 1\n'
+        '[[require]]\nflush_mean = "150ms"\n'
     )
     with server("python", plugin) as uri:
         words = ["--for", log, "--every", "80s", "--share", "50%", "--once", "--json", "-o", tmp_path / "w"]
@@ -184,7 +184,7 @@ def test_a_watch_tells_that_a_server_stops_fitting(tmp_path):
             return made, done.returncode, [one["text"] for one in told if one["event"] == "alarm"]
 
         assert one_round() == ("pass", 0, [])
-        seconds.write_text("0.6")
+        seconds.write_text("0.3")
         assert one_round() == ("fail", 0, [])
         made, status, (alarm,) = one_round()
     assert (made, status) == ("fail", 3)
