@@ -43,14 +43,16 @@ def test_a_journal_that_nobody_edited_is_taken_by_every_command(fuzzer, command)
 
 
 def test_edits_reach_every_table(fuzzer, tmp_path):
-    seen = set()
+    wanted, seen = {"campaign", "target", "cell", "visit", "part", "outcome", "batch", "session"}, set()
     for seed in range(150):
         copy = tmp_path / str(seed)
         copy.mkdir()
         shutil.copy(fuzzer.worlds["dense"].directory / "journal.sqlite", copy)
         seen |= {one.split()[0].rstrip(":") for one in edit(copy, random.Random(seed)).split("; ") if one}
         shutil.rmtree(copy)
-    assert seen >= {"campaign", "target", "cell", "visit", "part", "outcome", "batch", "session"}
+        if seen >= wanted:
+            return
+    assert seen >= wanted
 
 
 def test_what_is_wrong_is_seen(fuzzer):

@@ -15,6 +15,8 @@ from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import DENSE, EVERY, FIXED_WORK, HIGHEST, POINTS, ROUNDS, make_world
 from tests.unit.simulated import World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 STEADY = Law(read=Way(100e-6, 50_000, 1e9), write=Way(200e-6, 20_000, 5e8), noise=0.01)
 
 

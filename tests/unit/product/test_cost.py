@@ -28,6 +28,8 @@ from tests.command_line import call
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import LAW, Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 EXAMPLES = Path(__file__).parents[3] / "examples" / "products"
 USD = Terms("USD")
 

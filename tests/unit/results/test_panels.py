@@ -18,6 +18,8 @@ from ioatlas.results.sides import align, read_sides
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SWEEP = """
 window = "300ms"
 [sweep]

@@ -16,6 +16,8 @@ from ioatlas.report.table import PRICES, write_csv
 from ioatlas.results.prices import _held, price_factors
 from tests.unit.procedures.test_configurations import RATES, Switching
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SHEET = """
 format = 1
 [source]

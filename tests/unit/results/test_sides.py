@@ -17,6 +17,8 @@ from ioatlas.results.sides import Side, align, engine_aside, read_sides
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SWEEP = """
 visits = 3
 window = "300ms"
