@@ -61,11 +61,11 @@ def test_killed_in_the_middle_it_leaves_nothing_once_resumed(disk_dir, tmp_path)
     assert list(target.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("name", ["names-smb", "names-nfs"])
 def test_names_are_measured_on_a_share(own_lab, tmp_path, name):
     if lacking := missing(lab.scenarios()[name]):
-        pytest.skip(", ".join(need.program for need in lacking))
+        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
     campaign = tmp_path / "share.toml"
     with lab.start(name, round_trip_ms=5.0) as share:
         before = sorted(os.listdir(share.location))

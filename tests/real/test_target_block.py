@@ -411,7 +411,7 @@ def test_two_paths_to_one_unit_are_known_by_their_wwn(bench):
             disks.setdefault((path / "device/wwid").read_text().strip(), []).append(f"/dev/{path.name}")
     pair = next((sorted(pair) for pair in disks.values() if len(pair) == 2), None)
     if pair is None:
-        pytest.skip("no scsi_debug disk with two paths")
+        pytest.skip("no scsi_debug disk with two paths, which modprobe would make where the kernel has that module")
     one, other = pair
     check_before_start(open_target(one), writes=True)
     target = open_target(one)

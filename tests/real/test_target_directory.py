@@ -434,11 +434,12 @@ MOUNTS = [
 
 
 @pytest.mark.parametrize("mount", MOUNTS)
-def test_the_whole_life_of_a_workspace(bench, mount):
+def test_the_whole_life_of_a_workspace(bench, mount, request):
     try:
         point = mount(bench)
     except subprocess.CalledProcessError as error:
-        pytest.skip(f"this kernel does not mount it: {error.stderr}")
+        said = error.stderr.strip().partition("\n")[0].rpartition(": ")[2]
+        pytest.skip(f"{request.node.callspec.id} cannot be mounted here: {said}")
     target = open_target(str(point))
     names = []
     with Workspace(target, "c1", names.append) as workspace:
