@@ -6,6 +6,7 @@ What holds of many drawn targets takes a fit for each of them: long, as only the
 
 import random
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,6 +31,22 @@ def steady(**more):
     return Target(dict.fromkeys(BOTH, 1e-3), dict.fromkeys(BOTH, 3000.0), dict.fromkeys(BOTH, 80e6), **more)
 
 
+@cache
+def steady_mapped(total=60.0):
+    """(a target without credit, the courses of its map, their law): only read."""
+    target = steady()
+    courses, _ = mapped(target, total=total)
+    return target, courses, fit_law(courses)
+
+
+@cache
+def bucket_mapped():
+    """(a target with credit in both directions, the courses of its map): only read."""
+    target = steady(buckets=[Bucket("bytes", BOTH, 20e6, 40e6, 60e6)])
+    courses, _ = mapped(target)
+    return target, courses
+
+
 def numbers(target, courses, fit):
     """(what lasts, what is told) of every main cell."""
     return [
@@ -38,9 +55,7 @@ def numbers(target, courses, fit):
 
 
 def test_a_bucket_is_found_with_its_size_its_rate_and_both_directions():
-    bucket = Bucket("bytes", BOTH, 20e6, 40e6, 60e6)
-    target = steady(buckets=[bucket])
-    courses, _ = mapped(target)
+    target, courses = bucket_mapped()
     fit = fit_law(courses)
     assert {one.unit for one in fit.shape.limiters} == {"bytes"}
     assert fit.shape.value(fit.theta, "0.rate") == pytest.approx(20e6, rel=0.1)
@@ -127,8 +142,7 @@ def test_bins_hold_whole_slices_of_a_throttle(seconds):
 
 
 def test_a_throttle_is_found_though_a_busy_client_makes_other_loads_rough():
-    target = steady(buckets=[Bucket("bytes", BOTH, 20e6, 40e6, 60e6)])
-    courses, _ = mapped(target)
+    target, courses = bucket_mapped()
     generator, rough = random.Random(3), []
     for course in courses:
         if course.outstanding == 1 and course.bs == 4096:
@@ -169,17 +183,13 @@ def test_what_is_told_holds_on_targets_that_were_drawn():
 
 
 def test_the_device_limits_what_no_limiter_does():
-    target = steady()
-    courses, _ = mapped(target)
-    fit = fit_law(courses)
+    _, _, fit = steady_mapped()
     assert limit_of(fit, cell("read", MIB, 16), "read").resource == "target bandwidth"
     assert limit_of(fit, cell("randread", 4096, 1), "read").resource == "latency"
 
 
 def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():
-    target = steady()
-    courses, _ = mapped(target, total=40.0)
-    fit = fit_law(courses)
+    target, courses, fit = steady_mapped(total=40.0)
     made = {course.cell.key for course in courses}
     missing = [one for one in QUICK if one.key not in made]
     found = foretold(missing, {"t": fit})
@@ -194,7 +204,7 @@ def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():
 
 @pytest.mark.parametrize("times", [0.7, 1.4])
 def test_a_law_that_loads_refute_says_so_of_their_limit_and_foretells_nothing_like_them(times):
-    courses, _ = mapped(steady(), total=40.0)
+    _, courses, _ = steady_mapped(total=40.0)
     last = max(courses, key=lambda one: (one.cell.rw == "randread", one.outstanding))
     beside = [replace(last, start=50.0 + n, done=last.done * times, fits=False) for n in range(6)]
     fit = fit_law([replace(one, visit_id=n) for n, one in enumerate([*courses, *beside])])
@@ -255,8 +265,7 @@ def test_pauses_of_a_target_are_no_limiter_and_what_is_told_is_its_average_over_
 
 def test_one_load_above_a_rate_with_credit_is_not_told_in_place_of_it():
     """It had some of the credit back: 1.2 s at twice the rate that lasts."""
-    target = steady(buckets=[Bucket("bytes", BOTH, 20e6, 40e6, 60e6)])
-    courses, _ = mapped(target)
+    _, courses = bucket_mapped()
     one, edges = cell("read", MIB, 2), np.linspace(0, 1.2, 13)
     assert one.key not in {course.cell.key for course in courses}
     seen = 42e6 / MIB
