@@ -112,7 +112,7 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
         c.fillStyle = apart ? inks.line : ink === DARK ? "#000" : "#fff";
         c.font = guessed ? `italic ${FONT}` : FONT;
         c.fillText(
-          guessed ? `~${text}` : text,
+          guessed ? `${text}~` : text,
           x + cellWidth / 2,
           y + cellHeight / 2 - (LOW.has(mark) ? 3 : 0),
           cellWidth - 6,
