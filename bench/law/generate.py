@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random targets by seed. Parts are drawn independently, so that every combination comes.
 
-Seeds 0 to 149 are open. Those from 150 on are kept closed until nothing is changed any more.
+Seeds 0 to 149 are open. Those from 150 on are kept closed until nothing is changed any more. Those from NOVEL on have
+one part that the others have not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from parts import (
     Limiter,
     Link,
     Neighbour,
+    Novel,
     Pauses,
     Physics,
     ReadCache,
@@ -27,6 +29,7 @@ from parts import (
 )
 
 BOTH = ("read", "write")
+NOVEL = 10_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,10 @@ class Draws(random.Random):
 
 def target(seed: int) -> Target:
     """The target of a seed."""
+    return _novel(seed) if seed >= NOVEL else _usual(seed)
+
+
+def _usual(seed: int) -> Target:
     draws = Draws(f"law of a target {seed}")
     medium, words = _medium(draws)
     while _too_slow(medium):
@@ -98,6 +105,51 @@ def target(seed: int) -> Target:
         words += more
         kind = "odd"
     return Target(seed, physics, words, kind)
+
+
+def _novel(seed: int) -> Target:
+    """A usual target of few parts, and one more."""
+    draws = Draws(f"novel {seed}")
+    while not _is_simple(one := _usual(draws.randrange(10**9))):
+        pass
+    physics, top = one.physics, min(one.physics.write.bandwidth, one.physics.write.lane * one.physics.write.servers)
+    iops = physics.read.servers / (physics.read.service + (0.006 if physics.arm else 0))
+    what = ("window", "per io", "stall", "step", "warms slowly", "warms", "cache", "first")[seed % 8]
+    novel, kind = Novel(), "odd"
+    if what == "window":
+        unit, lasts = draws.choice(("bytes", "ios")), draws.choice((1.0, 2.0, 5.0))
+        rate = max(1e6, top * draws.uniform(0.1, 0.5)) if unit == "bytes" else max(30, iops * draws.uniform(0.1, 0.5))
+        physics = replace(physics, limiters=(*physics.limiters, Limiter(unit, BOTH, rate, rate * lasts, quantum=lasts)))
+        words = f"{rate:.4g} {unit}/s given out every {lasts:.0f} s"
+    elif what == "per io":
+        rate, novel = max(60, iops * draws.uniform(0.05, 0.5)), Novel(per_io=draws.choice((16, 64, 256)) * KIB)
+        physics = replace(physics, limiters=(*physics.limiters, Limiter("ios", BOTH, rate, rate * 0.1)))
+        kind = "plain"
+        words = f"{rate:.4g} IOPS of {novel.per_io // KIB} KiB"
+    elif what == "stall":
+        every = draws.uniform(3, 12)
+        novel = Novel(stall=(every, every * draws.uniform(0.1, 0.5)))
+        words = f"writes stand still {novel.stall[1]:.1f} of every {every:.1f} s"
+    elif what == "step":
+        novel = Novel(step=(draws.uniform(8, 50), math.exp(draws.uniform(-1.2, 1.2))))
+        words = f"x{novel.step[1]:.2f} from {novel.step[0]:.0f} s on"
+    elif what == "cache":
+        cache = ReadCache(64 << 30, 5e-5, min(3e9, physics.read.bandwidth * draws.uniform(2, 20)), draws.chance(0.6))
+        physics, words, kind = replace(physics, read_cache=cache), "a cache of reads larger than all", "plain"
+    elif what == "first":
+        novel, kind = Novel(first=draws.uniform(1.5, 6)), "plain"
+        words = f"first writes x{novel.first:.1f} as long"
+    else:
+        slow = what == "warms slowly"
+        novel = Novel(warms=(draws.uniform(10, 40), draws.uniform(0.1, 0.5)) if slow else (draws.uniform(1, 4), 0.2))
+        words = f"begins at x{novel.warms[1]:.2f}, warm after {novel.warms[0]:.0f} s of work"
+    return Target(seed, replace(physics, novel=novel), (*one.words, words), kind)
+
+
+def _is_simple(one: Target) -> bool:
+    parts = one.physics
+    odd = (one.kind != "plain", parts.slc, parts.write_back, parts.read_cache, parts.drift)
+    return not any(odd) and all(limiter.size <= 2 * limiter.rate for limiter in parts.limiters)
 
 
 def _too_slow(physics: Physics) -> bool:

@@ -121,6 +121,22 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
+class Novel:
+    """What no other target here does, and no law was made for.
+
+    per_io: bytes for which a limit in I/Os counts one; 0: an I/O is one. stall: (every so many s, for s) in which no
+    write is taken. step: (s, factor) of the medium's speed from then on. warms: (s of work, share of the speed that it
+    begins with). first: how many times as long a place takes that is written for the first time.
+    """
+
+    per_io: int = 0
+    stall: tuple[float, float] | None = None
+    step: tuple[float, float] | None = None
+    warms: tuple[float, float] | None = None
+    first: float = 1.0
+
+
+@dataclass(frozen=True)
 class Physics:
     """What a target is made of.
 
@@ -150,6 +166,7 @@ class Physics:
     shingled: Shingled | None = None
     thermal: Thermal | None = None
     neighbour: Neighbour | None = None
+    novel: Novel = Novel()
     pace: float = 1.0
     cpu_seconds: float = 3e-6
     seed: int = 0

@@ -93,6 +93,8 @@ class SteppedDevice(Device):
         self._read_at = -1.0
         self._neighbour = turns_of(one.neighbour, one.seed) if one.neighbour else None
         self._visit, self._ar, self._ar_step = 1.0, 0.0, -1
+        self._written: set[int] | None = set()
+        self._warmth, self._warmed_at = 0.0, 0.0
 
     def copy(self) -> SteppedDevice:
         """As it is now, to try something out."""
@@ -111,6 +113,7 @@ class SteppedDevice(Device):
             "_touched": self._touched.copy(),
             "_dirty": deque(list(each) for each in self._dirty),
             "_links": list(self._links),
+            "_written": None if self._written is None else set(self._written),
         }
         vars(other).update(state)
         return other
@@ -122,6 +125,7 @@ class SteppedDevice(Device):
             if peak:
                 peak.level = 0.0
         self._slc_left = self._shingle_left = 0.0
+        self._written, self._warmth = None, math.inf
         if self.physics.write_back and way == "write":
             self._dirty_full = True
         if self.physics.read_cache and footprint and way == "read":
@@ -235,9 +239,14 @@ class SteppedDevice(Device):
         yield -max(t, begin + 1e-7 * one.ios)
 
     def _passed(self, one: Parcel, t: float, *, behind: bool) -> float:
+        novel = self.physics.novel
+        counted = math.ceil(one.block / novel.per_io) if novel.per_io else 1
         for limiter, (main, peak) in zip(self.physics.limiters, self._limits, strict=True):
             if limiter.behind == behind and one.way in limiter.ways:
-                t = limited(limiter, main, peak, t, one.bytes, one.ios)
+                t = limited(limiter, main, peak, t, one.bytes, one.ios * counted)
+        if novel.stall and one.way == "write" and not behind:
+            every, lasts = novel.stall
+            t += max(0.0, lasts - t % every)
         return t
 
     def _through(self, side: int, t: float, moved: float, group: float) -> float:
@@ -272,6 +281,14 @@ class SteppedDevice(Device):
             speed *= 1 - one.neighbour.share
         if one.thermal and self._hot:
             speed *= one.thermal.factor
+        if one.novel.step and t > one.novel.step[0]:
+            speed *= one.novel.step[1]
+        if one.novel.warms:
+            lasts, begins = one.novel.warms
+            idle = t - self._warmed_at
+            self._warmth = self._warmth + idle if idle < 0.3 else self._warmth * math.exp(-idle / lasts / 2)
+            self._warmed_at = max(t, self._warmed_at)
+            speed *= 1 - (1 - begins) * math.exp(-self._warmth / lasts)
         return speed
 
     def _served(self, one: Parcel, t: float) -> tuple[float, float, float]:
@@ -293,6 +310,10 @@ class SteppedDevice(Device):
         if parts.spread:
             drawn = math.exp(self._random.gauss(0, parts.spread) - parts.spread**2 / 2)
             service *= 1 + (drawn - 1) / math.sqrt(one.ios)
+        if one.way == "write" and parts.novel.first > 1 and self._written is not None:
+            lines = {line for first, last in one.lines() for line in range(first, last + 1)}
+            service *= 1 + (parts.novel.first - 1) * len(lines - self._written) / len(lines)
+            self._written |= lines
         service += self._seek(servers, one)
         if one.way == "write" and one.scattered and parts.shingled:
             self._shingle_left -= one.bytes

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from generate import Target
-from parts import Physics, without_noise
+from parts import Novel, Physics, without_noise
 from physics import SteppedDevice
 from tests.simulate.jobs import SimulatedJob
 
@@ -51,7 +51,8 @@ def run(physics: Physics, cell: Cell, *, long: bool = False, rough: bool = False
     device = SteppedDevice(physics, events_per_s=500 if long or rough else 1000)
     device.exhausted(cell.way, "rand" in cell.rw, cell.size)
     at, rate = 0.0, 0.0
-    for seconds in (2.0, 0.0) if rough else (4.0, 0.0):
+    slices = 2 * max((limiter.quantum for limiter in physics.limiters), default=0.0)
+    for seconds in (2.0 + slices, 0.0) if rough else (4.0 + slices, 0.0):
         lasts = seconds or min(4000.0, max(60.0 if long else 4.0 if rough else 8.0, (800 if rough else 3000) / rate))
         counted, end = _made(device, cell, at, lasts)
         rate, at = counted / lasts, end
@@ -86,7 +87,9 @@ def _options(cell: Cell, seconds: float) -> dict[str, str]:
 def lasting(target: Target, cell: Cell) -> Lasting:
     """What lasts at a cell."""
     quiet = without_noise(target.physics)
-    long = bool(quiet.pauses or quiet.neighbour or (quiet.link and quiet.link.loss) or quiet.shingled)
+    long = bool(
+        quiet.pauses or quiet.novel.stall or quiet.neighbour or (quiet.link and quiet.link.loss) or quiet.shingled
+    )
     usual = run(replace(quiet, thermal=None), cell, long=long)
     values = [usual]
     drift = target.physics.drift * (1 - math.exp(-LONGEST_S / target.physics.tau))
@@ -94,6 +97,8 @@ def lasting(target: Target, cell: Cell) -> Lasting:
         values.append(run(replace(quiet, pace=math.exp(drift)), cell, long=long))
     if quiet.thermal:
         values.append(run(replace(quiet, thermal=None, pace=quiet.thermal.factor * math.exp(drift)), cell, long=long))
+    if quiet.novel.step:
+        values = [run(replace(quiet, novel=Novel(), pace=pace), cell, long=long) for pace in (1.0, quiet.novel.step[1])]
     if quiet.neighbour:
         values.append(run(replace(quiet, neighbour=None), cell))
         values.append(run(replace(quiet, neighbour=None, pace=1 - quiet.neighbour.share), cell))
