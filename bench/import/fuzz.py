@@ -44,6 +44,7 @@ READERS = (
     "vdbench_histogram",
     "xdd",
     "orion",
+    "elbencho",
     "crystal",
     "io500",
     "ior",

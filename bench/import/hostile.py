@@ -52,7 +52,7 @@ VDBENCH = (
     b"                                           rate  1024**2     i/o    pct     time     resp     resp     resp  "
     b"resp   depth sys+u   sys\n"
 )
-
+ELBENCHO = b"\nOPERATION RESULT TYPE        FIRST DONE  LAST DONE\n========= ================   ==========  =========\n"
 XDD = (
     b"XDD version Linux.7.0.0-rc18\n Seconds before starting, 0\n What               Pass  Target   Queue     "
     b"Bytes_Xfered         Ops     Elapsed  Bandwidth       IOPS   Latency   Pct_CPU  Op_Type    Xfer_Size\n"
@@ -125,6 +125,15 @@ FAMILIES: dict[str, tuple[bytes, bytes, bytes]] = {
     "ORION": (
         b"ORION VERSION 11.1.0.7.0\nLarge/Small,      0,      1,      2\n",
         b"Maximum Small IOPS=19019 @ Small=5 and Large=0\n",
+        b"",
+    ),
+    "elbencho": (
+        ELBENCHO,
+        (
+            b"WRITE@    Elapsed ms       :      84135     110109\n          IOPS             :       3627       2788\n "
+            b"    "
+            b"     Throughput MiB/s :       3627       2788\n---\n"
+        ),
         b"",
     ),
     "CrystalDiskMark": (

@@ -30,6 +30,8 @@ def caching(reading: ImportedReading) -> str:
     if reading.tool == "diskspd" and command:
         flags = re.findall(r"(?:^|\s)[-/](Sh|Su\w*|h|S)(?=\s|$)", command)
         return "direct" if flags else "buffered"
+    if reading.tool == "elbencho" and command:
+        return "direct" if re.search(r"--direct\b", command) else "buffered"
     if reading.tool == "ior" and command:
         return "direct" if re.search(r"\s-B\b|--posix\.odirect", command) else "buffered"
     return UNKNOWN

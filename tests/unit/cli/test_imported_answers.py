@@ -157,7 +157,7 @@ def test_remarks_are_counted_by_kind(tmp_path):
     assert len(call("import", tmp_path, "-v").stderr.splitlines()) > 30
 
 
-FOLDERS = ["fio/json", "fio/text", "fio/logs", "iozone", "vdbench", "io500", "diskspd", "xdd"]
+FOLDERS = ["fio/json", "fio/text", "fio/logs", "iozone", "vdbench", "io500", "elbencho", "diskspd", "xdd"]
 
 
 @pytest.mark.parametrize("folder", [*FOLDERS, "crystaldiskmark", "fio", "."])

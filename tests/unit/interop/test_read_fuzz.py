@@ -30,6 +30,7 @@ FOLDERS = (
     "diskspd",
     "vdbench",
     "xdd",
+    "elbencho",
     "crystaldiskmark",
     "io500",
 )
@@ -47,7 +48,7 @@ FIGURES = (
     "rwmixread",
     "spread",
 )
-ROUNDED = (("fio", "iops"), ("fio", "bw_bytes_per_s"))
+ROUNDED = (("fio", "iops"), ("fio", "bw_bytes_per_s"), ("elbencho", "bw_bytes_per_s"))
 """Printed rounded; what tells them exactly stands further down."""
 NASTY = [
     b"\0",
@@ -134,7 +135,7 @@ def test_damaged_files(folder, data):
 
 
 @pytest.mark.parametrize(
-    "folder", ["fio/json", "fio/text", "iozone", "diskspd", "vdbench", "xdd", "crystaldiskmark", "io500"]
+    "folder", ["fio/json", "fio/text", "iozone", "diskspd", "vdbench", "xdd", "elbencho", "crystaldiskmark", "io500"]
 )
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

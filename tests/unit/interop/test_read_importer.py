@@ -235,7 +235,6 @@ UNREAD = {
     "s3-benchmark": "Loop 1: PUT time 60.1 secs, objects = 5484, speed = 91.3MB/sec, 91.3 operations/sec.\n",
     "COSBench": "Stage,Op-Name,Op-Type,Op-Count,Byte-Count,Avg-ResTime\ns3-main,read,read,9000,589824000,10.52\n",
     "sibench": "Total Write    bandwidth: 3.5 Gb/s,  ok:  13500,  fail:      2,  res-min:    12 ms\n",
-    "elbencho": "WRITE     Elapsed ms       :      49659      94917\n          IOPS             :       9688\n",
     "pgbench": "transaction type: TPC-B\nnumber of transactions actually processed: 10/10\ntps = 85.2\n",
     "db_bench": "fillseq      :       1.765 micros/op;   62.7 MB/s\n",
     "dbench": "dbench version 4.00 - Copyright Andrew Tridgell 1999-2004\nThroughput 333.925 MB/sec 8 procs\n",
@@ -286,7 +285,7 @@ def test_symbolic_links_in_folders_are_not_followed(tmp_path: Path):
 
 
 def test_every_sample_gives_readings_or_says_why():
-    known = {"fio", "iozone", "diskspd", "vdbench", "xdd", "crystaldiskmark", "io500", "ior"}
+    known = {"fio", "iozone", "diskspd", "vdbench", "xdd", "elbencho", "crystaldiskmark", "io500", "ior"}
     seen = set()
     for path in (path for path in SAMPLES.rglob("*") if path.is_file()):
         readings, problems = read_path(path)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xdd, ORION, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest."""
+"""xdd, ORION, elbencho, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
@@ -73,6 +75,70 @@ def test_orion_matrices():
     readings, problems = read_text(text, "unnamed.csv")
     assert readings == []
     assert "neither" in problems[0]
+
+
+def test_elbencho_text_with_mix_and_latency():
+    text = (
+        'COMMAND LINE: "elbencho" "-t" "4" "-b" "4k" "-s" "1g" "--rand" "--iodepth=8" "/dev/x" \n\n'
+        "OPERATION RESULT TYPE         FIRST DONE  LAST DONE\n"
+        "========= ================    ==========  =========\n"
+        "RWMIX70   Elapsed time     :    1.000s   1m2.500s\n"
+        "          IOPS write       :       3000       2900\n"
+        "          IOPS read        :       7000       6900\n"
+        "          IOPS total       :      10000       9800\n"
+        "          MiB/s write      :         11         12\n"
+        "          MiB/s read       :         27         26\n"
+        "          IO wr lat        : [ min=10us avg=20us max=30ms ]\n"
+        "---\n"
+    )
+    write, read = read_text(text)[0]
+    has(write, direction="write", iops=2900, bw_bytes_per_s=12 * MIB, lat_mean_ns=20_000, rw="randrw")
+    has(read, direction="read", iops=6900, bw_bytes_per_s=26 * MIB, numjobs=4, bs_bytes=4096, iodepth=8)
+    assert read.runtime_seconds == pytest.approx(62.5)
+
+
+def test_elbencho_json_has_numbers_as_strings():
+    record = {
+        "phase_type": "READ",
+        "config": {
+            "threads": "4",
+            "hosts": "2",
+            "block_size": "4096",
+            "file_size": "1048576",
+            "random_offsets": "true",
+            "io_depth": "16",
+            "version": "3.0-1",
+        },
+        "first_done": {"elapsed_time_ms": "900", "iops": "9"},
+        "last_done": {
+            "elapsed_time_ms": "1000",
+            "iops": "10",
+            "bytes/s": "40960",
+            "bytes": "40960",
+            "latency": {"IO": {"avg_us": "7"}},
+        },
+    }
+    for text in (json.dumps(record).replace("/", "\\/"), json.dumps(record, indent=4)):
+        reading = one(text + "\n")
+        has(reading, rw="randread", numjobs=8, iodepth=16, iops=10, bw_bytes_per_s=40960, lat_mean_ns=7000)
+
+
+def test_elbencho_samples():
+    rows = read_path(sample("elbencho/elbencho-2.1-write-16threads.csv"))[0]
+    assert [(r.operation, r.rw, r.iops, r.bw_bytes_per_s, r.lat_mean_ns) for r in rows] == [
+        ("mkdirs", None, 14479, None, 257_000),
+        (None, "write", 5092, pytest.approx(483386 * MIB / 94.917), 5_989_000),
+    ]
+    has(rows[1], numjobs=64, bs_bytes=MIB, size_bytes=1 << 40, runtime_seconds=94.917)
+    text = read_path(sample("elbencho/elbencho-2.1-write-16threads.out"))[0]
+    assert [(r.iops, r.bw_bytes_per_s, r.numjobs) for r in text] == [
+        (14479, None, 64),
+        (5092, rows[1].bw_bytes_per_s, 64),
+    ]
+    live, problems = read_path(sample("elbencho/elbencho-2.1-write-16threads.live.csv"))
+    assert (live, len(problems)) == ([], 1)
+    sweep = read_path(sample("elbencho/storage_sweep-large.txt"))[0]
+    assert (len(sweep), sweep[0].bw_bytes_per_s) == (11, pytest.approx(1048576 * MIB / 99.973))
 
 
 CDM3 = """\
@@ -380,9 +446,11 @@ def test_mdtest_of_every_version(head, colon):
 
 
 def test_a_rate_printed_as_zero_beside_another_is_no_rate():
-    head = "access bw(MiB/s) IOPS Latency(s) block(KiB) xfer(KiB) open(s) wr/rd(s) close(s) total(s) iter"
     run = one(
-        f"IOR-4.0.0: MPI Coordinated Test of Parallel I/O\n\n{head}\n"
-        "write  0.00  2.00  0.50  64.00  0.50  0.001  64.0  0.001  64.0  0   \n"
+        "OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n"
+        "WRITE       Elapsed time      :         1s          1s\n"
+        "            IOPS              :        232         232\n"
+        "            Throughput MiB/s  :          0           0\n"
+        "---\n"
     )
-    assert (run.iops, run.bw_bytes_per_s) == (2, None)
+    assert (run.iops, run.bw_bytes_per_s) == (232, None)

@@ -83,6 +83,18 @@ Apr 02, 2012    interval        i/o   MB/sec   bytes   read     resp     resp   
                                rate  1024**2     i/o    pct     time      max   stddev sys+usr   sys
 10:12:31.061    avg_2-30     6042.10    23.60    4096 100.00    2.642   85.241    1.334     3.1   2.1
 """
+ELBENCHO = """\
+COMMAND LINE: "elbencho" "-r" "-t" "8" "-b" "4k" "--rand" "/data/f"
+
+OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
+=========== ================    ==========   =========
+READ        Elapsed time     :     10.244s     10.261s
+            IOPS             :        6529        6580
+            Throughput MiB/s :          25          26
+            IO latency       : [ min=108us avg=469us max=14.5ms ]
+            IO lat % us      : [ 1%<=289 50%<=409 75%<=409 99%<=688 99.9%<=1024 ]
+---
+"""
 CRYSTAL = """\
 CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo
 * MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]
@@ -97,6 +109,7 @@ TEXTS = {
     "fio": FIO,
     "iozone": IOZONE,
     "vdbench": VDBENCH,
+    "elbencho": ELBENCHO,
     "crystal": CRYSTAL,
 }
 WAYS = {
@@ -196,6 +209,7 @@ def test_figures_of_the_texts():
         ("read", "randread", None, 9761 * 1024),
         ("write", "randwrite", None, 5744 * 1024),
     ]
+    assert [(r[10], r[12], r[13]) for r in _figures(ELBENCHO)] == [(6580, 469000, 688000)]
 
 
 def test_line_numbers_are_those_of_the_page():
@@ -219,3 +233,14 @@ def test_a_disk_mark_in_the_comments_of_a_program():
         readings, problems = read_text("".join(f"{sign}{line}\n" for line in disk_mark.splitlines()))
         assert [reading.iops for reading in readings] == [10101.3, 17425.5], sign
         assert problems == []
+
+
+def test_elbencho_below_its_heading():
+    text = (
+        "WRITE     Elapsed ms       :      49659      94917\n"
+        "          IOPS             :       9688       5092\n"
+        "          Throughput MiB/s :       9688       5092\n"
+        "---\n"
+    )
+    readings, _ = read_text(text)
+    assert [(reading.tool, reading.iops) for reading in readings] == [("elbencho", 5092)]

@@ -90,6 +90,12 @@ FORMATS = (
         {"ORION": "MBPS is 1024^2 bytes"},
     ),
     Format(
+        "elbencho",
+        "elbencho",
+        ("LAST DONE", " Elapsed ", "path type", "RuntimeMS", "phase_type", "time ms [first]"),
+        {"elbencho": "MiB is 1024^2 bytes, MB 10^6"},
+    ),
+    Format(
         "CrystalDiskMark, KDiskMark",
         "crystal",
         ("DiskMark", "iB (Q="),
@@ -125,11 +131,6 @@ _KNOWN = (
     ("fs_mark", r"^FSUse% +Count +Size +Files/sec", _OWN_FILES),
     ("SPECstorage (SFS)", r"^.{0,40}\bSPEC ?(?:storage|SFS|sfs)\S*.{0,40} Result\b", _SAME_LOAD),
     ("kubestr", r"^FIO test results:|^JobName: .*\n +blocksize=", _SAME_LOAD),
-    (
-        "elbencho",
-        r"^(?:\w+ +)?Elapsed (?:time|ms) +:|^.*,(?:path type|RuntimeMS),|\"phase_type\"\s*:",
-        _SAME_LOAD,
-    ),
     ("bonnie++", r"-Per Chr- --Block-- -Rewrite-|^1\.9\d,1\.9\d,", _SAME_LOAD),
     (
         "ioatlas as a table",
