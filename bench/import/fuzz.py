@@ -45,6 +45,7 @@ READERS = (
     "xdd",
     "orion",
     "elbencho",
+    "bonnie",
     "crystal",
     "io500",
     "ior",

@@ -168,7 +168,7 @@ def test_balance_over_clients():
         {"host": "a"},
         {"host": None},
         {"numjobs": 4},
-        {"tool": "elbencho"},
+        {"tool": "bonnie++"},
         {"source": "other.json"},
         {"direction": "write"},
         {"io_bytes": 0, "bs_bytes": 4096},

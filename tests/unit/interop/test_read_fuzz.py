@@ -32,6 +32,7 @@ FOLDERS = (
     "xdd",
     "elbencho",
     "crystaldiskmark",
+    "bonnie",
     "io500",
 )
 FIGURES = (

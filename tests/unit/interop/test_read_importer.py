@@ -285,7 +285,7 @@ def test_symbolic_links_in_folders_are_not_followed(tmp_path: Path):
 
 
 def test_every_sample_gives_readings_or_says_why():
-    known = {"fio", "iozone", "diskspd", "vdbench", "xdd", "elbencho", "crystaldiskmark", "io500", "ior"}
+    known = {"fio", "iozone", "diskspd", "vdbench", "xdd", "elbencho", "bonnie++", "crystaldiskmark", "io500", "ior"}
     seen = set()
     for path in (path for path in SAMPLES.rglob("*") if path.is_file()):
         readings, problems = read_path(path)

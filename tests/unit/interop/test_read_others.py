@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xdd, ORION, elbencho, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest."""
+"""xdd, ORION, elbencho, bonnie++, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest."""
 
 from __future__ import annotations
 
@@ -139,6 +139,42 @@ def test_elbencho_samples():
     assert (live, len(problems)) == ([], 1)
     sweep = read_path(sample("elbencho/storage_sweep-large.txt"))[0]
     assert (len(sweep), sweep[0].bw_bytes_per_s) == (11, pytest.approx(1048576 * MIB / 99.973))
+
+
+def test_bonnie_samples():
+    lines = read_path(sample("bonnie/bonnie.csv"))[0]
+    first = {r.operation or r.rw: r for r in lines if r.line == 1}
+    assert (first["write"].bw_bytes_per_s, first["rewrite"].bw_bytes_per_s, first["random seeks"].iops) == (
+        110033 * KIB,
+        48154 * KIB,
+        228.2,
+    )
+    assert first["write"].details["lat_max_ns"] == 226_000_000
+    assert "sequential stat" not in first, "+++++ is not measured"
+    last = {r.operation or r.rw: r for r in lines if r.host == "host7"}
+    assert (last["write"].bw_bytes_per_s, last["write"].tool_version, last["random seeks"].iops) == (
+        36403 * KIB,
+        "1.03",
+        330.6,
+    )
+
+
+def test_bonnie_table_with_blank_columns():
+    text = (
+        "Version  1.96       ------Sequential Output------ --Sequential Input- --Random-\n"
+        "Concurrency   1     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--\n"
+        "Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP\n"
+        "box           4018M           56561  10 32386  12           88826  16 110.1   3\n"
+        "Latency                        5549ms     228ms             43102us     430ms\n"
+    )
+    found = {r.operation or r.rw: r for r in read_text(text)[0]}
+    assert {name: r.bw_bytes_per_s or r.iops for name, r in found.items()} == {
+        "write": 56561 * KIB,
+        "rewrite": 32386 * KIB,
+        "read": 88826 * KIB,
+        "random seeks": 110.1,
+    }
+    assert (found["write"].size_bytes, found["write"].host) == (4018 * MIB, "box")
 
 
 CDM3 = """\
@@ -423,6 +459,43 @@ def test_xdd_6():
         header + "TARGET   Average ,   1, 8,  1073741824,   256,  2.145,500.578,119.35, 0.0084,12.05,mixed,   4194304\n"
     )
     assert (row.direction, row.bw_bytes_per_s, row.lat_mean_ns, row.iodepth) == ("mixed", 500_578_000, 8.4e6, 8)
+
+
+BONNIE_CSV2TXT = """Version  1.02b      ------Sequential Output------ --Sequential Input- --Random-
+                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
+box          1G:32k           20000  41 10000  13           25000  16 145.5   3
+box          1G:32k           20500  42  9500  12           25900  17 146.4   3
+                    ------Sequential Create------ --------Random Create--------
+                    -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--
+files:max:min        /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
+box              16   300  97 +++++ +++ 16000  79   310  97 +++++ +++  1800  96
+box              16   260  77 +++++ +++ 12000  62   240  69 +++++ +++  1300  69
+"""
+
+
+def test_bonnie_file_rows_that_name_their_machine():
+    """bon_csv2txt writes all rows of data first, then all rows of files, each with the machine before it."""
+    readings, problems = read_text(BONNIE_CSV2TXT)
+    assert problems == []
+    creates = [(r.line, r.label, r.iops) for r in readings if r.operation == "sequential create"]
+    assert creates == [(9, "box", 300.0), (10, "box", 260.0)]
+    assert [r.iops for r in readings if r.operation == "random delete"] == [1800.0, 1300.0]
+    only_files = BONNIE_CSV2TXT.split("\n")
+    readings, problems = read_text(
+        "\n".join(
+            [
+                "Version  1.96       " + only_files[5].strip(),
+                "box                 " + only_files[6].strip(),
+                *only_files[7:9],
+                "",
+            ]
+        )
+    )
+    assert [(r.operation, r.label, r.tool_version, r.iops) for r in readings][:2] == [
+        ("sequential create", "box", "1.96", 300.0),
+        ("sequential delete", "box", "1.96", 16000.0),
+    ]
 
 
 @pytest.mark.parametrize(

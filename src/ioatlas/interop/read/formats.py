@@ -96,6 +96,12 @@ FORMATS = (
         {"elbencho": "MiB is 1024^2 bytes, MB 10^6"},
     ),
     Format(
+        "bonnie++",
+        "bonnie",
+        ("1.9", "-Per Chr-", "------Sequential", "K,", "M,", "G,", "T,", "K:", "M:", "G:", "T:"),
+        {"bonnie++": "K is 1024 bytes"},
+    ),
+    Format(
         "CrystalDiskMark, KDiskMark",
         "crystal",
         ("DiskMark", "iB (Q="),
@@ -125,18 +131,17 @@ _OWN_COMMAND = "`ioatlas fit` says whether a target is fast enough for a use"
 _OBJECTS = "It is of objects, which have no block size or queue depth; ioatlas compares files and devices"
 _KNOWN = (
     ("sysbench fileio", r"^File operations:\n\s+reads/s:|^Operations performed: +\d+ Read, ", _SAME_LOAD),
+    (
+        "ioatlas as a table",
+        r"^(?=.*\bbs_bytes\b)(?=.*\bn_visits\b)(?=.*\bbw_bytes_per_s\b).*\bdirection\b",
+        "Import the campaign itself, its bundle, or what `ioatlas export --format json` writes",
+    ),
     ("sysbench", r"^sysbench \d[\w.-]* ?[(:]", _OWN_COMMAND),
     ("filebench", r"^[\d.]+: Per-Operation Breakdown|^[\d.]+: IO Summary: ", _OWN_FILES),
     ("smallfile", r"^host = \S+, ?thr(?:ead)? = \S+, ?elapsed|\"files-?[pP]er-?[sS]ec\"\s*:", _OWN_FILES),
     ("fs_mark", r"^FSUse% +Count +Size +Files/sec", _OWN_FILES),
     ("SPECstorage (SFS)", r"^.{0,40}\bSPEC ?(?:storage|SFS|sfs)\S*.{0,40} Result\b", _SAME_LOAD),
     ("kubestr", r"^FIO test results:|^JobName: .*\n +blocksize=", _SAME_LOAD),
-    ("bonnie++", r"-Per Chr- --Block-- -Rewrite-|^1\.9\d,1\.9\d,", _SAME_LOAD),
-    (
-        "ioatlas as a table",
-        r"^(?=.*\bbs_bytes\b)(?=.*\bn_visits\b)(?=.*\bbw_bytes_per_s\b).*\bdirection\b",
-        "Import the campaign itself, its bundle, or what `ioatlas export --format json` writes",
-    ),
     ("ioping", r"^--- .* ioping statistics ---", _SAME_LOAD),
     ("hdparm", r"^ *Timing (?:buffered disk|cached|O_DIRECT disk|O_DIRECT cached) reads: ", _SAME_LOAD),
     ("dd", r"^\d+\+\d+ records out\n\d+ bytes .*copied, ", _SAME_LOAD),
