@@ -10,6 +10,8 @@ from ioatlas.cli import export, ioatlas
 from ioatlas.errors import UsageError
 from tests.unit.simulated import World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 SMALL = '[target]\npath = "TARGET"\n[sweep]\nrw = ["read"]\nsize = ["4m"]\nbs = ["4k"]\n'
 
 

@@ -12,6 +12,8 @@ from tests.simulate.faults import Fault, FaultKind
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 MAP = """
 visits = 3
 window = "300ms"

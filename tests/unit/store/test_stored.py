@@ -21,6 +21,8 @@ from ioatlas.store.rules import RULES
 from tests.unit.procedures.cases import DENSE, make_world
 from tests.unit.simulated import World
 
+pytestmark = pytest.mark.usefixtures("no_law")
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
