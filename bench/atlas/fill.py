@@ -97,7 +97,7 @@ class Server(Cluster):
 
 def texts():
     """What a real bundle fills three columns with."""
-    place = ROOT / "tests" / "unit" / "bundle" / "formats" / "1.ioatlas.zip"
+    place = ROOT / "tests" / "unit" / "bundle" / "formats" / "1-of-0.2.0.ioatlas.zip"
     import shutil
     import tempfile
 

@@ -31,7 +31,7 @@ from ioatlas_atlas.blobs import Blobs  # noqa: E402
 from ioatlas_atlas.database import open_database  # noqa: E402
 from ioatlas_atlas.traffic import Rate  # noqa: E402
 
-BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1.ioatlas.zip"
+BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1-of-0.2.0.ioatlas.zip"
 API = "/api/v1"
 
 

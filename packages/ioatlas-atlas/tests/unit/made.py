@@ -2,17 +2,31 @@
 """Results for tests, put into a database as the process that reads uploads would hand them over."""
 
 import hashlib
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import sqlalchemy as sa
+from tests.unit.bundle.made import packed
 
 from ioatlas_atlas import best, tables
 from ioatlas_atlas.extracted import Found
 from ioatlas_atlas.fairness import Declaration
 from ioatlas_atlas.uploads import Wish
 
-OLD_BUNDLE = Path(__file__).parents[4] / "tests" / "unit" / "bundle" / "formats" / "1.ioatlas.zip"
-"""A campaign that fio made, small."""
+OLD_BUNDLE = Path(__file__).parents[4] / "tests" / "unit" / "bundle" / "formats" / "1-of-0.2.0.ioatlas.zip"
+"""A campaign that fio made, small, packed by an earlier version."""
+_PLACE = tempfile.TemporaryDirectory(prefix="ioatlas-atlas-")
+
+
+@cache
+def bundle_of_today():
+    """One that this version packed, of a simulated campaign: one of an earlier version is never recomputed in full."""
+    path = Path(_PLACE.name) / "today.ioatlas.zip"
+    path.write_bytes(packed("dense").data())
+    return path
+
+
 _VALUES = ("iops", "bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns")
 _BOUNDS = {
     "iops": ("iops_low", "iops_high"),

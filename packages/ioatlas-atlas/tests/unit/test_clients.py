@@ -10,7 +10,7 @@ import time
 
 import pytest
 import uvicorn
-from made import OLD_BUNDLE, found, put
+from made import OLD_BUNDLE, bundle_of_today, found, put
 from tests.command_line import call
 
 from ioatlas.bundle.reproduce import Outcome
@@ -38,7 +38,7 @@ def atlas(database, blobs):
 
 def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
     url, token = atlas
-    said = ["publish", OLD_BUNDLE, "--to", url, "--sponsor", "none"]
+    said = ["publish", bundle_of_today(), "--to", url, "--sponsor", "none"]
     looked = call(*said, "--dry-run", "--json")
     told = json.loads(looked.stdout)
     assert looked.returncode == 0, looked.stderr
@@ -57,7 +57,7 @@ def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
     fetched = call("fetch", address, cwd=place)
     assert fetched.returncode == 0, fetched.stderr
     (path,) = place.iterdir()
-    assert path.read_bytes() == OLD_BUNDLE.read_bytes()
+    assert path.read_bytes() == bundle_of_today().read_bytes()
     assert "there is a file already" in call("fetch", address, cwd=place).stderr
     assert "there is no such result" in call("fetch", "nosuch", "--from", url, cwd=place).stderr
     assert list(place.iterdir()) == [path]  # nothing half-done is left
@@ -110,7 +110,7 @@ def test_what_was_made_again_is_published_and_named_at_once(atlas, database, des
     url, token = atlas
     monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
     theirs = put(desk, accounts.new_account(database, "bert"), found(signer="SHA256:b", testbed="bed2"))
-    said = ["publish", OLD_BUNDLE, "--to", url, "--yes", "--reproduces", theirs]
+    said = ["publish", bundle_of_today(), "--to", url, "--yes", "--reproduces", theirs]
     done = call(*said, IOATLAS_TOKEN=token)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == f"{url}/r/{theirs}  reproduced"

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import sqlalchemy as sa
-from made import OLD_BUNDLE, cell, found, put, reproduce_all
+from made import OLD_BUNDLE, bundle_of_today, cell, found, put, reproduce_all
 from starlette.testclient import TestClient
 
 from ioatlas_atlas import accounts, queries, tables
@@ -27,19 +27,19 @@ STRICT = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-actio
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    """A client of an atlas with one real bundle, and its id: only read, for it takes long to make."""
+    """A client of an atlas with one bundle, and its id: only read, for it takes long to make."""
     place = tmp_path_factory.mktemp("atlas")
     held = open_database(f"sqlite:///{place}/atlas.sqlite")
     migrate(held)
     with TestClient(make_app(held, Blobs(place / "blobs"))) as one:
-        yield one, upload(one, held)
+        yield one, upload(one, held, bundle_of_today())
     held.close()
 
 
-def upload(client, database):
+def upload(client, database, bundle=OLD_BUNDLE):
     alice = accounts.new_account(database, "alice")
     client.headers["Authorization"] = f"Bearer {accounts.new_token(database, alice)}"
-    sent = client.post(UPLOAD, content=OLD_BUNDLE.read_bytes(), params={"sponsor": ""})
+    sent = client.post(UPLOAD, content=bundle.read_bytes(), params={"sponsor": ""})
     assert sent.status_code == 201, sent.text
     return sent.json()["id"]
 
