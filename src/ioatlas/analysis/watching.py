@@ -17,7 +17,6 @@ __all__ = ["METHOD", "Change", "Chart", "Round", "Rules", "Watched"]
 
 TOLERANCE = 0.05
 FALSE_ALARM_SECONDS = 365 * 86_400.0
-DAY_SECONDS = 86_400.0
 _Z95 = 1.96
 
 

@@ -43,7 +43,6 @@ def quantity_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[...
 
 
 path_option = functools.partial(click.option, type=click.Path(path_type=Path))
-folder_option = functools.partial(click.option, type=click.Path(path_type=Path, file_okay=False, exists=True))
 """A folder that is there."""
 corrections_option = path_option(
     "--facts", "facts_file", help="testbed.toml with facts to add or correct (./testbed.toml when there is one)."

@@ -10,19 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.cell import Cell
 from ioatlas.model.verdict import VerdictCode
 
 STATE = "by command"
 """State of what a work finds: what its own `setup` made."""
 WORK, DIGEST = "work", "digest"
-_FORM: dict[str, OptionValue] = {"bs": 1, "direct": 0, "io_size": 1, "rw": "write", "size": 1}
-
-
-def work_cell(target: str, name: str, digest: str) -> Cell:
-    """The cell of a work. digest: of everything that decides what is run and what is read from it."""
-    own = ((DIGEST, digest), (WORK, name))
-    return Cell(target, own, state=STATE, streams=(("", tuple(sorted(_FORM.items()))),))
 
 
 def is_work(cell: Cell) -> bool:
@@ -32,10 +25,6 @@ def is_work(cell: Cell) -> bool:
 def work_of(cell: Cell) -> str:
     """The name of the work."""
     return str(cell.option.get(WORK, ""))
-
-
-def digest_of(cell: Cell) -> str:
-    return str(cell.option.get(DIGEST, ""))
 
 
 @dataclass(frozen=True)

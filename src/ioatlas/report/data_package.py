@@ -7,7 +7,6 @@ import csv
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ioatlas.model.result import CampaignResult
@@ -58,26 +57,6 @@ def csv_text(names: Sequence[str], found: Sequence[Mapping[str, Value]]) -> str:
     writer.writerow(names)
     writer.writerows([row[name] for name in names] for row in found)
     return out.getvalue()
-
-
-def write_parquet(names: Sequence[str], found: Sequence[Mapping[str, Value]], path: Path) -> bool:
-    """False when pyarrow is not installed (the extra `parquet`); nothing is written then."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        return False
-    types = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64()}
-    casts = {"string": str, "integer": int, "number": float}
-    fields, arrays = [], []
-    for name in names:
-        told = meaning(name, found)
-        cast = casts[told.kind]
-        values = [None if row[name] is None or row[name] == "" else cast(row[name]) for row in found]
-        fields.append(pa.field(name, types[told.kind], metadata={"description": told.text, "unit": told.unit}))
-        arrays.append(pa.array(values, types[told.kind]))
-    pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path, compression="zstd")
-    return True
 
 
 def descriptor(

@@ -266,10 +266,6 @@ class Sites:
         for file in files:
             workspace.file_path(file)
 
-    def make_folder(self, name: str, folder: str) -> str:
-        """A new empty directory in an open directory target; its path. Raises RefusedError when it is not ours."""
-        return self._open[name].make_folder(folder)
-
     def remove(self, name: str, file: str) -> None:
         """Remove a file of an open directory, so that the next load makes a new one.
 

@@ -156,16 +156,6 @@ class Workspace:
             raise RefusedError(f"{name}: {reason}", where=self.path, remedy="remove it by hand, then `ioatlas resume`")
         return count
 
-    def make_folder(self, name: str) -> str:
-        """A new empty directory in the place of one of that name, its path; registered like a file, removed whole."""
-        path = self.file_path(name)
-        self.unlink(name)
-        try:
-            os.mkdir(name, 0o700, dir_fd=self._fd)
-        except OSError as error:
-            raise spoken(error, path) from error
-        return path
-
     def check(self, names: Iterable[str] = ()) -> None:
         """Before every start of fio: `check_place`, and each named file is absent or an ordinary file of its own.
 

@@ -11,7 +11,7 @@ from ioatlas.analysis import trust
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH
 from ioatlas.analysis.summary import summarise
 from ioatlas.analysis.trust import badge
-from ioatlas.model.application import work_cell
+from ioatlas.model.application import STATE
 from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.estimate import Estimate, Limit
@@ -272,10 +272,14 @@ def test_a_single_cell_is_not_one_of_one():
     assert summary.doubts[0].sentence == "Best read: it was still changing speed when its runs ended."
 
 
+def work_cell(name):
+    """As journals of timed commands have it."""
+    form = {"bs": 1, "direct": 0, "io_size": 1, "rw": "write", "size": 1}
+    return Cell("nas", (("digest", "d"), ("work", name)), state=STATE, streams=(("", tuple(sorted(form.items()))),))
+
+
 def test_what_failed_is_told_with_its_reason_works_by_name_and_cells_by_number():
-    works = [
-        Unmeasured(work_cell("nas", name, "d"), read_unmeasured(f"failed: its command said {name}")) for name in "ab"
-    ]
+    works = [Unmeasured(work_cell(name), read_unmeasured(f"failed: its command said {name}")) for name in "ab"]
     cells = [Unmeasured(value(1, jobs=900 + n).cell, read_unmeasured("failed: it ended with 5")) for n in range(4)]
     summary = summarise(result(row(18), unmeasured=(*works, *cells)))
     assert [doubt.sentence for doubt in summary.doubts] == [
@@ -288,5 +292,5 @@ def test_what_failed_is_told_with_its_reason_works_by_name_and_cells_by_number()
 
 
 def test_many_reasons_are_counted():
-    many = [Unmeasured(work_cell("nas", f"w{n}", "d"), read_unmeasured(f"failed: reason {n}")) for n in range(8)]
+    many = [Unmeasured(work_cell(f"w{n}"), read_unmeasured(f"failed: reason {n}")) for n in range(8)]
     assert summarise(result(row(), unmeasured=tuple(many))).doubts[-1].sentence == "More failed, for 3 other reasons."

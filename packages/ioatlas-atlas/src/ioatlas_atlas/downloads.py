@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import tempfile
+import io
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.report.data_package import Value, csv_text, write_parquet
+from ioatlas.report.data_package import Value, csv_text, meaning
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """With what a cell begins that spreadsheets compute."""
@@ -36,13 +35,25 @@ def _no_formula(value: Value) -> Value:
 
 
 def as_parquet(document: Mapping[str, Any]) -> bytes:
-    """Raises IoAtlasError where pyarrow is not installed."""
+    """Raises IoAtlasError where pyarrow is not installed (the extra `parquet`)."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise IoAtlasError("Parquet is not installed here", remedy="take CSV or JSON") from error
     names, rows = table(document)
-    with tempfile.TemporaryDirectory(prefix="ioatlas-parquet-") as place:
-        path = Path(place) / "cells.parquet"
-        if not write_parquet(names, rows, path):
-            raise IoAtlasError("Parquet is not installed here", remedy="take CSV or JSON")
-        return path.read_bytes()
+    types = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64()}
+    casts = {"string": str, "integer": int, "number": float}
+    fields, arrays = [], []
+    for name in names:
+        told = meaning(name, rows)
+        cast = casts[told.kind]
+        values = [None if row[name] is None or row[name] == "" else cast(row[name]) for row in rows]
+        fields.append(pa.field(name, types[told.kind], metadata={"description": told.text, "unit": told.unit}))
+        arrays.append(pa.array(values, types[told.kind]))
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), file, compression="zstd")
+    return file.getvalue()
 
 
 def _plain(value: Any) -> Value:
