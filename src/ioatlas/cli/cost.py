@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ioatlas.product.comparison import CostComparison, Offer
     from ioatlas.product.readings import Workload
 
-FIGURES = (".png", ".svg", ".pdf", ".gp")
+FIGURES = (".png", ".svg", ".pdf")
 
 
 @click.command(name="cost", epilog=examples("cost"))
@@ -46,7 +46,7 @@ FIGURES = (".png", ".svg", ".pdf", ".gp")
     "-o",
     "output",
     metavar="FILE",
-    help="Write .csv, .md, .html or .json; .png, .svg, .pdf or .gp draws price against value.",
+    help="Write .csv, .md, .html or .json; .png, .svg or .pdf draws price against value.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
