@@ -132,7 +132,7 @@ def _bus(bed: Testbed) -> Iterator[Ceiling]:
             ceiling = bus_ceiling(words)
             if ceiling is None:
                 raise UsageError(
-                    f"{name} = {words!r} is no bus that is known",
+                    f"{name} = {words!r} is not a known bus",
                     remedy="write PCI, PCI 64-bit 66 MHz, PCI-X 133 MHz or PCIe 2.0 x4",
                 )
             yield ceiling

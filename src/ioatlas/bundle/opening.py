@@ -104,7 +104,7 @@ def checked(opened: Container) -> Bundle:
 def _check_hashes(opened: Container, attested: statement.Attestation) -> None:
     names = opened.members.keys() - {statement.FILE_NAME}
     for name in sorted(names ^ attested.subjects.keys()):
-        what = "the statement tells of no such file" if name in names else "it is missing"
+        what = "the statement does not list this file" if name in names else "it is missing"
         raise IoAtlasError(what, where=f"{opened.where}: {name[:80]!r}", remedy=container.REMEDY)
     for name in opened.members:
         if name == statement.FILE_NAME:

@@ -134,9 +134,9 @@ def _parts(told: Any, where: str) -> tuple[dict[str, Any], dict[str, str]]:
     try:
         subjects = {one["name"]: one["digest"]["sha256"] for one in listed}
     except (TypeError, KeyError):
-        raise _bad("its list of files is none", where) from None
+        raise _bad("its list of files is not valid", where) from None
     if not all(isinstance(name, str) and isinstance(digest, str) for name, digest in subjects.items()):
-        raise _bad("its list of files is none", where)
+        raise _bad("its list of files is not valid", where)
     return predicate, subjects
 
 

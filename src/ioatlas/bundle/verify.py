@@ -187,9 +187,9 @@ def _check_index(found: Verification, bundle: Bundle, directory: Path, result: C
     }
     faults = []
     if {name: index["campaign"].get(name) for name in told} != told:
-        faults.append("bundle.json tells of another campaign than the journal")
+        faults.append("bundle.json and the journal name different campaigns")
     if any(predicate.get(name) != index.get(name) for name in ("format", "campaign", "redaction")):
-        faults.append("the statement tells of another campaign than bundle.json")
+        faults.append("the statement and bundle.json name different campaigns")
     counts = {
         "cells": cells,
         "batches": len(batches),

@@ -248,7 +248,7 @@ def _check(files: tuple[Path, ...]) -> None:
             raise UsageError(
                 "neither a file nor a folder: reading it might never end",
                 where=str(path),
-                remedy="write what it gives into a file, and name that",
+                remedy="write its output into a file, and name that",
             )
 
 

@@ -65,7 +65,7 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         found.close()
         raise IoAtlasError(
-            f"port {port} cannot be used: {error.strerror}", where="--port", remedy="name another one, or 0 for any"
+            f"port {port} cannot be used: {error.strerror}", where="--port", remedy="name another port, or 0 for any"
         ) from error
     found.listen()
     return found

@@ -249,7 +249,7 @@ def _text_of(path: Path) -> str:
         raw = file.read(MAX_FILE_BYTES + 1)
     if len(raw) > MAX_FILE_BYTES:
         raise UsageError(
-            f"that is no campaign file: it is larger than {format_size(MAX_FILE_BYTES)}",
+            f"too large for a campaign file: over {format_size(MAX_FILE_BYTES)}",
             where=str(path),
             remedy="name a TOML file",
         )

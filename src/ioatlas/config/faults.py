@@ -99,7 +99,7 @@ _TYPES = {
     "dict": "a table",
     "model": "a table",
     "float": "a number",
-    "finite": "a number that is not infinite",
+    "finite": "a finite number",
 }
 _BOUNDS = {"ge": "of at least", "le": "of at most", "gt": "above", "lt": "below"}
 _PATTERNS = {
@@ -120,7 +120,7 @@ def _wanted(fault: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
     if fault["type"] == "string_pattern_mismatch" and bounds["pattern"] in _PATTERNS:
         return _PATTERNS[bounds["pattern"]]
     if fault["type"] == "string_too_short":
-        return "a text that is not empty"
+        return "a non-empty text"
     if fault["type"] == "string_pattern_mismatch":
         return "a name of up to 64 letters, digits, blanks, dots, - _ and +, with a letter or digit first"
     if bound := next((name for name in _BOUNDS if name in bounds), ""):

@@ -82,7 +82,7 @@ def read_trace(text: str, where: str) -> Trace:
     if head != "fio version 3 iolog":
         without = head == "fio version 2 iolog"
         raise UsageError(
-            "this trace has no times of its own: it is of version 2" if without else "this is no timed trace of fio",
+            "this trace is of version 2, which has no times" if without else "this is no timed trace of fio",
             where=f"{where}:1",
             remedy="use a log that fio 3.29 or newer wrote with write_iolog: it begins with `fio version 3 iolog`",
         )

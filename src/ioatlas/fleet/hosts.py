@@ -193,7 +193,7 @@ def _check_types(told: Mapping[str, Any], where: str) -> None:
     if type(port) is not int or not 0 <= port < 1 << 16:
         raise _bad(f"{port!r} is no port", where, "write a number from 1 to 65535")
     if told.get("os", "linux") not in OSES:
-        raise _bad(f"{told['os']!r} is no system that is known", where, f"write one of {', '.join(OSES)}")
+        raise _bad(f"{told['os']!r} is not a known system", where, f"write one of {', '.join(OSES)}")
     if told.get("kind", "ssh") not in ("local", "netns", "ssh", "fio", "kubernetes"):
         raise _bad(f"{told['kind']!r} is no way to reach a host", where)
 

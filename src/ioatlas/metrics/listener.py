@@ -116,5 +116,5 @@ def check_place(path: Path) -> Path:
             "its directory is not there or cannot be written to", where=f"--metrics {path}", remedy="make it first"
         )
     if beneath.is_ordinary(path) and not beneath.read_text(path).startswith("# HELP ioatlas_"):
-        raise RefusedError("this file is not one of --metrics", where=str(path), remedy="name another")
+        raise RefusedError("this file was not written by --metrics", where=str(path), remedy="name another")
     return path

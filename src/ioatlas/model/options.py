@@ -328,7 +328,7 @@ def read_option(name: str, value: object, *, where: str = "") -> tuple[str, Opti
         hint = (
             f"did you mean {close[0]!r}?" if close else "docs/reference/campaign.md lists the options that can be set"
         )
-        raise UsageError(f"option {name!r} is not one that ioatlas takes", where=where, remedy=hint)
+        raise UsageError(f"option {name!r} is not supported", where=where, remedy=hint)
     return name, option.read(value, where)
 
 

@@ -234,7 +234,7 @@ def _padded(group: Sizes, layout: Layout, where: str) -> int:
     """What blocks of one record size leave of a RAIDZ or dRAID group."""
     if layout.recordsize_bytes < 512 or not 9 <= layout.ashift <= 16:
         raise UsageError(
-            "recordsize or ashift is none that ZFS has", where=where, remedy="write recordsize = '128k', ashift = 12"
+            "ZFS has no such recordsize or ashift", where=where, remedy="write recordsize = '128k', ashift = 12"
         )
     space = (len(group) - (layout.hot_spares if layout.kind in DRAID else 0)) * min(group)
     taken = (

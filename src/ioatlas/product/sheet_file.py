@@ -41,7 +41,7 @@ def text_of(path: Path) -> str:
         raw = file.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise UsageError(
-            f"that is no product sheet: it is larger than {format_size(MOST_BYTES)}",
+            f"too large for a product sheet: over {format_size(MOST_BYTES)}",
             where=str(path),
             remedy="name a product.toml",
         )

@@ -257,7 +257,7 @@ def _reference(sides: Sequence[Side], name: str) -> int | None:
         if name in (side.name, side.origin):
             return at
     raise UsageError(
-        f"{name!r} is none of the sides",
+        f"{name!r} is not one of the sides",
         where="--reference",
         remedy=f"name one of {', '.join(side.name for side in sides)}",
     )

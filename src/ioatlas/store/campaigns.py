@@ -58,7 +58,7 @@ class Campaigns(Seals):
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.campaign).limit(2)).all()
         if len(rows) != 1:
-            self.row("campaign").bad("there is none, or more than one")
+            self.row("campaign").bad("there must be exactly one")
         row = rows[0]
         if not CAMPAIGN_ID.fullmatch(row.campaign_id):
             self.row("campaign").bad(f"{short(row.campaign_id)} cannot name a campaign", "campaign_id")

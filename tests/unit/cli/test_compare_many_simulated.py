@@ -94,7 +94,7 @@ def test_a_reference_leaves_the_other_pairs_out(scratch: Path) -> None:
     assert len(found["pairs"]) == 2
     told = ioatlas("compare", *places, "--reference", "nobody")
     assert told.returncode == 2
-    assert "none of the sides" in told.stderr
+    assert "not one of the sides" in told.stderr
 
 
 def test_the_targets_inside_one_campaign_are_compared(scratch: Path) -> None:

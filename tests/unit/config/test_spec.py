@@ -186,7 +186,7 @@ def test_a_file_with_a_byte_order_mark_and_foreign_line_ends_reads_the_same(tmp_
     [
         ('a = 1\nname = "café"\n'.encode("latin-1"), ["c.toml:2", "not UTF-8 text", "save it as UTF-8"]),
         ("name".encode("utf-16"), ["c.toml:1", "not UTF-8"]),
-        (b"# " + b"x" * (5 << 20), ["larger than 4 MiB"]),
+        (b"# " + b"x" * (5 << 20), ["over 4 MiB"]),
         (None, ["Is a directory"]),
     ],
 )

@@ -56,7 +56,7 @@ def test_lanes_hold_every_io_once_and_wait_for_absolute_milliseconds():
     ("text", "what", "line"),
     [
         ("", "no timed trace", 1),
-        ("fio version 2 iolog\nf add\n", "no times of its own", 1),
+        ("fio version 2 iolog\nf add\n", "has no times", 1),
         ("fio version 3 iolog\n1 f trim 0 4096\n", "'trim' is not replayed", 2),
         ("fio version 3 iolog\n\n1 f read 0\n", "lacks an offset or a length", 3),
         ("fio version 3 iolog\n1 f read 0 0\n", "lacks an offset or a length", 2),

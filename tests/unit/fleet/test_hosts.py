@@ -83,7 +83,7 @@ def test_what_names_no_fleet_is_told(text, said, tmp_path):
         ("[[host]]\nssh='a'\nnetns='b'", "both"),
         ("[[host]]\nssh='a'\ncolour='red'", "'colour'"),
         ("[[host]]\nssh='a'\nport='22'", "no port"),
-        ("[[host]]\nssh='a'\nos='beos'", "no system"),
+        ("[[host]]\nssh='a'\nos='beos'", "not a known system"),
         ("[[host]]\nssh=3", "plain text"),
         ("[[host]]\nssh='a'\noptions='x'", "no list"),
         ("[defaults]\nssh='a'\n[[host]]", "same for all"),

@@ -124,7 +124,7 @@ def test_a_volume_of_a_service_costs_what_its_price_list_says():
         (HEAD + '[[price]]\nwhat = "x"\neach = -1\ncurrency = "USD"\n', ["p.toml:10", "a number of at least 0"]),
         (
             HEAD + '[[price]]\nwhat = "x"\neach = inf\ncurrency = "USD"\n',
-            ["p.toml:10", "a number that is not infinite"],
+            ["p.toml:10", "a finite number"],
         ),
         (HEAD + '[[price]]\nwhat = "x"\neach = 1\ncurrency = "usd"\n', ["p.toml:11", "three letters"]),
         (HEAD.replace("format = 1", "format = 2"), ["format 2", "update ioatlas"]),
@@ -299,7 +299,7 @@ def test_check_tells_every_fault_of_every_sheet(tmp_path):
     assert "good.toml: sound" in done.stdout
     for line, key in ((7, "product.model"), (8, "product.colour"), (10, "drives.count"), (11, "drives.read")):
         assert f"bad.toml:{line}, key '{key}'" in done.stderr
-    assert "'' is not a text that is not empty" in done.stderr
+    assert "'' is not a non-empty text" in done.stderr
     assert "bad.toml:12, key 'price.what'" in done.stderr
     assert "bad.toml:13, key 'price.each'" in done.stderr
     assert "none.toml: the product sheet cannot be read" in done.stderr

@@ -101,7 +101,7 @@ def new_token(
             good = (token.c.id == made_with) & token.c.revoked_at.is_(None)
             first = link.execute(sa.select(token.c.expires_at).where(good).with_for_update()).first()
             if first is None:
-                raise UsageError("the token that you signed in with is revoked", remedy="sign in with another one")
+                raise UsageError("the token that you signed in with is revoked", remedy="sign in with another token")
             expires_at = min((end for end in (first.expires_at, expires_at) if end is not None), default=None)
         link.execute(
             sa.insert(token).values(

@@ -54,7 +54,7 @@ def root_directory() -> Path:
         raise IoAtlasError(
             "the directory of the lab is not private to this user",
             where=str(directory),
-            remedy="remove it, or name another one in IOATLAS_LAB_DIR",
+            remedy="remove it, or name another directory in IOATLAS_LAB_DIR",
         )
     return directory
 

@@ -107,7 +107,7 @@ def _listening(text: str) -> socket.socket:
     except OSError as error:
         found.close()
         raise IoAtlasError(
-            f"{text} cannot be used: {error.strerror}", where="--listen", remedy="name another one, or port 0"
+            f"{text} cannot be used: {error.strerror}", where="--listen", remedy="name another port, or 0 for any"
         ) from error
     found.listen(128)
     return found
