@@ -88,7 +88,7 @@ def bars(aligned: Aligned, quantity: str, *, where: Filter, title: str) -> Drawi
     notes += ["Of mixed loads it is that of the slower direction."] if mixed and not stacked else []
     if any(dot.low is None for one in series for dot in one.dots):
         notes.append("A bar without an interval has one visit.")
-    if any(side.kind == "measured" for side in aligned.sides):
+    if quantity in ("bw", "iops") and any(side.kind == "measured" for side in aligned.sides):
         notes.append("Bars are means of whole visits; a map tells what lasts.")
     return Drawing(title, "bars", "", name, unit, (Panel("", series, ticks),), note=" ".join(notes))
 
