@@ -83,6 +83,8 @@ class CampaignResult:
     charts: tuple[Chart, ...] = ()
     """Line charts beside the map, in the order to show them; tables likewise."""
     tables: tuple[Table, ...] = ()
+    by_law: tuple[Table, ...] = ()
+    """Why: the law of each target against every load. For the page; no part of the exported document."""
     rounds: tuple[RoundsResult, ...] = ()
     """Of a test in rounds: one for each target and pass."""
     replicates: tuple[ReplicateRow, ...] = ()

@@ -135,7 +135,7 @@ def report_data(
             *(rounds_chart(test, clean) for test in result.rounds),
             *(replace(chart, title=clean(chart.title)) for chart in result.charts),
         ],
-        tables=[*(rounds_texts(test, clean) for test in result.rounds), *result.tables],
+        tables=[*(rounds_texts(test, clean) for test in result.rounds), *result.tables, *result.by_law],
         costs=[cost_data(cost, places, clean) for cost in result.costs],
         load_curves=[curve_data(curve, clean) for curve in result.load_curves],
         comparison=comparison,

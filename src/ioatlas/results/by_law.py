@@ -8,10 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ioatlas.analysis.wording import Namer
 from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import KeptLaw, LaidOuts
+from ioatlas.model.panel import Table
+from ioatlas.model.units import format_rate
 from ioatlas.model.visit import Visit
 from ioatlas.results.library import is_opened
 from ioatlas.store.journal import Journal
@@ -82,3 +87,21 @@ def keep_laws(journal: Journal, cells: Mapping[str, Cell]) -> dict[str, Fit]:
     fits = laws_of(journal, cells, journal.visits(with_series=True))
     journal.keep(KeptLaw({name: record_of(fit) for name, fit in fits.items()}))
     return fits
+
+
+def law_tables(fits: Mapping[str, Fit]) -> tuple[Table, ...]:
+    """Each load as it was seen and as its target's law has it, credit included: how well the law describes them."""
+    found = []
+    for target, fit in fits.items():
+        rows, namer = [], Namer([course.cell for course in fit.courses if course.visit_id], [target])
+        for (place, logs), off in zip(fit.foretold.items(), fit.residuals, strict=True):
+            course, seconds = fit.courses[place], np.diff(fit.courses[place].edges)
+            seen, law = course.done[-1] / course.edges[-1], float(np.exp(logs) @ seconds / seconds.sum())
+            load = namer.short(course.cell) if course.visit_id else "writing the files"
+            rates = (format_rate(seen * course.bs), format_rate(law * course.bs), f"{law / seen - 1:+.1%}")
+            rows.append((load, course.direction, *rates, f"{float(np.std(off)):.1%}" if off.size > 1 else "–"))
+        on = f" of {target}" if len(fits) > 1 else ""
+        columns = ("load", "direction", "measured", "by the law", "off", "spread within")
+        note = "One law of the target is fitted to all of these; the interval of each number allows for its misfit."
+        found.append(Table(f"The law{on}, load by load", columns, tuple(rows), note, after_map=True, folded=True))
+    return tuple(found)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.contradictions import clock_findings, law_findings
@@ -51,7 +51,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration, format_size, format_size_rounded
 from ioatlas.model.visit import Purpose, Visit
-from ioatlas.results.by_law import laws_of
+from ioatlas.results.by_law import law_tables, laws_of
 from ioatlas.results.counts import (
     Counts,
     batch_counts,
@@ -70,6 +70,9 @@ from ioatlas.target.placing import Places
 from ioatlas.target.preparation import STEPS, WORDS
 from ioatlas.testbed.typed_in import testbeds
 from ioatlas.testbed.visit_usage import cpu_shares_of, records_by_visit
+
+if TYPE_CHECKING:
+    from ioatlas.law.fit import Fit
 
 PATH_FACTS = frozenset(
     {"mount", "device", "drive", "nic", "server", "path", "nfs", "cifs", "smb", "iscsi", "fs", "target"}
@@ -135,7 +138,7 @@ class _Read:
 
 def _result(parts: ResultParts) -> CampaignResult:
     read = _Read.of(parts)
-    estimates, fresh, predicted, judged = _estimates(read)
+    estimates, fresh, predicted, judged, fits = _estimates(read)
     if parts.spec.set_ups > 1:
         estimates = with_set_ups(estimates, read.cells, read.visits)
         fresh = with_set_ups(fresh, read.cells, read.visits)
@@ -168,6 +171,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         needed_seconds=parts.journal.kept(Needed).seconds,
         n_not_reached=parts.journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP),
         beside=_beside(read),
+        by_law=law_tables(fits),
         latency_curves=latency_curves(read.cells, read.told, afresh) if parts.in_replicates else (),
         time_courses=time_courses(read.cells, read.told) if parts.in_replicates else (),
     )
@@ -177,9 +181,9 @@ def _result(parts: ResultParts) -> CampaignResult:
 _Estimates = tuple[Estimate, ...]
 
 
-def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[Finding, ...]]:
-    """Estimates of the cells, those from fresh visits only, those of the map's model where nothing was measured, and
-    what counters, ceilings and history say of them.
+def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[Finding, ...], Mapping[str, Fit]]:
+    """Estimates of the cells, those from fresh visits only, those of the map's model where nothing was measured, what
+    counters, ceilings and history say of them, and the laws of the targets.
     """
     parts = read.parts
     fits = laws_of(parts.journal, read.cells, read.made) if parts.attributed and parts.in_replicates else {}
@@ -222,7 +226,8 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
             judged = (*judged, *burst_findings(fits))
     history = load_history(parts.journal, read.cells, read.made)
     estimates = with_history(estimates, read.told, history)
-    return estimates, fresh, predicted, (*reduced, *before_after_findings(read.cells, read.told, history), *judged)
+    found = (*reduced, *before_after_findings(read.cells, read.told, history), *judged)
+    return estimates, fresh, predicted, found, fits
 
 
 def _unmeasured(read: _Read, have: set[str]) -> list[Unmeasured]:

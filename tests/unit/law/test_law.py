@@ -22,6 +22,7 @@ from ioatlas.model.estimate import UNDETERMINED, Estimate
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import VerdictCode
+from ioatlas.results.by_law import law_tables
 from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, cell, drawn, mapped, pausing, visited
 
 BOTH = ("read", "write")
@@ -65,6 +66,15 @@ def test_a_bucket_is_found_with_its_size_its_rate_and_both_directions():
     assert {finding.target for finding in burst_findings({"t": fit})} == {"t"}
     large = cell("read", MIB, 4)
     assert limit_of(fit, large, "read").resource in ("rate limit in bytes", UNDETERMINED)
+
+
+def test_every_load_that_taught_a_law_is_held_against_it():
+    _, courses, fit = steady_mapped()
+    (table,) = law_tables({"t": fit})
+    off = [float(row[table.columns.index("off")].rstrip("%")) for row in table.rows]
+    assert len(off) == sum(course.taught for course in courses)
+    assert max(map(abs, off)) < 10
+    assert max(map(abs, off)) > 0
 
 
 def test_beside_a_limit_in_ios_one_in_bytes_is_looked_for_where_large_blocks_end():

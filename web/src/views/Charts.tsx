@@ -16,10 +16,10 @@ export function Charts({ afterMap = false }: { afterMap?: boolean }) {
   const charts = data.charts.filter((chart) => chart.after_map === afterMap);
   const tables = data.tables.filter((table) => table.after_map === afterMap);
   if (charts.length + tables.length === 0) return null;
-  const name = afterMap ? "drift" : "charts";
+  const name = afterMap ? "why" : "charts";
   return (
     <section id={name} aria-labelledby={`${name}-title`}>
-      <h2 id={`${name}-title`}>{afterMap ? "Drift during the sweep" : "Charts"}</h2>
+      <h2 id={`${name}-title`}>{afterMap ? "Why" : "Charts"}</h2>
       <div class="charts">
         {charts.map((chart) => (
           <Chart key={chart.title} chart={chart} />

@@ -115,7 +115,7 @@ def judge(requirement: Requirement, visits: Sequence[Visit], stream: str, in_fli
     waited = 0.0
     if answer is Answer.FAIL:
         edge = low if requirement.quantity.is_latency else high
-        waited = sum(waits) / seconds
+        waited = sum(waits) / seconds if seconds else 0.0
         if _holds_without(requirement, requirement.limit * value / edge, value, windows, waited, in_flight):
             answer, more = Answer.UNDECIDED, 1
         else:
