@@ -88,10 +88,9 @@ def rounds_chart(test: RoundsResult, clean: Callable[[str], str]) -> Chart:
         if test.line is not None:
             lines.append(line("best fit", dict(zip(test.window, test.line, strict=True))))
     unit: dict[Quantity, ChartUnit] = {"iops": "none", "bw_bytes_per_s": "bytes/s", "lat_mean_ns": "ns"}
-    title, met = _pass(test), "met" if test.met else "not met"
-    state = "" if test.test == "saturation" else f"Steady state {met}: "
+    state = "" if test.test == "saturation" else f"Steady state {'met' if test.met else 'not met'}: "
     return Chart(
-        clean(title),
+        clean(_pass(test)),
         "Round",
         "count",
         test.tracked,

@@ -97,11 +97,11 @@ def law_tables(fits: Mapping[str, Fit]) -> tuple[Table, ...]:
         for (place, logs), off in zip(fit.foretold.items(), fit.residuals, strict=True):
             course, seconds = fit.courses[place], np.diff(fit.courses[place].edges)
             seen, law = course.done[-1] / course.edges[-1], float(np.exp(logs) @ seconds / seconds.sum())
-            load = namer.short(course.cell) if course.visit_id else "writing the files"
+            load = (namer.short(course.cell) if course.visit_id else "writing the files", course.direction)
             rates = (format_rate(seen * course.bs), format_rate(law * course.bs), f"{law / seen - 1:+.1%}")
-            rows.append((load, course.direction, *rates, f"{float(np.std(off)):.1%}" if off.size > 1 else "–"))
-        on = f" of {target}" if len(fits) > 1 else ""
+            rows.append((*load, *rates, f"{float(np.std(off)):.1%}" if off.size > 1 else "–"))
         columns = ("load", "direction", "measured", "by the law", "off", "spread within")
         note = "One law of the target is fitted to all of these; the interval of each number allows for its misfit."
-        found.append(Table(f"The law{on}, load by load", columns, tuple(rows), note, after_map=True, folded=True))
+        title = f"The law{f' of {target}' if len(fits) > 1 else ''}, load by load"
+        found.append(Table(title, columns, tuple(rows), note, after_map=True, folded=True))
     return tuple(found)

@@ -78,6 +78,7 @@ def _joined(
         load_curves=(),
         charts=(),
         tables=(),
+        by_law=(),
         rounds=(),
         replicates=(),
         latency_curves=(),

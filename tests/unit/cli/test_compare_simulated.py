@@ -4,11 +4,13 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ioatlas.campaign import load_result
+from ioatlas.model.panel import Table
 from ioatlas.results.comparison import compare_sides
 from ioatlas.results.joined import joined_sides
 from tests.simulate.law import Law, Way
@@ -105,7 +107,9 @@ def test_the_page_holds_both_maps_and_what_changed(campaigns: tuple[Path, Path],
     assert (tmp_path / "both.html").stat().st_size > 100_000
     one, two = load_result(first), load_result(second)
     found = compare_sides((first, second))
-    both = joined_sides([one, two], found)
+    law = Table("The law, load by load", ("load",), (("4 KiB",),))
+    both = joined_sides([replace(one, by_law=(law,)), two], found)
+    assert both.by_law == (), "it is of one side"
     assert [target.name for target in both.targets] == list(found.names)
     assert len(both.estimates) == len(one.estimates) + len(two.estimates)
     assert {each.cell_key for each in both.changes} == {
