@@ -133,8 +133,6 @@ class Chart:
     levels: tuple[ChartBound, ...] = ()
     marks: tuple[ChartBound, ...] = ()
     note: str = ""
-    after_map: bool = False
-    """About how the map was measured, not a result: shown below it."""
 
 
 @dataclass(frozen=True)
@@ -146,5 +144,6 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     after_map: bool = False
+    """About how the map was measured, not a result: shown below it."""
     folded: bool = False
     """Opened by who wants its numbers: charts and sentences tell what it says."""

@@ -73,6 +73,10 @@ def _document(curve: LoadCurve, point: LoadPoint) -> dict[str, Any]:
     }
 
 
+OFF = 0.10
+"""The specification of tests in rounds draws lines this far above and below the average of the window."""
+
+
 def rounds_chart(test: RoundsResult, clean: Callable[[str], str]) -> Chart:
     """The tracked value over the rounds, with its average and best fit in the measurement window. clean: takes what
     names the site out of a text.
@@ -84,7 +88,8 @@ def rounds_chart(test: RoundsResult, clean: Callable[[str], str]) -> Chart:
     lines, levels = [line("each round", dict(enumerate(test.values, 1)))], []
     if test.window is not None and test.average is not None:
         lines.append(line("average of the window", dict.fromkeys(test.window, test.average)))
-        levels = [ChartBound("10% above", 1.1 * test.average), ChartBound("10% below", 0.9 * test.average)]
+        above, below = (1 + OFF) * test.average, (1 - OFF) * test.average
+        levels = [ChartBound("10% above", above), ChartBound("10% below", below)]
         if test.line is not None:
             lines.append(line("best fit", dict(zip(test.window, test.line, strict=True))))
     unit: dict[Quantity, ChartUnit] = {"iops": "none", "bw_bytes_per_s": "bytes/s", "lat_mean_ns": "ns"}

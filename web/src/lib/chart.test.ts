@@ -16,7 +16,6 @@ function chart(means: number[], levels: number[] = []): Chart {
     levels: levels.map((value) => ({ name: "link", value })),
     marks: [{ name: "memory", value: 2 * MIB }],
     note: "",
-    after_map: false,
   };
 }
 

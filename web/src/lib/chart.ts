@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry of a line chart: where its points, error bars, limits and ticks lie. Nothing here touches the page.
 import type { Chart } from "./report-data.gen";
-import { makeScale, ticks } from "./scale";
+import { makeScale, placedTicks } from "./scale";
 import { count, latency, rate, size, type UnitSystem } from "./units";
 
 export const BOX = { width: 440, height: 270, left: 76, right: 14, top: 12, bottom: 40 };
@@ -84,10 +84,7 @@ export function drawChart(chart: Chart, system: UnitSystem): Drawn {
     xTicks: xs
       .filter((_, i) => i % every === 0)
       .map((x) => ({ at: px(x), text: valueText(x, chart.x_unit, system).replace(/(\d) /, "$1\u2009") })),
-    yTicks: ticks({ ...scale, from: scale.from, to: high }, base, 5).map((y) => ({
-      at: py(y),
-      text: format(y),
-    })),
+    yTicks: placedTicks({ ...scale, to: high }, base, 5, py, format),
   };
 }
 

@@ -600,7 +600,6 @@ export interface Chart {
   levels: ChartBound[];
   marks: ChartBound[];
   note: string;
-  after_map: boolean;
 }
 export interface ChartLine {
   name: string;

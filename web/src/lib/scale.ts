@@ -79,7 +79,18 @@ export function ticks(scale: Scale, base: number, most: number): number[] {
   return kept.length > 1 ? kept : [scale.from, scale.to];
 }
 
-/** A tick's text without needless zeros: "1 GiB/s" for "1.00 GiB/s". */
+/** Ticks as a chart draws them: where each lies, and what stands there. As `ticks`. */
+export function placedTicks(
+  scale: Scale,
+  base: number,
+  most: number,
+  place: (value: number) => number,
+  text: (value: number) => string,
+): { at: number; text: string }[] {
+  return ticks(scale, base, most).map((value) => ({ at: place(value), text: text(value) }));
+}
+
+/** A tick's text without needless zeros, which changes of a comparison have: "2 times" for "2.00 times". */
 export function tickText(text: string): string {
   return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 }

@@ -13,7 +13,7 @@ const [RIGHT, BOTTOM] = [BOX.width - BOX.right, BOX.height - BOX.bottom];
 /** Line charts and tables that a campaign brings beside its map: results above it (a fixed-work sequence, two tools), how it was measured below. */
 export function Charts({ afterMap = false }: { afterMap?: boolean }) {
   const { data } = useApp().atlas;
-  const charts = data.charts.filter((chart) => chart.after_map === afterMap);
+  const charts = afterMap ? [] : data.charts;
   const tables = data.tables.filter((table) => table.after_map === afterMap);
   if (charts.length + tables.length === 0) return null;
   const name = afterMap ? "why" : "charts";

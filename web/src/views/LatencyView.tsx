@@ -3,7 +3,7 @@ import { useId, useState } from "preact/hooks";
 import { type Atlas, type Point, slotAt } from "../lib/atlas";
 import { axisLabel, axisTitle, shortLevel } from "../lib/labels";
 import { placeOfPercent } from "../lib/latencies";
-import { makeScale, type Scale, ticks, tickText } from "../lib/scale";
+import { makeScale, placedTicks, type Scale } from "../lib/scale";
 import { count, latency, whole } from "../lib/units";
 import { CellChooser } from "./CellChooser";
 import { useApp } from "./context";
@@ -88,9 +88,6 @@ function latencyAxis(values: readonly number[]): { scale: Scale; py: (ns: number
   return { scale, py: (ns) => BOX.top + (BOX.height - BOX.top - BOX.bottom) * (1 - scale.place(ns)) };
 }
 
-const ticksOf = (scale: Scale, place: (v: number) => number, text: (v: number) => string) =>
-  ticks(scale, 10, 6).map((v) => ({ at: place(v), text: tickText(text(v)) }));
-
 function Percentiles({ lines }: { lines: readonly Line[] }) {
   const { latencies } = useApp().atlas;
   const { percents, curves } = latencies;
@@ -112,7 +109,7 @@ function Percentiles({ lines }: { lines: readonly Line[] }) {
         label={`Latency at percentiles ${percents[0]} to ${percents.at(-1)} of ${lines.length} cells. The numbers follow as a table.`}
         xName="Percentile of the I/Os"
         xTicks={shown.map((p) => ({ at: px(p), text: String(p) }))}
-        yTicks={ticksOf(scale, py, latency)}
+        yTicks={placedTicks(scale, 10, 6, py, latency)}
       >
         {known.map((line) => {
           const points = line.ns.flatMap((ns, i) =>
@@ -160,8 +157,8 @@ function Growth({ lines, along }: { lines: readonly Line[]; along: number }) {
         box={BOX}
         label={`Mean and 99th percentile of latency against I/Os per second for ${known.length} values of ${axisLabel(axis)}. The numbers follow as a table.`}
         xName="I/Os per second"
-        xTicks={ticksOf(across, px, count)}
-        yTicks={ticksOf(scale, py, latency)}
+        xTicks={placedTicks(across, 10, 6, px, count)}
+        yTicks={placedTicks(scale, 10, 6, py, latency)}
       >
         {(["mean", "p99"] as const).map((key) => (
           <Series

@@ -2,7 +2,7 @@
 import { useId, useState } from "preact/hooks";
 import { intervalText } from "../lib/facts";
 import type { LoadCurveData, LoadPointData, Spread } from "../lib/report-data.gen";
-import { makeScale, ticks } from "../lib/scale";
+import { makeScale, placedTicks } from "../lib/scale";
 import { count, latency, percent, rate, significant } from "../lib/units";
 import { useApp } from "./context";
 import { type Box, Frame } from "./Frame";
@@ -97,8 +97,8 @@ function Chart({ points, curve, phase }: { points: readonly LoadPointData[]; cur
         box={BOX}
         label={`${what} time on a logarithmic scale against I/Os per second, mean and percentiles at ${points.length} loads with 95 % intervals. The numbers follow as a table.`}
         xName="I/Os per second, achieved"
-        xTicks={ticks(across, 10, 6).map((v) => ({ at: px(v), text: count(v) }))}
-        yTicks={ticks(scale, 10, 5).map((v) => ({ at: py(v), text: latency(v) }))}
+        xTicks={placedTicks(across, 10, 6, px, count)}
+        yTicks={placedTicks(scale, 10, 5, py, latency)}
       >
         {curve.limit_ns === null ? null : (
           <>

@@ -33,13 +33,16 @@ export function Series<P extends Place>(props: {
           stroke-dasharray={props.dash ?? ""}
         />
       ))}
-      {points.map((p) => (
-        <g key={p.x}>
-          <title>{p.text}</title>
-          <path class="chart-bar" d={bars(p)} />
-          {props.shape(p)}
-        </g>
-      ))}
+      {points.map((p) => {
+        const bar = bars(p);
+        return (
+          <g key={p.x}>
+            <title>{p.text}</title>
+            {bar ? <path class="chart-bar" d={bar} /> : null}
+            {props.shape(p)}
+          </g>
+        );
+      })}
       {props.name && end ? (
         <text class="chart-tick" x={(end.right ?? end.x) + 8} y={end.y + 4}>
           {props.name}

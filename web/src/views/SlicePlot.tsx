@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Mark } from "../lib/atlas";
-import { makeScale, type ScaleKind, ticks } from "../lib/scale";
+import { makeScale, placedTicks, type ScaleKind } from "../lib/scale";
 import { joined, type SlicePoint } from "../lib/slice";
 import { type Box, Frame } from "./Frame";
 import { type Place, Series } from "./Series";
@@ -72,7 +72,7 @@ export function SlicePlot(props: {
       label={props.label}
       xName=""
       xTicks={points.filter((p) => p.level % every === 0).map((p) => ({ at: px(p.level), text: props.level(p.level) }))}
-      yTicks={ticks(scale, props.base, 5).map((v) => ({ at: py(v), text: props.value(v) }))}
+      yTicks={placedTicks(scale, props.base, 5, py, props.value)}
     >
       {named(
         neighbours.map(({ label, points: line }) => ({ label, points: placed(line.map(alone)), runs: runs(line) })),

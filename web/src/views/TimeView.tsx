@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Course, longestStallMs } from "../lib/latencies";
-import { makeScale, ticks, tickText } from "../lib/scale";
+import { makeScale, placedTicks } from "../lib/scale";
 import { duration, latency, rate, type UnitSystem } from "../lib/units";
 import { CellChooser } from "./CellChooser";
 import { useApp } from "./context";
@@ -81,11 +81,14 @@ function Strip(props: {
         box={BOX}
         label={`${told.join(", ")}: from ${format(Math.min(...values))} to ${format(Math.max(...values))}`}
         xName=""
-        xTicks={ticks(time, 10, 8).map((s) => ({ at: px(s * 1000), text: String(Number(s.toFixed(3))) }))}
-        yTicks={ticks(scale, byLatency || props.system === "si" ? 10 : 1024, 3).map((v) => ({
-          at: py(v),
-          text: tickText(format(v)),
-        }))}
+        xTicks={placedTicks(
+          time,
+          10,
+          8,
+          (s) => px(s * 1000),
+          (s) => String(Number(s.toFixed(3))),
+        )}
+        yTicks={placedTicks(scale, byLatency || props.system === "si" ? 10 : 1024, 3, py, format)}
       >
         {course.cutMs ? (
           <rect class="strip-cut" x={px(0)} y={BOX.top} width={px(course.cutMs) - px(0)} height={height} />

@@ -16,6 +16,7 @@ from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size, format_size_rounded, rate_units
 from ioatlas.report.export.conditions import conditions
 from ioatlas.report.export.to_panels import FAR
+from ioatlas.report.kinds import OFF
 from ioatlas.report.redact import redactor
 
 OwnStyle = Literal["charts", "rounds", "curves"]
@@ -30,8 +31,6 @@ UNITS: dict[Quantity, tuple[str, str]] = {
 }
 MEASURES = (("lat_mean_ns", "mean"), ("lat_p95_ns", "p95"), ("lat_p99_ns", "p99"))
 """Field of a load point, and its word."""
-OFF = 0.10
-"""The specification of tests in rounds draws lines this far above and below the average of the window."""
 
 
 def in_order(result: CampaignResult) -> bool:
