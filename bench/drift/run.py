@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ioatlas.analysis.drift import in_doubt, replicate_states, to_repeat, wanders
+from ioatlas.analysis.drift import in_doubt, replicate_rows, to_repeat, wanders
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
@@ -84,11 +84,11 @@ def rates(tries, cells, blocks, cv, **what):
     voided = doubt = voided_blocks = wandered = 0
     for _ in range(tries):
         visits, _ = campaign(rng, cells, blocks, cv, **what)
-        states = replicate_states(cells, visits)
-        bad = [state for several in to_repeat(states).values() for state in several]
+        rows = replicate_rows(cells, visits)
+        bad = [row for several in to_repeat(rows).values() for row in several]
         voided += bool(bad)
         voided_blocks += len(bad)
-        doubt += bool(in_doubt(states))
+        doubt += bool(in_doubt(rows))
         wandered += bool(wanders(cells, visits))
     return voided / tries, voided_blocks / tries / blocks, doubt / tries, wandered / tries
 
@@ -149,9 +149,9 @@ def moving(tries):
 
 
 def coverage(tries):
-    print("\n## Intervals with block effects taken out\n")
+    print("\n## Intervals where replicates differ\n")
     print("60 cells x 3 blocks, noise 5%; truth: the cell's level under the mean of the blocks.\n")
-    print("| block effects | covered | half-width |")
+    print("| spread of replicates | covered | half-width |")
     print("|---|---|---|")
     cells = cells_of(60)
     for words, sd in (("none", 0.0), ("3%", 0.03), ("10%", 0.10)):

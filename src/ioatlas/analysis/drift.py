@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the visits of a campaign say about drift: replicate effects, and the replicates to void and repeat. Targets that
-moved inside replicates are told apart.
+"""What the visits of a sweep say about drift: the replicates to void and repeat, and how the level of a target that did
+not stay went over the time.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import expm1
 
 from ioatlas.analysis.windows import window_values
@@ -22,7 +22,6 @@ from ioatlas.model.reason import ReasonCode
 from ioatlas.model.visit import SWEPT, Purpose, Visit
 from ioatlas.stats.drift import (
     RELEVANT_SHIFT,
-    Removal,
     ReplicateFit,
     fit_replicates,
     lost_cells,
@@ -31,117 +30,85 @@ from ioatlas.stats.drift import (
     wander,
 )
 
-
-@dataclass(frozen=True)
-class ReplicateState:
-    """One replicate of one target.
-
-    n_visits, n_discarded: of the sweep. effect, error: level against the mean of all replicates and its standard error,
-    logarithms.
-    voided: reasons to void it and run it again; shift: a change of level inside the replicate, or ''; doubt: one of two
-    replicates that differ, or ''.
-    """
-
-    target: str
-    replicate: int
-    n_visits: int
-    n_discarded: int
-    effect: float
-    error: float
-    voided: tuple[str, ...] = ()
-    shift: str = ""
-    doubt: str = ""
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why it should not stand by itself."""
-        return (*self.voided, *([self.shift] if self.shift else []))
-
-    @property
-    def sentence(self) -> str:
-        moved = f"level {expm1(self.effect):+.1%} (standard error {self.error:.1%})"
-        return "; ".join(
-            [f"replicate {ordinal(self.replicate)}: {moved}", *self.reasons, *([self.doubt] if self.doubt else [])]
-        )
+MOST_TOLD = 3
 
 
-def replicate_states(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[ReplicateState, ...]:
-    """State of every replicate of the sweep, from the throughput of its visits; cells by key, all
-    visits
-    of the campaign.
+def replicate_rows(
+    cells: Mapping[str, Cell], visits: Iterable[Visit], voided: Sequence[VoidedReplicate] = ()
+) -> tuple[ReplicateRow, ...]:
+    """Every replicate of the sweep: those that stand, from the throughput of their visits, and those that were voided,
+    as the journal keeps them. cells by key; visits: all of the campaign.
 
-    Targets with fewer than two replicates, or whose replicates share no cell, are left out: nothing can be said of
-    their
-    drift. Voided replicates are left out too.
+    Of targets with fewer than two replicates, or whose replicates share no cell, nothing can be said.
     """
     swept: dict[str, list[Visit]] = {}
     for visit in visits:
         if visit.cell_key in cells and visit.purpose in SWEPT and not _voided(visit):
             swept.setdefault(cells[visit.cell_key].target, []).append(visit)
-    return tuple(state for target, mine in swept.items() for state in _states(target, mine))
+    rows = [row for target, mine in swept.items() for row in _rows(target, mine)]
+    for one in voided:
+        again = f"voided and repeated as replicate {ordinal(one.again)}: {one.reason}"
+        counts = (one.visits, one.discarded, one.effect, one.error)
+        rows.append(ReplicateRow(one.target, one.replicate, *counts, again, voided=True))
+    return tuple(sorted(rows, key=lambda row: (row.target, row.replicate)))
 
 
-def to_repeat(states: Sequence[ReplicateState]) -> dict[str, list[ReplicateState]]:
-    """{target: replicates to void and repeat}: those with a reason, as long as they are fewer than the others; else the
+def to_repeat(rows: Sequence[ReplicateRow]) -> dict[str, list[ReplicateRow]]:
+    """{target: replicates to void and repeat}: those out of line, as long as they are fewer than the others; else the
     target moves, not a replicate.
     """
-    chosen: dict[str, list[ReplicateState]] = {}
-    for target in dict.fromkeys(state.target for state in states):
-        mine = [state for state in states if state.target == target]
-        bad = [state for state in mine if state.reasons]
+    chosen: dict[str, list[ReplicateRow]] = {}
+    for target in dict.fromkeys(row.target for row in rows):
+        mine = [row for row in rows if row.target == target and not row.voided]
+        bad = [row for row in mine if row.note]
         if bad and 2 * len(bad) < len(mine):
             chosen[target] = bad
     return chosen
 
 
-def in_doubt(states: Sequence[ReplicateState]) -> dict[str, ReplicateState]:
+def in_doubt(rows: Sequence[ReplicateRow]) -> dict[str, ReplicateRow]:
     """{target: one of its two replicates that differ}: a third replicate decides which of them moved."""
-    return {state.target: state for state in states if state.doubt}
+    return {row.target: row for row in rows if row.in_doubt}
 
 
 def _voided(visit: Visit) -> bool:
     return any(reason.code is ReasonCode.VOIDED for reason in visit.discarded)
 
 
-def _states(target: str, visits: list[Visit]) -> list[ReplicateState]:
-    rows = []
+def _rows(target: str, visits: list[Visit]) -> list[ReplicateRow]:
+    read = []
     for visit in sorted(_in_company(visits), key=lambda visit: visit.started_at):
-        if visit.discarded:
-            continue
-        for part in visit.parts:
-            value = window_values(part, visit.window_start_ms).bw_bytes_per_s
-            if value > 0:
-                rows.append((f"{visit.cell_key}/{part.direction}", visit.replicate, value))
-    if len({replicate for _, replicate, _ in rows}) < 2:
+        read += [(key, visit.replicate, value) for key, value in _values(visit) if not visit.discarded]
+    if len({replicate for _, replicate, _ in read}) < 2:
         return []
     try:
-        fit = fit_replicates([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+        fit = fit_replicates([one[0] for one in read], [one[1] for one in read], [one[2] for one in read])
     except UsageError:
         return []  # the replicates share no cell
-    states = []
+    rows = []
     lost = {replicate: _lost(visits, replicate) for replicate in fit.effects}
     for replicate in sorted(fit.effects):
-        inside = [float(residual) for residual, row in zip(fit.residuals, rows, strict=True) if row[1] == replicate]
+        inside = [float(residual) for residual, one in zip(fit.residuals, read, strict=True) if one[1] == replicate]
         total = [visit for visit in visits if visit.replicate == replicate and visit.purpose is Purpose.SWEEP]
         others = [lost[other] for other in lost if other != replicate]
-        reasons = [
+        shift = shift_within(inside)
+        reasons = (
             replicate_shift(fit, replicate),
             lost_cells(*lost[replicate], sum(n for n, _ in others), sum(n for _, n in others)),
-        ]
-        shift = shift_within(inside)
-        states.append(
-            ReplicateState(
-                target,
-                replicate,
-                len(total),
-                sum(bool(visit.discarded) for visit in total),
-                fit.effects[replicate],
-                fit.errors[replicate],
-                tuple(reason for reason in reasons if reason),
-                shift[1] if shift else "",
-            )
+            shift[1] if shift else "",
         )
-    return _doubted(states, fit)
+        counts = (len(total), sum(bool(visit.discarded) for visit in total))
+        level = (expm1(fit.effects[replicate]), fit.errors[replicate])
+        rows.append(ReplicateRow(target, replicate, *counts, *level, "; ".join(filter(None, reasons))))
+    return _doubted(rows, fit)
+
+
+def _values(visit: Visit) -> Iterator[tuple[str, float]]:
+    """The throughput of each direction, by what it is of."""
+    for part in visit.parts:
+        value = window_values(part, visit.window_start_ms).bw_bytes_per_s
+        if value > 0:
+            yield f"{visit.cell_key}/{part.direction}", value
 
 
 def _in_company(visits: list[Visit]) -> list[Visit]:
@@ -162,40 +129,16 @@ def _lost(visits: Sequence[Visit], replicate: int) -> tuple[int, int]:
     return len(cells - {visit.cell_key for visit in mine if not visit.discarded}), len(cells)
 
 
-def _doubted(states: list[ReplicateState], fit: ReplicateFit) -> list[ReplicateState]:
+def _doubted(rows: list[ReplicateRow], fit: ReplicateFit) -> list[ReplicateRow]:
     """Of two replicates that differ by a relevant shift, four standard errors away, nobody knows which one moved."""
-    if len(states) != 2:
-        return states
-    first, second = states
-    difference = second.effect - first.effect
+    if len(rows) != 2:
+        return rows
+    first, second = rows
+    difference = fit.effects[second.replicate] - fit.effects[first.replicate]
     if abs(expm1(difference)) < RELEVANT_SHIFT or abs(difference) < 4 * float(fit.apart[0, 1]):
-        return states
+        return rows
     said = f"replicates {counted(first.replicate)} and {counted(second.replicate)} differ by {expm1(difference):+.0%}"
-    return [replace(state, doubt=said) for state in states]
-
-
-def replicate_rows(states: Sequence[ReplicateState], voided: Sequence[VoidedReplicate]) -> tuple[ReplicateRow, ...]:
-    """Every replicate for tables: those that stand, and those that were voided (as the journal keeps them)."""
-    rows = [
-        ReplicateRow(
-            state.target,
-            state.replicate,
-            state.n_visits,
-            state.n_discarded,
-            expm1(state.effect),
-            state.error,
-            "; ".join(state.reasons),
-        )
-        for state in states
-    ]
-    for one in voided:
-        again = f"voided and repeated as replicate {ordinal(one.again)}: {one.reason}"
-        rows.append(
-            ReplicateRow(
-                one.target, one.replicate, one.visits, one.discarded, one.effect, one.error, again, voided=True
-            )
-        )
-    return tuple(sorted(rows, key=lambda row: (row.target, row.replicate)))
+    return [replace(row, note="; ".join(filter(None, (row.note, said))), in_doubt=True) for row in rows]
 
 
 def replicate_table(rows: Sequence[ReplicateRow]) -> tuple[Table, ...]:
@@ -215,65 +158,10 @@ def replicate_table(rows: Sequence[ReplicateRow]) -> tuple[Table, ...]:
     ]
     columns = (
         *(("target",) if several else ()),
-        "replicate",
-        "visits",
-        "discarded",
-        "level",
-        "standard error",
-        "what became of it",
+        *("replicate", "visits", "discarded", "level", "standard error", "what became of it"),
     )
     note = "A replicate visits the cells once, in an order of its own. Levels are against the mean of the replicates."
     return (Table("Replicates of the sweep", columns, tuple(texts), note, after_map=True),) if texts else ()
-
-
-def drift_findings(
-    states: Sequence[ReplicateState],
-    voided: Sequence[VoidedReplicate],
-    removed: Mapping[str, Removal] | None = None,
-    wandered: Sequence[Wander] = (),
-) -> Iterator[Finding]:
-    """What is to be said of drift: replicates voided and repeated, replicates that stand although they moved, and
-    targets that moved in neither way but did not stay.
-    """
-    targets = [*(one.target for one in states), *(one.target for one in wandered)]
-    several = len(set(targets)) > 1
-    if voided:
-        told = "; ".join(
-            (f"{one.target}: " if several else "") + f"replicate {ordinal(one.replicate)}, {one.reason}"
-            for one in voided[:3]
-        )
-        sentence = f"{plural(len(voided), 'replicate')} of the sweep moved and was made again: {told}."
-        if len(voided) > 1:
-            sentence = sentence.replace("moved and was", "moved and were")
-        sentence += " Its first try is in no value." if len(voided) == 1 else " Their first tries are in no value."
-        yield Finding(FindingCode.DRIFT, sentence, target=common(one.target for one in voided))
-    for target, removal in (removed or {}).items():
-        on = f" of {target}" if several else ""
-        levels = [expm1(effect) for effect in removal.effects.values() if effect]
-        sentence = (
-            f"The speed{on} shifted between replicates, {min(levels):+.0%} to {max(levels):+.0%}. "
-            "The values are corrected for it."
-        )
-        yield Finding(FindingCode.DRIFT, sentence, target=target)
-    moved = [state for state in states if state.reasons or state.doubt]
-    if moved:
-        told = "; ".join(
-            (f"{state.target}, " if several else "")
-            + f"replicate {ordinal(state.replicate)} was {level_words(expm1(state.effect))}"
-            for state in moved[:3]
-        )
-        more = f", and {len(moved) - 3} more" if len(moved) > 3 else ""
-        sentence = f"Speed shifted during the run: {told}{more}."
-        yield Finding(FindingCode.DRIFT, sentence, target=common(state.target for state in moved))
-    shifted = {*(state.target for state in moved), *(removed or {})}
-    yield from wander_findings(wandered, shifted, several=several)
-
-
-def level_words(effect: float) -> str:
-    """'2.1 times as fast as the others', '21% slower than the others'."""
-    if effect >= 0.8:
-        return f"{1 + effect:.2g} times as fast as the others"
-    return f"{abs(effect):.0%} {'faster' if effect > 0 else 'slower'} than the others"
 
 
 def wanders(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[Wander, ...]:
@@ -284,34 +172,58 @@ def wanders(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> tuple[Wander,
             swept.setdefault(cells[visit.cell_key].target, []).append(visit)
     found = []
     for target, mine in swept.items():
-        rows = [
-            (f"{visit.cell_key}/{part.direction}", visit.started_at, value)
-            for visit in mine
-            for part in visit.parts
-            if (value := window_values(part, visit.window_start_ms).bw_bytes_per_s) > 0
-        ]
-        path = wander([row[0] for row in rows], [row[2] for row in rows])
+        read = [(key, visit.started_at, value) for visit in mine for key, value in _values(visit)]
+        path = wander([one[0] for one in read], [one[2] for one in read])
         if path is not None:
-            begin = rows[0][1]
-            low_at, high_at = (rows[place][1] - begin for place in (path.low_at, path.high_at))
+            low_at, high_at = (read[place][1] - read[0][1] for place in (path.low_at, path.high_at))
             found.append(Wander(target, expm1(path.low), expm1(path.high), low_at, high_at, path.method))
     return tuple(found)
 
 
-def wander_findings(found: Sequence[Wander], told: Collection[str], *, several: bool) -> tuple[Finding, ...]:
-    """One for each target of which nothing else said that it moved. several: whether targets have to be told apart."""
-    return tuple(
-        Finding(
-            FindingCode.DRIFT,
-            f"{one.target if several else 'The target'} drifted during the sweep: {wander_words(one)}.",
-            target=one.target,
-        )
-        for one in found
-        if one.target not in told
-    )
+def shifts(rows: Sequence[ReplicateRow], wandered: Sequence[Wander]) -> list[tuple[float, str, str]]:
+    """(how far, in words, target) of what moved and stands: replicates out of line; of targets that have none, their
+    whole course.
+    """
+    found = [
+        (abs(row.effect), f"replicate {ordinal(row.replicate)} was {_level_words(row.effect)}", row.target)
+        for row in rows
+        if row.note and not row.voided and row.effect is not None
+    ]
+    known = {target for _, _, target in found}
+    return found + [
+        (max(abs(one.low), abs(one.high)), f"its level was {_course_words(one)}", one.target)
+        for one in wandered
+        if one.target not in known
+    ]
 
 
-def wander_words(one: Wander) -> str:
+def drift_findings(rows: Sequence[ReplicateRow], wandered: Sequence[Wander] = ()) -> Iterator[Finding]:
+    """Replicates that were voided and repeated, and what moved and stands."""
+    moved = shifts(rows, wandered)
+    voided = [row for row in rows if row.voided]
+    several = len({*(row.target for row in rows), *(one.target for one in wandered)}) > 1
+
+    def told(texts: Sequence[tuple[str, str]]) -> str:
+        named = "; ".join(f"{target}: {text}" if several else text for target, text in texts[:MOST_TOLD])
+        return f"{named}{f', and {len(texts) - MOST_TOLD} more' if len(texts) > MOST_TOLD else ''}"
+
+    if voided:
+        texts = [(row.target, f"replicate {ordinal(row.replicate)} was {row.note}") for row in voided]
+        sentence = f"{plural(len(voided), 'replicate')} moved, of which the first try is in no value: {told(texts)}."
+        yield Finding(FindingCode.DRIFT, sentence, target=common(row.target for row in voided))
+    if moved:
+        sentence = f"Speed shifted during the run: {told([(target, text) for _, text, target in moved])}."
+        yield Finding(FindingCode.DRIFT, sentence, target=common(target for _, _, target in moved))
+
+
+def _level_words(effect: float) -> str:
+    """'2.1 times as fast as the others', '21% slower than the others'."""
+    if effect >= 0.8:
+        return f"{1 + effect:.2g} times as fast as the others"
+    return f"{abs(effect):.0%} {'faster' if effect > 0 else 'slower'} than the others"
+
+
+def _course_words(one: Wander) -> str:
     """'-78% from its middle after 12 s, +110% after 31 s'."""
     ends = sorted(((one.low_seconds, one.low), (one.high_seconds, one.high)))
     (first_seconds, first), (last_seconds, last) = ends

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, edge_share
 from ioatlas.analysis.precision import Grade
@@ -21,7 +20,6 @@ from ioatlas.model.reason import sentences
 from ioatlas.model.units import format_latency
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Flush, Part, Purpose, Visit
-from ioatlas.stats.drift import Removal, removable_effects
 from ioatlas.stats.gates import offered_iops
 from ioatlas.stats.intervals import Interval, PooledVariance, bounded, pool_variance
 
@@ -72,7 +70,7 @@ def estimate_cells(
     """
     grade = grade or Grade()
     made = [visit for visit in visits if visit.cell_key in cells]
-    swept, removed = without_shifts(cells, _readings(visit for visit in made if visit.purpose is Purpose.SWEEP))
+    swept = _readings(visit for visit in made if visit.purpose is Purpose.SWEEP)
     wanted = [visit for visit in made if visit.purpose is purpose]
     readings = swept if purpose is Purpose.SWEEP else _readings(wanted)
     discarded = Counter(visit.cell_key for visit in wanted if visit.discarded)
@@ -82,8 +80,7 @@ def estimate_cells(
         for direction in cell.directions:
             rows = readings.get((key, direction), [])
             if rows:
-                taken_out = removed.get(cell.target) if purpose is Purpose.SWEEP else None
-                estimates.append(_estimate(cell, direction, rows, pools, discarded[key], grade, taken_out))
+                estimates.append(_estimate(cell, direction, rows, pools, discarded[key], grade))
             elif discarded[key]:
                 lost = [visit for visit in wanted if visit.cell_key == key and visit.discarded]
                 why = tuple(dict.fromkeys(f"discarded: {sentences(visit.discarded)}" for visit in lost))[:MOST_REASONS]
@@ -136,53 +133,6 @@ def _readings(visits: Iterable[Visit]) -> _Rows:
     return rows
 
 
-def without_shifts(cells: Mapping[str, Cell], readings: _Rows) -> tuple[_Rows, dict[str, Removal]]:
-    """The readings with significant block effects taken out of throughput and mean latency, and what was taken out
-    of each target's throughput.
-
-    Where a block visited every cell no value moves, only its interval narrows; where it visited some of them,
-    theirs lose its level.
-    """
-    removals: dict[str, Removal] = {}
-    corrected = dict(readings)
-    for target in dict.fromkeys(cells[key].target for key, _ in readings):
-        for names in (("bw_bytes_per_s", "iops"), ("lat_mean_ns",)):
-            mine = [
-                (place, row, float(value))
-                for place, rows in readings.items()
-                if cells[place[0]].target == target
-                for row in rows
-                if (value := getattr(row.values, names[0]))
-            ]
-            removal = removable_effects(
-                [place for place, _, _ in mine],
-                [row.visit.replicate for _, row, _ in mine],
-                [value for _, _, value in mine],
-            )
-            if removal is None:
-                continue
-            if names[0] == "bw_bytes_per_s":
-                removals[target] = removal
-            for place in dict.fromkeys(place for place, _, _ in mine):
-                corrected[place] = [
-                    _shifted(row, names, -removal.effects.get(row.visit.replicate, 0.0)) for row in corrected[place]
-                ]
-    return corrected, removals
-
-
-def removed_effects(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> dict[str, Removal]:
-    """What `estimate_cells` takes out of each target's throughput."""
-    return without_shifts(
-        cells, _readings(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)
-    )[1]
-
-
-def _shifted(row: _Reading, names: Sequence[str], by_log: float) -> _Reading:
-    """A reading with these values moved on the logarithmic scale."""
-    moved = {name: value * exp(by_log) for name in names if (value := getattr(row.values, name)) is not None}
-    return replace(row, values=replace(row.values, **moved))
-
-
 def _pool_of(cell: Cell) -> str:
     """Cells that share a variance between visits: those of one target, made by one tool."""
     return f"{cell.target} {tool_of(cell)}"
@@ -201,13 +151,7 @@ def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequenc
 
 
 def _estimate(
-    cell: Cell,
-    direction: str,
-    rows: Sequence[_Reading],
-    pools: _Pools,
-    n_discarded: int,
-    grade: Grade,
-    removal: Removal | None = None,
+    cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade
 ) -> Estimate:
     target = _pool_of(cell)
     rates = [row.values.bw_bytes_per_s for row in rows]
@@ -236,7 +180,6 @@ def _estimate(
             f"99th percentile: {tail.reason}" if tail is not None and tail.apart else "",
             fewer_note(shares),
             _missed(grade, rates, pools.get((target, "bw_bytes_per_s"))),
-            removal.sentence if removal is not None else "",
         )
         if note
     )
@@ -259,7 +202,7 @@ def _estimate(
         tail.high if tail else None,
         _lat_kind(rows),
         cell_verdict([row.visit.verdict.code for row in rows], rate),
-        f"{shown.method} + {removal.method}" if removal is not None else shown.method,
+        shown.method,
         sum(row.values.seconds for row in rows) / len(rows),
         sum(row.visit.window_start_ms for row in rows) / len(rows) / 1000,
         n_discarded,
@@ -359,9 +302,7 @@ def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) 
     """{cell key: visits to its next look} of the cells that have not reached the precision asked for and may be
     visited more.
     """
-    readings, _ = without_shifts(
-        cells, _readings(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)
-    )
+    readings = _readings(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)
     pools = _pools(cells, readings)
     waiting: dict[str, int] = {}
     for (key, _), rows in readings.items():

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from ioatlas.analysis.best import client_limited, disagrees, half_interval, usable
-from ioatlas.analysis.drift import level_words, wander_words
+from ioatlas.analysis.drift import shifts
 from ioatlas.analysis.imported_answer import unsound
 from ioatlas.analysis.imported_methods import UNKNOWN
 from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.model.application import is_work, work_of
 from ioatlas.model.cell import Cell
-from ioatlas.model.drift import ordinal
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import UnmeasuredCode
@@ -209,17 +208,7 @@ def _other_programs(
 
 def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
     """Replicates that were voided and repeated are out of every value, so they are no doubt."""
-    levels = [
-        (abs(row.effect), f"replicate {ordinal(row.replicate)} was {level_words(row.effect)}")
-        for row in result.replicates
-        if row.effect is not None
-        and not row.voided
-        and (row.note or (row.error is not None and abs(row.effect) > 4 * row.error))
-    ]
-    ends = [
-        (max(abs(one.low), abs(one.high)), f"its level was {wander_words(one)}") for one in result.wanders if not levels
-    ]
-    share, text = max([*levels, *ends], default=(0.0, ""))
+    share, text, _ = max(shifts(result.replicates, result.wanders), default=(0.0, "", ""))
     if SHIFT.level(share) is not Trust.GOOD:
         yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", IDLE)
 

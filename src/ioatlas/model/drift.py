@@ -23,7 +23,8 @@ def counted(replicate: int, first: int = 0) -> str:
 @dataclass(frozen=True)
 class ReplicateRow:
     """One random order of the sweep. effect, error: level against the mean of the replicates and its standard error,
-    shares; note: what became of it. voided: it was, and another one repeats it: it is out of every value.
+    shares; note: what is to be said of it, or became of it; in_doubt: it is that of two nobody knows which one moved.
+    voided: it was, and another one repeats it: it is out of every value.
     """
 
     target: str
@@ -34,6 +35,7 @@ class ReplicateRow:
     error: float | None
     note: str = ""
     voided: bool = False
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True)

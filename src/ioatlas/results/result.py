@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.contradictions import clock_findings, law_findings
-from ioatlas.analysis.drift import (
-    drift_findings,
-    replicate_rows,
-    replicate_states,
-    replicate_table,
-    wanders,
-)
-from ioatlas.analysis.estimates import estimate_cells, removed_effects
+from ioatlas.analysis.drift import drift_findings, replicate_rows, replicate_table, wanders
+from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.footprints import Written, before_after_findings, with_history, written_before
 from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.latencies import latency_curves, time_courses
@@ -295,9 +289,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
     # Loads that were chosen one after another are no rounds: each has its own length, and what credit was left.
     chosen = read.parts.journal.is_kept(KeptLaw)
     told = read.told if read.parts.in_replicates and not chosen else []
-    states = replicate_states(read.cells, told)
-    voided = read.parts.journal.kept(Voided).replicates
-    replicates = replicate_rows(states, voided)
+    replicates = replicate_rows(read.cells, told, read.parts.journal.kept(Voided).replicates)
     wandered = wanders(read.cells, told)
     return replace(
         result,
@@ -314,7 +306,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *together_findings(result.estimates, tuple(result.axes), [target.name for target in result.targets]),
             *client_findings(result.estimates, tuple(result.axes), [target.name for target in result.targets]),
             *judged,
-            *drift_findings(states, voided, removed_effects(read.cells, told), wandered),
+            *drift_findings(replicates, wandered),
             *counted_findings(read.counts),
             *flushed_findings(read.parts.journal, read.made, read.beds),
             *law_findings(read.cells, read.visits),

@@ -27,22 +27,11 @@ T = TypeVar("T", bound=Hashable)
 
 FIT_METHOD = "two-way-huber/2"
 
-EFFECT_METHOD = "block-effects/1"
-
 RELEVANT_SHIFT = 0.15
-"""A replicate is voided for nothing less than a 15% change of level: smaller ones are what the fitted replicate
-effect is for.
-"""
+"""A replicate is voided for nothing less than such a change of level: smaller ones are in the spread between visits."""
 LOST_SHARE = 0.05
 """Share of a replicate's cells that may be left without a visit that counts."""
 LOST_CHANCE = 0.001
-RELEVANT_EFFECT = 0.02
-EFFECT_CHANCE = 0.01
-FEWEST_IN_REPLICATE = 20
-"""Visits from which a replicate's effect is known well enough (a fifth of one visit's noise) to be taken out of the
-others.
-"""
-
 FEWEST_EACH_SIDE, SHARE_EACH_SIDE = 5, 0.2
 _HUBER = 1.5
 _ROUNDING = 1e-9
@@ -247,68 +236,6 @@ def _drawn(least: int, total: int, marked: int, drawn: int) -> float:
     most = min(marked, drawn)
     ways = sum(comb(marked, count) * comb(total - marked, drawn - count) for count in range(least, most + 1))
     return ways / comb(total, drawn)
-
-
-@dataclass(frozen=True)
-class Removal:
-    """Replicate effects that are taken out of visits' values. effects: by replicate, logarithms, 0 where nothing is
-    removed;
-    chance: of the F test.
-    """
-
-    effects: dict[int, float]
-    chance: float
-    method: str = EFFECT_METHOD
-
-    @property
-    def sentence(self) -> str:
-        found = [effect for effect in self.effects.values() if effect]
-        return (
-            f"replicate effects of {expm1(min(found)):+.1%} to {expm1(max(found)):+.1%} taken out (F test, p "
-            f"{_chance(self.chance)})"
-        )
-
-
-def removable_effects(cells: Sequence[Hashable], replicates: Sequence[int], values: Sequence[float]) -> Removal | None:
-    """Effects to take out of each replicate's values, or None when they are not significant (F test, p < 0.01) or none
-    reaches 2%.
-
-    Only replicates with 20 visits and more of cells that other replicates visited too; their effects are relative to
-    their
-    common mean, so that no level moves where every replicate visited every cell. Replicates that cannot be compared
-    have none.
-    """
-    seen: dict[Hashable, set[int]] = {}
-    for cell, replicate in zip(cells, replicates, strict=True):
-        seen.setdefault(cell, set()).add(replicate)
-    counts: dict[int, int] = {}
-    for cell, replicate in zip(cells, replicates, strict=True):
-        counts[replicate] = counts.get(replicate, 0) + (len(seen[cell]) > 1)
-    large = {replicate for replicate, count in counts.items() if count >= FEWEST_IN_REPLICATE}
-    rows = [row for row in zip(cells, replicates, values, strict=True) if row[1] in large]
-    if len(large) < 2:
-        return None
-    try:
-        fit = fit_replicates([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
-    except UsageError:
-        return None
-    weights = {replicate: counts[replicate] for replicate in large}
-    mean = sum(weights[replicate] * fit.effects[replicate] for replicate in large) / sum(weights.values())
-    effects = {replicate: fit.effects[replicate] - mean for replicate in large}
-    dof = len(rows) - len(fit.levels) - len(large) + 1
-    if dof < 1 or fit.residual_sd <= 0 or max(abs(expm1(effect)) for effect in effects.values()) < RELEVANT_EFFECT:
-        return None
-    from scipy.special import fdtrc
-
-    ratio = (
-        sum(weights[replicate] * effects[replicate] ** 2 for replicate in large) / (len(large) - 1) / fit.residual_sd**2
-    )
-    chance = float(fdtrc(len(large) - 1, dof, ratio))
-    return Removal(effects, chance) if chance < EFFECT_CHANCE else None
-
-
-def _chance(chance: float) -> str:
-    return "< 0.001" if chance < 0.001 else f"= {chance:.3f}"
 
 
 WANDER_METHOD = "wander/1"

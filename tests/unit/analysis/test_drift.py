@@ -5,14 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ioatlas.analysis.drift import (
-    drift_findings,
-    in_doubt,
-    replicate_rows,
-    replicate_states,
-    to_repeat,
-    wanders,
-)
+from ioatlas.analysis.drift import drift_findings, in_doubt, replicate_rows, shifts, to_repeat, wanders
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.outcomes import VoidedReplicate
@@ -47,41 +40,35 @@ def campaign(effects, *, discarded=(), step=0.0, sd=0.05):
     return visits
 
 
-def test_block_effects_are_found_and_a_quiet_campaign_stands():
-    states = replicate_states(CELLS, campaign([0.05, 0.0, -0.05]))
-    assert [state.replicate for state in states] == [0, 1, 2]
-    assert [state.effect for state in states] == pytest.approx([0.05, 0.0, -0.05], abs=0.03)
-    assert all(state.voided == () and state.shift == "" for state in states)
-    assert "level +" in states[0].sentence
-
-
-def test_a_block_out_of_line_is_voided():
-    states = replicate_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
-    assert [bool(state.voided) for state in states] == [False, True, False, False]
+def test_levels_of_replicates_are_found_and_a_quiet_campaign_stands():
+    rows = replicate_rows(CELLS, campaign([0.05, 0.0, -0.05]))
+    assert [row.replicate for row in rows] == [0, 1, 2]
+    assert [row.effect for row in rows] == pytest.approx([0.05, 0.0, -0.05], abs=0.03)
+    assert not any(row.note for row in rows)
+    assert shifts(rows, ()) == []
 
 
 def test_cells_lost_in_one_block_void_it_and_in_all_blocks_do_not():
     lost = {(1, place) for place in range(8)}
-    states = replicate_states(CELLS, campaign([0.0, 0.0, 0.0], discarded=lost))
-    assert [bool(state.voided) for state in states] == [False, True, False]
-    assert states[1].n_discarded == 8
+    rows = replicate_rows(CELLS, campaign([0.0, 0.0, 0.0], discarded=lost))
+    assert [bool(row.note) for row in rows] == [False, True, False]
+    assert rows[1].n_discarded == 8
     everywhere = {(block, place) for block in range(3) for place in range(8)}
-    assert not any(state.voided for state in replicate_states(CELLS, campaign([0.0, 0.0, 0.0], discarded=everywhere)))
+    assert not any(row.note for row in replicate_rows(CELLS, campaign([0.0, 0.0, 0.0], discarded=everywhere)))
 
 
 def test_the_odd_block_out_is_repeated_and_of_two_a_third_decides():
-    states = replicate_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
-    assert [state.replicate for state in to_repeat(states)["t"]] == [1]
-    assert in_doubt(states) == {}
-    pair = replicate_states(CELLS, campaign([0.0, -0.4]))
+    rows = replicate_rows(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
+    assert [row.replicate for row in to_repeat(rows)["t"]] == [1]
+    assert in_doubt(rows) == {}
+    pair = replicate_rows(CELLS, campaign([0.0, -0.4]))
     assert to_repeat(pair) == {}
-    assert "differ by -3" in in_doubt(pair)["t"].doubt
-    assert in_doubt(replicate_states(CELLS, campaign([0.0, -0.05]))) == {}
+    assert "differ by -3" in in_doubt(pair)["t"].note
+    assert in_doubt(replicate_rows(CELLS, campaign([0.0, -0.05]))) == {}
 
 
 def test_when_most_blocks_move_none_is_repeated():
-    states = replicate_states(CELLS, campaign([0.0, -0.5, 0.5, -1.0, 1.0]))
-    assert to_repeat(states) == {}
+    assert to_repeat(replicate_rows(CELLS, campaign([0.0, -0.5, 0.5, -1.0, 1.0]))) == {}
 
 
 def test_a_voided_block_is_out_of_the_count_and_in_the_table():
@@ -89,32 +76,30 @@ def test_a_voided_block_is_out_of_the_count_and_in_the_table():
         replace(visit, discarded=read_reasons("block voided: level -33%")) if visit.replicate == 1 else visit
         for visit in campaign([0.0, -0.4, 0.0, 0.02])
     ]
-    states = replicate_states(CELLS, visits)
-    assert [state.replicate for state in states] == [0, 2, 3]
-    record = VoidedReplicate("t", 1, 4, "level -33%", 30, 0, -0.33, 0.01)
-    rows = replicate_rows(states, [record])
+    rows = replicate_rows(CELLS, visits, [VoidedReplicate("t", 1, 4, "level -33%", 30, 0, -0.33, 0.01)])
     assert [row.replicate for row in rows] == [0, 1, 2, 3]
     assert rows[1].note == "voided and repeated as replicate 5: level -33%"
-    (finding,) = drift_findings(states, [record])
-    assert "replicate 2, level -33%" in finding.sentence
+    assert shifts(rows, ()) == [], "it is in no value"
+    (finding,) = drift_findings(rows)
+    assert "replicate 2 was voided and repeated as replicate 5: level -33%" in finding.sentence
 
 
 def test_a_change_inside_a_block_is_reported():
-    states = replicate_states(CELLS, campaign([0.0, 0.0, 0.0, 0.0], step=-0.5))
-    assert states[1].shift
-    assert not states[0].shift
+    rows = replicate_rows(CELLS, campaign([0.0, 0.0, 0.0, 0.0], step=-0.5))
+    assert rows[1].note
+    assert not rows[0].note
 
 
 def test_nothing_is_said_of_one_block_or_of_blocks_without_a_common_cell():
-    assert replicate_states(CELLS, campaign([0.0])) == ()
-    assert replicate_states(CELLS, []) == ()
+    assert replicate_rows(CELLS, campaign([0.0])) == ()
+    assert replicate_rows(CELLS, []) == ()
     keys = list(CELLS)
     visits = [visit for visit in campaign([0.0, 0.0]) if (visit.cell_key in keys[:10]) == (visit.replicate == 0)]
-    assert replicate_states(CELLS, visits) == ()
+    assert replicate_rows(CELLS, visits) == ()
 
 
 def test_a_target_that_moves_inside_replicates_as_much_as_between_them_drifted():
-    """No replicate is out of line, and none is long enough to have its effect taken out."""
+    """No replicate is out of line."""
     few = dict(list(CELLS.items())[:8])
     rng = np.random.default_rng(7)
     visits = []
@@ -128,13 +113,13 @@ def test_a_target_that_moves_inside_replicates_as_much_as_between_them_drifted()
     (one,) = found
     assert one.low < -0.4
     assert one.high > 0.3
-    assert list(drift_findings((), ())) == []
-    (finding,) = drift_findings((), (), wandered=found)
+    assert list(drift_findings(())) == []
+    (finding,) = drift_findings((), found)
     assert finding.code == "drift"
-    assert finding.sentence.startswith("The target drifted during the sweep: ")
     assert f"{one.low:+.0%} from its middle after {one.low_seconds:.0f} s" in finding.sentence
     # Once is enough: what the replicates say of a target stands by itself.
-    moved = replicate_states(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
-    told = list(drift_findings(moved, (), wandered=[replace(one, target="t")]))
-    assert len(told) == 1
-    assert "Speed shifted" in told[0].sentence
+    moved = replicate_rows(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
+    ((share, words, target),) = shifts(moved, [replace(one, target="t")])
+    assert (target, share) == ("t", pytest.approx(0.3, abs=0.05))
+    assert "replicate 2" in words
+    assert len(list(drift_findings(moved, [replace(one, target="t")]))) == 1

@@ -24,7 +24,6 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
         *(
             "block-shift/1",
             "lost-cells/1",
-            drift.EFFECT_METHOD,
             openloop.METHOD,
             "backlog-poisson/1",
         ),

@@ -10,7 +10,6 @@ from ioatlas.stats.drift import (
     ReplicateFit,
     fit_replicates,
     lost_cells,
-    removable_effects,
     replicate_shift,
     shift_within,
 )
@@ -120,26 +119,6 @@ def test_a_block_is_voided_for_lost_cells_only_when_chance_and_the_other_blocks_
     assert lost_cells(0, 0, 0, 0) == ""
 
 
-def test_effects_are_taken_out_when_they_are_significant_and_relevant():
-    removal = removable_effects(*campaign(8, [0.0, 0.2, -0.1]))
-    assert removal is not None
-    assert removal.effects == pytest.approx({0: -0.033, 1: 0.167, 2: -0.133}, abs=0.05)
-    assert "F test, p < 0.001" in removal.sentence
-    assert removable_effects(*campaign(9, [0.0, 0.005, -0.005], sd=0.001)) is None, "half a per cent is not relevant"
-    assert removable_effects(*campaign(10, [0.0, 0.2], cells=10)) is None, "ten visits do not tell a block's level"
-    assert removable_effects(*campaign(11, [0.0])) is None
-    assert removable_effects(["a", "b"] * 40, [0, 1] * 40, [1.0, 2.0] * 40) is None, "no cell in common"
-    false = sum(removable_effects(*campaign(200 + seed, [0.0, 0.0, 0.0])) is not None for seed in range(200))
-    assert false <= 8
-
-
-def test_a_small_block_keeps_its_values():
-    cells, blocks, values = campaign(12, [0.0, 0.3], sd=0.05)
-    removal = removable_effects([*cells, "c1", "c2"], [*blocks, 2, 2], [*values, values[1], values[2]])
-    assert removal is not None
-    assert 2 not in removal.effects
-
-
 def test_a_shift_inside_a_block_is_placed():
     rng = np.random.default_rng(2)
     found = [shift_within(0.1 * rng.normal(size=60) - 0.3 * (np.arange(60) >= 36)) for _ in range(50)]
@@ -201,44 +180,3 @@ def test_few_odd_visits_at_an_end_are_no_level():
     for at in (4, 7, 33, 36):
         assert shift_within(np.where(np.arange(40) < at, 0.0, 0.5) + quiet) is None
     assert shift_within(np.where(np.arange(40) < 20, 0.0, 0.02) + 0.1 * quiet) is None, "2% is not relevant"
-
-
-def test_effects_are_relative_to_their_mean_and_their_chance_is_the_f_tests():
-    cells, blocks, values = campaign(4, [0.03, -0.03], cells=40, sd=0.06)
-    found = removable_effects(cells, blocks, values)
-    assert found.effects[0] == pytest.approx(-found.effects[1])
-    assert found.effects[0] == pytest.approx(0.03, abs=0.02)
-    difference = np.subtract(*np.log(values).reshape(2, 40))
-    assert found.chance == pytest.approx(scipy.stats.ttest_1samp(difference, 0).pvalue, rel=1.0)
-    assert found.sentence.endswith(
-        "taken out (F test, p < 0.001)" if found.chance < 0.001 else f"p = {found.chance:.3f})"
-    )
-
-
-def test_twenty_visits_that_others_share_make_a_block():
-    cells, blocks, values = campaign(5, [0.2, -0.2], cells=20, sd=0.01)
-    assert removable_effects(cells, blocks, values)
-    assert removable_effects(cells[1:], blocks[1:], values[1:]) is None, "19 of a block's visits are too few"
-    assert removable_effects([*cells[:20], *"abcdefghijklmnopqrst"], blocks, values) is None, "nothing is shared"
-
-
-def test_effects_taken_out_have_no_mean_where_a_replicate_has_cells_of_its_own():
-    cells, blocks, values = campaign(6, [0.2, -0.2, 0.05], cells=30, sd=0.01)
-    alone = [f"own {number}" for number in range(25)]
-    found = removable_effects([*cells, *alone], [*blocks, *[0] * 25], [*values, *[100.0] * 25])
-    assert sum(found.effects.values()) == pytest.approx(0, abs=1e-9)
-    assert found.effects[0] - found.effects[1] == pytest.approx(0.4, abs=0.02)
-    assert found.effects[2] == pytest.approx(0.05 - 0.05 / 3, abs=0.02)
-
-
-def test_the_chance_of_effects_is_that_of_the_f_test_on_the_fit():
-    cells, blocks, values = campaign(9, [0.02, -0.02], cells=20, sd=0.045)
-    found = removable_effects(cells, blocks, values)
-    fit = fit_replicates(cells, blocks, values)
-    ratio = 20 * sum(effect**2 for effect in fit.effects.values()) / fit.residual_sd**2
-    assert 0.001 < found.chance < 0.01
-    assert found.chance == pytest.approx(scipy.stats.f.sf(ratio, 1, 40 - 20 - 1), rel=1e-6)
-    low, high = (np.expm1(effect) for effect in sorted(found.effects.values()))
-    assert found.sentence == (
-        f"replicate effects of {low:+.1%} to {high:+.1%} taken out (F test, p = {found.chance:.3f})"
-    )

@@ -8,12 +8,11 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import expm1
 
-from ioatlas.analysis.drift import ReplicateState, in_doubt, replicate_states, to_repeat
+from ioatlas.analysis.drift import in_doubt, replicate_rows, to_repeat
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell
-from ioatlas.model.drift import ordinal
+from ioatlas.model.drift import ReplicateRow, ordinal
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.visit import SWEPT, Purpose, Visit
 from ioatlas.run.plan import Plan
@@ -42,12 +41,12 @@ def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -
     """What the state of the replicates asks for: each target's replicates out of line voided and repeated, of two
     that differ a third.
     """
-    states = replicate_states(cells, visits)
+    rows = replicate_rows(cells, visits)
     number = 1 + max((visit.replicate for visit in visits if visit.purpose is Purpose.SWEEP), default=0)
     voided: list[Void] = []
     planned: list[NewVisit] = []
     told: list[str] = []
-    for state in [one for bad in to_repeat(states).values() for one in bad]:
+    for state in [one for bad in to_repeat(rows).values() for one in bad]:
         mine = [
             visit
             for visit in visits
@@ -55,31 +54,23 @@ def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -
         ]
         voided.append(Void(tuple(visit.visit_id for visit in mine if not visit.discarded), _record(state, number)))
         planned += _again(mine, number, seed)
-        told.append(f"replicate {ordinal(state.replicate)} voided and repeated: {'; '.join(state.reasons)}")
+        told.append(f"replicate {ordinal(state.replicate)} voided and repeated: {state.note}")
         number += 1
-    for target, state in in_doubt(states).items():
+    for target, state in in_doubt(rows).items():
         if not any(void.record.target == target for void in voided):
             planned += _again(
                 [visit for visit in visits if _target(cells, visit) == target and visit.purpose is Purpose.SWEEP],
                 number,
                 seed,
             )
-            told.append(f"{state.doubt}: another replicate decides")
+            told.append(f"{state.note}: another replicate decides")
             number += 1
     return Repair(tuple(voided), tuple(planned), "; ".join(told))
 
 
-def _record(state: ReplicateState, again: int) -> VoidedReplicate:
-    return VoidedReplicate(
-        state.target,
-        state.replicate,
-        again,
-        "; ".join(state.reasons),
-        state.n_visits,
-        state.n_discarded,
-        round(expm1(state.effect), 4),
-        round(state.error, 4),
-    )
+def _record(row: ReplicateRow, again: int) -> VoidedReplicate:
+    level = (round(row.effect or 0.0, 4), round(row.error or 0.0, 4))
+    return VoidedReplicate(row.target, row.replicate, again, row.note, row.n_visits, row.n_discarded, *level)
 
 
 def _again(visits: Sequence[Visit], replicate: int, seed: int) -> list[NewVisit]:
