@@ -338,7 +338,7 @@ def _findings(
     widths = sorted((e.bw_high or 0) / (e.bw_low or 1) - 1 for e in measured)
     rows = [
         Finding(
-            FindingCode.PEAK,
+            FindingCode.FIT,
             f"Highest {top.direction} throughput: {format_rate(fresh[0].bw_bytes_per_s or 0)} at {place(top)}.",
             (top.cell.key,),
             target=top.cell.target,

@@ -5,17 +5,16 @@ a client without room. All else is told by the law of the target; where none tel
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from ioatlas.analysis.best import CLIENT, SAID, best_of, groups, speed, with_fresh
+from ioatlas.analysis.best import CLIENT, SAID, best_of, groups, speed
 from ioatlas.analysis.cache import CacheReport, CacheVerdict, CeilingsOf
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.limits import LIMITED
-from ioatlas.analysis.wording import Namer, plural
-from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
+from ioatlas.analysis.wording import Namer
+from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_rate
 from ioatlas.model.usage import CpuShares, Usage
@@ -203,16 +202,11 @@ def _client(e: Estimate, seen: Seen) -> Limit | None:
 # -- findings ------------------------------------------------------------------------------------------------
 
 
-def limit_findings(estimates: Sequence[Estimate], fresh: Sequence[Estimate] = ()) -> tuple[Finding, ...]:
-    """What limits the highest throughput of each direction, then how often each resource limits, and how often it
-    could not be told. Nothing of values whose limit nothing tells.
-    """
-    merged = [e for e in with_fresh(estimates, fresh) if e.limit is not None]
-    if not merged:
-        return ()
+def limit_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
+    """What limits the highest throughput of each direction. Nothing of values whose limit nothing tells."""
     namer = Namer((e.cell for e in estimates), sorted({e.cell.target for e in estimates}))
     found = []
-    for (target, direction), members in groups(merged).items():
+    for (target, direction), members in groups(e for e in estimates if e.limit is not None).items():
         named = best_of(members)
         if named is None or named.peak.limit is None:
             continue
@@ -228,30 +222,7 @@ def limit_findings(estimates: Sequence[Estimate], fresh: Sequence[Estimate] = ()
                 direction=direction,
             )
         )
-    limits = {(e.cell.key, e.direction): e.limit for e in merged if e.limit is not None}
-    counts = Counter(limit.resource for limit in limits.values())
-    parts = [
-        f"{name} {count:,}{_mean_odds(one for one in limits.values() if one.resource == name)}"
-        for name, count in counts.most_common()
-        if name != UNDETERMINED
-    ]
-    parts += [f"unclear {counts[UNDETERMINED]:,}"] if counts[UNDETERMINED] else []
-    sentence = f"Bottleneck of {plural(len(limits), 'value')}: {', '.join(parts)}."
-    first: dict[str, str] = {}
-    for (key, _), limit in limits.items():
-        first.setdefault(limit.resource, key)
-    return (*found, Finding(FindingCode.LIMITS, sentence, tuple(first.values())))
-
-
-def mean_probability(limits: Iterable[Limit]) -> float | None:
-    """Of those that state one; None where none does."""
-    stated = [one.probability for one in limits if one.probability is not None]
-    return sum(stated) / len(stated) if stated else None
-
-
-def _mean_odds(limits: Iterable[Limit]) -> str:
-    mean = mean_probability(limits)
-    return "" if mean is None else f" ({mean:.0%})"
+    return tuple(found)
 
 
 def _limited(limit: Limit) -> str:

@@ -67,12 +67,6 @@ def edge_share(cell: Cell, ios: float, visits: int) -> float:
     return min(SURE_EDGE, (cell.outstanding + 1) / max(ios, 1.0) / sqrt(max(visits, 1)))
 
 
-def _edge(estimate: Estimate) -> float:
-    if estimate.verdict is not VerdictCode.TOO_SHORT or not estimate.cut_seconds:
-        return 0.0
-    return edge_share(estimate.cell, (estimate.iops or 0.0) * (estimate.window_seconds or 0.0), estimate.n_visits)
-
-
 def found_unsteady(estimate: Estimate) -> bool:
     return verdict_class(estimate.verdict) is VerdictClass.UNSTABLE and estimate.verdict not in WITHHELD
 
@@ -162,11 +156,6 @@ class Best:
     ties: tuple[Estimate, ...] = ()
     higher: tuple[Estimate, ...] = ()
 
-    @property
-    def checked(self) -> bool:
-        """Measured again after it was named."""
-        return self.peak.bw_first is not None
-
 
 def best_of(members: Sequence[Estimate]) -> Best | None:
     """None when no value may be named. A cell that was measured again goes before one that was not, unless that one is
@@ -181,10 +170,6 @@ def best_of(members: Sequence[Estimate]) -> Best | None:
         peak = rival
     if peak.grade is not None:
         peak = _plainest(able, peak)
-    if peak.verdict is VerdictCode.TOO_SHORT:  # one that could be judged, where it is as fast
-        near_peak = min(NEAR_PEAK, 1 - _edge(peak)) * speed(peak)
-        judged = [e for e in able if e.verdict is not VerdictCode.TOO_SHORT and speed(e) >= near_peak]
-        peak = max((e for e in judged if not clearly_faster(peak, e)), key=speed, default=peak)
     reaching = [e for e in able if speed(e) >= NEAR_PEAK * speed(peak)]
     near = min(reaching, key=_load)
     ties = [e for e in reaching if e is not peak and not clearly_faster(peak, e)]
@@ -216,12 +201,10 @@ def _load(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def clearly_faster(one: Estimate, other: Estimate) -> bool:
-    """Beyond both intervals; where one has none, by more than a tenth, and more than the edge of a short window is
-    worth.
-    """
+    """Beyond both intervals; where one has none, by more than a tenth."""
     if one.bw_low is not None and other.bw_high is not None:
         return one.bw_low > other.bw_high
-    return min(NEAR_PEAK, 1 - _edge(one)) * speed(one) > speed(other)
+    return NEAR_PEAK * speed(one) > speed(other)
 
 
 def half_interval(estimate: Estimate) -> float | None:

@@ -25,7 +25,6 @@ TITLES = {
     _F.ENGINES: "Two tools",
     _F.KNEE: "90 % of the peak",
     _F.LIMIT: "What limits",
-    _F.LIMITS: "Limits of the cells",
     _F.LITTLES_LAW: "Little's law",
     _F.MAP_ERROR: "Error of the map",
     _F.METHOD: "Methods differ",
@@ -52,10 +51,10 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
     *(_F.FIT, _F.FACTOR, _F.WORK),
-    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.PEAK, _F.KNEE, _Trouble(_F.PRECISION), _F.NOISE),
+    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.KNEE, _Trouble(_F.PRECISION), _F.NOISE),
     *(_F.NOT_MEASURED, _F.BURST, _F.MAP_ERROR, _F.WEAK_REGIME),
     # What to change for more, and where to look further.
-    *(_F.LIMIT, _OTHER, _F.BALANCE, _F.CACHE_SIZE, _F.LIMITS, _F.CLIFF, _F.POWER),
+    *(_F.LIMIT, _OTHER, _F.BALANCE, _F.CACHE_SIZE, _F.CLIFF, _F.POWER),
     # What was in order or could not be told, and detail.
     *(_F.UNDETERMINED, _F.INTEGRITY, _F.CACHE, _F.COUNTERS, _F.DRIFT, _F.NO_DATA_REDUCTION),
     *(_F.IMPORTED, _F.METHOD),
@@ -67,7 +66,6 @@ _PLACES = {
     _F.COUNTERS: "method",
     _F.DRIFT: "discards",
     _F.NOISE: "map",
-    _F.LIMITS: "map",
 }
 """Section of the report that holds the evidence where no cell does."""
 

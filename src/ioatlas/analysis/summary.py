@@ -10,9 +10,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import TypeVar
 
-from ioatlas.analysis.attribution import mean_probability
 from ioatlas.analysis.best import (
     NUMBER_WIDTH,
     Best,
@@ -22,17 +22,15 @@ from ioatlas.analysis.best import (
     disagrees,
     eligible,
     groups,
-    half_interval,
     speed,
     tie_words,
     usable,
-    with_fresh,
 )
 from ioatlas.analysis.imported_answer import SMALL_BYTES, in_flight, named, operation_of, rivals, small_ones
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
-from ioatlas.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of, typical_uncertainty
+from ioatlas.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of
 from ioatlas.analysis.wording import Namer, per_cent, plural, size_text
 from ioatlas.model.application import WorkFigure, is_work
 from ioatlas.model.cell import FLUSHES
@@ -49,7 +47,6 @@ from ioatlas.model.summary import (
     SmallIo,
     Summary,
     Trust,
-    WorstCell,
 )
 from ioatlas.model.tree import Operation, is_tree, tree_operation
 from ioatlas.model.units import format_latency, format_rate, parse_duration_seconds
@@ -59,7 +56,6 @@ One = TypeVar("One")
 MOST_SMALL_BYTES = 64 << 10
 """The latency of 4 KiB is told, or of the nearest block size up to this."""
 FEWEST_IOS_OF_P99 = 100
-MOST_WORST = 5
 _BUDGET = re.compile(r"--budget (\d\S*)")
 UNCLEAR = 0.5
 """Share of values whose limit is unclear from which the next step is to find it."""
@@ -67,7 +63,7 @@ UNCLEAR = 0.5
 
 def summarise(result: CampaignResult) -> Summary:
     """Pure: equal results give equal summaries."""
-    estimates = with_fresh(result.estimates, result.fresh)
+    estimates = result.estimates
     cells = [*(e.cell for e in estimates), *(u.cell for u in result.unmeasured)]
     namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
     kinds: dict[str, set[str]] = defaultdict(set)
@@ -96,8 +92,6 @@ def summarise(result: CampaignResult) -> Summary:
         headlines=headlines,
         small=small,
         bottlenecks=bottlenecks,
-        typical_uncertainty=typical_uncertainty(estimates),
-        worst=tuple(_worst(estimates, namer)),
         next_step=_next_step(doubts, headlines, bottlenecks, result),
         beside=tuple(_beside(result, namer)),
     )
@@ -400,19 +394,8 @@ def _bottlenecks(estimates: Iterable[Estimate]) -> tuple[Count, ...]:
         if e.limit is not None and e.kind == "measured":
             found[e.limit.resource].append(e.limit)
     ranked = sorted(found.items(), key=lambda item: (item[0] == UNDETERMINED, -len(item[1])))
-    return tuple(Count(name, len(limits), mean_probability(limits)) for name, limits in ranked)
-
-
-def _worst(estimates: Iterable[Estimate], namer: Namer) -> Iterator[WorstCell]:
-    """Those whose runs disagree, then those with the widest intervals."""
-    wide = [
-        (disagrees(e), half_interval(e) or 0.0, e)
-        for e in estimates
-        if e.kind == "measured" and usable(e) and (disagrees(e) or half_interval(e) is not None)
-    ]
-    for apart, width, e in sorted(wide, key=lambda row: row[:2], reverse=True)[:MOST_WORST]:
-        label = f"{e.direction}, {namer.short(e.cell)}"
-        yield WorstCell(e.cell.key, e.direction, label, None if apart else width)
+    stated = {name: [one.probability for one in limits if one.probability is not None] for name, limits in ranked}
+    return tuple(Count(name, len(limits), fmean(stated[name]) if stated[name] else None) for name, limits in ranked)
 
 
 def _next_step(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from ioatlas.analysis.best import client_limited, disagrees, half_interval, usable
 from ioatlas.analysis.drift import shifts
@@ -74,12 +73,6 @@ _UNSTEADY_WORDS = {
     VerdictCode.NO_STEADY_STATE: "not steady",
     VerdictCode.OVERLOADED: "offered more than it could carry",
 }
-
-
-def typical_uncertainty(estimates: Sequence[Estimate]) -> float | None:
-    """The middle of the half intervals of measured values."""
-    widths = [w for e in estimates if e.kind == "measured" and usable(e) and (w := half_interval(e)) is not None]
-    return median(widths) if widths else None
 
 
 def doubts_of(

@@ -152,15 +152,19 @@ def _print(parts: Sequence[RenderableType], console: Console) -> None:
 
 
 def _findings(result: CampaignResult) -> list[RenderableType]:
-    """Every one under its title."""
+    """Every one under its title, after the numbers that the first screen has no room for."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
+    from ioatlas.analysis.summary import summarise
+    from ioatlas.cli._screen import MOST_HEADLINES
+    from ioatlas.report.told import value_of, where_of
+
     findings = Table.grid(padding=(0, 1))
-    for finding in result.findings:
-        sentence = Text(f"{finding.title}: ", style="bold")
-        findings.add_row("•", sentence.append(finding.sentence, style="not bold"))
+    numbers = [(one.label, f"{value_of(one)}, {where_of(one)}") for one in summarise(result).headlines[MOST_HEADLINES:]]
+    for title, text in (*numbers, *((one.title, one.sentence) for one in result.findings)):
+        findings.add_row("•", Text(f"{title}: ", style="bold").append(text, style="not bold"))
     return [Padding(findings, (0, 0, 1, 0))]
 
 

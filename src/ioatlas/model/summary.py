@@ -153,22 +153,11 @@ class Count:
 
 
 @dataclass(frozen=True)
-class WorstCell:
-    """A cell whose value is worth least. uncertainty: a share; None where its runs disagree too far to say."""
-
-    cell: str
-    direction: str
-    label: str
-    uncertainty: float | None
-
-
-@dataclass(frozen=True)
 class Summary:
     """What stands on the first screen, in the terminal and of the report.
 
     doubts:     worst first. next_step: what the reader can do now.
     bottlenecks: most frequent first, 'undetermined' last; of measured values.
-    typical_uncertainty: the middle of the measured values' half intervals, a share; None where there is none.
     """
 
     name: str
@@ -185,8 +174,6 @@ class Summary:
     headlines: tuple[Headline, ...]
     small: tuple[SmallIo, ...]
     bottlenecks: tuple[Count, ...]
-    typical_uncertainty: float | None
-    worst: tuple[WorstCell, ...]
     next_step: str
     beside: tuple[Beside, ...] = ()
 

@@ -8,9 +8,9 @@ Marks say what a colour cannot: they are there in pipes, without colour and for 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ioatlas.analysis.best import speed, with_fresh
+from ioatlas.analysis.best import speed
 from ioatlas.analysis.marks import SIGNS, Mark, mark_of
 from ioatlas.errors import UsageError
 from ioatlas.model.estimate import Estimate
@@ -71,11 +71,7 @@ def small_map(result: CampaignResult, quantity: Quantity | None = None, x: str =
     """None where there are no two axes to draw, as with a single cell. quantity: by default the speed. x, y: axes by
     their names, else those that say most. Raises UsageError on an axis that there is not.
     """
-    again = {(e.cell.key, e.direction, e.kind): e for e in with_fresh(result.estimates, result.fresh)}
-    found = [
-        replace(entry, estimate=again.get((e.cell.key, e.direction, e.kind), e)) if (e := entry.estimate) else entry
-        for entry in entries(result)
-    ]
+    found = [*entries(result)]
     axes = {axis.name: axis for axis in axes_of(result, found, (x, y))}
     x, y = axis_named(x, axes), axis_named(y, axes)
     sides = [name for name in axes if name not in ("rw", "target")]

@@ -9,7 +9,7 @@ from pathlib import Path
 from ioatlas.analysis.summary import summarise
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, WorstCell
+from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo
 from ioatlas.report.page_format.parts import Pair
 from ioatlas.report.page_format.summary import (
     DoubtData,
@@ -17,7 +17,6 @@ from ioatlas.report.page_format.summary import (
     LoadReadingData,
     SmallIoData,
     SummaryData,
-    WorstCellData,
 )
 from ioatlas.report.told import beside_of, next_line
 
@@ -54,7 +53,6 @@ def summary_data(
         doubts=[_doubt(one, rows, clean) for one in summary.doubts],
         headlines=[_headline(one, rows, clean) for one in summary.headlines],
         small=[_small(one, rows, clean) for one in summary.small],
-        worst=[_worst(one, rows, clean) for one in summary.worst],
         beside=[Pair(name=clean(one.label), value=beside_of(one)) for one in summary.beside],
         next_step=clean(next_line(summary.next_step, place)),
     )
@@ -80,7 +78,3 @@ def _small(one: SmallIo, rows: _Rows, clean: Callable[[str], str]) -> SmallIoDat
         return LoadReadingData.from_record(load, row=rows.of(load.cell, one.direction))
 
     return SmallIoData.from_record(one, label=clean(one.label), lightest=reading(one.lightest), best=reading(one.best))
-
-
-def _worst(one: WorstCell, rows: _Rows, clean: Callable[[str], str]) -> WorstCellData:
-    return WorstCellData.from_record(one, row=rows.of(one.cell, one.direction), label=clean(one.label))

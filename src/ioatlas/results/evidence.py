@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.analysis.attribution import Seen, limit_findings, limits_of
+from ioatlas.analysis.attribution import Seen, limits_of
 from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targets
 from ioatlas.analysis.cache import CeilingsOf, judge_caches
 from ioatlas.analysis.ceilings import Ceiling
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 def judge(
     estimates: Sequence[Estimate],
-    fresh: Sequence[Estimate],
     visits: Sequence[Visit],
     beds: Mapping[str, Testbed],
     counts: Counts,
@@ -43,7 +42,7 @@ def judge(
     meters: Sequence[MeterFacts] = (),
     fits: Mapping[str, Fit] | None = None,
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
-    """The estimates with cache verdicts, and findings on caches and what limits the highest throughput.
+    """The estimates with cache verdicts, and findings on caches, power and balance.
 
     counts: claims against the counters of the targets' paths. telemetry: what was read during each visit, by its id.
     holes: targets with holes. paths: where each target's bytes are counted. meters: of power. fits: laws
@@ -71,7 +70,7 @@ def judge(
     marked = with_watts(
         marked, made, {visit: record["watts"] for visit, record in telemetry.items() if "watts" in record}, meters
     )
-    found += [*limit_findings(marked, fresh), *power_findings(marked, meters)]
+    found += [*power_findings(marked, meters)]
     usages = [usage for record in telemetry.values() if (usage := usage_of(record)) is not None]
     for groups in {groups_of(bed) for bed in beds.values()}:
         found += balance_findings(groups, usages)

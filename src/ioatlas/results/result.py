@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.analysis.attribution import limit_findings
 from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.contradictions import clock_findings, law_findings
 from ioatlas.analysis.drift import drift_findings, replicate_rows, replicate_table, wanders
@@ -93,7 +94,7 @@ def load_result(directory: Path, parts_of: PartsOf) -> CampaignResult:
         finally:
             journal.close()
         result = with_imported(result, directory) if imported else result
-    result = with_factors(replace(result, estimates=with_fresh(result.estimates, result.fresh)))
+    result = with_factors(result)
     return replace(result, findings=headlines(result.findings))
 
 
@@ -137,7 +138,7 @@ def _result(parts: ResultParts) -> CampaignResult:
         estimates = with_set_ups(estimates, read.cells, read.visits)
         fresh = with_set_ups(fresh, read.cells, read.visits)
     axes = parts.axes(read.cells)
-    afresh = {(e.cell.key, e.direction) for e in with_fresh(estimates, fresh) if e.bw_first is not None}
+    afresh = {(e.cell.key, e.direction) for e in estimates if e.bw_first is not None}
     row, sessions = parts.journal.campaign(), parts.journal.sessions()
     discarded = [visit for visit in read.visits if visit.discarded]
     result = CampaignResult(
@@ -204,7 +205,6 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
     if parts.attributed:
         estimates, judged = judge(
             estimates,
-            fresh,
             read.told,
             read.beds,
             read.counts,
@@ -219,8 +219,8 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
 
             judged = (*judged, *burst_findings(fits))
     history = load_history(parts.journal, read.cells, read.made)
-    estimates = with_history(estimates, read.told, history)
-    found = (*reduced, *before_after_findings(read.cells, read.told, history), *judged)
+    estimates = with_fresh(with_history(estimates, read.told, history), fresh)
+    found = (*reduced, *before_after_findings(read.cells, read.told, history), *judged, *limit_findings(estimates))
     return estimates, fresh, predicted, found, fits
 
 

@@ -25,7 +25,7 @@ def test_trouble_stands_first_and_what_is_in_order_last():
     given = [
         Finding(FindingCode.COUNTERS, "sda counted 100% of the bytes claimed by reads.", in_order=True),
         Finding(FindingCode.NOISE, "n"),
-        Finding(FindingCode.PEAK, "Highest read throughput: 1"),
+        Finding(FindingCode.HIGHEST_LOAD, "Highest read throughput: 1"),
         Finding(FindingCode.CACHE, "Caches: of 4 values, 2 cached.", ("a",)),
         Finding(FindingCode.EXPLAINED, "s"),
         Finding(FindingCode.CORRUPTION, "c"),
@@ -33,7 +33,7 @@ def test_trouble_stands_first_and_what_is_in_order_last():
     assert [one.code for one in headlines(given)] == [
         "corruption",
         "cache",
-        "peak",
+        "highest-load",
         "noise",
         "explained",
         "counters",
@@ -44,20 +44,21 @@ def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_troub
     given = [Finding(FindingCode.COUNTERS, f"sda moved 115% of the bytes claimed by {rw}s") for rw in ("read", "write")]
     given += [
         Finding(FindingCode.DRIFT, "blocks moved", ("a",)),
-        Finding(FindingCode.LIMITS, "l"),
         Finding(FindingCode.LIMIT, "client CPU"),
         Finding(FindingCode.NOISE, "n"),
     ]
     given += [
-        Finding(code, f"{code} {rw}") for code in (FindingCode.PEAK, FindingCode.KNEE) for rw in ("read", "write")
+        Finding(code, f"{code} {rw}")
+        for code in (FindingCode.HIGHEST_LOAD, FindingCode.KNEE)
+        for rw in ("read", "write")
     ]
     given += [Finding(FindingCode.NOT_MEASURED, "m"), Finding(FindingCode.METHOD, "l")]
     head = [one.code for one in headlines(given)[: TOP - 2]]
     assert head == [
         "counters",
         "drift",
-        "peak",
-        "peak",
+        "highest-load",
+        "highest-load",
         "knee",
         "knee",
         "noise",
@@ -67,17 +68,17 @@ def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_troub
 
 def test_no_two_titles_are_alike_and_a_second_time_changes_nothing():
     given = [
-        Finding(FindingCode.PEAK, "the first", target="a", direction="read"),
-        Finding(FindingCode.PEAK, "the second", target="a", direction="write"),
-        Finding(FindingCode.PEAK, "the third", target="b", direction="read"),
+        Finding(FindingCode.HIGHEST_LOAD, "the first", target="a", direction="read"),
+        Finding(FindingCode.HIGHEST_LOAD, "the second", target="a", direction="write"),
+        Finding(FindingCode.HIGHEST_LOAD, "the third", target="b", direction="read"),
         Finding(FindingCode.METHOD, "one"),
         Finding(FindingCode.METHOD, "two"),
     ]
     made = headlines(given)
     assert [one.title for one in made] == [
-        "Peak, reads, on a",
-        "Peak, writes",
-        "Peak, reads, on b",
+        "Highest load, reads, on a",
+        "Highest load, writes",
+        "Highest load, reads, on b",
         "Methods differ (1)",
         "Methods differ (2)",
     ]
@@ -86,27 +87,30 @@ def test_no_two_titles_are_alike_and_a_second_time_changes_nothing():
 
 def test_titles_come_from_the_fields_and_never_from_the_sentence():
     words = "Highest read throughput on nas: of writes, nothing"
-    [alone] = headlines([Finding(FindingCode.PEAK, words, target="nas", direction="write")])
-    assert alone.title == "Peak"
-    alike = headlines([Finding(FindingCode.PEAK, words, target="nas", direction="write")] * 2)
-    assert [one.title for one in alike] == ["Peak (1)", "Peak (2)"]
+    [alone] = headlines([Finding(FindingCode.HIGHEST_LOAD, words, target="nas", direction="write")])
+    assert alone.title == "Highest load"
+    alike = headlines([Finding(FindingCode.HIGHEST_LOAD, words, target="nas", direction="write")] * 2)
+    assert [one.title for one in alike] == ["Highest load (1)", "Highest load (2)"]
     unlike = headlines(
-        [Finding(FindingCode.PEAK, words, direction="write"), Finding(FindingCode.PEAK, words, direction="trim")]
+        [
+            Finding(FindingCode.HIGHEST_LOAD, words, direction="write"),
+            Finding(FindingCode.HIGHEST_LOAD, words, direction="trim"),
+        ]
     )
-    assert [one.title for one in unlike] == ["Peak, writes", "Peak, trims"]
+    assert [one.title for one in unlike] == ["Highest load, writes", "Highest load, trims"]
 
 
 def test_every_finding_leads_somewhere():
     made = headlines(
         [
             Finding(FindingCode.NOISE, "n"),
-            Finding(FindingCode.PEAK, "p", ("a",)),
+            Finding(FindingCode.HIGHEST_LOAD, "p", ("a",)),
             Finding(FindingCode.METHOD, "l"),
             Finding(FindingCode.NOT_MEASURED, "m"),
         ]
     )
     assert {one.code: one.place for one in made} == {
-        "peak": "",
+        "highest-load": "",
         "noise": "map",
         "not-measured": "not-measured",
         "method": "method",
@@ -213,6 +217,6 @@ def test_every_kind_of_finding_has_one_place_in_the_order():
     assert {one.code for one in headlines([Finding(code, code) for code in FindingCode])} == set(FindingCode)
     assert len(_ORDER) == len(set(_ORDER))
     fine, bad = Finding(FindingCode.COUNTERS, "all well", in_order=True), Finding(FindingCode.COUNTERS, "too much")
-    peak = Finding(FindingCode.PEAK, "a peak")
+    peak = Finding(FindingCode.HIGHEST_LOAD, "a peak")
     assert [one.sentence for one in headlines([fine, peak])] == ["a peak", "all well"]
     assert [one.sentence for one in headlines([bad, peak])] == ["too much", "a peak"]

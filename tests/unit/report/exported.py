@@ -91,7 +91,7 @@ def campaign(
         unmeasured=tuple(unmeasured),
         findings=(
             Finding(
-                FindingCode.PEAK, f"Something is fast at {SECRET_PLACE}/nas.", tuple(e.cell.key for e in estimates[:1])
+                FindingCode.KNEE, f"Something is fast at {SECRET_PLACE}/nas.", tuple(e.cell.key for e in estimates[:1])
             ),
         ),
         settings={"profile": "test"},

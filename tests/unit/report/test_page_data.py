@@ -252,7 +252,7 @@ def test_nothing_names_the_site():
     result = synthetic.KINDS["quick"]()
     result = replace(
         result,
-        findings=(Finding(FindingCode.PEAK, "Highest at /srv/made-up/scratch/file."),),
+        findings=(Finding(FindingCode.KNEE, "Highest at /srv/made-up/scratch/file."),),
         sessions=({"hostname": "secret-host", "client serial": "S3CR3T", "fio": "fio-3.33 on /srv/made-up/scratch"},),
     )
     text = page_data.report_data(result).model_dump_json()

@@ -19,7 +19,6 @@ from ioatlas.model.finding import FindingCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target
-from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
 from tests.simulate.law import Burst, Cache, Way
 from tests.unit.procedures.cases import ADAPTIVE, FIXED_WORK, POINTS, ROUNDS
@@ -103,10 +102,6 @@ def agree(result):
         e = values[best.cell, best.direction]
         assert best.value == e.bw_bytes_per_s
         assert best.lower_bound == client_limited(e)
-        peaks = [one for one in told[FindingCode.PEAK] if one.cells == (best.cell,) and one.direction == best.direction]
-        if e.kind == "measured" and peaks:
-            assert format_rate(best.value) in peaks[0].sentence
-            assert ("treat this as a minimum" in peaks[0].sentence) == best.lower_bound
         others = [
             one
             for one in result.estimates
@@ -124,10 +119,6 @@ def agree(result):
             )
     no_sign = [one for one in told[FindingCode.CACHE] if "No sign" in one.sentence]
     assert not no_sign or len(told[FindingCode.CACHE]) == len(no_sign)
-    limited = sum(client_limited(e) for e in result.estimates if e.kind == "measured")
-    for one in told[FindingCode.NOT_MEASURED]:
-        counted = re.search(r"(\d+) values? w(?:as|ere) client-limited", one.sentence)
-        assert int(counted[1] if counted else 0) == limited
     for one in (*result.findings, *summary.doubts):
         assert all(int(share) <= 100 * NUMBER_WIDTH for share in re.findall(r"±(\d+)%", one.sentence)), one.sentence
     for doubt in summary.doubts:
@@ -200,4 +191,4 @@ def test_sentences_of_any_result_agree(rows):
 
     merged = replace(plain, estimates=with_fresh(plain.estimates, plain.fresh))
     agree(replace(merged, findings=headlines(findings(merged))))
-    assert summarise(plain).headlines == summarise(merged).headlines
+    assert merged.estimates == with_fresh(merged.estimates, merged.fresh), "once replaced it stays as it is"

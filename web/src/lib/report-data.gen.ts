@@ -86,7 +86,6 @@ export interface SummaryData {
   doubts: DoubtData[];
   headlines: HeadlineData[];
   small: SmallIoData[];
-  worst: WorstCellData[];
   /**
    * what was measured beside the map, in words
    */
@@ -102,7 +101,6 @@ export interface SummaryData {
   complete: boolean;
   trust: Trust;
   bottlenecks: Count[];
-  typical_uncertainty: number | null;
   next_step: string;
 }
 /**
@@ -171,14 +169,6 @@ export interface LoadReadingData {
   lat_p99_ns: number | null;
   estimated: boolean;
   grade: Trust | null;
-}
-/**
- * A cell whose value is worth least. uncertainty: a share; null where its runs disagree too far to say.
- */
-export interface WorstCellData {
-  row: number | null;
-  label: string;
-  uncertainty: number | null;
 }
 /**
  * A name and its value, in the order to show them.
@@ -660,7 +650,6 @@ export const FindingCode = {
   KNEE: "knee",
   LIMIT: "limit",
   LIMITED: "limited",
-  LIMITS: "limits",
   LITTLES_LAW: "littles-law",
   MAP_ERROR: "map-error",
   METHOD: "method",
@@ -670,7 +659,6 @@ export const FindingCode = {
   NOT_MEASURED: "not-measured",
   OPERATIONS: "operations",
   OVERLOADED: "overloaded",
-  PEAK: "peak",
   POWER: "power",
   PRECISION: "precision",
   READS_AFTER_WRITES: "reads-after-writes",

@@ -68,8 +68,6 @@ export function smallReport(): ReportData {
       small: [],
       beside: [],
       bottlenecks: [],
-      typical_uncertainty: null,
-      worst: [],
       next_step: "",
     },
     units: "binary",

@@ -216,11 +216,10 @@ def _testbed(result: CampaignResult) -> str:
 
 def _cells(result: CampaignResult) -> list[dict[str, Any]]:
     """What was measured, with the values of fresh visits; nothing that a model said or another tool."""
-    from ioatlas.analysis.best import with_fresh
     from ioatlas.report.table import swept_options
 
     swept = swept_options(result)
-    measured = [one for one in with_fresh(result.estimates, result.fresh) if one.kind == "measured"]
+    measured = [one for one in result.estimates if one.kind == "measured"]
     return [_cell(one, swept) for one in measured]
 
 

@@ -22,7 +22,7 @@ from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.results.parts import ResultParts
 from ioatlas.testbed.typed_in import testbeds, typed_lines
 
-MAP_FINDINGS = frozenset({FindingCode.PEAK, FindingCode.KNEE, FindingCode.NOISE})
+MAP_FINDINGS = frozenset({FindingCode.KNEE})
 """Findings that name extremes of a map or its lines along numjobs, which a fixed-work study has not, or that it words
 itself.
 """

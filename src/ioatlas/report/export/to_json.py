@@ -87,7 +87,8 @@ def _summary(result: CampaignResult) -> dict[str, Any]:
 
 def _in_old_words(row: ReplicateRow) -> dict[str, Any]:
     """Its fields as JSON values. A replicate is called a block in this format."""
-    return {"block" if name == "replicate" else name: value for name, value in asdict(row).items()}
+    told = {"block" if name == "replicate" else name: value for name, value in asdict(row).items()}
+    return {name: value for name, value in told.items() if name != "in_doubt"}
 
 
 def _target(target: Target) -> dict[str, Any]:

@@ -58,14 +58,6 @@ class SmallIoData(Model):
     best: LoadReadingData
 
 
-class WorstCellData(Model):
-    """A cell whose value is worth least. uncertainty: a share; null where its runs disagree too far to say."""
-
-    row: int | None
-    label: str
-    uncertainty: float | None
-
-
 @as_record(Summary)
 class SummaryData(Model):
     """The first screen: how fast, whether to believe it, what limits it, what to do next. doubts: worst first."""
@@ -73,5 +65,4 @@ class SummaryData(Model):
     doubts: list[DoubtData]
     headlines: list[HeadlineData]
     small: list[SmallIoData]
-    worst: list[WorstCellData]
     beside: list[Pair] = Field(description="what was measured beside the map, in words")
