@@ -64,7 +64,7 @@ class Fleet:
     def _disturb(self, how):
         """Once all clients are at work."""
         begun = self.net.carried()
-        wait_for(lambda: all(now - then > 1 << 20 for now, then in zip(self.net.carried(), begun, strict=True)))
+        wait_for(lambda: all(now - then > 1 << 16 for now, then in zip(self.net.carried(), begun, strict=True)))
         how()
 
 

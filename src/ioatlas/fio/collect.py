@@ -194,7 +194,10 @@ def read_batch(
 
 
 def _named(error: int) -> str:
-    return "data is not what was written" if error == errno.EILSEQ else os.strerror(error)
+    """What fio's number means; of a server that was killed under its client it makes one that is no errno."""
+    if error == errno.EILSEQ:
+        return "data is not what was written"
+    return os.strerror(error) if error in errno.errorcode else "unknown"
 
 
 def _state(section: Section, visit: Visit, ran_ms: int) -> tuple[SectionState, str]:

@@ -105,10 +105,11 @@ def test_a_section_that_fio_left_out_failed_and_the_others_stand(tmp_path):
     assert (second.state, second.visit.section) == (SectionState.FINISHED, 1)
 
 
-def test_an_error_of_fio_fails_the_section_and_keeps_its_figures(tmp_path):
-    (result,) = batch(tmp_path, [job(1, error=5)], {1: 0})
-    assert (result.state, result.visit.error) == (SectionState.FAILED, 5)
-    assert result.reason == "fio reported error 5 (Input/output error)"
+@pytest.mark.parametrize(("error", "meaning"), [(5, "Input/output error"), (2**32 - 1, "unknown")])
+def test_an_error_of_fio_fails_the_section_and_keeps_its_figures(tmp_path, error, meaning):
+    (result,) = batch(tmp_path, [job(1, error=error)], {1: 0})
+    assert (result.state, result.visit.error) == (SectionState.FAILED, error)
+    assert result.reason == f"fio reported error {error} ({meaning})"
     assert result.visit.parts
 
 
