@@ -37,13 +37,12 @@ class NicUsage:
 
 @dataclass(frozen=True)
 class NfsUsage:
-    """One NFS mount: bytes asked of the server, operations, retransmissions, mean round trip."""
+    """One NFS mount: bytes asked of the server, operations, retransmissions."""
 
     server_read_bytes: int
     server_write_bytes: int
     operations: int
     retransmissions: int
-    response_mean_ms: float | None
 
 
 @dataclass(frozen=True)

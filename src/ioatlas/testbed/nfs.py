@@ -6,7 +6,7 @@ and of SMB in /proc/fs/cifs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ioatlas.testbed.path import Route
 from ioatlas.testbed.sheet import Sheet, as_int
@@ -16,31 +16,18 @@ CIFS = "/proc/fs/cifs/DebugData"
 
 
 @dataclass(frozen=True)
-class OperationCount:
-    """Cumulative counters of one NFS operation, in the order of the kernel's `per-op statistics`."""
-
-    operations: int
-    transmissions: int
-    timeouts: int
-    sent_bytes: int
-    received_bytes: int
-    queue_ms: int
-    response_ms: int
-    execute_ms: int
-
-
-@dataclass(frozen=True)
 class MountStats:
     """One NFS mount's section.
 
     bytes_: normal read, normal write, direct read, direct write, server read, server write, read pages, written pages.
+    operations, retransmissions: of all kinds together, since the mount.
     """
 
     version: str
     options: dict[str, str]
     bytes_: tuple[int, ...] = ()
-    operations: dict[str, OperationCount] = field(default_factory=dict)
     transports: tuple[str, ...] = ()
+    operations: int = 0
     retransmissions: int = 0
 
 
@@ -61,8 +48,8 @@ def parse_mountstats(section: str) -> MountStats:
     """Counters of one section; what it does not hold stays empty."""
     options: dict[str, str] = {}
     counts: tuple[int, ...] = ()
-    operations: dict[str, OperationCount] = {}
     transports: list[str] = []
+    operations = again = 0
     for line in section.splitlines():
         key, _, rest = line.strip().partition(":")
         if key == "opts":
@@ -74,9 +61,9 @@ def parse_mountstats(section: str) -> MountStats:
         elif re.fullmatch(r"[A-Z0-9_]+", key):
             values = rest.split()
             if len(values) >= 8 and all(value.isdigit() for value in values[:8]):
-                operations[key] = OperationCount(*map(int, values[:8]))
-    again = sum(max(0, count.transmissions - count.operations) for count in operations.values())
-    return MountStats(options.get("vers", ""), options, counts, operations, tuple(transports), again)
+                operations += int(values[0])
+                again += max(0, int(values[1]) - int(values[0]))
+    return MountStats(options.get("vers", ""), options, counts, tuple(transports), operations, again)
 
 
 def look_at_session(sheet: Sheet, route: Route) -> None:

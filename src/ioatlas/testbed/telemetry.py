@@ -16,7 +16,7 @@ from pathlib import Path
 from ioatlas.model.usage import DiskUsage, NfsUsage, NicUsage, Usage
 from ioatlas.testbed.beats import Beats, Recorder
 from ioatlas.testbed.network import look_at_network
-from ioatlas.testbed.nfs import MOUNTSTATS, MountStats, parse_mountstats, section_of
+from ioatlas.testbed.nfs import MOUNTSTATS, parse_mountstats, section_of
 from ioatlas.testbed.path import look_at_path
 from ioatlas.testbed.sheet import Sheet
 from ioatlas.testbed.storage import look_at_stack
@@ -369,11 +369,6 @@ def _nfs(texts: tuple[str, str] | None) -> NfsUsage | None:
     before, after = (parse_mountstats(text) for text in texts)
     if len(before.bytes_) < 6 or len(after.bytes_) < 6:
         return None
-    count, response = (_summed(after, key) - _summed(before, key) for key in ("operations", "response_ms"))
     read, write = (after.bytes_[column] - before.bytes_[column] for column in (4, 5))
     again = after.retransmissions - before.retransmissions
-    return NfsUsage(read, write, count, again, response / count if count else None)
-
-
-def _summed(stats: MountStats, key: str) -> int:
-    return sum(int(getattr(count, key)) for count in stats.operations.values())
+    return NfsUsage(read, write, after.operations - before.operations, again)

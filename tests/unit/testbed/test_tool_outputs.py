@@ -116,9 +116,7 @@ def test_mountstats_of_one_mount():
     assert stats.version == "3"
     assert stats.options["wsize"] == "65536"
     assert stats.bytes_[2:4] == (4096000, 8192000)
-    assert stats.operations["READ"].received_bytes == 4224000
-    assert stats.operations["READ"].response_ms == 900
-    assert stats.retransmissions == 3
+    assert (stats.operations, stats.retransmissions) == (1 + 1000, 3)
     other = parse_mountstats(section_of(MOUNTSTATS, "/mnt/my share"))
     assert (other.version, len(other.transports)) == ("4.2", 2)
     assert section_of(MOUNTSTATS, "/mnt") == ""
