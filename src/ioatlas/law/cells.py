@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from ioatlas.law.course import Course
 from ioatlas.law.fit import Fit
+from ioatlas.law.limits import limit_of
 from ioatlas.law.read import can_be_told
 from ioatlas.law.told import DISAGREE, UNEVEN, Told, grade, tell
 from ioatlas.model.cell import Cell
@@ -83,7 +84,8 @@ def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit]) -> tuple[Estimate, 
         if told.half_width <= MOST_FORETOLD:
             blank = Estimate(cell, cell.directions[0], "predicted", 0, verdict=VerdictCode.PREDICTED, method=METHOD)
             graded = replace(blank, grade=Trust.LOW, grade_reason="no load measured it")
-            found.append(_with_values(graded, told))
+            bound = limit_of(fit, cell, cell.directions[0]).bound
+            found.append(replace(_with_values(graded, told), ceiling=bound))
     return tuple(found)
 
 

@@ -39,10 +39,15 @@ def limit_of(fit: Fit, cell: Cell, direction: str) -> Limit:
     times = {name: float(logs[0]) for name, logs in _times(fit, fit.theta[None, :], cell, direction).items()}
     name = max((one for one in times if KINDS[one] == kind), key=lambda one: times[one])
     rival = max((one for one in times if KINDS[one] != kind), key=lambda one: times[one])
-    text = _evidence(name, math.exp(times[name]), cell, told.value)
+    most = math.exp(-times[name])
+    if name != "latency":
+        most = max(most, told.value)
+    text = _evidence(name, most, cell)
     if not told.by_law and told.off and round(told.off, 2):
         text += f", by the law of the target, from which its loads differ by {math.expm1(told.off):+.0%}"
-    return Limit(name, None, rival, math.exp(min(0.0, times[rival] - times[name])), (text,), MOST_SURE * sure)
+    behind = math.exp(min(0.0, times[rival] - times[name]))
+    most_bytes = None if name == "latency" else most * cell.bs_bytes
+    return Limit(name, None, rival, behind, (text,), MOST_SURE * sure, most_bytes)
 
 
 def _times(fit: Fit, theta: Floats, cell: Cell, direction: str) -> dict[str, Floats]:
@@ -72,13 +77,12 @@ def _chances(fit: Fit, cell: Cell, direction: str) -> Counter[str]:
     return found
 
 
-def _evidence(name: str, seconds: float, cell: Cell, value: float) -> str:
-    """seconds: of an I/O by the part. value: I/Os a second that are told of the cell; no most is less."""
+def _evidence(name: str, most: float, cell: Cell) -> str:
+    """most: I/Os a second that the part lets through."""
     if name == "latency":
-        return f"an I/O alone takes {1000 * seconds * cell.outstanding:.3g} ms; more in flight gives more"
+        return f"an I/O alone takes {1000 * cell.outstanding / most:.3g} ms; more in flight gives more"
     if name not in DEVICE:
         return "loads fell to this rate once their credit was used up"
-    most = max(1 / seconds, value)
     words = f"makes {format_count(most)} IOPS" if KINDS[name] == "ios" else f"moves {format_rate(most * cell.bs_bytes)}"
     return f"the target {words} at most"
 

@@ -154,8 +154,6 @@ class Shares:
 
 UNDETERMINED = "undetermined"
 VERY_LIKELY = 0.8
-ODDS = ((0.95, "almost certainly"), (VERY_LIKELY, "very likely"), (0.0, "probably"))
-"""Words for probabilities from so much on."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +167,7 @@ class Limit:
     evidence:   sentences; of an undetermined cell why it is.
     probability: of the resource being what limits; None where it was not worked out, as in older results. What is less
                 likely than not is undetermined.
+    most_bytes_per_s: what the resource lets through of the cell's I/Os, B/s, where the law of the target says so.
     """
 
     resource: str = UNDETERMINED
@@ -177,27 +176,27 @@ class Limit:
     next_share: float | None = None
     evidence: tuple[str, ...] = ()
     probability: float | None = None
+    most_bytes_per_s: float | None = None
 
     @property
-    def odds_words(self) -> str:
-        """'probably': the probability in words; '' where it was not worked out."""
-        if self.probability is None:
-            return ""
-        return next(words for least, words in ODDS if self.probability >= least)
-
-    @property
-    def odds_number(self) -> str:
-        """' (85%)'."""
+    def odds(self) -> str:
+        """' (85%)'; '' where it was not worked out."""
         return "" if self.probability is None else f" ({self.probability:.0%})"
 
     @property
     def determined(self) -> bool:
         return self.resource != UNDETERMINED
 
+    @property
+    def bound(self) -> Bound | None:
+        return Bound(self.resource, self.most_bytes_per_s, "law") if self.most_bytes_per_s else None
+
 
 @dataclass(frozen=True)
 class Bound:
-    """The tightest upper bound that is known of a cell's path. kind: 'computed', 'measured' or 'typed in'."""
+    """The tightest upper bound that is known of a cell: of its path, or of the target by its law. kind: 'computed',
+    'measured', 'typed in' or 'law'.
+    """
 
     name: str
     bw_bytes_per_s: float

@@ -58,7 +58,7 @@ MEANINGS = {
     "limit_next_share": Meaning("how far that is used", "", "number"),
     "limit_evidence": Meaning("why"),
     "limit_probability": Meaning("how probable that limit is; empty where it is undetermined", "", "number"),
-    "ceiling": Meaning("the tightest bound known of the cell's path"),
+    "ceiling": Meaning("the tightest bound known of the cell: of its path, or of the target by its law"),
     "ceiling_bytes_per_s": Meaning("that bound, bytes a second", "B/s", "number"),
     "watts": Meaning("power of the target during the cell's visits", "W", "number"),
     "iops_per_watt": Meaning("I/Os a second for each watt", "1/s/W", "number"),

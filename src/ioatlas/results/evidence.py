@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.attribution import Seen, limits_of
 from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targets
-from ioatlas.analysis.cache import judge_caches
+from ioatlas.analysis.cache import CeilingsOf, judge_caches
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
-from ioatlas.analysis.limits import CeilingsOf, ceilings_of
+from ioatlas.analysis.limits import ceilings_of
 from ioatlas.analysis.together import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Bound, Estimate, Limit
@@ -55,6 +55,7 @@ def judge(
     caches = judge_caches(
         estimates,
         made,
+        ceilings=ceilings,
         round_trip_ns={name: 1e9 * seconds for name, bed in beds.items() if (seconds := bed.number("path.round_trip"))},
         counted_bytes={**counted, **_counted({e.cell.key: e.cell for e in estimates}, made, counts)},
         holes=holes,
@@ -196,20 +197,24 @@ def _seen(
 
 
 def _with_limit(estimate: Estimate, limits: Mapping[tuple[str, str], Limit], ceilings: CeilingsOf) -> Estimate:
-    """The estimate with what limits it, and the tightest ceiling of the path; a target in memory that is no faster
-    bounds nothing.
+    """The estimate with what limits it, and the tightest bound of the path and of the target; a target in memory that
+    is no faster bounds nothing.
     """
     exceeded = estimate.bw_bytes_per_s or 0.0
     if estimate.kind != "measured" or not exceeded:
         return estimate
-    bounds = [
+    known = [
         one
         for one in ceilings(estimate.cell, estimate.direction)
         if one.bw_bytes_per_s and not (one.resource == "stack" and exceeded > one.bw_bytes_per_s)
     ]
-    tightest = next((one for one in bounds if one.resource != "client"), bounds[0] if bounds else None)
-    bound = Bound(tightest.name, tightest.bw_bytes_per_s or 0.0, tightest.kind) if tightest is not None else None
-    return replace(estimate, limit=limits.get((estimate.cell.key, estimate.direction)), ceiling=bound)
+    path = [one for one in known if one.resource != "client"] or known
+    bounds = [Bound(one.name, one.bw_bytes_per_s or 0.0, one.kind) for one in path]
+    limit = limits.get((estimate.cell.key, estimate.direction))
+    if limit is not None and limit.bound is not None:
+        bounds.append(limit.bound)
+    tightest = min(bounds, key=lambda one: one.bw_bytes_per_s, default=None)
+    return replace(estimate, limit=limit, ceiling=tightest)
 
 
 def _counted(cells: Mapping[str, Cell], visits: Iterable[Visit], counts: Counts) -> dict[int, float]:

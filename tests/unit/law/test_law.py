@@ -194,8 +194,11 @@ def test_what_is_told_holds_on_targets_that_were_drawn():
 
 def test_the_device_limits_what_no_limiter_does():
     _, _, fit = steady_mapped()
-    assert limit_of(fit, cell("read", MIB, 16), "read").resource == "target bandwidth"
-    assert limit_of(fit, cell("randread", 4096, 1), "read").resource == "latency"
+    most = limit_of(fit, cell("read", MIB, 16), "read")
+    assert most.resource == "target bandwidth"
+    assert most.most_bytes_per_s == pytest.approx(tell(fit, cell("read", MIB, 16), "read").value * MIB, rel=0.02)
+    alone = limit_of(fit, cell("randread", 4096, 1), "read")
+    assert (alone.resource, alone.most_bytes_per_s) == ("latency", None)
 
 
 def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():

@@ -4,9 +4,8 @@ import { limitWords } from "./facts";
 
 describe("what limits a cell", () => {
   test.each([
-    ["link", 0.97, "almost certainly link (97%)"],
-    ["link", 0.8, "very likely link (80%)"],
-    ["client CPU", 0.55, "probably client CPU (55%)"],
+    ["link", 0.97, "link (97%)"],
+    ["client CPU", 0.55, "client CPU (55%)"],
     ["undetermined", Number.NaN, "undetermined"],
     ["link", null, "link"],
     ["", Number.NaN, ""],

@@ -113,16 +113,13 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
   };
 }
 
-/** "very likely link (93 %)": what limits a cell and how probable that is, "undetermined", or empty. */
+/** "link (93%)": what limits a cell and how probable that is, "undetermined", or empty. */
 export function limitText(atlas: Atlas, row: number): string {
   return limitWords(textAt(atlas.limit, row), atlas.values.at("limit_probability", row));
 }
 
-/** The words of the model: `ODDS` of a limit. */
 export function limitWords(limit: string, probability: number | null): string {
-  if (!limit || probability === null || !(probability > 0)) return limit;
-  const odds = probability >= 0.95 ? "almost certainly" : probability >= 0.8 ? "very likely" : "probably";
-  return `${odds} ${limit} (${Math.round(probability * 100)}%)`;
+  return limit && probability !== null && probability > 0 ? `${limit} (${percent(probability)})` : limit;
 }
 
 /** Throughput beside the tightest bound of the path. */
