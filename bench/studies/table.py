@@ -178,7 +178,7 @@ def _draw(asked: FigureAsked, directory: Path, result: CampaignResult, place: Pa
         from ioatlas.report.export.own import own_drawing
         from ioatlas.report.export.to_panels import write_drawing
 
-        return write_drawing(own_drawing(replace(result, name=asked.title or result.name), "charts"), out)
+        return write_drawing(own_drawing(replace(result, name=asked.title or result.name)), out)
     from ioatlas.report.export.grid import lay_out
     from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_figure import write_figures

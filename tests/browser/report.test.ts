@@ -513,15 +513,15 @@ test("no fact's name runs into its value, however long it is", async () => {
 describe("a search for the best setting", () => {
   test("the curve says what to size by, and the trials are a map with jobs of their own", async () => {
     const { page, complaints } = await open(browser, reports.write("tuned"));
-    const section = page.locator("#load-curves");
+    const section = page.locator("#charts");
     const told = (await section.textContent()) ?? "";
     expect(told).toContain("safe to 31 k IOPS, borderline 49.6 k, overloaded at 62 k. Size applications for 31 k IOPS.");
     expect(told).not.toContain("Power");
     expect(told).not.toContain("Streams at");
     expect(told).not.toContain("Behind");
-    const verdicts = await section.locator("tbody tr td:last-child").allTextContents();
+    const verdicts = await section.locator(".chart-table tbody tr td:last-child").allTextContents();
     expect(verdicts).toEqual(["steady", "safe", "borderline", "overloaded"]);
-    expect(await section.locator(".load-plot svg").count()).toBe(1);
+    expect(await section.locator(".chart > svg").count()).toBe(1);
     const cards = await page.locator(".card h3").allTextContents();
     expect(cards.slice(0, 2)).toEqual(["Best setting", "Safe fixed rate"]);
     expect(await page.locator(".job pre").textContent()).toContain("iodepth=");
@@ -531,17 +531,19 @@ describe("a search for the best setting", () => {
 });
 
 describe("several streams at once", () => {
-  test("the curve has a chart, its numbers as a table, and the streams of the load that is chosen", async () => {
+  test("the curve has a chart, its numbers as a table, and the streams of each load", async () => {
     const { page, complaints } = await open(browser, reports.write("streams"));
-    const section = page.locator("#load-curves");
-    expect(await section.locator(".load-plot svg").count()).toBe(1);
-    expect(await section.locator("table").first().locator("tbody tr").count()).toBe(5);
+    const section = page.locator("#charts");
+    expect(await section.locator(".chart > svg").count()).toBe(1);
+    expect(await section.locator(".chart .chart-hollow").count()).toBe(3);
+    expect(await section.locator(".chart-table").first().locator("tbody tr").count()).toBe(5);
     expect(await section.textContent()).toContain("lower bound");
     expect(await section.textContent()).toContain("overloaded");
-    const streams = section.locator("table").last();
-    expect(await streams.locator("tbody tr").first().textContent()).toContain("14 k");
-    await section.getByLabel("Load point of the table of streams").selectOption({ label: "10%" });
-    expect(await streams.locator("tbody tr").first().textContent()).toContain("1400");
+    await section.getByText("Streams at each load").click();
+    const streams = section.locator(".chart-table").last().locator("tbody tr");
+    expect(await streams.count()).toBe(10);
+    expect(await streams.nth(6).textContent()).toContain("10%oltp");
+    expect(await streams.nth(6).textContent()).toContain("1400");
     expect(complaints).toEqual([]);
     await page.close();
   });

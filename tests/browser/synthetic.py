@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ioatlas.analysis.latencies import FEWEST_BEYOND
+from ioatlas.analysis.rounds import rounds_chart, rounds_table
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
@@ -39,6 +40,7 @@ from ioatlas.model.result import (
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
 from ioatlas.model.verdict import VerdictCode
+from ioatlas.procedures.load_points.result import with_curves
 from ioatlas.report.page_format.parts import ComparisonData
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -421,7 +423,9 @@ def rounds() -> CampaignResult:
         average=None,
         line=None,
     )
-    return replace(result, rounds=(met, early))
+    tests = (met, early)
+    charts, tables = tuple(map(rounds_chart, tests)), tuple(map(rounds_table, tests))
+    return replace(result, rounds=tests, charts=charts, tables=tables)
 
 
 def streams() -> CampaignResult:
@@ -477,7 +481,7 @@ def streams() -> CampaignResult:
         "plug: JSON over HTTP (the target's)",
         ("plug",),
     )
-    return replace(result, load_curves=(curve,))
+    return with_curves(result, (curve,))
 
 
 def tuned() -> CampaignResult:
@@ -523,7 +527,7 @@ def tuned() -> CampaignResult:
         setting="numjobs=2 iodepth=32",
         sizing=sizing,
     )
-    return replace(result, load_curves=(curve,))
+    return with_curves(result, (curve,))
 
 
 def priced(result: CampaignResult) -> CampaignResult:

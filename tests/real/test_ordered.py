@@ -122,15 +122,15 @@ def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
             printed.setdefault((operation, int(line[1]) * 1024), []).append(int(value) * 1024)
     exported = json.loads(ioatlas("export", tmp_path / "c", "--format", "json").stdout)
     charts = {
-        chart["title"].lower(): {line["name"]: line["points"] for line in chart["lines"]}
-        for chart in exported["charts"]
+        chart["title"].lower(): {line["name"]: line["dots"] for line in chart["series"]} for chart in exported["charts"]
     }
     assert list(charts) == NINE
     for operation, lines in charts.items():
         (point,) = lines["iozone"]
         values = printed[operation, 65536]
         assert (point["x"], point["n"]) == (1 << 20, 2)
-        assert (point["mean"], point["sd"]) == (pytest.approx(fmean(values)), pytest.approx(stdev(values)))
+        assert point["value"] == pytest.approx(fmean(values))
+        assert point["high"] - point["value"] == pytest.approx(stdev(values))
     assert [row[0] for row in exported["tables"][0]["rows"]] == NINE
     for row in exported["rows"]:
         if row["tool"] == "iozone":

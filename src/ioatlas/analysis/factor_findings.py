@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ioatlas.analysis.charts import chart
 from ioatlas.analysis.factors import pairs
 from ioatlas.analysis.wording import per_cent
 from ioatlas.model.estimate import UNDETERMINED, Bound
 from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Measured, Ratio, speaks_for_itself
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
+from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.units import format_rate, rate_units
 from ioatlas.model.words import words
 
@@ -172,7 +173,7 @@ def _texts(line: FactorLine) -> str:
 # -- charts and tables ------------------------------------------------------------------------------------------------
 
 
-def factor_charts(effects: FactorEffects) -> tuple[Chart, ...]:
+def factor_charts(effects: FactorEffects) -> tuple[Panel, ...]:
     """A chart for each factor of numbers and each direction; a line for each set of values of the others."""
     groups: dict[tuple[str, str], list[FactorLine]] = {}
     for line in effects.lines:
@@ -181,12 +182,10 @@ def factor_charts(effects: FactorEffects) -> tuple[Chart, ...]:
     return tuple(_chart(factor, lines) for (factor, _), lines in groups.items())
 
 
-def _chart(factor: str, lines: Sequence[FactorLine]) -> Chart:
+def _chart(factor: str, lines: Sequence[FactorLine]) -> Panel:
     unit = lines[0].points[0].level.unit
     noun = _noun(lines[0])
-    drawn = tuple(
-        ChartLine(line.held_words or noun, tuple(_chart_point(point) for point in line.points)) for line in lines
-    )
+    drawn = [Series(line.held_words or noun, tuple(map(_dot, line.points))) for line in lines]
     bounds: dict[str, Bound] = {}
     for line in lines:
         for point in line.points:
@@ -194,24 +193,22 @@ def _chart(factor: str, lines: Sequence[FactorLine]) -> Chart:
                 bounds.setdefault(point.measured.ceiling.name, point.measured.ceiling)
     loads = dict.fromkeys(line.load for line in lines)
     held = f", with {lines[0].held_words}" if len(lines) == 1 and lines[0].held else ""
-    known = any(point.sd is not None for line in drawn for point in line.points)
+    known = any(dot.low is not None for one in drawn for dot in one.dots)
     bars = "Bars are 95% intervals over visits." if known else "Too few visits for intervals."
-    return Chart(
+    return chart(
         f"{noun.capitalize()} over {factor}",
         f"{factor}, {unit}" if unit else factor,
-        "none",
         "Throughput",
-        "bytes/s",
+        "B/s",
         drawn,
-        levels=tuple(ChartBound(name, bound.bw_bytes_per_s) for name, bound in bounds.items()),
+        limits=[Line(name, bound.bw_bytes_per_s) for name, bound in bounds.items()],
         note=f"{bars} {'; '.join(loads)}{held}.",
     )
 
 
-def _chart_point(point: FactorPoint) -> ChartPoint:
+def _dot(point: FactorPoint) -> Dot:
     one = point.measured
-    half = (one.high - one.low) / 2 if one.low is not None and one.high is not None else None
-    return ChartPoint(float(point.level.value), one.value, half, one.visits)
+    return Dot(float(point.level.value), one.value, one.low, one.high, one.visits)
 
 
 COLUMNS = ("Level", "Others", "Direction", "Throughput", "95% interval", "Against the first", "Efficiency", "Limit")

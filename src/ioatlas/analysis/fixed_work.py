@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean, median, stdev
 
+from ioatlas.analysis.charts import chart, mean_dots
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
-from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
+from ioatlas.model.panel import Line, Panel, Series, Table
 from ioatlas.model.units import format_size, rate_units
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.intervals import few_visits_interval
@@ -82,12 +83,12 @@ def charts(
     found: Sequence[Reading],
     *,
     by_operation: bool,
-    levels: Mapping[str, Sequence[ChartBound]] | None = None,
-    marks: Sequence[ChartBound] = (),
-) -> Iterator[Chart]:
+    limits: Mapping[str, Sequence[Line]] | None = None,
+    marks: Sequence[Line] = (),
+) -> Iterator[Panel]:
     """A chart for each operation over record size, or one for each target over file size.
 
-    levels, marks: limits of throughput by target, and sizes of memory (drawn over file size only).
+    limits, marks: limits of throughput by target, and sizes of memory (drawn over file size only).
     """
     several_targets = len({reading.cell.target for reading in found}) > 1
     along = "bs" if by_operation and len({reading.place[2] for reading in found}) > 1 else "size"
@@ -96,37 +97,30 @@ def charts(
         panels.setdefault((reading.cell.target, operation_of(reading.cell) if by_operation else ""), []).append(reading)
     for (target, operation), mine in panels.items():
         title = operation or "throughput against file size"
-        yield Chart(
+        yield chart(
             f"{title[0].upper()}{title[1:]}" + (f", {target}" if several_targets else ""),
             "Record size" if along == "bs" else "File size",
-            "bytes",
             "Throughput",
-            "bytes/s",
+            "B/s",
             _lines(mine, along, by_operation=by_operation),
-            tuple((levels or {}).get(target, ())),
-            tuple(marks) if along == "size" else (),
-            _note(mine),
+            sizes=True,
+            limits=(limits or {}).get(target, ()),
+            marks=marks if along == "size" else (),
+            note=_note(mine),
         )
 
 
-def _lines(mine: Sequence[Reading], along: str, *, by_operation: bool) -> tuple[ChartLine, ...]:
+def _lines(mine: Sequence[Reading], along: str, *, by_operation: bool) -> tuple[Series, ...]:
     several_tools = len({tool_of(reading.cell) for reading in mine}) > 1
     several_sizes = along == "bs" and len({reading.place[1] for reading in mine}) > 1
-    lines: dict[str, dict[int, list[float]]] = {}
+    lines: dict[str, dict[float, list[float]]] = {}
     for reading in sorted(mine, key=lambda one: tool_of(one.cell)):  # fio before IOzone, whichever ran first
         words = [] if by_operation else [operation_of(reading.cell)]
         words += [tool_of(reading.cell)] if several_tools or (by_operation and not several_sizes) else []
         words += [f"file {format_size(reading.place[1])}"] if several_sizes else []
         points = lines.setdefault(", ".join(words), {})
-        points.setdefault(int(reading.cell.option[along]), []).append(reading.bw_bytes_per_s)
-    return tuple(
-        ChartLine(name, tuple(_point(x, values) for x, values in sorted(points.items())))
-        for name, points in lines.items()
-    )
-
-
-def _point(x: int, values: Sequence[float]) -> ChartPoint:
-    return ChartPoint(float(x), fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+        points.setdefault(float(reading.cell.option[along]), []).append(reading.bw_bytes_per_s)
+    return tuple(Series(name, mean_dots(points)) for name, points in lines.items())
 
 
 def _note(mine: Sequence[Reading]) -> str:

@@ -14,6 +14,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.histogram import Histogram
+from ioatlas.model.panel import Dot, Panel, Series, Table
 from ioatlas.model.result import Quantity, RoundsCell, RoundsResult
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
@@ -287,3 +288,73 @@ def _spread(range_share: float | None, slope_share: float | None) -> str:
 
 def _because(result: RoundsResult) -> str:
     return "" if result.met else f" ({result.ended or 'the test was not finished'})"
+
+
+# -- charts and tables -----------------------------------------------------------------------------------------------
+
+OFF = 0.10
+"""The specification draws lines this far above and below the average of the window."""
+_DRAWN: dict[Quantity, tuple[str, str]] = {
+    "iops": ("I/Os per second", "1/s"),
+    "bw_bytes_per_s": ("throughput", "B/s"),
+    "lat_mean_ns": ("mean response time", "ns"),
+}
+"""Name and unit of what is tracked."""
+
+
+def rounds_chart(test: RoundsResult) -> Panel:
+    """The tracked value over the rounds; in the measurement window its average, the lines 10% off it, the best fit."""
+    state = "" if test.test == "saturation" else f"Steady state {'met' if test.met else 'not met'}: "
+    name, unit = _DRAWN[test.quantity]
+    series = [Series("each round", tuple(Dot(float(n), value, n=1) for n, value in enumerate(test.values, 1)))]
+    if test.window is not None and test.average is not None:
+        average = test.average
+        series += [
+            Series("average of the window", _straight(test.window, (average, average)), "line"),
+            Series("10% above it", _straight(test.window, (average * (1 + OFF),) * 2), "dotted"),
+            Series("10% below it", _straight(test.window, (average * (1 - OFF),) * 2), "dotted"),
+        ]
+    if test.window is not None and test.line is not None:
+        series.append(Series("best fit", _straight(test.window, test.line), "dashed"))
+    return Panel(
+        f"{_pass(test)}: {test.tracked}",
+        tuple(series),
+        tuple((float(n), str(n)) for n in range(1, max(len(test.values), 5) + 1)),
+        band=None if test.window is None else (test.window[0] - 0.5, test.window[1] + 0.5),
+        x_name="round",
+        y_name=name,
+        y_unit=unit,
+        note=f"{state}{test.reason}.{'' if test.window is None else ' Shaded: the measurement window.'}",
+    )
+
+
+def _straight(window: tuple[int, int], ends: tuple[float, ...]) -> tuple[Dot, ...]:
+    return tuple(Dot(float(x), y) for x, y in zip(window, ends, strict=True))
+
+
+def _pass(test: RoundsResult) -> str:
+    return f"SNIA {test.title}, {test.target}{f', {test.part}' if test.part else ''}"
+
+
+def rounds_table(test: RoundsResult) -> Table:
+    """Averages over the measurement window, block sizes down and read shares across, the tracked one marked; with how
+    the test was made.
+    """
+    shares = sorted({cell.read_percent for cell in test.cells}, reverse=True)
+    cells = {(cell.bs_bytes, cell.read_percent): cell for cell in test.cells}
+    rows = tuple(
+        (format_size(block), *(_average(cells.get((block, share)), test.quantity) for share in shares))
+        for block in sorted({cell.bs_bytes for cell in test.cells})
+    )
+    window = f"rounds {test.window[0]} to {test.window[1]}" if test.window else "no window yet"
+    title = f"{_pass(test)}: average of the window ({window}), reads/writes in per cent of I/Os, * tracked"
+    made = f"Not as the specification says: {' '.join(test.deviations)}" if test.deviations else "As specified."
+    written = format_size_rounded(test.written_bytes[-1] if test.written_bytes else 0)
+    note = f"Purge: {test.purge or 'none'}. Written in the rounds: {written}. {made}"
+    return Table(title, ("block", *(f"{share}/{100 - share}" for share in shares)), rows, note)
+
+
+def _average(cell: RoundsCell | None, quantity: Quantity) -> str:
+    if cell is None or cell.value is None:
+        return ""
+    return format_value(cell.value, quantity) + (" *" if cell.tracked else "")

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
 
 from ioatlas.analysis.best import eligible
+from ioatlas.analysis.charts import chart, mean_dots
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.panel import Chart, ChartLine, ChartPoint, ChartUnit, Table
+from ioatlas.model.panel import Panel, Series, Table
 from ioatlas.model.tree import FROM_CACHE, MOVES_DATA, Operation, Tree, tree_operation
 from ioatlas.model.units import format_size
 
@@ -20,12 +20,7 @@ NO_SERVER_NS = 20_000
 """A call that takes less in the mean was answered by the client: a network and a server take longer."""
 TELLING_SECONDS = 0.02
 """A shorter operation is timed to some per cent only."""
-_NAMES: dict[str, tuple[str, ChartUnit]] = {
-    "size": ("File size", "bytes"),
-    "nrfiles": ("Files of each job", "none"),
-    "numjobs": ("Jobs", "none"),
-    "depth": ("Levels of directories", "none"),
-}
+_NAMES = {"size": "File size", "nrfiles": "Files of each job", "numjobs": "Jobs", "depth": "Levels of directories"}
 
 
 @dataclass(frozen=True)
@@ -67,7 +62,7 @@ def described(cell: Cell) -> str:
 # -- charts ----------------------------------------------------------------------------------------------------
 
 
-def charts(found: Sequence[TreeReading]) -> Iterator[Chart]:
+def charts(found: Sequence[TreeReading]) -> Iterator[Panel]:
     """For each target and operation its rate over what was varied most."""
     along = _along([reading.cell for reading in found])
     if along is None:
@@ -78,12 +73,12 @@ def charts(found: Sequence[TreeReading]) -> Iterator[Chart]:
     several = len({target for target, _ in panels}) > 1
     order = list(Operation)
     for (target, operation), mine in sorted(panels.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):
-        name, unit = _NAMES[along]
         where = f", {target}" if several else ""
         what = unit_of(operation)
         note = "Work-bounded; mean and standard deviation of the visits."
         title = f"{operation.capitalize()}{where}"
-        yield Chart(title, name, unit, f"Rate, {what}", "none", _lines(mine, along), note=note)
+        sizes = along == "size"
+        yield chart(title, _NAMES[along], f"Rate, {what}", "", _lines(mine, along), sizes=sizes, note=note)
 
 
 def _along(cells: Iterable[Cell]) -> str | None:
@@ -93,7 +88,7 @@ def _along(cells: Iterable[Cell]) -> str | None:
     return name if len(values[name]) > 1 else None
 
 
-def _lines(mine: Sequence[TreeReading], along: str) -> tuple[ChartLine, ...]:
+def _lines(mine: Sequence[TreeReading], along: str) -> tuple[Series, ...]:
     lines: dict[str, dict[float, list[float]]] = {}
     for reading in mine:
         tree = Tree.of(reading.cell)
@@ -102,16 +97,7 @@ def _lines(mine: Sequence[TreeReading], along: str) -> tuple[ChartLine, ...]:
         )
         points = lines.setdefault(_line_name(reading.cell, along), {})
         points.setdefault(float(reading.cell.option[along]), []).append(reading.per_s * share)
-    return tuple(
-        ChartLine(
-            name,
-            tuple(
-                ChartPoint(x, fmean(values), stdev(values) if len(values) > 1 else None, len(values))
-                for x, values in sorted(points.items())
-            ),
-        )
-        for name, points in sorted(lines.items())
-    )
+    return tuple(Series(name, mean_dots(points)) for name, points in sorted(lines.items()))
 
 
 def _line_name(cell: Cell, along: str) -> str:

@@ -219,16 +219,11 @@ def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
 
 def _middle(result: CampaignResult, console: Console, width: int, room: int, more: str) -> list[Text]:
     """A table of load points or rounds, else the small heat map."""
-    if result.load_curves:
-        from ioatlas.cli._curves import narrow_note, points_table
-
-        tables = [points_table(curve, wide=width >= WIDEST) for curve in result.load_curves]
-        return _cut(rendered([*tables, *narrow_note(width)], width), room, more)
-    if result.rounds:
-        return _cut(rendered(rounds_tables(result), width), room, more)
+    if result.load_curves or result.rounds:
+        tables = [table for table in result.tables if not (table.after_map or table.folded)]
+        return _cut(rendered(text_tables(tables, width, notes=False), width), room, more)
     if result.works:  # all of them stand above
         return []
-
     if sets := next((one for one in result.tables if one.title in (SETS, LOADS)), None):
         return _sets(sets, width, room)
     from ioatlas.cli._heatmap import draw
@@ -337,14 +332,21 @@ def style_of(console: Console) -> Callable[[float | None], str]:
     return style
 
 
-def rounds_tables(result: CampaignResult) -> list[RenderableType]:
-    """A table for each test in rounds: block sizes down, read shares across, averages of the measurement window."""
+def text_tables(tables: Sequence[Table], width: int, *, notes: bool = True) -> list[RenderableType]:
+    """Each under its title, with the columns that fit where some may be left out, and what is to be known of it."""
     from rich.text import Text
 
-    from ioatlas.report.kinds import rounds_table
-
     parts: list[RenderableType] = []
-    for test in result.rounds:
-        title, heads, lines = rounds_table(test)
-        parts += [Text(title, style="bold"), table_of(heads, lines), Text("")]
+    for table in tables:
+        columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else {}
+        left = [name for name, texts in columns.items() if any(text[:1].isalpha() for text in texts)]
+        gone = []
+        for name in table.spare:
+            if sum(max(map(len, (name, *texts))) + 2 for name, texts in columns.items()) > width:
+                gone += [name] if columns.pop(name, ()) else []
+        rows = zip(*columns.values(), strict=True)
+        parts += [Text(table.title, style="bold"), table_of([*columns], rows, left=left)]
+        parts += [Text(f"Left out, too wide: {', '.join(gone)}", style="dim")] if gone else []
+        parts += [Text(table.note, style="dim")] if notes and table.note else []
+        parts += [Text("")]
     return parts

@@ -55,8 +55,8 @@ QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
     "style",
     type=click.Choice(("map", "lines", "bars", "latency", "charts", "rounds", "curves")),
     help="map: heat maps. lines: with error bars. bars: a group for each load, a bar for each DIR. latency: "
-    "percentiles. charts: of fixed work. rounds: of a SNIA test. curves: latency against load. Default: what the "
-    "campaign has, else map; of several DIR, lines.",
+    "percentiles. charts (or rounds, curves): what the report has above its map. Default: charts of a SNIA test, of "
+    "load points and of fixed work, else map; of several DIR, lines.",
 )
 @click.option("--by", type=click.Choice(("target",)), help="Each target of a campaign is a side of its own.")
 @click.option(
@@ -218,18 +218,18 @@ def _place(directory: Path, kind: str, output: Path | None) -> Path:
 
 def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:
     from ioatlas.report.export.grid import lay_out
-    from ioatlas.report.export.own import STYLES, own_drawing, own_style
+    from ioatlas.report.export.own import STYLES, has_own, own_drawing
     from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_panels import write_drawing
 
     columns = int(drawn.pop("columns", 0))
-    style = STYLES.get(drawn.get("style", "")) if drawn else own_style(result)
-    if style is not None:
+    style = drawn.get("style", "")
+    if style in STYLES or (not drawn and has_own(result)):
         if set(drawn) - {"style"}:
             raise UsageError(
                 "it has its axes and quantity", where=f"--figure {style}", remedy="leave out the other options"
             )
-        return list(write_drawing(own_drawing(result, style), path, kind, columns))
+        return list(write_drawing(own_drawing(result), path, kind, columns))
     tiles = [name.strip() for name in drawn.get("tiles", "").split(",") if name.strip()]
     layout: Layout = lay_out(result, x=drawn.get("x", ""), y=drawn.get("y", ""), tiles=tiles)
     shown = _with_bars(quantity(drawn.get("quantity", "bw")), drawn, result)

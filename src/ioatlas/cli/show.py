@@ -12,7 +12,6 @@ import click
 from ioatlas.cli._arguments import units_option, where_option
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._commands import examples
-from ioatlas.cli._curves import curve_tables
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import table_of
 from ioatlas.errors import written
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from ioatlas.model.estimate import Estimate
+    from ioatlas.model.panel import Table
     from ioatlas.model.result import CampaignResult
     from ioatlas.report.export.quantities import Quantity
 
@@ -93,8 +93,7 @@ def command(
     from rich.text import Text
 
     from ioatlas.analysis.summary import summarise
-    from ioatlas.cli._screen import console_of, print_lines, rounds_tables, show, title_lines
-    from ioatlas.report.export.own import in_order
+    from ioatlas.cli._screen import console_of, print_lines, show, text_tables, title_lines
     from ioatlas.report.export.quantities import quantity
     from ioatlas.results.library import shown
 
@@ -106,36 +105,17 @@ def command(
         if not verbose:
             return
     console = console_of() if console_of().is_terminal else console_of(PIPE_WIDTH)
-    curves = [table for curve in result.load_curves for table in curve_tables(curve, result, console)]
-    parts: list[RenderableType]
-    if curves and plain and not any(curve.setting for curve in result.load_curves):
-        parts = curves
-    elif result.works and plain:
-        parts = _works(result)
-    elif in_order(result) and plain:
-        parts = _charts(result)
-    else:
-        parts = [
-            *([*curves, Text("")] if curves and not asked else []),
-            *rounds_tables(result),
-            *(
-                _cell_list(result, console)
-                if all_cells
-                else _map(result, quantity(quantity_name or _usual(result)), x, y, console)
-            ),
-        ]
+    own = text_tables(_own(result), console.width)
+    # The trials of a search and the cells of rounds are a map too.
+    mapped = not (own and plain) or bool(result.rounds) or any(curve.setting for curve in result.load_curves)
+    parts = [] if asked and mapped else own
+    if mapped and all_cells:
+        parts += _cell_list(result, console)
+    elif mapped:
+        parts += _map(result, quantity(quantity_name or _usual(result)), x, y, console)
     if not asked:
         print_lines([Text("")], console)
     _print([*(_findings(result) if verbose else title_lines(summarise(result), console.width)), *parts], console)
-
-
-def _works(result: CampaignResult) -> list[RenderableType]:
-    """The table of works."""
-    return [
-        part
-        for each in result.tables[:1]
-        for part in (table_of(each.columns, each.rows, left=("work", "target", "verdict")), each.note)
-    ]
 
 
 def _print(parts: Sequence[RenderableType], console: Console) -> None:
@@ -168,16 +148,15 @@ def _findings(result: CampaignResult) -> list[RenderableType]:
     return [Padding(findings, (0, 0, 1, 0))]
 
 
-def _charts(result: CampaignResult) -> list[RenderableType]:
-    """The charts of a fixed-work sequence as tables: mean ± standard deviation (visits)."""
-    from ioatlas.report.export.own import chart_rows
+def _own(result: CampaignResult) -> list[Table]:
+    """What a campaign that is no map says in tables; nothing of a map."""
+    from ioatlas.report.export.own import chart_table, in_order
 
-    charts = [(chart.title, *chart_rows(chart)) for chart in result.charts]
-    parts: list[RenderableType] = [table_of(heads, rows, left=heads[:1], title=title) for title, heads, rows in charts]
-    for each in result.tables:
-        heads = each.columns[:-1]
-        parts.append(table_of(heads, [row[:-1] for row in each.rows], left=heads, title=each.title))
-    return parts
+    ordered = in_order(result)
+    if not (ordered or result.rounds or result.load_curves or result.works):
+        return []
+    told = [table for table in result.tables if not table.after_map]
+    return [*map(chart_table, result.charts), *told] if ordered else told
 
 
 def _usual(result: CampaignResult) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drawing: bars or lines with intervals, in one or more panels; line charts and tables of a campaign."""
+"""A drawing: bars or lines with intervals, in one or more panels; tables of texts."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Literal
 
 Style = Literal["bars", "lines", "points"]
 """points: each series a place with its name beside it."""
-Scale = Literal["linear", "log", "categories", "percentiles"]
-Look = Literal["", "line", "dashed", "dotted"]
-"""How a series is drawn: '' with a mark at each dot, else a line alone."""
+Scale = Literal["linear", "categories", "percentiles"]
+Look = Literal["", "dots", "line", "dashed", "dotted"]
+"""How a series is drawn: '' a line with a mark at each dot, dots: the marks alone, else a line alone."""
 
 
 @dataclass(frozen=True)
 class Dot:
-    """One value. x: in the unit of the panel's axis, or the place of a category. low, high: its 95% interval, None
-    where it has none. parts: what a bar is stacked of, (name, value), from the bottom; () for a plain one. unsure: less
-    sure than the others.
+    """One value. x: in the unit of the panel's axis, or the place of a category. low, high: ends of its bar, its 95%
+    interval where nothing else is said; None where it has none. x_low, x_high: likewise of x. parts: what a bar is
+    stacked of, (name, value), from the bottom; () for a plain one. unsure: less sure than the others.
     """
 
     x: float
@@ -27,6 +27,8 @@ class Dot:
     n: int = 0
     parts: tuple[tuple[str, float], ...] = ()
     unsure: bool = False
+    x_low: float | None = None
+    x_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """ticks: (x, label) of the axis below; () for a plain number line. limits: of y, drawn where the values come near
-    them. marks: places of x. path: a thin line behind the points. band: x from and to, shaded.
+    """ticks: (x, label) of the axis below; () for a plain number line from zero. limits: of y, on a linear scale drawn
+    where the values come near them. marks: places of x. path: a thin line behind the points. band: x from and to,
+    shaded.
 
-    x_name, y_name, y_unit, y_scale: where they are not those of the drawing. note: stands below.
+    x_scale: of the ticks, whose values stand at their logarithms. x_name, y_name, y_unit, y_scale: where they are not
+    those of the drawing. note: stands below.
     """
 
     title: str
@@ -63,6 +67,7 @@ class Panel:
     x_name: str = ""
     y_name: str = ""
     y_unit: str = ""
+    x_scale: Literal["linear", "log"] = "linear"
     y_scale: Literal["", "linear", "log"] = ""
     note: str = ""
 
@@ -90,51 +95,6 @@ class Drawing:
     conditions: str = ""
 
 
-ChartUnit = Literal["bytes", "bytes/s", "ns", "count", "none"]
-"""count: numbers that follow one another, at equal steps."""
-
-
-@dataclass(frozen=True)
-class ChartPoint:
-    """Visits at one x: arithmetic mean, standard deviation between visits (None for a single one), and how many there
-    were.
-    """
-
-    x: float
-    mean: float
-    sd: float | None
-    n: int
-
-
-@dataclass(frozen=True)
-class ChartLine:
-    name: str
-    points: tuple[ChartPoint, ...]
-
-
-@dataclass(frozen=True)
-class ChartBound:
-    """A line across the chart: at a value of y (a limit) or of x (a size of memory)."""
-
-    name: str
-    value: float
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Lines over x, with limits (`levels`, of y) and places (`marks`, of x). `note` says what the reader must know."""
-
-    title: str
-    x_name: str
-    x_unit: ChartUnit
-    y_name: str
-    y_unit: ChartUnit
-    lines: tuple[ChartLine, ...]
-    levels: tuple[ChartBound, ...] = ()
-    marks: tuple[ChartBound, ...] = ()
-    note: str = ""
-
-
 @dataclass(frozen=True)
 class Table:
     """A table of texts."""
@@ -147,3 +107,5 @@ class Table:
     """About how the map was measured, not a result: shown below it."""
     folded: bool = False
     """Opened by who wants its numbers: charts and sentences tell what it says."""
+    spare: tuple[str, ...] = ()
+    """Columns that a narrow place leaves out."""

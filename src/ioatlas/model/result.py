@@ -17,7 +17,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Configuration
 from ioatlas.model.finding import Finding
 from ioatlas.model.load_curve import LoadCurve
-from ioatlas.model.panel import Chart, Table
+from ioatlas.model.panel import Panel, Table
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.target import Target
 
@@ -80,8 +80,8 @@ class CampaignResult:
     """Of imported targets, by name: how their figures came about, as far as the sources tell."""
     load_curves: tuple[LoadCurve, ...] = ()
     """Of several streams at once: response time against load, one curve for each target."""
-    charts: tuple[Chart, ...] = ()
-    """Line charts beside the map, in the order to show them; tables likewise."""
+    charts: tuple[Panel, ...] = ()
+    """Charts beside the map, in the order to show them; tables likewise."""
     tables: tuple[Table, ...] = ()
     by_law: tuple[Table, ...] = ()
     """Why: the law of each target against every load. For the page; no part of the exported document."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -24,7 +23,6 @@ from ioatlas.model.units import rate_system
 from ioatlas.model.words import words
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
-from ioatlas.report.kinds import curve_data, rounds_chart, rounds_texts
 from ioatlas.report.latencies import packed_courses, packed_curves
 from ioatlas.report.page_format import FORMAT, VERSION, ReportData
 from ioatlas.report.page_format.cells import (
@@ -39,7 +37,7 @@ from ioatlas.report.page_format.cells import (
 from ioatlas.report.page_format.charts import ProductCostData, UnitPriceData
 from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Pair, Session, TargetData
 from ioatlas.report.page_format.summary import FindingData
-from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
+from ioatlas.report.redact import PUBLIC_FACTS, names_site, redacted, redactor
 from ioatlas.report.summary import summary_data
 
 EXACT_ROWS = 25_000
@@ -131,13 +129,9 @@ def report_data(
             Pair(name=clean(reason), value=str(count)) for reason, count in result.discard_reasons.items()
         ],
         job=_job_recipe(result, grid),
-        charts=[
-            *(rounds_chart(test, clean) for test in result.rounds),
-            *(replace(chart, title=clean(chart.title)) for chart in result.charts),
-        ],
-        tables=[*(rounds_texts(test, clean) for test in result.rounds), *result.tables, *result.by_law],
+        charts=list(redacted(result.charts, clean)),
+        tables=list(redacted((*result.tables, *result.by_law), clean)),
         costs=[cost_data(cost, places, clean) for cost in result.costs],
-        load_curves=[curve_data(curve, clean) for curve in result.load_curves],
         comparison=comparison,
         latency_curves=packed_curves(result.latency_curves, places),
         time_courses=packed_courses(result.time_courses, places),

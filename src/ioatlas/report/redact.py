@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar
 
 from ioatlas.model.target import Target
 from ioatlas.model.words import words
@@ -33,6 +35,21 @@ def redactor(targets: Sequence[Target]) -> Callable[[str], str]:
         return lambda text: text
     pattern = re.compile("|".join(re.escape(place) for place in sorted(places, key=len, reverse=True)))
     return lambda text: pattern.sub(lambda match: places[match.group()], text)
+
+
+Cleaned = TypeVar("Cleaned")
+
+
+def redacted(value: Cleaned, clean: Callable[[str], str]) -> Cleaned:
+    """A record or a tuple of some, with all its texts cleaned."""
+    made: object = value
+    if isinstance(value, str):
+        made = clean(value)
+    elif isinstance(value, tuple):
+        made = tuple(redacted(each, clean) for each in value)
+    elif is_dataclass(value) and not isinstance(value, type):
+        made = replace(value, **{one.name: redacted(getattr(value, one.name), clean) for one in fields(value)})
+    return made  # type: ignore[return-value]
 
 
 def names_site(name: str) -> bool:

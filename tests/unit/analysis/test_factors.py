@@ -57,8 +57,8 @@ def test_where_it_stops_is_told_with_the_ceiling_beside_it():
     assert "From 7 drives on the limit is link: 117.1 of 117.7 MB/s." in finding.sentence
     assert "Scaling efficiency at 11 drives: 76% (75% to 77%) of that at 3." in finding.sentence
     (chart,) = factor_charts(found)
-    assert [point.x for point in chart.lines[0].points] == [3, 5, 7, 9, 11]
-    assert [(level.name, level.value) for level in chart.levels] == [("link", 117.7e6)]
+    assert [dot.x for dot in chart.series[0].dots] == [3, 5, 7, 9, 11]
+    assert [(limit.name, limit.value) for limit in chart.limits] == [("link", 117.7e6)]
     (table,) = factor_tables(found)
     assert len(table.rows) == 5
 

@@ -8,7 +8,7 @@ from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.fixed_work import Speeds, agreement_table, agreements, charts, readings, sequence_findings
 from ioatlas.model.fixed_work import sequence_cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.panel import ChartBound
+from ioatlas.model.panel import Line
 from ioatlas.model.reason import read_reasons
 from ioatlas.model.units import rates_in
 from ioatlas.model.verdict import VerdictCode, read_verdict
@@ -55,11 +55,12 @@ def test_lines_are_means_with_standard_deviations_of_visits():
     rates = [90e6, 100e6, 140e6]
     found = readings({one.key: one}, [visit(n, one, rate, n) for n, rate in enumerate(rates)])
     (chart,) = charts(found, by_operation=True)
-    (line,) = chart.lines
-    (point,) = line.points
+    (line,) = chart.series
+    (dot,) = line.dots
     assert chart.title == "Read"
     assert line.name == "fio"
-    assert (point.mean, point.sd, point.n) == (pytest.approx(fmean(rates)), pytest.approx(stdev(rates)), 3)
+    mean, sd = fmean(rates), stdev(rates)
+    assert (dot.value, dot.low, dot.high, dot.n) == (*map(pytest.approx, (mean, mean - sd, mean + sd)), 3)
     assert "Work-bounded" in chart.note
 
 
@@ -67,8 +68,8 @@ def test_one_visit_has_no_standard_deviation_and_discarded_ones_do_not_count():
     one = cell()
     gone = Visit(**{**visit(2, one, 5e6, 1).__dict__, "discarded": read_reasons("error")})
     found = readings({one.key: one}, [visit(1, one, 1e8, 0), gone])
-    point = next(charts(found, by_operation=True)).lines[0].points[0]
-    assert (point.n, point.sd) == (1, None)
+    dot = next(charts(found, by_operation=True)).series[0].dots[0]
+    assert (dot.n, dot.low, dot.high) == (1, None, None)
 
 
 def test_over_file_size_there_is_one_chart_with_a_line_an_operation():
@@ -77,12 +78,13 @@ def test_over_file_size_there_is_one_chart_with_a_line_an_operation():
     (chart,) = charts(
         found,
         by_operation=False,
-        levels={"nas": [ChartBound("1 GbE", 117e6)]},
-        marks=[ChartBound("memory of the client", 2.0 * MIB)],
+        limits={"nas": [Line("1 GbE", 117e6)]},
+        marks=[Line("memory of the client", 2.0 * MIB)],
     )
-    assert [line.name for line in chart.lines] == ["write", "read"]
-    assert [point.x for point in chart.lines[0].points] == [MIB, 4 * MIB]
-    assert chart.levels[0].name == "1 GbE"
+    assert [line.name for line in chart.series] == ["write", "read"]
+    assert [dot.x for dot in chart.series[0].dots] == [MIB, 4 * MIB]
+    assert chart.ticks == ((MIB, "1 MiB"), (4 * MIB, "4 MiB"))
+    assert chart.limits[0].name == "1 GbE"
     assert chart.marks[0].value == 2 * MIB
 
 

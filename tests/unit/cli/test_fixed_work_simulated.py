@@ -193,7 +193,7 @@ def test_reference_lines_that_are_typed_in_are_drawn(target, tmp_path):
     lines = '[lines]\n"100 Mb/s Ethernet" = "12.5 MB/s"\n"wall plug" = "8 Mb/s"\n'
     (tmp_path / "c" / "testbed.toml").write_text(lines)
     chart = json.loads(Shell()("export", tmp_path / "c", "--format", "json").stdout)["charts"][0]
-    known = {level["name"]: level["value"] for level in chart["levels"]}
+    known = {level["name"]: level["value"] for level in chart["limits"]}
     assert (known["100 Mb/s Ethernet"], known["wall plug"]) == (12.5e6, 1e6)
     Shell()("export", tmp_path / "c", "--format", "svg", "-o", tmp_path / "figure.svg")
     assert "100 Mb/s Ethernet" in (tmp_path / "figure.svg").read_text()

@@ -113,7 +113,7 @@ def test_show_report_and_resume_know_it(shell, found):
     assert f"safe to {result['sizing']['safe_iops']:.0f} IOPS" in shown.stdout
     all_of_it = shell("show", "-v", directory)
     assert "Fixed request rate" in all_of_it.stdout
-    assert "open loop" in all_of_it.stdout
+    assert "Open loop" in all_of_it.stdout
     assert "Throughput in MiB/s" in all_of_it.stdout  # the trials as a map
     by_iops = shell("show", directory, "--quantity", "iops").stdout
     assert "I/Os per second in IOPS" in by_iops

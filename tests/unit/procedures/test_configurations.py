@@ -359,8 +359,8 @@ def test_what_the_factor_does_is_told_drawn_and_shown(finished):
     assert told[0].sentence.startswith("From 1 to 4 drives writes grow 4")
     assert "Scaling efficiency at 4 drives: " in told[0].sentence
     (chart,) = [chart for chart in result.charts if chart.title == "Writes over drives"]
-    assert [point.x for point in chart.lines[0].points] == [1, 2, 4]
-    assert [point.mean for point in chart.lines[0].points] == [pytest.approx(rate, rel=0.05) for rate in RATES.values()]
+    assert [dot.x for dot in chart.series[0].dots] == [1, 2, 4]
+    assert [dot.value for dot in chart.series[0].dots] == [pytest.approx(rate, rel=0.05) for rate in RATES.values()]
     data = report_data(result)
     axes = {axis.name: axis for axis in data.axes}
     assert axes["factor_drives"].levels == [1, 2, 4]

@@ -103,8 +103,8 @@ def test_fixed_work_has_a_chart_for_each_operation_and_is_held_against_iozone(ma
         return
     assert len(charts) == 9
     for chart in charts:
-        assert {point.n for line in chart.lines for point in line.points} == {2}
-        assert len({line.name for line in chart.lines}) >= (2 if name == "iozone" else 1)
+        assert {dot.n for line in chart.series for dot in line.dots} == {2}
+        assert len({line.name for line in chart.series}) >= (2 if name == "iozone" else 1)
     assert len(result.tables) == (name == "iozone"), "one tool has nothing to be held against"
     assert all(len(table.rows) == 9 for table in result.tables)
 

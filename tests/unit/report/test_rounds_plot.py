@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from ioatlas.analysis.rounds import rounds_chart
 from ioatlas.errors import UsageError
 from ioatlas.model.result import RoundsResult
 from ioatlas.report.export import printing
@@ -49,11 +50,11 @@ SHORT = replace(
 
 
 def with_tests(*tests):
-    return replace(campaign(SQUARE), rounds=tests)
+    return replace(campaign(SQUARE), rounds=tests, charts=tuple(map(rounds_chart, tests)))
 
 
 def plot(result, out):
-    return write_drawing(own_drawing(result, "rounds"), out)
+    return write_drawing(own_drawing(result), out)
 
 
 def test_the_window_alone_has_average_and_fit(tmp_path):
@@ -62,7 +63,7 @@ def test_the_window_alone_has_average_and_fit(tmp_path):
         rows = list(csv.DictReader(text))
     found = {
         name: [[float(row["x"]), float(row["value"])] for row in group]
-        for name, group in itertools.groupby(rows, lambda row: (row["panel"].split("\n")[0], row["series"]))
+        for name, group in itertools.groupby(rows, lambda row: (row["panel"], row["series"]))
     }
     rounds, average, above, below, fit, short = found.values()
     assert rounds == [[n, value] for n, value in enumerate(MET.values, 1)]
@@ -77,7 +78,7 @@ def test_matplotlib_draws_every_test(tmp_path):
     assert plot(with_tests(MET, SHORT), path)[0].read_bytes() == again
     words = re.findall(r">([^<>]+)<", again.decode())
     assert any("SNIA latency test, disk: 4 KiB random write" in text for text in words)
-    assert any("SNIA throughput test, bs 128 KiB" in text for text in words)
+    assert any("SNIA throughput test, disk, bs 128 KiB" in text for text in words)
 
 
 def test_ids_of_a_drawing_hang_on_no_last_bit(tmp_path):
@@ -92,6 +93,5 @@ def test_ids_of_a_drawing_hang_on_no_last_bit(tmp_path):
 
 
 def test_no_round_no_plot():
-    for result in (with_tests(), with_tests(replace(MET, values=()))):
-        with pytest.raises(UsageError, match="no round"):
-            own_drawing(result, "rounds")
+    with pytest.raises(UsageError, match="no chart"):
+        own_drawing(with_tests())

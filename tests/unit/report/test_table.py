@@ -13,7 +13,7 @@ import pytest
 from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.export_columns import FIXED
-from ioatlas.model.panel import Chart, ChartBound, ChartLine, ChartPoint, Table
+from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.report.export.to_json import write_json
@@ -194,30 +194,15 @@ def test_json_holds_no_nan() -> None:
 
 
 def test_json_has_the_charts_and_tables_that_the_report_shows() -> None:
-    points = (ChartPoint(4096.0, 1e8, 2e6, 3), ChartPoint(65536.0, 2e8, None, 1))
-    chart = Chart(
-        "Record rewrite",
-        "Record size",
-        "bytes",
-        "Throughput",
-        "bytes/s",
-        (ChartLine("fio", points),),
-        (ChartBound("link", math.inf),),
-    )
+    dots = (Dot(4096.0, 1e8, 0.98e8, 1.02e8, 3), Dot(65536.0, 2e8, n=1))
+    chart = Panel("Record rewrite", (Series("fio", dots),), limits=(Line("link", math.inf),), y_unit="B/s")
     table = Table("side by side", ("Operation", "Why"), (("write", f"slow at {SECRET_PLACE}/nas"),))
     found = json_of(replace(campaign(SQUARE), charts=(chart,), tables=(table,)))
     (one,) = found["charts"]
-    assert (one["title"], one["x_unit"], one["y_unit"], one["lines"][0]["name"]) == (
-        "Record rewrite",
-        "bytes",
-        "bytes/s",
-        "fio",
-    )
-    assert one["lines"][0]["points"] == [
-        {"x": 4096.0, "mean": 1e8, "sd": 2e6, "n": 3},
-        {"x": 65536.0, "mean": 2e8, "sd": None, "n": 1},
-    ]
-    assert one["levels"] == [{"name": "link", "value": None}]
+    assert (one["title"], one["y_unit"], one["series"][0]["name"]) == ("Record rewrite", "B/s", "fio")
+    told = [tuple(dot[name] for name in ("x", "value", "low", "high", "n")) for dot in one["series"][0]["dots"]]
+    assert told == [(4096.0, 1e8, 0.98e8, 1.02e8, 3), (65536.0, 2e8, None, None, 1)]
+    assert one["limits"] == [{"name": "link", "value": None, "drawn": True}]
     (two,) = found["tables"]
     assert two["columns"] == ["Operation", "Why"]
     assert two["rows"] == [["write", "slow at [nas]"]]

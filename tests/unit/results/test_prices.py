@@ -66,7 +66,7 @@ def test_what_the_money_buys_is_told_drawn_and_in_the_table(measured):
     assert "USD by USD, 1" in told[0], "four times the rate for 2.5 times the price is more for each"
     assert any(one.title.startswith("Factor drives, writes") for one in result.findings), "drives are told as before"
     (chart,) = [chart for chart in result.charts if chart.title == "Writes over price"]
-    assert [point.x for point in chart.lines[0].points] == [1000, 1500, 2500]
+    assert [dot.x for dot in chart.series[0].dots] == [1000, 1500, 2500]
     out = io.StringIO()
     write_csv(result, out)
     rows = {row["configuration"]: row for row in csv.DictReader(io.StringIO(out.getvalue()))}

@@ -37,10 +37,6 @@ export interface ReportData {
   discard_reasons: Pair[];
   job: JobRecipe;
   /**
-   * of several streams at once, one for each target; empty for other campaigns
-   */
-  load_curves: LoadCurveData[];
-  /**
    * of each target whose product is known; empty where the campaign names none
    */
   costs: ProductCostData[];
@@ -55,9 +51,9 @@ export interface ReportData {
    */
   imported_methods: ImportedMethod[];
   /**
-   * line charts beside the map, in the order to show them
+   * beside the map, in the order to show them
    */
-  charts: Chart[];
+  charts: Panel[];
   /**
    * tables beside the map
    */
@@ -419,76 +415,6 @@ export interface JobRecipe {
   default_window_seconds: number;
 }
 /**
- * Response time against load of one target, load points in the order in which they ran. power: how watts were
- * read, or 'not measured'; '' where nobody asked. limit_ns: of `quantity`. sizing: which fixed rates are safe, in
- * words, or ''.
- */
-export interface LoadCurveData {
-  target: string;
-  points: LoadPointData[];
-  limit_ns: number | null;
-  quantity: "mean" | "p99";
-  sizing: string;
-  /**
-   * I/Os per second of the highest load, by phase
-   */
-  highest: Pair[];
-  power: string;
-  idle_watts: number | null;
-  idle_bytes_per_watt: number | null;
-  latency_note: string;
-}
-/**
- * Several streams together at one load. Latencies are over all I/Os; of an open loop they are lower bounds.
- *
- * behind_ios, chance_ios: I/Os that the generator was behind at the end, and what chance explains of it. watts:
- * null when not measured.
- */
-export interface LoadPointData {
-  name: string;
-  loop: "open" | "closed";
-  verdict: string;
-  watts: number | null;
-  iops_per_watt: number | null;
-  bytes_per_s_per_watt: number | null;
-  phase: string;
-  percent: number | null;
-  offered_iops: number | null;
-  iops: Spread;
-  bw_bytes_per_s: Spread;
-  lat_mean_ns: Spread | null;
-  lat_p95_ns: Spread | null;
-  lat_p99_ns: Spread | null;
-  overloaded: boolean;
-  behind_ios: number | null;
-  chance_ios: number | null;
-  n_visits: number;
-  streams: StreamPoint[];
-  state: string;
-}
-/**
- * A value over visits: geometric mean, and its 95% interval where there are visits enough for one.
- */
-export interface Spread {
-  value: number;
-  low: number | null;
-  high: number | null;
-}
-/**
- * One stream and direction at one load point. offered_iops: None in a closed loop. share: of all I/Os, 0 to 1.
- */
-export interface StreamPoint {
-  stream: string;
-  direction: string;
-  offered_iops: number | null;
-  iops: number;
-  bw_bytes_per_s: number;
-  share: number;
-  lat_mean_ns: number | null;
-  lat_p95_ns: number | null;
-  lat_p99_ns: number | null;
-}
-/**
  * A product at one target. total: of the purchase. dates: of its prices, or ''.
  */
 export interface ProductCostData {
@@ -578,39 +504,56 @@ export interface ImportedMethod {
   facts: Pair[];
 }
 /**
- * Lines over x, with limits (`levels`, of y) and places (`marks`, of x). `note` says what the reader must know.
+ * ticks: (x, label) of the axis below; () for a plain number line from zero. limits: of y, on a linear scale drawn
+ * where the values come near them. marks: places of x. path: a thin line behind the points. band: x from and to,
+ * shaded.
+ *
+ * x_scale: of the ticks, whose values stand at their logarithms. x_name, y_name, y_unit, y_scale: where they are not
+ * those of the drawing. note: stands below.
  */
-export interface Chart {
+export interface Panel {
   title: string;
+  series: Series[];
+  ticks: [number, string][];
+  limits: Line[];
+  path: [number, number][];
+  marks: Line[];
+  band: [number, number] | null;
   x_name: string;
-  x_unit: "bytes" | "bytes/s" | "ns" | "count" | "none";
   y_name: string;
-  y_unit: "bytes" | "bytes/s" | "ns" | "count" | "none";
-  lines: ChartLine[];
-  levels: ChartBound[];
-  marks: ChartBound[];
+  y_unit: string;
+  x_scale: "linear" | "log";
+  y_scale: "" | "linear" | "log";
   note: string;
 }
-export interface ChartLine {
+export interface Series {
   name: string;
-  points: ChartPoint[];
+  dots: Dot[];
+  look: "" | "dots" | "line" | "dashed" | "dotted";
 }
 /**
- * Visits at one x: arithmetic mean, standard deviation between visits (None for a single one), and how many there
- * were.
+ * One value. x: in the unit of the panel's axis, or the place of a category. low, high: ends of its bar, its 95%
+ * interval where nothing else is said; None where it has none. x_low, x_high: likewise of x. parts: what a bar is
+ * stacked of, (name, value), from the bottom; () for a plain one. unsure: less sure than the others.
  */
-export interface ChartPoint {
+export interface Dot {
   x: number;
-  mean: number;
-  sd: number | null;
+  value: number;
+  low: number | null;
+  high: number | null;
   n: number;
+  parts: [string, number][];
+  unsure: boolean;
+  x_low: number | null;
+  x_high: number | null;
 }
 /**
- * A line across the chart: at a value of y (a limit) or of x (a size of memory).
+ * A line across a panel: at a value of y, such as a limit, or of x. drawn: else only its name stands there.
  */
-export interface ChartBound {
+export interface Line {
   name: string;
   value: number;
+  drawn: boolean;
 }
 /**
  * A table of texts.
@@ -622,6 +565,7 @@ export interface Table {
   note: string;
   after_map: boolean;
   folded: boolean;
+  spare: string[];
 }
 
 export const FindingCode = {

@@ -121,7 +121,6 @@ export function smallReport(): ReportData {
     settings: [],
     sessions: [],
     discard_reasons: [],
-    load_curves: [],
     costs: [],
     comparison: null,
     latency_curves: {

@@ -13,7 +13,6 @@ import { Header } from "./Header";
 import { ImportedMethods } from "./ImportedMethods";
 import { LatencyView } from "./LatencyView";
 import { Legend } from "./Legend";
-import { LoadCurves } from "./LoadCurves";
 import { MapView } from "./MapView";
 import { RunningBar } from "./RunningBar";
 import { Discards, Fresh, Method, NotMeasured } from "./Sections";
@@ -33,7 +32,6 @@ export function App() {
       <RunningBar />
       <Header />
       {state.atlas.data.comparison ? <Comparison /> : <Summary />}
-      <LoadCurves />
       <Charts />
       <section id="map" class="explorer" aria-labelledby="map-title">
         <h2 id="map-title" class="unseen">

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useId } from "preact/hooks";
-import { BOX, drawChart, pointText, valueText } from "../lib/chart";
-import type { Chart as ChartData, Table as TableData } from "../lib/report-data.gen";
+import { BOX, dotText, drawChart, xText } from "../lib/chart";
+import type { Panel, Table as TableData } from "../lib/report-data.gen";
 import { useApp } from "./context";
 import { Frame } from "./Frame";
 import { Series } from "./Series";
 import { Wide } from "./Wide";
 
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
+/** Of lines without marks. */
+const LINES: Record<string, string> = { line: "", dashed: "6 3", dotted: "2 3" };
 const [RIGHT, BOTTOM] = [BOX.width - BOX.right, BOX.height - BOX.bottom];
 
-/** Line charts and tables that a campaign brings beside its map: results above it (a fixed-work sequence, two tools), how it was measured below. */
+/** Charts and tables that a campaign brings beside its map: results above it (load points, a fixed-work sequence), how it was measured below. */
 export function Charts({ afterMap = false }: { afterMap?: boolean }) {
   const { data } = useApp().atlas;
   const charts = afterMap ? [] : data.charts;
@@ -32,13 +34,13 @@ export function Charts({ afterMap = false }: { afterMap?: boolean }) {
   );
 }
 
-function Chart({ chart }: { chart: ChartData }) {
+function Chart({ chart }: { chart: Panel }) {
   const system = useApp().units.value;
   const id = useId();
   const drawn = drawChart(chart, system);
   // Of several limits the lowest has its name below it, out of the way of the others.
-  const lowest = drawn.levels.length > 1 ? drawn.levels.reduce((a, b) => (b.y > a.y ? b : a)) : null;
-  const xs = [...new Set(chart.lines.flatMap((line) => line.points.map((p) => p.x)))].sort((a, b) => a - b);
+  const lowest = drawn.limits.length > 1 ? drawn.limits.reduce((a, b) => (b.y > a.y ? b : a)) : null;
+  const xs = [...new Set(chart.series.flatMap((one) => one.dots.map((d) => d.x)))].sort((a, b) => a - b);
   return (
     <figure class="chart" aria-labelledby={`${id}-title`}>
       <figcaption>
@@ -46,41 +48,45 @@ function Chart({ chart }: { chart: ChartData }) {
       </figcaption>
       <Frame
         box={BOX}
-        label={`${chart.y_name} over ${chart.x_name.toLowerCase()}, ${chart.lines.map((line) => line.name).join(", ")}. The numbers follow as a table.`}
+        label={`${chart.y_name} over ${chart.x_name}, ${chart.series.map((one) => one.name).join(", ")}. The numbers follow as a table.`}
         xName={chart.x_name}
         xTicks={drawn.xTicks}
         yTicks={drawn.yTicks}
       >
+        {drawn.band ? (
+          <rect class="chart-band" x={drawn.band.x} width={drawn.band.width} y={BOX.top} height={BOTTOM - BOX.top} />
+        ) : null}
         {drawn.marks.map((mark) => (
           <g key={mark.name}>
-            <line class="chart-bound" x1={mark.x} x2={mark.x} y1={BOX.top} y2={BOTTOM} />
-            <text class="chart-bound-name" x={mark.x - 4} y={BOX.top + 10} text-anchor="end">
+            {mark.drawn ? <line class="chart-bound" x1={mark.x} x2={mark.x} y1={BOX.top} y2={BOTTOM} /> : null}
+            <text class="chart-bound-name" transform={`translate(${mark.x - 4} ${BOTTOM - 4}) rotate(-90)`}>
               {mark.name}
             </text>
           </g>
         ))}
-        {drawn.levels.map((level) => (
-          <g key={level.name}>
-            <line class="chart-bound" x1={BOX.left} x2={RIGHT} y1={level.y} y2={level.y} />
-            <text class="chart-bound-name" x={RIGHT} y={level.y + (level === lowest ? 13 : -4)} text-anchor="end">
-              {level.name}: {level.text}
+        {drawn.limits.map((limit) => (
+          <g key={limit.name}>
+            <line class="chart-bound" x1={BOX.left} x2={RIGHT} y1={limit.y} y2={limit.y} />
+            <text class="chart-bound-name" x={RIGHT} y={limit.y + (limit === lowest ? 13 : -4)} text-anchor="end">
+              {limit.name}: {limit.text}
             </text>
           </g>
         ))}
-        {drawn.lines.map((line, at) => (
+        {drawn.series.map((one, at) => (
           <Series
-            key={line.name}
+            key={one.name}
             look={`chart-line chart-line-${at % 4}`}
-            dash={DASHES[at % 4] ?? ""}
-            points={line.points}
-            shape={(p) => <Shape at={at} p={p} />}
+            dash={dash(one.look, at)}
+            points={one.points}
+            {...(one.look === "dots" ? { runs: [] } : {})}
+            shape={(p) => (LINES[one.look] === undefined ? <Shape at={at} p={p} hollow={p.unsure} /> : null)}
           />
         ))}
       </Frame>
-      {chart.lines.length > 1 ? (
+      {chart.series.length > 1 ? (
         <ul class="chart-names">
-          {chart.lines.map((line, at) => (
-            <li key={line.name}>
+          {chart.series.map(({ name, look }, at) => (
+            <li key={name}>
               <svg
                 class={`chart-line chart-line-${at % 4}`}
                 viewBox="0 0 34 12"
@@ -88,18 +94,15 @@ function Chart({ chart }: { chart: ChartData }) {
                 height="12"
                 aria-hidden="true"
               >
-                <polyline points="1,6 33,6" stroke-dasharray={DASHES[at % 4]} />
-                <Shape at={at} p={{ x: 17, y: 6 }} />
+                {look === "dots" ? null : <polyline points="1,6 33,6" stroke-dasharray={dash(look, at)} />}
+                {LINES[look] === undefined ? <Shape at={at} p={{ x: 17, y: 6 }} hollow={false} /> : null}
               </svg>
-              {line.name}
+              {name}
             </li>
           ))}
         </ul>
       ) : null}
-      <p class="soft">
-        {chart.note}
-        {drawn.beyond.map((level) => ` Beyond the chart: ${level.name}, ${level.text}.`)}
-      </p>
+      {chart.note ? <p class="soft">{chart.note}</p> : null}
       <details>
         <summary>Numbers of this chart</summary>
         <Wide>
@@ -107,18 +110,18 @@ function Chart({ chart }: { chart: ChartData }) {
             <thead>
               <tr>
                 <th>{chart.x_name}</th>
-                {chart.lines.map((line) => (
-                  <th key={line.name}>{line.name}</th>
+                {chart.series.map((one) => (
+                  <th key={one.name}>{one.name}</th>
                 ))}
               </tr>
             </thead>
             <tbody>
               {xs.map((x) => (
                 <tr key={x}>
-                  <th scope="row">{valueText(x, chart.x_unit, system)}</th>
-                  {chart.lines.map((line) => {
-                    const point = line.points.find((p) => p.x === x);
-                    return <td key={line.name}>{point ? pointText(point, chart.y_unit, system) : "–"}</td>;
+                  <th scope="row">{xText(chart, x)}</th>
+                  {chart.series.map((one) => {
+                    const dot = one.dots.find((d) => d.x === x);
+                    return <td key={one.name}>{dot ? dotText(dot, chart.y_unit, system) : "–"}</td>;
                   })}
                 </tr>
               ))}
@@ -130,13 +133,22 @@ function Chart({ chart }: { chart: ChartData }) {
   );
 }
 
-/** A shape for each line, so that they are told apart without colour. */
-function Shape({ at, p }: { at: number; p: { x: number; y: number } }) {
+/** Of a line alone, or of one among others with marks. */
+function dash(look: string, at: number): string {
+  return LINES[look] ?? DASHES[at % 4] ?? "";
+}
+
+/** A shape for each series, so that they are told apart without colour. */
+function Shape({ at, p, hollow }: { at: number; p: { x: number; y: number }; hollow: boolean }) {
   const [x, y, r] = [p.x, p.y, 3.4];
-  if (at % 4 === 0) return <circle cx={x} cy={y} r={r} />;
-  if (at % 4 === 1) return <rect class="chart-hollow" x={x - r} y={y - r} width={2 * r} height={2 * r} />;
-  if (at % 4 === 2) return <path d={`M${x},${y - 4.4}l4.4,7.6h-8.8z`} />;
-  return <path class="chart-hollow" d={`M${x},${y - 4.8}l4.8,4.8l-4.8,4.8l-4.8,-4.8z`} />;
+  const look = hollow ? "chart-hollow" : "";
+  if (at % 6 === 0) return <circle class={look} cx={x} cy={y} r={r} />;
+  if (at % 6 === 1) return <rect class={look} x={x - r} y={y - r} width={2 * r} height={2 * r} />;
+  if (at % 6 === 2) return <path class={look} d={`M${x},${y - 4.4}l4.4,7.6h-8.8z`} />;
+  if (at % 6 === 3) return <path class={look} d={`M${x},${y - 4.8}l4.8,4.8l-4.8,4.8l-4.8,-4.8z`} />;
+  if (at % 6 === 4)
+    return <path class={look} d={`M${x - r},${y - r}l${2 * r},${2 * r}m0,${-2 * r}l${-2 * r},${2 * r}`} />;
+  return <path class={look} d={`M${x},${y - 4.8}v9.6m-4.8,-4.8h9.6`} />;
 }
 
 function Texts({ table }: { table: TableData }) {
@@ -157,14 +169,17 @@ function Texts({ table }: { table: TableData }) {
 }
 
 function TextRows({ table }: { table: TableData }) {
+  const numbers = table.columns.map((_, at) => table.rows.every((row) => !/^\p{L}/u.test(row[at] ?? "")));
   return (
     <>
       <Wide>
         <table class="plain texts">
           <thead>
             <tr>
-              {table.columns.map((name) => (
-                <th key={name}>{name}</th>
+              {table.columns.map((name, at) => (
+                <th key={name} class={at > 0 && numbers[at] ? "num" : ""}>
+                  {name}
+                </th>
               ))}
             </tr>
           </thead>
@@ -177,7 +192,9 @@ function TextRows({ table }: { table: TableData }) {
                       {text}
                     </th>
                   ) : (
-                    <td key={table.columns[at]}>{text}</td>
+                    <td key={table.columns[at]} class={numbers[at] ? "num" : ""}>
+                      {text}
+                    </td>
                   ),
                 )}
               </tr>

@@ -65,5 +65,5 @@ const PLACES: Record<string, string> = {
   map: "See the map",
   method: "See the facts",
   discards: "See what was discarded",
-  "load-curves": "See the curve",
+  charts: "See the chart",
 };

@@ -14,7 +14,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import KnownMemory
-from ioatlas.model.panel import ChartBound
+from ioatlas.model.panel import Line
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.visit import Visit
@@ -54,12 +54,12 @@ def with_order(
         return result
     nine = spec.of(FixedWorkOptions).ordered == "iozone2017"
     compared = agreements(found)
-    typed = [ChartBound(name, value) for name, value in lines.items()]
-    levels = {reading.cell.target: [*_limits(reading.cell, beds), *typed] for reading in reversed(found)}
-    marks = [ChartBound(f"memory of the {name}", float(value)) for name, value in memories.items()]
+    typed = [Line(name, value) for name, value in lines.items()]
+    limits = {reading.cell.target: [*_limits(reading.cell, beds), *typed] for reading in reversed(found)}
+    marks = [Line(f"memory of the {name}", float(value)) for name, value in memories.items()]
     return replace(
         result,
-        charts=tuple(charts(found, by_operation=nine, levels=levels, marks=marks)),
+        charts=tuple(charts(found, by_operation=nine, limits=limits, marks=marks)),
         tables=(agreement_table(compared),) if compared else (),
         findings=(
             *sequence_findings(found, by_operation=nine),
@@ -68,7 +68,7 @@ def with_order(
     )
 
 
-def _limits(cell: Cell, beds: Mapping[str, Testbed]) -> Sequence[ChartBound]:
+def _limits(cell: Cell, beds: Mapping[str, Testbed]) -> Sequence[Line]:
     """Ceilings of the path, from arithmetic or typed in; of one target, the tightest of each name."""
     bed = beds.get(cell.target)
     if bed is None:
@@ -78,4 +78,4 @@ def _limits(cell: Cell, beds: Mapping[str, Testbed]) -> Sequence[ChartBound]:
         for one in ceilings_of(bed, cell.bs_bytes, direction):
             if one.bw_bytes_per_s:
                 known[one.name] = min(one.bw_bytes_per_s, known.get(one.name, one.bw_bytes_per_s))
-    return tuple(ChartBound(name, value) for name, value in sorted(known.items(), key=lambda pair: pair[1]))
+    return tuple(Line(name, value) for name, value in sorted(known.items(), key=lambda pair: pair[1]))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
+from ioatlas.analysis.curve_tables import PLACE, curve_charts, curve_tables
 from ioatlas.analysis.load_curve import LOAD, OFFERED, PHASE, STREAM, apart, load_point
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell, OptionValue
@@ -24,8 +25,6 @@ from ioatlas.results.parts import Axes, ResultParts, Row
 from ioatlas.store.journal import Journal
 
 NOT_MEASURED = "not measured"
-PLACE = "load-curves"
-"""Section of the report that holds the evidence."""
 
 
 class LoadPointParts(ResultParts):
@@ -44,11 +43,17 @@ class LoadPointParts(ResultParts):
         return curve_findings(self._curves(), streams_of(self.spec))
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
-        return replace(result, load_curves=self._curves())
+        return with_curves(result, self._curves())
 
     @cache  # noqa: B019 - as short-lived as the result it is for
     def _curves(self) -> tuple[LoadCurve, ...]:
         return load_curves(self.journal, self.spec, self.journal.plan()["files"])
+
+
+def with_curves(result: CampaignResult, curves: tuple[LoadCurve, ...]) -> CampaignResult:
+    """The result with its curves, drawn and as tables."""
+    tables = (*curve_tables(curves), *result.tables)
+    return replace(result, load_curves=curves, charts=curve_charts(curves), tables=tables)
 
 
 def load_cells(journal: Journal) -> dict[str, Cell]:

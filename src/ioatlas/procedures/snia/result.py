@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ioatlas.analysis.rounds import result_of, rounds_estimates, rounds_finding, rounds_of
+from ioatlas.analysis.rounds import (
+    result_of,
+    rounds_chart,
+    rounds_estimates,
+    rounds_finding,
+    rounds_of,
+    rounds_table,
+)
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.snia import PROCEDURES, deviations
 from ioatlas.model.cell import Cell
@@ -57,4 +64,9 @@ class RoundsParts(ResultParts):
         return tuple(self._findings)
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
-        return replace(result, rounds=tuple(self._results))
+        return replace(
+            result,
+            rounds=tuple(self._results),
+            charts=tuple(map(rounds_chart, self._results)),
+            tables=(*map(rounds_table, self._results), *result.tables),
+        )

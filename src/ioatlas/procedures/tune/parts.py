@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
+from ioatlas.analysis.curve_tables import PLACE
 from ioatlas.analysis.sizing import advice, rates_text
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Purpose, Visit
+from ioatlas.procedures.load_points.result import with_curves
 from ioatlas.procedures.tune.result import CURVE, Best, CurvePoint, Tuning, load_tuning
 from ioatlas.procedures.tune.wording import asked, best_sentence, none_sentence, setting
 from ioatlas.results.parts import ResultParts
-
-PLACE = "load-curves"
-"""Section of the report that holds the evidence."""
 
 
 class TuneParts(ResultParts):
@@ -32,7 +30,7 @@ class TuneParts(ResultParts):
         tuning = self._tuning()
         if tuning.best is None:
             return result
-        return replace(result, load_curves=(load_curve(tuning, tuning.best, self._target(), self._size()),))
+        return with_curves(result, (load_curve(tuning, tuning.best, self._target(), self._size()),))
 
     @cache  # noqa: B019 - as short-lived as the result it is for
     def _tuning(self) -> Tuning:

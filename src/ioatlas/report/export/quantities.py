@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ioatlas.errors import UsageError
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.panel import Panel
 from ioatlas.model.units import rate_units
 from ioatlas.report.table import Entry
 
@@ -63,6 +64,12 @@ def unit_for(units: Sequence[Unit], values: Iterable[float]) -> Unit:
     """The largest unit in which the largest value is at least 10."""
     top = max(values, default=0.0)
     return next((unit for unit in reversed(units) if top / unit.factor >= 10), units[0])
+
+
+def panel_unit(kind: str, panels: Iterable[Panel]) -> Unit:
+    """Of the values of panels with one scale; of rates and times not the smallest one."""
+    values = [dot.value for each in panels for series in each.series for dot in series.dots]
+    return unit_for(units_of(kind)[kind in ("B/s", "ns") :], values)
 
 
 TIME = (Unit("ns", 1), Unit("µs", 1e3), Unit("ms", 1e6), Unit("s", 1e9))

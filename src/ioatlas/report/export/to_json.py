@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from ioatlas.analysis.summary import summarise
 from ioatlas.model.drift import ReplicateRow
+from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
-from ioatlas.report.kinds import curve_documents
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.table import rows, swept_options
 
@@ -59,9 +59,9 @@ def document(result: CampaignResult) -> dict[str, Any]:
             for session in result.sessions
         ],
         "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
-        "load_curves": curve_documents(result.load_curves),
-        "charts": [_cleaned(asdict(chart), clean) for chart in result.charts],
-        "tables": [_cleaned(asdict(table), clean) for table in result.tables],
+        "load_curves": _curves(result.load_curves),
+        "charts": _cleaned([asdict(chart) for chart in result.charts], clean),
+        "tables": _cleaned([asdict(table) for table in result.tables], clean),
         "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
         "costs": [asdict(cost) for cost in result.costs],
         "rounds": [
@@ -76,6 +76,34 @@ def document(result: CampaignResult) -> dict[str, Any]:
 def write_json(result: CampaignResult, out: TextIO) -> None:
     json.dump(document(result), out, indent=1, allow_nan=False, ensure_ascii=False)
     out.write("\n")
+
+
+def _curves(curves: Sequence[LoadCurve]) -> list[dict[str, Any]]:
+    """Every point with its streams, its backlog and its power; null where a quantity was not measured."""
+    return [
+        {
+            **asdict(curve),
+            "highest_iops": dict(curve.highest_iops),
+            "limited_by": dict(curve.limited_by),
+            "idle_watts": dict(curve.idle_watts) or None,
+            "idle_bytes_per_watt": curve.idle_bytes_per_watt,
+            "latency": LATENCY_NOTE if any(point.loop == "open" for point in curve.points) else "total",
+            "points": [_point(curve, point) for point in curve.points],
+        }
+        for curve in curves
+    ]
+
+
+def _point(curve: LoadCurve, point: LoadPoint) -> dict[str, Any]:
+    efficiency = curve.efficiency(point)
+    return {
+        "name": point.name,
+        **asdict(point),
+        "achieved_iops": point.iops.value,
+        "watts": dict(point.watts) or None,
+        "iops_per_watt": efficiency[0] if efficiency else None,
+        "bytes_per_s_per_watt": efficiency[1] if efficiency else None,
+    }
 
 
 def _summary(result: CampaignResult) -> dict[str, Any]:
@@ -104,7 +132,7 @@ def _target(target: Target) -> dict[str, Any]:
 
 
 def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
-    """A chart or a table as JSON values, its texts without places."""
+    """JSON values, texts among them without places."""
     if isinstance(value, dict):
         return {name: _cleaned(each, clean) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.analysis.charts import FAR
 from ioatlas.errors import UsageError, written
 from ioatlas.model.panel import Dot, Drawing, Line, Look, Panel, Series
 from ioatlas.model.units import number_of
 from ioatlas.report.export import printing
 from ioatlas.report.export.printing import Kind
-from ioatlas.report.export.quantities import unit_for, units_of
+from ioatlas.report.export.quantities import panel_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,10 +26,8 @@ COLOURS = ("#0b5cad", "#c4541a", "#0f7a58", "#7a4aa0", "#4d4d4d", "#5a9fd4", "#b
 """Told apart with colour blindness; in print without colour the marks tell them apart."""
 MARKERS = "osD^vP*X"
 DASHES: dict[Look, Any] = {"line": "-", "dashed": "--", "dotted": ":"}
-"""Of a line alone."""
+"""Of lines alone."""
 LIMIT = "#3a434d"
-FAR = 1.6
-"""A limit this much above the values is not drawn."""
 OUTLINE: dict[str, Any] = {"edgecolor": printing.INK, "linewidth": 0.4}
 """Of bars."""
 CLIPPED = 1.3
@@ -54,9 +53,7 @@ def write_drawing(drawing: Drawing, out: Path, kind: str = "", columns: int = 0)
 
 def _scale(drawing: Drawing, panel: Panel) -> tuple[str, float]:
     """The unit of a panel's y axis and its factor: the largest in which its largest value is at least 10."""
-    values = [dot.value for each in _along(drawing, panel) for series in each.series for dot in series.dots]
-    unit = panel.y_unit or drawing.y_unit
-    scale = unit_for(units_of(unit)[unit in ("B/s", "ns") :], values)
+    scale = panel_unit(panel.y_unit or drawing.y_unit, _along(drawing, panel))
     return scale.name, scale.factor
 
 
@@ -77,13 +74,17 @@ def _near(drawing: Drawing, panel: Panel) -> tuple[float, list[Line]]:
     dots = [dot for each in panels for series in each.series for dot in series.dots]
     value = max((dot.value for dot in dots), default=1.0)
     top = max([value, *(min(dot.high, CLIPPED * value) for dot in dots if dot.high is not None)])
-    near = [line for each in panels for line in each.limits if line.value <= FAR * top]
+    far = math.inf if _logarithmic(drawing, panel) else FAR * top
+    near = [line for each in panels for line in each.limits if line.value <= far]
     return max([top, *(line.value for line in near)]), [line for line in panel.limits if line in near]
 
 
 def _ends(panel: Panel) -> tuple[float, float | None]:
     """Of the axis below: half a tick beside the first and the last, or from zero on."""
-    return (panel.ticks[0][0] - 0.5, panel.ticks[-1][0] + 0.5) if panel.ticks else (0.0, None)
+    if not panel.ticks:
+        return 0.0, None
+    first, last = panel.ticks[0][0], panel.ticks[-1][0]
+    return (first / 2**0.5, last * 2**0.5) if panel.x_scale == "log" else (first - 0.5, last + 0.5)
 
 
 def _labels(drawing: Drawing, panel: Panel) -> tuple[str, str]:
@@ -174,11 +175,11 @@ def _legend(drawing: Drawing) -> list[tuple[Any, str]]:
             handle: Any = Patch(
                 facecolor=colours[number], edgecolor=printing.INK, linewidth=0.4, hatch=_hatch(number, len(names))
             )
-        elif looks[name]:
+        elif looks[name] in DASHES:
             handle = Line2D([], [], color=colours[number], linestyle=DASHES[looks[name]], linewidth=1.0)
         else:
-            marker = MARKERS[number % len(MARKERS)]
-            handle = Line2D([], [], color=colours[number], marker=marker, markersize=3, linewidth=0.9)
+            marker, joined = MARKERS[number % len(MARKERS)], _joined(looks[name])
+            handle = Line2D([], [], color=colours[number], marker=marker, markersize=3, **joined)
         handles.append((handle, name))
     return handles
 
@@ -216,8 +217,6 @@ def _draw(axes: Axes, panel: Panel, drawing: Drawing, width: float, *, alone: bo
     axes.set_xlabel("\n".join([x_name, *(printing.fold(panel.note, room, printing.TEXT) if not alone else [])]))
     if panel.ticks:
         _tick(axes, panel, room)
-    elif drawing.x_scale == "log":
-        axes.set_xscale("log")
     if not drawing.alike or (panel.ticks and drawing.style == "lines"):
         axes.set_xlim(*_ends(panel))
     axes.grid(visible=True, axis="y", color="0.9", linewidth=0.4)
@@ -228,9 +227,11 @@ def _tick(axes: Axes, panel: Panel, room: float) -> None:
     """Labels level where they fit beside each other, else slanted, and of many every second, third, ..."""
     ticks = list(panel.ticks)
     places = [x for x, _ in ticks]
-    apart = (
-        room * min((b - a for a, b in itertools.pairwise(places)), default=1.0) / max(places[-1] - places[0] + 1, 1e-9)
-    )
+    if panel.x_scale == "log":
+        axes.set_xscale("log", base=2)
+        axes.minorticks_off()
+    along = list(map(math.log2, places)) if panel.x_scale == "log" else places
+    apart = room * min((b - a for a, b in itertools.pairwise(along)), default=1.0) / max(along[-1] - along[0] + 1, 1e-9)
     widest = max(printing.text_width(line, printing.SMALL) for _, label in ticks for line in label.split("\n"))
     crowded = widest + 3 > apart
     step = math.ceil(1.5 * printing.SMALL / apart) if crowded else 1
@@ -369,14 +370,15 @@ def _shift(panel: Panel, which: int) -> float:
 
 def _line(axes: Axes, series: Series, factor: float, colour: Any, marker: str) -> None:
     places, values = [dot.x for dot in series.dots], [dot.value / factor for dot in series.dots]
-    if series.look:
+    if series.look in DASHES:
         axes.plot(places, values, DASHES[series.look], color=colour, linewidth=1.0, label=series.name)
         return
-    axes.plot(places, values, marker=marker, color=colour, markersize=3, linewidth=0.9, label=series.name)
+    axes.plot(places, values, marker=marker, color=colour, markersize=3, label=series.name, **_joined(series.look))
     axes.errorbar(
         places,
         values,
         yerr=_errors(series.dots, factor),
+        xerr=_ends_of([(dot.x, dot.x_low, dot.x_high) for dot in series.dots]),
         fmt="none",
         ecolor=colour,
         elinewidth=0.6,
@@ -395,13 +397,19 @@ def _line(axes: Axes, series: Series, factor: float, colour: Any, marker: str) -
     )
 
 
+def _joined(look: Look) -> dict[str, Any]:
+    return {"linestyle": "none"} if look == "dots" else {"linewidth": 0.9}
+
+
 def _errors(dots: Sequence[Dot], factor: float) -> list[list[float]]:
-    """Distances to the ends of the intervals. Where there is none nothing is drawn: a bar of no length looks like an
-    exact value.
-    """
+    return _ends_of([(dot.value, dot.low, dot.high) for dot in dots], factor)
+
+
+def _ends_of(intervals: Sequence[tuple[float, float | None, float | None]], factor: float = 1.0) -> list[list[float]]:
+    """Distances to the ends. Where there is none nothing is drawn: a bar of no length looks like an exact value."""
     return [
-        [math.nan if dot.low is None else max(0.0, dot.value - dot.low) / factor for dot in dots],
-        [math.nan if dot.high is None else max(0.0, dot.high - dot.value) / factor for dot in dots],
+        [math.nan if low is None else max(0.0, value - low) / factor for value, low, _ in intervals],
+        [math.nan if high is None else max(0.0, high - value) / factor for value, _, high in intervals],
     ]
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.panel import Chart, Table
+from ioatlas.model.panel import Panel, Table
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.summary import DoubtCode
 from ioatlas.model.units import RateSystem
@@ -34,7 +34,7 @@ from ioatlas.report.page_format.cells import (
     TimeCourses,
     UnmeasuredCells,
 )
-from ioatlas.report.page_format.charts import LoadCurveData, ProductCostData
+from ioatlas.report.page_format.charts import ProductCostData
 from ioatlas.report.page_format.parts import (
     Campaign,
     ComparisonData,
@@ -71,9 +71,6 @@ class ReportData(Model):
     sessions: list[Session]
     discard_reasons: list[Pair]
     job: JobRecipe
-    load_curves: list[LoadCurveData] = Field(
-        description="of several streams at once, one for each target; empty for other campaigns"
-    )
     costs: list[ProductCostData] = Field(
         description="of each target whose product is known; empty where the campaign names none"
     )
@@ -83,7 +80,7 @@ class ReportData(Model):
     imported_methods: list[ImportedMethod] = Field(
         description="one for each imported target; empty when nothing was imported"
     )
-    charts: list[Chart] = Field(description="line charts beside the map, in the order to show them")
+    charts: list[Panel] = Field(description="beside the map, in the order to show them")
     tables: list[Table] = Field(description="tables beside the map")
 
 
