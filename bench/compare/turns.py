@@ -26,7 +26,6 @@ import numpy as np
 from scipy.stats import beta
 
 from ioatlas.analysis.compare import Reading, compare
-from ioatlas.analysis.many import effect_for
 from ioatlas.results.comparison import GATE_LEVEL, compare_sides
 
 ROOT = Path(__file__).parents[2]
@@ -77,7 +76,7 @@ def campaign(rng: np.random.Generator, noise: tuple[str, float, float, float, fl
 
 def fails(first: list[Reading], second: list[Reading], tolerance: float) -> bool:
     """As `compare --fail-if-worse` judges one pair (SidesComparison.fails)."""
-    found = compare(first, second, tolerance=tolerance, effect=effect_for(tolerance), in_turns=True)
+    found = compare(first, second, tolerance=tolerance, in_turns=True)
     tested = [cell for cell in found.cells if cell.p is not None]
     cuts = [(cell, GATE_LEVEL / len(tested)) for cell in tested]
     whole = [(found.whole, GATE_LEVEL)] if found.whole is not None else []

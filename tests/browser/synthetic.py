@@ -354,7 +354,7 @@ def _findings(
             direction=small.direction,
         ),
         Finding(
-            FindingCode.NOISE,
+            FindingCode.MAP_ERROR,
             f"Half of all intervals are narrower than {widths[len(widths) // 2] * 100:.1f}%; {len(shaky)} cells have "
             "no steady state.",
             tuple(e.cell.key for e in shaky[:40]),

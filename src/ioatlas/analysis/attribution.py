@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from ioatlas.analysis.best import CLIENT, SAID, best_of, groups, speed
-from ioatlas.analysis.cache import CacheReport, CacheVerdict, CeilingsOf
+from ioatlas.analysis.cache import CacheReport, CacheVerdict
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.limits import LIMITED
+from ioatlas.analysis.limits import LIMITED, CeilingsOf
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
@@ -152,7 +152,7 @@ def _cached(e: Estimate, verdict: CacheVerdict, *, served: bool) -> Limit:
     kinds = {one.kind for one in verdict.evidence if one.strength == "proof"}
     text = verdict.evidence[0].sentence
     user_space = str(e.cell.option.get("ioengine", "")) in _USER_SPACE
-    if kinds & {"counters", "round trip", "ceiling"} and not user_space:
+    if kinds & {"counters", "round trip"} and not user_space:
         return Limit("client page cache", 1.0, evidence=(text,), probability=PROVEN)
     if "footprint" in kinds and (user_space or (served and e.cell.integer("direct", 0) == 1)):
         return Limit("server cache", 1.0, evidence=(text,), probability=ANSWERED)

@@ -1,37 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Was it the cache? A verdict for every cell, with its evidence, from what can be computed; withheld where nothing can.
 
-Two words. 'cached': something shows that the bytes did not come from, or go to, what lies behind the cache: they
-could not have passed the link or the drive's interface, were answered before a packet could return, were not
-counted at the device, or fall off a cliff as the footprint grows. 'suspect': it may be so. 'hole': the file has
-ranges that were never written, which are read without any drive. An empty word says that nothing points to a cache,
-which is not a proof that there is none.
+Two words. 'cached': something shows that the bytes did not come from, or go to, what lies behind the cache: they were
+answered before a packet could return, were not counted at the device, or fall off a cliff as the footprint grows. What
+the link or the drive's interface cannot have carried is void before it comes here. 'suspect': it may be so. 'hole': the
+file has ranges that were never written, which are read without any drive. An empty word says that nothing points to a
+cache, which is not a proof that there is none.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.windows import window_values
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.units import format_latency, format_rate, format_size, format_size_rounded
+from ioatlas.model.units import format_latency, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Purpose, Visit
 
 METHOD = "cache-evidence/1"
-CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
-"""Bounds of a cell and direction."""
 
-HARD = frozenset({"link", "drive interface", "network path", "drive", "client bus"})
-"""Resources that lie between the client's memory and the data; those of the client itself bound cached answers too."""
 EARLY = 0.5
 """An answer within this share of the smallest round trip was not sent over the path. Not more: an idle path is
 slower than a busy one, whose interrupts are polled and whose processors are awake.
@@ -47,14 +42,13 @@ explain it.
 """
 FEWEST_RUNS = 3
 """On each side of a fall: of fewer, each lies above each too often by chance."""
-PASS_GAP = 1.5
 COMPRESSIBLE = 50
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One reason. strength: 'proof' or 'hint'; kind: 'ceiling', 'round trip', 'counters', 'footprint', 'second
-    pass', 'buffered', 'data', 'holes'.
+    """One reason. strength: 'proof' or 'hint'; kind: 'round trip', 'counters', 'footprint', 'buffered', 'data' or
+    'holes'.
     """
 
     kind: str
@@ -158,7 +152,7 @@ class CacheReport:
                 direction=common(v.direction for v in flagged),
             )
         elif lost == total:
-            sentence = "Caching could not be checked: no ceiling, counters or several file sizes were known."
+            sentence = "Caching could not be checked: no counters or several file sizes were known."
             yield Finding(FindingCode.CACHE, sentence, in_order=True)
         elif lost:
             sentence = f"No sign of caching in {plural(total - lost, 'value')};{withheld}"
@@ -206,7 +200,6 @@ def judge_caches(
     estimates: Iterable[Estimate],
     visits: Iterable[Visit] = (),
     *,
-    ceilings: CeilingsOf | None = None,
     round_trip_ns: Mapping[str, float] | None = None,
     counted_bytes: Mapping[int, float] | None = None,
     holes: Iterable[str] = (),
@@ -214,7 +207,6 @@ def judge_caches(
     """Cache verdicts of all measured estimates.
 
     visits:        those of the sweep, for histograms and the order of passes.
-    ceilings:      bounds of a cell and direction; those of the client itself are left aside.
     round_trip_ns: smallest round trip to the server measured on the wire, by target; targets without a network path
     have none.
     counted_bytes: {visit_id: bytes that the device or the wire carried during that visit, all directions}.
@@ -230,14 +222,11 @@ def judge_caches(
         if visit.purpose is Purpose.SWEEP and not visit.discarded:
             by_cell[visit.cell_key].append(visit)
     with_holes = set(holes)
-    for (key, direction), case in cases.items():
+    for (key, _), case in cases.items():
         mine = sorted(by_cell.get(key, []), key=lambda visit: (visit.started_at, visit.visit_id))
-        if ceilings is not None:
-            _above_ceiling(case, ceilings(case.estimate.cell, direction))
         _early(case, mine, (round_trip_ns or {}).get(case.estimate.cell.target))
         _counters(case, mine, counted_bytes or {})
         case.runs = _rates(case, mine)
-        _second_pass(case)
         _data(case, with_holes)
     brackets = _footprint(cases)
     for case in cases.values():
@@ -246,27 +235,6 @@ def judge_caches(
 
 
 # -- the tests -----------------------------------------------------------------------------------------------
-
-
-def _above_ceiling(case: _Case, ceilings: Sequence[Ceiling]) -> None:
-    """A rate that the path cannot carry was not carried by it: rule of the ceilings, 100.5%."""
-    e = case.estimate
-    rate = e.bw_low if e.bw_low is not None else e.bw_bytes_per_s
-    hard = [one for one in ceilings if one.resource in HARD and one.bw_bytes_per_s]
-    if not hard or not rate:
-        return
-    case.tested.append("ceiling")
-    tightest = min(hard, key=lambda one: one.bw_bytes_per_s or 0.0)
-    share = rate / (tightest.bw_bytes_per_s or rate)
-    if share > tightest.tolerance:
-        # What was measured or typed in may have been beaten fairly; arithmetic from facts that were read cannot be.
-        strength: Literal["proof", "hint"] = "proof" if tightest.kind == "computed" else "hint"
-        case.add(
-            "ceiling",
-            strength,
-            f"{format_rate(e.bw_bytes_per_s or rate)} is {share:.0%} of what the {tightest.name} can carry "
-            f"({tightest.kind})",
-        )
 
 
 def _early(case: _Case, visits: Sequence[Visit], round_trip_ns: float | None) -> None:
@@ -325,20 +293,6 @@ def _rates(case: _Case, visits: Sequence[Visit]) -> Sequence[float]:
         for part in visit.parts
         if part.direction == case.estimate.direction
     ]
-
-
-def _second_pass(case: _Case) -> None:
-    """Every later visit clearly faster than the first one, by more than they differ among themselves."""
-    if case.estimate.direction != "read" or len(case.runs) < 3 or min(case.runs) <= 0:
-        return
-    first, *later = case.runs
-    gap = min(later) / first
-    if gap >= PASS_GAP and gap > (max(later) / min(later)) ** 2:
-        case.add(
-            "second pass",
-            "hint",
-            f"every visit after the first was at least {gap:.2g} times as fast: the data may have stayed in a cache",
-        )
 
 
 def _data(case: _Case, with_holes: set[str]) -> None:

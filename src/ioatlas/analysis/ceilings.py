@@ -19,9 +19,8 @@ CeilingKind = Literal["computed", "measured", "typed in"]
 
 PREAMBLE_BYTES, ETHERNET_BYTES, FCS_BYTES, GAP_BYTES, VLAN_BYTES = 8, 14, 4, 12, 4
 """IEEE 802.3: preamble and start delimiter, header, frame check sequence, inter-frame gap; 802.1Q tag."""
-MIN_FRAME_BYTES = 64
-IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMP_BYTES = 20, 40, 20, 12
-"""RFC 791, RFC 8200, RFC 9293; timestamps (RFC 7323) with two bytes of padding, which Linux uses by default."""
+IPV4_BYTES, TCP_BYTES, TIMESTAMP_BYTES = 20, 20, 12
+"""RFC 791, RFC 9293; timestamps (RFC 7323) with two bytes of padding, which Linux uses by default."""
 
 OPERATION_BYTES: dict[Protocol, int] = {"tcp": 0, "iscsi": 48, "nfs3": 132, "smb3": 84, "nbd": 16}
 """Header of one read reply in the direction of the data.
@@ -31,9 +30,6 @@ nfs3:  record mark 4, RPC reply 24, status 4, attributes 88, count + eof + lengt
 smb3:  direct TCP 4, header 64, READ response body 16 (MS-SMB2).
 nbd:   simple reply: magic 4, error 4, cookie 8 (NBD protocol document).
 """
-TOLERANCE = 1.005
-MEASURED_TOLERANCE = 1.03
-"""What was measured for some seconds may be beaten by this much."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +47,6 @@ class Ceiling:
     iops: float | None = None
     kind: CeilingKind = "computed"
     because: str = ""
-
-    @property
-    def tolerance(self) -> float:
-        """Share of it from which a value proves something wrong; none does for a target in memory, as what copies
-        less may be faster.
-        """
-        if self.resource == "stack":
-            return math.inf
-        return MEASURED_TOLERANCE if self.kind == "measured" else TOLERANCE
 
     def share(self, bw_bytes_per_s: float | None, iops: float | None = None) -> float | None:
         """How much of it a measured value uses, the larger of bandwidth and IOPS; None when they cannot be compared."""
@@ -81,7 +68,6 @@ class Ethernet:
     rate_bits_per_s: float
     mtu: int = 1500
     vlan: bool = False
-    ipv6: bool = False
     timestamps: bool = True
 
     def __post_init__(self) -> None:
@@ -96,7 +82,7 @@ class Ethernet:
 
     @property
     def packet_header_bytes(self) -> int:
-        return (IPV6_BYTES if self.ipv6 else IPV4_BYTES) + TCP_BYTES + (TIMESTAMP_BYTES if self.timestamps else 0)
+        return IPV4_BYTES + TCP_BYTES + (TIMESTAMP_BYTES if self.timestamps else 0)
 
     @property
     def frame_overhead_bytes(self) -> int:
@@ -120,38 +106,18 @@ class Ethernet:
     def goodput_bytes_per_s(self) -> float:
         return self.line_bytes_per_s * self.efficiency
 
-    def wire_bytes(self, message_bytes: int) -> int:
-        """Bytes on the wire of one message sent in frames of its own."""
-        full, rest = divmod(message_bytes, self.segment_bytes)
-        sizes = [self.segment_bytes] * full + ([rest] if rest else [])
-        smallest = MIN_FRAME_BYTES - ETHERNET_BYTES - FCS_BYTES
-        return sum(max(smallest, size + self.packet_header_bytes) + self.frame_overhead_bytes for size in sizes)
 
-
-def goodput(
-    link: Ethernet,
-    protocol: Protocol,
-    bs_bytes: int,
-    *,
-    transfer_bytes: int = 0,
-    coalesced: bool = True,
-    digests: int = 0,
-) -> float:
-    """Payload bytes per second of reads of `bs_bytes` over the link.
+def goodput(link: Ethernet, protocol: Protocol, bs_bytes: int, *, transfer_bytes: int = 0) -> float:
+    """Payload bytes per second of reads of `bs_bytes` over the link, replies following each other in full frames.
 
     transfer_bytes: largest payload of one protocol operation (rsize, MaxRecvDataSegmentLength); 0 = a block is one
     operation.
-    coalesced:      replies follow each other without a gap in full frames (streaming); otherwise each has frames of
-    its own.
-    digests:        iSCSI digests in use (0, 1 or 2), 4 bytes each.
     """
     if bs_bytes <= 0:
         raise UsageError(f"a block of {bs_bytes} bytes cannot be sent", remedy="give a block size such as 4096")
     operations = math.ceil(bs_bytes / transfer_bytes) if transfer_bytes else 1
-    headers = operations * (OPERATION_BYTES[protocol] + 4 * digests)
-    if coalesced:
-        return link.goodput_bytes_per_s * bs_bytes / (bs_bytes + headers)
-    return link.line_bytes_per_s * bs_bytes / link.wire_bytes(bs_bytes + headers)
+    headers = operations * OPERATION_BYTES[protocol]
+    return link.goodput_bytes_per_s * bs_bytes / (bs_bytes + headers)
 
 
 def link_ceiling(

@@ -55,9 +55,8 @@ class CellComparison:
     ratio, low, high: second over first with its 95% interval (None when not comparable); for this cell alone, not
     adjusted for their number.
     p: of 'differs by more than the tolerance'. outcome: 'higher' or 'lower' (second against first) at the false
-    discovery rate; 'same': the whole interval lies within the tolerance; 'not different': neither. power: chance
-    that a change of `effect` would be found in this cell. detectable: the smallest share by which the second could be
-    lower and be found with 80% chance.
+    discovery rate; 'same': the whole interval lies within the tolerance; 'not different': neither. detectable: the
+    smallest share by which the second could be lower and be found with 80% chance.
     """
 
     cell: str
@@ -68,7 +67,6 @@ class CellComparison:
     high: float | None
     p: float | None
     outcome: Outcome
-    power: float | None
     reason: str = ""
     detectable: float | None = None
 
@@ -88,7 +86,6 @@ class MapComparison:
     outcome: Outcome
     median_ratio: float
     sd_common: float
-    power: float
     detectable: float
 
 
@@ -109,7 +106,6 @@ def compare(
     second: Sequence[Reading],
     *,
     tolerance: float = TOLERANCE,
-    effect: float = 0.10,
     false_discovery_rate: float = FALSE_DISCOVERY_RATE,
     campaign_sd: float = 0.0,
     campaign_dof: float = inf,
@@ -135,11 +131,8 @@ def compare(
     moved: what moves between set-ups of their targets, where more is known of it than these two tell. Where both sides
     were set up twice or more, that is the doubt that all cells share, and drift counts within set-ups only.
     """
-    if not 0 <= tolerance < effect < 1:
-        raise UsageError(
-            f"tolerance {tolerance} and effect {effect} do not fit: 0 <= tolerance < effect < 1",
-            remedy="write 2% as 0.02",
-        )
+    if not 0 <= tolerance < 1:
+        raise UsageError(f"a tolerance of {tolerance} is no share from 0 to 1", remedy="write 2% as 0.02")
     values = [_by_cell(readings) for readings in (first, second)]
     common = [cell for cell in values[0] if cell in values[1]]
     brief = _brief(first) & _brief(second) & set(common)
@@ -148,7 +141,7 @@ def compare(
     pools = [pool_variance([side[cell].tolist() for cell in usable]) for side in values]
     logs = [{cell: np.log(side[cell]) for cell in usable} for side in values]
     difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
-    margin, target = log1p(tolerance), -log(1 - effect)
+    margin = log1p(tolerance)
     whole = None
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
     set_ups = [len({reading.set_up for reading in readings}) for readings in (first, second)]
@@ -169,15 +162,13 @@ def compare(
         spread = level_spread(residuals, extra_variance=shared)
         if spread is not None:
             shared = spread.drift_variance
-            whole = _whole(mean, list(difference.values()), spread, margin, target, level)
+            whole = _whole(mean, list(difference.values()), spread, margin, level)
     once = _spread_of(list(difference.values()))
     tests = {cell: _test(logs[0][cell], logs[1][cell], pools, shared, margin, once) for cell in usable}
     chances = [test.p for test in tests.values() if test is not None]
     cut = benjamini_hochberg(chances, false_discovery_rate)
     called = max(cut, false_discovery_rate / max(1, len(chances)))
-    cells = [
-        _cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, called, margin, target) for cell in usable
-    ]
+    cells = [_cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, called, margin) for cell in usable]
     cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in stalled]
     cells += [_too_brief(cell, values[0][cell].size, values[1][cell].size) for cell in common if cell in brief]
     return Comparison(tuple(cells), whole)
@@ -334,18 +325,6 @@ def _p_beyond(difference: float, error: float, dof: float, margin: float) -> flo
     return min(1.0, upper((abs(difference) - margin) / error) + upper((abs(difference) + margin) / error))
 
 
-def _power(error: float, dof: float, margin: float, target: float, level: float) -> float:
-    """Chance that a true difference `target` gives p <= level; Student's t shifted, as the usual approximation of
-    the non-central one.
-    """
-    from scipy.special import ndtr, stdtr
-
-    if error == 0:
-        return 1.0
-    needed = t_quantile(1 - level / 2, dof) + (margin - target) / error
-    return float(ndtr(-needed)) if dof == inf else float(stdtr(dof, -needed))
-
-
 def _satterthwaite(parts: Sequence[tuple[float, float]]) -> float:
     total = sum(variance for variance, _ in parts)
     if total in (0, inf):
@@ -361,9 +340,7 @@ def benjamini_hochberg(chances: Sequence[float], rate: float) -> float:
     return float(ordered[passed[-1]]) if passed.size else -1.0
 
 
-def _whole(
-    mean: float, differences: Sequence[float], spread: Spread, margin: float, target: float, level: float
-) -> MapComparison:
+def _whole(mean: float, differences: Sequence[float], spread: Spread, margin: float, level: float) -> MapComparison:
     half = spread.half_width(1 - level)
     p = min(1.0, spread.beyond(abs(mean) - margin) + spread.beyond(abs(mean) + margin))
     return MapComparison(
@@ -374,7 +351,6 @@ def _whole(
         outcome_of(mean, half, margin, p <= level),
         exp(float(np.median(differences))),
         sqrt(spread.drift_variance),
-        spread.beyond(half + margin - target),
         detectable_of_map(spread, margin, level),
     )
 
@@ -397,11 +373,11 @@ def outcome_of(difference: float, half: float, margin: float, found: bool) -> Ou
 
 
 def _cell(
-    name: str, n_first: int, n_second: int, test: _Test | None, cut: float, level: float, margin: float, target: float
+    name: str, n_first: int, n_second: int, test: _Test | None, cut: float, level: float, margin: float
 ) -> CellComparison:
     if test is None:
         reason = "measured once, and too few cells were measured twice to know the noise"
-        return CellComparison(name, n_first, n_second, None, None, None, None, "not comparable", None, reason)
+        return CellComparison(name, n_first, n_second, None, None, None, None, "not comparable", reason)
     half = t_quantile(0.975, test.dof) * test.error
     return CellComparison(
         name,
@@ -412,7 +388,6 @@ def _cell(
         exp(min(test.difference + half, 700.0)),
         test.p,
         outcome_of(test.difference, half, margin, test.p <= cut),
-        _power(test.error, test.dof, margin, target, level),
         detectable=detectable_of_cell(test.error, test.dof, margin, level),
     )
 
@@ -426,13 +401,13 @@ def _brief(readings: Sequence[Reading]) -> set[str]:
 
 def _too_brief(name: str, n_first: int, n_second: int) -> CellComparison:
     reason = "under 20 ms on both sides; use more files"
-    return CellComparison(name, n_first, n_second, None, None, None, None, "not comparable", None, reason)
+    return CellComparison(name, n_first, n_second, None, None, None, None, "not comparable", reason)
 
 
 def _stalled(name: str, first: Floats, second: Floats) -> CellComparison:
     zeros = [int(np.count_nonzero(side == 0)) for side in (first, second)]
     reason = f"visits that measured zero: {zeros[0]} of {first.size} and {zeros[1]} of {second.size}"
-    return CellComparison(name, first.size, second.size, None, None, None, None, "not comparable", None, reason)
+    return CellComparison(name, first.size, second.size, None, None, None, None, "not comparable", reason)
 
 
 def _by_cell(readings: Sequence[Reading]) -> dict[str, Floats]:

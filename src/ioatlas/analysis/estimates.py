@@ -179,7 +179,6 @@ def _estimate(
             shown.reason,
             f"99th percentile: {tail.reason}" if tail is not None and tail.apart else "",
             fewer_note(shares),
-            _missed(grade, rates, pools.get((target, "bw_bytes_per_s"))),
         )
         if note
     )
@@ -284,18 +283,6 @@ def _flush_note(rows: Sequence[_Reading]) -> str:
 def _typical(mean_ns: float, histogram: Histogram) -> str:
     p99 = histogram.percentile_ns(99)
     return format_latency(mean_ns) + (f" (99% within {format_latency(p99)})" if p99 is not None else "")
-
-
-def _missed(grade: Grade, rates: Sequence[float], pooled: PooledVariance | None) -> str:
-    """What is to be said of a cell that did not reach the precision asked for."""
-    if grade.precision is None:
-        return ""
-    decision = grade.decide(rates, pooled)
-    if decision.state == "precise":
-        return ""
-    width = decision.interval.relative_half_width
-    reached = f"{width:.1%} reached" if width < float("inf") else "no interval"
-    return f"precision {grade.precision:.1%} asked for, {reached} with {len(rates)} of at most {grade.cap} visits"
 
 
 def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) -> dict[str, int]:

@@ -12,7 +12,7 @@ from ioatlas.model.estimate import UNDETERMINED, Bound
 from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Measured, Ratio, speaks_for_itself
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
-from ioatlas.model.units import format_rate, rate_units
+from ioatlas.model.units import format_rate
 from ioatlas.model.words import words
 
 RESOURCES = words("drive disk ssd hdd osd link port client node server brick box controller price cost")
@@ -215,12 +215,11 @@ COLUMNS = ("Level", "Others", "Direction", "Throughput", "95% interval", "Agains
 
 
 def factor_tables(effects: FactorEffects) -> Iterator[Table]:
-    """A table for each factor: a row for each level, and below it the trend."""
+    """A table for each factor: a row for each level."""
     for factor in dict.fromkeys(line.factor for line in effects.lines):
         lines = [line for line in effects.lines if line.factor == factor]
         rows = [_row(line, point) for line in lines for point in line.points]
-        notes = [text for line in lines if (text := _trend(line))]
-        yield Table(f"Factor {factor}", COLUMNS, tuple(rows), " ".join(notes), folded=True)
+        yield Table(f"Factor {factor}", COLUMNS, tuple(rows), folded=True)
 
 
 def _row(line: FactorLine, point: FactorPoint) -> tuple[str, ...]:
@@ -236,18 +235,3 @@ def _row(line: FactorLine, point: FactorPoint) -> tuple[str, ...]:
         per_cent(point.efficiency.value) if point.efficiency is not None else "–",
         _limit(one) or "–",
     )
-
-
-def _trend(line: FactorLine) -> str:
-    """'Reads go with drives to the power 0.95 (0.9 to 1.0), 1 being in proportion.'"""
-    held = f" ({line.held_words})" if line.held else ""
-    noun = _noun(line).capitalize()
-    if line.exponent is not None:
-        low, high = line.exponent.low or 0.0, line.exponent.high or 0.0
-        return f"{noun}{held} go with {line.factor} to the power {line.exponent.value:.2f} ({low:.2f} to {high:.2f})."
-    if line.slope is not None:
-        name, factor = rate_units()[2]
-        value, low, high = (one / factor for one in (line.slope.value, line.slope.low or 0.0, line.slope.high or 0.0))
-        unit = line.points[0].level.unit or "1"
-        return f"{noun}{held} change by {value:.3g} {name} a {unit} ({low:.3g} to {high:.3g})."
-    return ""

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What factors do: along each one, the others held, how throughput changes, how it scales, and where it stops.
 
-Ratios have the interval of Zou and Donner's MOVER on logarithms, from the intervals of both values. The power law is a
-straight line through logarithms, weighted by the width of the intervals; its interval is that of Student's t with the
-scatter about the line, or with the intervals where these say more.
+Ratios have the interval of Zou and Donner's MOVER on logarithms, from the intervals of both values.
 Of every direction one load speaks: the one that is fastest over all members that have it.
 """
 
@@ -12,20 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ioatlas.model.factors import Factor, FactorEffects, FactorLine, FactorPoint, Load, Measured, Member, Ratio
 from ioatlas.stats.intervals import t_half_width, t_quantile
 
-Floats = NDArray[np.float64]
 NO_GAIN = 0.05
 """More of a factor that adds less than this share gains nothing."""
 Z95 = 1.959964
-LEAST_POINTS = 3
-"""For a trend; two points are a difference."""
 
 
 def factor_effects(members: Sequence[Member], label: Callable[[Load], str]) -> FactorEffects:
@@ -118,8 +109,7 @@ def _lines(
         points = tuple(
             _point(member, name, among[0], measured[0], one) for member, one in zip(among, measured, strict=True)
         )
-        line = FactorLine(name, direction, label(load), held, points, ends=_ends(measured))
-        found.append(_with_trend(line))
+        found.append(FactorLine(name, direction, label(load), held, points, ends=_ends(measured)))
     return found
 
 
@@ -180,47 +170,6 @@ def _ends(measured: Sequence[Measured]) -> int | None:
         if grew and all(one.high is not None and one.high < 1 + NO_GAIN for one in after):
             return place
     return None
-
-
-def _with_trend(line: FactorLine) -> FactorLine:
-    """The line with its exponent, or its slope where a level is not above zero; of the part that grows, where that has
-    points enough.
-    """
-    growing = line.points[: line.ends + 1] if line.ends is not None else line.points
-    points = growing if len(growing) >= LEAST_POINTS else line.points
-    if not line.numeric or len(points) < LEAST_POINTS:
-        return line
-    levels = np.array([float(point.level.value) for point in points])
-    values = np.array([point.measured.value for point in points])
-    errors = np.array([_relative_error(point.measured) for point in points])
-    if levels.min() > 0:
-        exponent = _slope(np.log(levels), np.log(values), errors)
-        return replace(line, exponent=exponent)
-    return replace(line, slope=_slope(levels, values, errors * values))
-
-
-def _relative_error(one: Measured) -> float:
-    """Standard error of the logarithm; NaN where there is no interval."""
-    if one.low is None or one.high is None or one.low <= 0:
-        return math.nan
-    return math.log(one.high / one.low) / (2 * Z95)
-
-
-def _slope(x: Floats, y: Floats, errors: Floats) -> Ratio:
-    """Of the weighted straight line, with its 95% interval: by the scatter about it, or by the errors where larger."""
-    known = np.isfinite(errors) & (errors > 0)
-    weights = 1 / errors**2 if known.all() else np.ones_like(x)
-    weights = np.minimum(weights, 100 * np.median(weights))  # no single point rules
-    centre = np.average(x, weights=weights)
-    spread = float(np.sum(weights * (x - centre) ** 2))
-    slope = float(np.sum(weights * (x - centre) * y) / spread)
-    left = y - np.average(y, weights=weights) - slope * (x - centre)
-    free = len(x) - 2
-    scatter = float(np.sum(weights * left**2)) / free
-    by_scatter = t_quantile(0.975, free) * math.sqrt(scatter / spread)
-    by_errors = Z95 / math.sqrt(spread) if known.all() else 0.0
-    half = max(by_scatter, by_errors)
-    return Ratio(slope, slope - half, slope + half)
 
 
 def pairs(line: FactorLine) -> list[tuple[FactorPoint, FactorPoint, Ratio]]:

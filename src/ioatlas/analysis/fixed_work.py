@@ -25,30 +25,6 @@ TOOL_NAMES = {IOZONE: "IOzone"}
 AGREE = 0.05
 """Two tools whose ratio surely lies this near to 1 agree for every use."""
 
-_LOOKS = "looks at each page that it has read"
-METHOD = {
-    "write": "Both write one buffer, never altered, from start to end of a new file.",
-    "rewrite": "Both write one buffer, never altered, over what is there.",
-    "read": f"IOzone reads the first record once before its clock starts, and {_LOOKS}: 0.2 µs for 64 KiB.",
-    "reread": f"The same bytes again; IOzone {_LOOKS}: 0.2 µs for 64 KiB.",
-    "random read": (
-        f"Every record once, each tool in an order of its own; IOzone seeks before each and {_LOOKS}: 0.3 "
-        "µs for 64 KiB."
-    ),
-    "random write": "Every record once, each tool in an order of its own; IOzone seeks before each: 0.2 µs.",
-    "backward read": (
-        "fio reads the first record before it turns to the end, and never the last. IOzone seeks before each and "
-        f"{_LOOKS}: 0.3 µs for 64 KiB."
-    ),
-    "record rewrite": "One record again and again; IOzone seeks back before each: 0.2 µs.",
-    "strided read": "One record in 17. fio begins each pass over the file with the same records; IOzone shifts by "
-    "one. So fio reads a 17th of the file 17 times, and a cache may answer it.",
-}
-"""In what the two tools differ, by operation: seen in their system calls, times from bench/iozone/why.py."""
-FAVOURS_FIO = frozenset({"strided read"})
-"""Operations whose difference in method makes fio the faster one, as far as a cache goes."""
-UNKNOWN = "This does not account for the difference found here: why is not known."
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -191,7 +167,7 @@ def agreements(found: Sequence[Reading]) -> list[Agreement]:
 
 
 def agreement_table(found: Sequence[Agreement]) -> Table:
-    """The two tools side by side, with the reasons for what differs."""
+    """The two tools side by side."""
     rows, (unit, factor) = [], rate_units()[2]
     for each in found:
         ends = [record for place, record in enumerate(each.per_io_us) if place in (0, len(each.per_io_us) - 1)]
@@ -205,7 +181,6 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
                 f"{each.low:.3f} to {each.high:.3f}" if each.low is not None and each.high is not None else "one pair",
                 str(each.pairs),
                 apart,
-                _why(each),
             )
         )
     return Table(
@@ -218,22 +193,14 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
             "95%",
             "Pairs",
             "IOzone's time for one I/O less fio's",
-            "Why",
         ),
         tuple(rows),
         "Ratios are geometric means over pairs of visits of the same file and record, one after the other. The "
         "interval is Student's t on their logarithms. The tools' visits are never put into one estimate. IOzone "
         "runs its operations in one process without a pause. Each of fio's has a process of its own, about 0.3 s "
         "after the one before. So runs of milliseconds may begin warm in IOzone and cold in fio, which favours "
-        "IOzone on small files. Times in the last column were measured on one machine (bench/iozone).",
+        "IOzone on small files.",
     )
-
-
-def _why(each: Agreement) -> str:
-    """What differs in method, and whether that is a cause for what was found."""
-    told = METHOD.get(each.operation, "")
-    explained = each.operation in FAVOURS_FIO and each.ratio < 1
-    return f"{told} {UNKNOWN}".strip() if each.apart and not explained else told
 
 
 def _plain(value: float) -> str:
@@ -279,11 +246,8 @@ def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[F
             f"IOzone and its fio translation: {len(compared) - len(apart)} of "
             f"{plural(len(compared), 'operation')} without a sure difference above {AGREE:.0%}"
         )
-        sentence += (
-            f"; IOzone's rate over fio's where it differs: {words}. The table below tells why." if apart else "."
-        )
+        sentence += f"; IOzone's rate over fio's where it differs: {words}." if apart else "."
         made.append(Finding(FindingCode.ENGINES, sentence, place="charts"))
-    made += _noise(found)
     made.append(
         Finding(
             FindingCode.WORK_BOUNDED,
@@ -292,28 +256,6 @@ def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[F
         )
     )
     return made
-
-
-def _noise(found: Sequence[Reading]) -> list[Finding]:
-    """How far visits of one cell lie apart."""
-    by_cell: dict[str, list[float]] = {}
-    for reading in found:
-        by_cell.setdefault(reading.cell.key, []).append(reading.bw_bytes_per_s)
-    spreads = [(stdev(values) / fmean(values), key) for key, values in by_cell.items() if len(values) > 1]
-    if not spreads:
-        return [Finding(FindingCode.NOISE, "Noise between visits is not known: no cell has two.")]
-    worst, key = max(spreads)
-    cell = next(reading.cell for reading in found if reading.cell.key == key)
-    where = (
-        f"{operation_of(cell)} by {tool_of(cell)}, record {format_size(int(cell.option['bs']))}, file "
-        f"{format_size(int(cell.option['size']))}"
-    )
-    middle = median(share for share, _ in spreads)
-    sentence = (
-        f"Standard deviation between visits: {middle:.1%} of the mean in the middle of "
-        f"{plural(len(spreads), 'cell')}. The worst is {worst:.0%}: {where}."
-    )
-    return [Finding(FindingCode.NOISE, sentence, (key,), target=cell.target)]
 
 
 def _keys(found: Sequence[Reading], target: str, tool: str) -> tuple[str, ...]:

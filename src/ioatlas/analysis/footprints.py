@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What had been written to a visit's footprint when it began, and whether reads before and after writes differ.
+"""What had been written to a visit's footprint when it began.
 
 A read of what was just written at random is another measurement than a read of a file laid out in one piece: caches
 are warm with it, log-structured storage has scattered it. Every read therefore carries what was written to its
@@ -9,27 +9,15 @@ bytes since they were prepared.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, log, sqrt
-from statistics import mean, median, variance
+from statistics import mean, median
 
-from ioatlas.analysis.windows import window_values
-from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Purpose, Visit
-from ioatlas.stats.intervals import t_quantile
-
-BEFORE, AFTER = 0.1, 1.0
-"""A read is 'before writes' while less than a tenth of its footprint was written, 'after' once as much as the whole
-was.
-"""
-RELEVANT = 0.10
-CONFIDENCE = 0.99
 
 Place = Callable[[Cell], Hashable]
 
@@ -135,63 +123,3 @@ def _marked(estimate: Estimate, visits: Sequence[Visit], history: Mapping[int, W
     random = sum(one.random_bytes for one in known) / sum(one.total_bytes for one in known)
     text = f"read after {amount} of writes to this footprint, {random:.0%} of them random"
     return replace(estimate, written_before_bytes=before, notes=(*estimate.notes, text))
-
-
-def before_after_findings(
-    cells: Mapping[str, Cell], visits: Iterable[Visit], history: Mapping[int, Written]
-) -> Iterator[Finding]:
-    """For each target whose reads differ by 10% and more between before and after writes to the same bytes (t test,
-    p < 0.01).
-
-    Per cell the mean logarithm of its reads after writes is compared with those before; the noise is that between
-    visits of one cell on one side, pooled over cells. A target that drifts with time looks the same, and the
-    sentence says so.
-    """
-    sides: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
-    for visit in visits:
-        cell, written = cells.get(visit.cell_key), history.get(visit.visit_id)
-        if cell is None or written is None or cell.writes or visit.discarded or cell.state == "fresh":
-            continue
-        if visit.purpose not in (Purpose.SWEEP, Purpose.INITIAL):
-            continue
-        rate = sum(window_values(part, visit.window_start_ms).bw_bytes_per_s for part in visit.parts)
-        share = written.total_bytes / max(1, cell.footprint_bytes)
-        if rate > 0 and (share < BEFORE or share >= AFTER):
-            pair = sides.setdefault(cell.target, {}).setdefault(cell.key, ([], []))
-            pair[share >= AFTER].append(log(rate))
-    for target, pairs in sides.items():
-        finding = _compared(target, {key: pair for key, pair in pairs.items() if all(pair)})
-        if finding is not None:
-            yield finding
-
-
-def _compared(target: str, pairs: Mapping[str, tuple[list[float], list[float]]]) -> Finding | None:
-    lists = [values for pair in pairs.values() for values in pair]
-    dof = sum(len(values) - 1 for values in lists)
-    if not pairs or dof < 2:
-        return None
-    pooled = sum(variance(values) * (len(values) - 1) for values in lists if len(values) > 1) / dof
-    width = t_quantile(0.5 + CONFIDENCE / 2, dof)
-    changes = {key: mean(after) - mean(before) for key, (before, after) in pairs.items()}
-    errors = {key: sqrt(pooled * (1 / len(before) + 1 / len(after))) for key, (before, after) in pairs.items()}
-    whole = mean(changes.values())
-    if abs(whole) < log(1 + RELEVANT) or abs(whole) <= width * sqrt(sum(error**2 for error in errors.values())) / len(
-        pairs
-    ):
-        return None
-    moved = [
-        key for key in changes if abs(changes[key]) >= log(1 + RELEVANT) and abs(changes[key]) > width * errors[key]
-    ]
-    worst = max(changes, key=lambda key: abs(changes[key]))
-    sentence = (
-        f"{target}: reads changed after writes to the same bytes. They reach {exp(whole):.0%} of what they reached "
-        f"before, in the mean of {plural(len(pairs), 'cell')}. The most changed reaches {exp(changes[worst]):.0%}; "
-        f"{plural(len(moved), 'cell')} changed beyond noise. A target that drifts with time would look the same."
-    )
-    return Finding(
-        FindingCode.READS_AFTER_WRITES,
-        sentence,
-        tuple(sorted(moved, key=lambda key: -abs(changes[key]))[:20]) or (worst,),
-        target=target,
-        direction="read",
-    )

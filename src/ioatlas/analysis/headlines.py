@@ -32,7 +32,6 @@ TITLES = {
     _F.UNDETERMINED: "What limits",
     _F.ROUNDS: "SNIA test",
     _F.WEAK_REGIME: "Weak predictions",
-    _F.READS_AFTER_WRITES: "Reads after writes",
 }
 """Where a code made into words would not do."""
 
@@ -51,7 +50,7 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
     *(_F.FIT, _F.FACTOR, _F.WORK),
-    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.KNEE, _Trouble(_F.PRECISION), _F.NOISE),
+    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.KNEE, _Trouble(_F.PRECISION)),
     *(_F.NOT_MEASURED, _F.BURST, _F.MAP_ERROR, _F.WEAK_REGIME),
     # What to change for more, and where to look further.
     *(_F.LIMIT, _OTHER, _F.BALANCE, _F.CACHE_SIZE, _F.CLIFF, _F.POWER),
@@ -65,7 +64,6 @@ _PLACES = {
     _F.NOT_MEASURED: "not-measured",
     _F.COUNTERS: "method",
     _F.DRIFT: "discards",
-    _F.NOISE: "map",
 }
 """Section of the report that holds the evidence where no cell does."""
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ioatlas.analysis.ceilings import (
     Ceiling,
@@ -15,12 +15,15 @@ from ioatlas.analysis.ceilings import (
     pcie_generation,
 )
 from ioatlas.errors import UsageError
+from ioatlas.model.cell import Cell
 from ioatlas.model.testbed import Testbed
 
 LIMITED = 0.90
 """A ceiling is named as the limit from this share on; a link that is shared, or a drive that varies, seldom gives
 more than 95%.
 """
+CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
+"""Bounds of a cell and direction."""
 _PROTOCOLS: dict[str, Protocol] = {"iSCSI": "iscsi", "SMB": "smb3", "NBD": "nbd"}
 _NAMES = {
     "measured.network": "network path",

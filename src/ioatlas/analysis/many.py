@@ -149,7 +149,6 @@ def compare_many(
         test = partial(
             compare,
             tolerance=tolerance,
-            effect=effect,
             campaign_sd=between[0],
             campaign_dof=between[1],
             level=level,
@@ -229,7 +228,7 @@ def _untested(name: str, first: Sequence[Reading], second: Sequence[Reading]) ->
         ratio = exp(logs[1] - logs[0])
     short = [side for side, each in zip(("the first", "the second"), values, strict=True) if len(each) < FEWEST_REPEATS]
     reason = f"no test: {' and '.join(short)} side has one value"
-    return CellComparison(name, len(values[0]), len(values[1]), ratio, None, None, None, "not comparable", None, reason)
+    return CellComparison(name, len(values[0]), len(values[1]), ratio, None, None, None, "not comparable", reason)
 
 
 def _controlled(pairs: Sequence[Pair], tolerance: float) -> list[Pair]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ioatlas.analysis.best import eligible
 from ioatlas.analysis.charts import chart, mean_dots
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
@@ -163,40 +162,21 @@ def cache_doubt(one: Estimate) -> str:
 
 
 def tree_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
-    """What to know first: the rates, what of them a cache gave, how far visits lie apart."""
+    """What to know beside the rates: what of them a cache gave, what a flush costs, what was too short."""
     measured = [one for one in estimates if one.iops]
     made: list[Finding] = []
     targets = dict.fromkeys(one.cell.target for one in measured)
     for target in targets:
         mine = [one for one in measured if one.cell.target == target]
-        made += [_fastest(mine, target, several=len(targets) > 1), *_cached(mine, target, several=len(targets) > 1)]
+        made += _cached(mine, target, several=len(targets) > 1)
         made += _flushing(mine, target)
     if measured:
         sentence = (
             "Every value is work-bounded: each call once for every file, timed as a whole. None claims a steady state."
         )
         made.append(Finding(FindingCode.WORK_BOUNDED, sentence))
-        made += [_noise(measured), *_too_short(measured)]
+        made += _too_short(measured)
     return tuple(made)
-
-
-def _fastest(mine: Sequence[Estimate], target: str, *, several: bool) -> Finding:
-    best: dict[Operation, Estimate] = {}
-    for operation in Operation:
-        of_it = [one for one in mine if tree_operation(one.cell) is operation]
-        if of_it:
-            best[operation] = max(eligible(of_it) or of_it, key=lambda one: per_file(one, one.iops) or 0)
-    told = [_told(operation, one) for operation, one in best.items()]
-    where = f" on {target}" if several else ""
-    sentence = f"Highest rates{where}: {'; '.join(told)}."
-    keys = tuple(one.cell.key for one in best.values())
-    return Finding(FindingCode.OPERATIONS, sentence, keys, title=f"Rates{where}", target=target)
-
-
-def _told(operation: Operation, one: Estimate) -> str:
-    value, low, high = (per_file(one, each) for each in (one.iops, one.iops_low, one.iops_high))
-    interval = f" ({plain(low)} to {plain(high)})" if low is not None and high is not None else ""
-    return f"{operation} {plain(value or 0)} {unit_of(operation)}{interval}"
 
 
 def _cached(mine: Sequence[Estimate], target: str, *, several: bool) -> list[Finding]:
@@ -258,15 +238,3 @@ def _too_short(measured: Sequence[Estimate]) -> list[Finding]:
         "The load's clock counts whole milliseconds, so their rates may be some per cent wrong: ask for more files."
     )
     return [Finding(FindingCode.METHOD, sentence, tuple(one.cell.key for one in short), "Few files")]
-
-
-def _noise(measured: Sequence[Estimate]) -> Finding:
-    wide = [(one.iops_high / one.iops_low, one) for one in measured if one.iops_low and one.iops_high]
-    if not wide:
-        return Finding(FindingCode.NOISE, "Noise between visits is not known: no cell has two.")
-    ratio, one = max(wide, key=lambda pair: pair[0])
-    sentence = (
-        f"The widest interval of {plural(len(wide), 'cell')} ends {ratio:.2f} times as high as it begins: "
-        f"{tree_operation(one.cell)}, {described(one.cell)}."
-    )
-    return Finding(FindingCode.NOISE, sentence, (one.cell.key,), target=one.cell.target)

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
-from ioatlas.analysis.shares import GAIN, enough_of, fairness, highest_lines, lines_over, shares_of, table
+from ioatlas.analysis.factors import ratio_of
+from ioatlas.analysis.shares import GAIN, fairness, highest_lines, lines_over, shares_of, table
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.cell import TARGETS, Cell
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit, Shares
+from ioatlas.model.factors import Measured, Ratio
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.panel import Table
 from ioatlas.model.units import format_rate
@@ -45,46 +47,30 @@ def _scaling(measured: Sequence[Estimate], namer: Namer) -> tuple[Finding, ...]:
     return tuple(_line(line, namer) for line in lines)
 
 
-def ratio_of(e: Estimate, first: Estimate) -> tuple[float, float | None, float | None]:
-    """(ratio, low, high) of two throughputs; the interval from those of both, None where one has none."""
-    ratio = (e.bw_bytes_per_s or 0.0) / (first.bw_bytes_per_s or 1.0)
-    bounds = [(one.bw_low, one.bw_high) for one in (e, first)]
-    spreads = [math.log(high / low) / 2 for low, high in bounds if low and high]
-    if len(spreads) < len(bounds):
-        return ratio, None, None
-    half = math.hypot(*spreads)
-    return ratio, ratio * math.exp(-half), ratio * math.exp(half)
+def _ratio(e: Estimate, first: Estimate) -> Ratio:
+    one, other = (Measured(each.bw_bytes_per_s or 0.0, each.bw_low, each.bw_high, each.n_visits) for each in (e, first))
+    return ratio_of(one, other)
 
 
-def gain_told(e: Estimate, first: Estimate) -> str:
-    """'5 targets together give 1.02 times (0.99 to 1.05) what one gives'."""
-    ratio, low, high = ratio_of(e, first)
-    within = f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else ""
+def _gain_told(e: Estimate, first: Estimate) -> str:
+    """'5 targets together give 1.02 times (0.99 to 1.05) what one gives'"""
+    ratio = _ratio(e, first)
+    within = f" ({ratio.low:.2f} to {ratio.high:.2f})" if ratio.low is not None and ratio.high is not None else ""
     one = "one" if first.cell.n_targets == 1 else str(first.cell.n_targets)
-    return f"{e.cell.n_targets} targets together give {ratio:.2f} times{within} what {one} gives"
+    return f"{e.cell.n_targets} targets together give {ratio.value:.2f} times{within} what {one} gives"
 
 
 def _line(line: Sequence[Estimate], namer: Namer) -> Finding:
     first, last = line[0], line[-1]
-    ratio, _, _ = ratio_of(last, first)
+    limit = limit_of(last, first)
+    title = "What limits the targets together is not clear"
+    if limit.determined:
+        title = "What the targets share is the limit" if limit.resource == SHARED else "Each target adds its own"
     what = f"{last.direction}{namer.on(last.cell.target)}"
-    times = last.cell.n_targets / first.cell.n_targets
-    told = f"{gain_told(last, first)} ({what})."
     values = ", ".join(f"{e.cell.n_targets}: {format_rate(e.bw_bytes_per_s or 0.0)}" for e in line)
-    enough = enough_of(line)
-    if ratio <= 1 + GAIN:
-        why, title = "What they share is the limit.", "What the targets share is the limit"
-    elif ratio >= (1 - GAIN) * times:
-        why, title = "Each adds its own: what they share is not the limit yet.", "Each target adds its own"
-    elif enough is not last:
-        why = f"From {enough.cell.n_targets} on, what they share is the limit."
-        title = f"{enough.cell.n_targets} targets reach what they share"
-    else:
-        why = "Each further target adds less: what they share holds them back."
-        title = "Each further target adds less"
     return Finding(
         FindingCode.TOGETHER,
-        f"{told} {why} Sums: {values}.",
+        f"{limit.evidence[0]} ({what}). Sums: {values}.",
         tuple(e.cell.key for e in line),
         title=f"{title}, {what}",
         target=last.cell.target,
@@ -137,13 +123,13 @@ def with_group_limits(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
 
 def limit_of(e: Estimate, first: Estimate) -> Limit:
     """Of a cell with more targets than `first`, whose load is otherwise the same."""
-    told = gain_told(e, first)
-    ratio, low, high = ratio_of(e, first)
-    if low is None or high is None or low <= 0:
+    told = _gain_told(e, first)
+    ratio = _ratio(e, first)
+    if ratio.low is None or ratio.high is None:
         return Limit(UNDETERMINED, evidence=(f"{told}; there is no interval for it",))
     times = e.cell.n_targets / first.cell.n_targets
-    spread = max(math.log(high / low) / 2 / _Z95, 1e-3)
-    normal, seen = NormalDist(0.0, spread), math.log(ratio)
+    spread = max(math.log(ratio.high / ratio.low) / 2 / _Z95, 1e-3)
+    normal, seen = NormalDist(0.0, spread), math.log(ratio.value)
     shared = normal.cdf(math.log(1 + GAIN) - seen)
     own = normal.cdf(seen - math.log(max(1 + GAIN, (1 - GAIN) * times)))
     if shared >= _LIKELIER:

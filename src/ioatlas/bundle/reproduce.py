@@ -24,7 +24,6 @@ from ioatlas.run.plan import recorded_spec
 from ioatlas.run.procedure import Procedure
 from ioatlas.store.journal import Journal
 
-ENOUGH_POWER = 0.8
 """Chance to notice a difference below which finding none says nothing."""
 MOST_NAMED = 8
 
@@ -106,10 +105,9 @@ def judge(bundle: Path, mine: Path, quantity: str, tolerance: float) -> Reproduc
         )
     if reasons:
         return Reproduction(Outcome.DIFFERS, tuple(reasons), told)
-    if whole is None or (whole.power < ENOUGH_POWER and whole.outcome != "same"):
-        chance = "hardly ever" if whole is None else f"{whole.power * 100:.0f} times in 100"
-        effect = per_cent(found.result.effect)
-        why = f"too few visits, or too much noise: a difference of {effect} would be noticed {chance}"
+    if whole is None or (whole.detectable > found.result.effect and whole.outcome != "same"):
+        least = "no difference" if whole is None else f"only a map that is {per_cent(whole.detectable)} slower"
+        why = f"too few visits, or too much noise: {least} would surely be noticed"
         return Reproduction(Outcome.NOT_COMPARABLE, (why,), told)
     text = f"the map as a whole is {_change(whole.ratio)} ({_change(whole.low)} to {_change(whole.high)})"
     cells = plural(len(pair.cells), "cell")

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ioatlas.results.conditions import Apart, Group
 
 MOST_SHOWN = 12
-ENOUGH_POWER = 0.8
 """Chance to notice a slowdown below which a test is weak."""
 MOST_DETECTABLE = 0.9
 """A slowdown larger than this is no measure of what a comparison can find."""
@@ -134,7 +133,7 @@ def verdict(found: SidesComparison) -> str:
         )
         if any(pair.count("higher", "lower") for pair in result.pairs):
             return f"SINGLE CELLS DIFFER, no whole map {'does' if tested else 'was tested'}"
-        weak = min(pair.whole.power for pair in tested if pair.whole is not None) < ENOUGH_POWER
+        weak = max(pair.whole.detectable for pair in tested if pair.whole is not None) > result.effect
         nothing = "NO DIFFERENCE SHOWN, and the test was weak" if weak else "NO DIFFERENCE SHOWN"
         return f"THE SAME within {result.tolerance:.0%}" if all_same else nothing
     if len(found.sides) == 2:

@@ -72,9 +72,6 @@ class FactorLine:
     """One direction of one load along one factor.
 
     held:     the other factors, with the values they have all along.
-    exponent: of the power law through the points: 1 is in proportion, 0 no change; None where the levels are no
-              numbers above zero, or there are two only.
-    slope:    bytes a second for each unit, where levels are numbers and not all above zero.
     ends:     the place of the point from which on more gains nothing; None where it grows to the last, or never did.
     """
 
@@ -83,8 +80,6 @@ class FactorLine:
     load: str
     held: Mapping[str, Factor]
     points: tuple[FactorPoint, ...]
-    exponent: Ratio | None = None
-    slope: Ratio | None = None
     ends: int | None = None
 
     @property

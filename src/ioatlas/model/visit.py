@@ -27,7 +27,7 @@ class Purpose(StrEnum):
     BASELINE = "sentinel"
     """Watches the target for drift between the replicates, and is part of no cell's value."""
     INITIAL = "before"
-    """An initial read: of a footprint in the state that was prepared, before any load writes to it."""
+    """A read before any load wrote; none are made any more."""
     SEARCH = "search"
     """A trial on the way to the highest load of several streams."""
     CURVE = "curve"

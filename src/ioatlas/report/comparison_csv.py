@@ -16,7 +16,7 @@ from ioatlas.results.sides import Row
 
 COLUMNS = words("""
     first second target rw bs_bytes size_bytes numjobs iodepth direction load basis n_first n_second ratio
-    ratio_low ratio_high p outcome power detectable reason
+    ratio_low ratio_high p outcome detectable reason
 """)
 """basis: measured, or predicted where a value of the pair comes from a model."""
 
@@ -60,7 +60,6 @@ def _figures(cell: CellComparison) -> list[object]:
         cell.high,
         cell.p,
         outcome,
-        cell.power,
         cell.detectable,
         cell.reason,
     ]

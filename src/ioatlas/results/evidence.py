@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.attribution import Seen, limits_of
 from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targets
-from ioatlas.analysis.cache import CeilingsOf, judge_caches
+from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
-from ioatlas.analysis.limits import ceilings_of
+from ioatlas.analysis.limits import CeilingsOf, ceilings_of
 from ioatlas.analysis.together import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Bound, Estimate, Limit
@@ -55,7 +55,6 @@ def judge(
     caches = judge_caches(
         estimates,
         made,
-        ceilings=ceilings,
         round_trip_ns={name: 1e9 * seconds for name, bed in beds.items() if (seconds := bed.number("path.round_trip"))},
         counted_bytes={**counted, **_counted({e.cell.key: e.cell for e in estimates}, made, counts)},
         holes=holes,

@@ -15,7 +15,7 @@ from ioatlas.analysis.best import with_fresh
 from ioatlas.analysis.contradictions import clock_findings, law_findings
 from ioatlas.analysis.drift import drift_findings, replicate_rows, replicate_table, wanders
 from ioatlas.analysis.estimates import estimate_cells
-from ioatlas.analysis.footprints import Written, before_after_findings, with_history, written_before
+from ioatlas.analysis.footprints import Written, with_history, written_before
 from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.precision import precision_findings
@@ -220,7 +220,7 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
             judged = (*judged, *burst_findings(fits))
     history = load_history(parts.journal, read.cells, read.made)
     estimates = with_fresh(with_history(estimates, read.told, history), fresh)
-    found = (*reduced, *before_after_findings(read.cells, read.told, history), *judged, *limit_findings(estimates))
+    found = (*reduced, *judged, *limit_findings(estimates))
     return estimates, fresh, predicted, found, fits
 
 

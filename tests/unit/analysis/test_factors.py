@@ -37,11 +37,9 @@ def only(found, factor, direction="read"):
     return line
 
 
-def test_in_proportion_is_the_power_one_and_full_efficiency():
+def test_in_proportion_is_full_efficiency():
     line = only(effects(*(member(f"d{n}", {"drives": n}, read=20e6 * n) for n in (8, 1, 2, 4))), "drives")
     assert [point.level.value for point in line.points] == [1, 2, 4, 8]
-    assert line.exponent.value == pytest.approx(1)
-    assert line.exponent.low < 1 < line.exponent.high
     assert line.points[-1].change.value == pytest.approx(8)
     assert line.points[-1].efficiency.value == pytest.approx(1)
     assert line.ends is None
@@ -94,11 +92,10 @@ def test_no_sure_change_is_told_as_that():
     assert finding.sentence.startswith("From mtu 1500 to 9000 reads show no sure change: 1 times (0.87 to 1.2)")
 
 
-def test_a_level_of_zero_has_a_slope_instead_of_a_power():
+def test_a_level_of_zero_has_no_efficiency():
     found = effects(*(member(str(n), {"cache": Factor(n, "GiB")}, read=1e8 + 5e6 * n) for n in (0, 2, 4)))
     line = only(found, "cache")
-    assert line.exponent is None
-    assert line.slope.value == pytest.approx(5e6)
+    assert not any(point.efficiency for point in line.points)
     assert "From cache 0 to 4 GiB reads grow 1.2 times" in factor_findings(found)[0].sentence
 
 

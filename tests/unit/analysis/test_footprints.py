@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-import random
-import re
 
-import pytest
 
-from ioatlas.analysis.footprints import before_after_findings, with_history, written_before
+from ioatlas.analysis.footprints import with_history, written_before
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
@@ -56,35 +53,3 @@ def test_a_read_of_nothing_is_marked_and_a_first_write_is_told():
     assert marked[0].verdict is VerdictCode.HOLE
     assert marked[1].verdict == "steady"
     assert "2 times its length" in marked[1].notes[0]
-
-
-def campaign(factor, noise, seed):
-    generator = random.Random(seed)
-    writer = cell("randwrite")
-    readers = [cell("read", iodepth=depth) for depth in (1, 2, 4, 8)]
-    cells = {each.key: each for each in (*readers, writer)}
-    visits = [
-        visit(i, each, "read", 100 * generator.lognormvariate(0, noise), 1.0 + i, Purpose.INITIAL)
-        for i, each in enumerate(readers)
-    ]
-    visits.append(visit(50, writer, "write", 200, 20.0))
-    number = 100
-    for _ in range(3):
-        for each in readers:
-            number += 1
-            visits.append(visit(number, each, "read", 100 * factor * generator.lognormvariate(0, noise), float(number)))
-    history = written_before(cells, visits, place, {"t": [0.0]})
-    return tuple(before_after_findings(cells, visits, history))
-
-
-@pytest.mark.parametrize("factor", [0.3, 3.0])
-def test_reads_that_differ_after_writes_are_found(factor):
-    (finding,) = campaign(factor, 0.05, 1)
-    assert finding.code == "reads-after-writes"
-    assert int(re.search(r"reach (\d+)% of", finding.sentence)[1]) == pytest.approx(100 * factor, rel=0.15)
-    assert finding.cells
-
-
-def test_noise_alone_is_seldom_taken_for_a_difference():
-    false = sum(bool(campaign(1.0, 0.15, seed)) for seed in range(200))
-    assert false <= 6  # nominal 1%

@@ -24,7 +24,7 @@ MIB = 1 << 20
 def test_trouble_stands_first_and_what_is_in_order_last():
     given = [
         Finding(FindingCode.COUNTERS, "sda counted 100% of the bytes claimed by reads.", in_order=True),
-        Finding(FindingCode.NOISE, "n"),
+        Finding(FindingCode.MAP_ERROR, "n"),
         Finding(FindingCode.HIGHEST_LOAD, "Highest read throughput: 1"),
         Finding(FindingCode.CACHE, "Caches: of 4 values, 2 cached.", ("a",)),
         Finding(FindingCode.EXPLAINED, "s"),
@@ -34,7 +34,7 @@ def test_trouble_stands_first_and_what_is_in_order_last():
         "corruption",
         "cache",
         "highest-load",
-        "noise",
+        "map-error",
         "explained",
         "counters",
     ]
@@ -45,7 +45,7 @@ def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_troub
     given += [
         Finding(FindingCode.DRIFT, "blocks moved", ("a",)),
         Finding(FindingCode.LIMIT, "client CPU"),
-        Finding(FindingCode.NOISE, "n"),
+        Finding(FindingCode.MAP_ERROR, "n"),
     ]
     given += [
         Finding(code, f"{code} {rw}")
@@ -61,8 +61,8 @@ def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_troub
         "highest-load",
         "knee",
         "knee",
-        "noise",
         "not-measured",
+        "map-error",
     ]
 
 
@@ -103,7 +103,7 @@ def test_titles_come_from_the_fields_and_never_from_the_sentence():
 def test_every_finding_leads_somewhere():
     made = headlines(
         [
-            Finding(FindingCode.NOISE, "n"),
+            Finding(FindingCode.MAP_ERROR, "n"),
             Finding(FindingCode.HIGHEST_LOAD, "p", ("a",)),
             Finding(FindingCode.METHOD, "l"),
             Finding(FindingCode.NOT_MEASURED, "m"),
@@ -111,7 +111,7 @@ def test_every_finding_leads_somewhere():
     )
     assert {one.code: one.place for one in made} == {
         "highest-load": "",
-        "noise": "map",
+        "map-error": "method",
         "not-measured": "not-measured",
         "method": "method",
     }

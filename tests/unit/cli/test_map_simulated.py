@@ -94,19 +94,3 @@ def test_random_arrivals_are_lower_bounds_and_say_so(target, tmp_path):
     assert row["loop"] == "open"
     assert row["lat_kind"] == "total"
     assert any("lower bound" in note and "backlog" in note for note in row["notes"])
-
-
-def test_reads_before_the_first_write_are_kept_apart_and_read_back(target, tmp_path):
-    """They stand before the sweep and its probes, under a replicate of their own."""
-    file = tmp_path / "c.toml"
-    file.write_text(
-        'prepare = "filled"\nvisits = 2\nwindow = "200ms"\n[sweep]\nrw = ["randread", "randwrite"]\nbs = "64k"\n'
-        'size = "1m"\ndirect = 0\n'
-    )
-    _, result = mapped(Shell(), tmp_path / "c", target, "--campaign", file)
-    journal = Journal.open(tmp_path / "c")
-    replicates = {visit.replicate for visit in journal.visits() if visit.purpose == "before"}
-    journal.close()
-    assert replicates == {-2}
-    assert {row["state"] for row in result["rows"]} == {"filled"}
-    assert result["n_visits"] >= 4

@@ -12,7 +12,6 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.target import Target
 from ioatlas.model.tree import Operation, Tree, tree_cell, tree_operation, trees_of
-from ioatlas.model.verdict import VerdictCode
 from ioatlas.procedures.metadata.plan import build_tree_plan
 from ioatlas.procedures.metadata.steps import TreeSteps
 from ioatlas.procedures.options import campaign_toml, read_campaign
@@ -151,7 +150,6 @@ def test_a_whole_campaign_leaves_nothing_and_counts_every_call(tmp_path):
     assert ("rename", "") in doubts
     assert {one.code for one in result.findings} >= {
         FindingCode.CACHE,
-        FindingCode.OPERATIONS,
         FindingCode.WORK_BOUNDED,
     }
     assert [chart.title for chart in result.charts][:2] == ["Create", "Write"]
@@ -211,14 +209,6 @@ def test_findings_tell_what_flushing_costs_and_what_was_over_too_soon():
     assert "up to 10.0 times as long" in told["Flushing"]
     assert told["Few files"].startswith("1 cell took less than 20 ms (write)")
     assert len(rates_table([quick, slow]).rows) == 2
-
-
-def test_findings_name_the_rate_that_the_headline_names():
-    sound = estimate(Operation.CREATE, 1e6, iops=1000.0)
-    wild = replace(sound, cell=tree_cell(Tree("nas", 4096, 100, 2, 1, False, shared=False), Operation.CREATE))
-    wild = replace(wild, iops=9000.0, verdict=VerdictCode.RUNS_DISAGREE)
-    told = {one.title: one.sentence for one in tree_findings([sound, wild])}
-    assert "create 1,000 files/s" in told["Rates"]
 
 
 def test_numbers_and_trees_in_words():

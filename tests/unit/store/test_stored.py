@@ -12,7 +12,6 @@ import pytest
 
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError
-from ioatlas.procedures.dense_map import repair
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.plan import recorded_plan
 from ioatlas.store.journal import Journal
@@ -229,4 +228,4 @@ def test_a_rollback_journal_cannot_have_another_file_deleted(dense):
 
 
 def test_replicates_below_0_are_those_of_initial_reads():
-    assert RULES["visit.block"].low == repair.REPLICATE
+    assert RULES["visit.block"].low == -2

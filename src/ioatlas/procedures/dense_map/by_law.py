@@ -54,7 +54,6 @@ class LawSteps(MapSteps):
         if not self.journal.is_kept(KeptLaw):
             self.journal.keep(KeptLaw())
         runner.prepare()
-        self._read_first()
         self._make_once()  # what a session that was stopped had asked for
         while asked := self._next():
             before = len(self.journal.visits())

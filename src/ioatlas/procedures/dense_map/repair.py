@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep makes besides its own visits: replicates that are voided and planned again, and initial reads of a
-prepared footprint.
-"""
+"""What a sweep makes besides its own visits: replicates that are voided and planned again."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +12,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ReplicateRow, ordinal
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.visit import SWEPT, Purpose, Visit
-from ioatlas.run.plan import Plan
 from ioatlas.store.journal import NewVisit
-from ioatlas.target.placing import Places
 
 
 @dataclass(frozen=True)
@@ -81,32 +76,3 @@ def _again(visits: Sequence[Visit], replicate: int, seed: int) -> list[NewVisit]
 
 def _target(cells: Mapping[str, Cell], visit: Visit) -> str:
     return cells[visit.cell_key].target if visit.cell_key in cells else ""
-
-
-MOST_CELLS = 12
-"""Read cells that are visited before anything writes; drawn at random from all."""
-WINDOW_MS = 1000
-REPLICATE = -2
-PREPARED = frozenset({"filled", "preconditioned"})
-
-
-def initial_reads(plan: Plan) -> list[NewVisit]:
-    """One visit for each of up to 12 read cells whose footprint other cells write to, when a state of that footprint
-    was asked for.
-
-    Each in a fio of its own, since nothing is known of the target's pace yet.
-    """
-    places = Places(cell for cell, _ in plan.cells)
-    written = {places.footprint(cell) for cell in plan.to_measure if cell.writes}
-    reads: list[Cell] = [
-        cell
-        for cell in plan.to_measure
-        if not cell.writes and cell.state in PREPARED and not cell.work_bounded and places.footprint(cell) in written
-    ]
-    generator = random.Random(f"{plan.spec.order_seed} before")  # noqa: S311 - an order, not a secret
-    chosen = generator.sample(reads, min(MOST_CELLS, len(reads)))
-    window = max(WINDOW_MS, round(plan.spec.window_seconds * 1000))
-    return [
-        NewVisit(cell.key, REPLICATE, generator.randrange(1, 2**31), Purpose.INITIAL, alone=True, runtime_ms=window)
-        for cell in chosen
-    ]

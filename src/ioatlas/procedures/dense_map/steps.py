@@ -21,7 +21,7 @@ from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.units import format_duration, format_size, round_budget
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
-from ioatlas.procedures.dense_map.repair import initial_reads, plan_repair
+from ioatlas.procedures.dense_map.repair import plan_repair
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.intake import made_alone, unconfirmed
 from ioatlas.run.plan import leave_out, visit_turns
@@ -59,7 +59,6 @@ class MapSteps(Steps):
         self.journal.drop_planned("version 0.3 planned it", purpose=Purpose.BASELINE)
         self._fit_layout()
         runner.prepare()
-        self._read_first()
         self._sweep = self._sweep or self._fit_budget()
         precise = runner.plan.spec.wanted.precision is not None
         if self._sweep is not None:
@@ -158,12 +157,6 @@ class MapSteps(Steps):
         return super().drains_long(section) or self.runner.pace.latency_seconds(section.cell) is None
 
     # -- the visits ------------------------------------------------------------------------------------------
-
-    def _read_first(self) -> None:
-        """Read what was prepared before the sweep writes to it, where a state was asked for."""
-        if not self.runner.finished and not self.journal.has_visits(Purpose.INITIAL):
-            self.journal.add_visits(initial_reads(self.runner.plan))
-            self.runner.make_planned(Purpose.INITIAL)
 
     def _keep_unconfirmed(self) -> None:
         """Where the budget ended before a longer visit could confirm it, a visit that settled late is better than no
