@@ -112,7 +112,7 @@ def visit_level(family: str, series: int) -> None:
         for row, steady in zip(values, allowed, strict=True):
             n = 1
             decision = rule(row[:n])
-            while not decision.stop:
+            while decision.state == "more":
                 n += decision.next_visits
                 decision = rule(row[:n])
             spent.append(n)
@@ -135,7 +135,7 @@ def pooled(series: int, family: str, values: np.ndarray, allowed: np.ndarray, tr
             pool = pool_variance([values[cell, : visits[cell]].tolist() for cell in cells])
             for cell in sorted(open_cells):
                 decision = map_grade(values[cell, : visits[cell]].tolist(), cap=5, pooled=pool)
-                if not decision.stop:
+                if decision.state == "more":
                     visits[cell] += 1
                     continue
                 open_cells.remove(cell)

@@ -517,9 +517,7 @@ def _session(
     runner = Runner(journal, plan, procedure, sites, environment, emit=emit, stop_asked=stop_asked, began=began)
     runner.recover()
     runner.look_around()
-    facts = environment.conditions(
-        environment.executor, plan.targets, journal.directory, client=not runner.budget.short
-    )
+    facts = environment.conditions(environment.executor, plan.targets, journal.directory)
     session = journal.begin_session(facts)
     told = {"directory": str(journal.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}
     emit(Event("campaign", told))

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -19,24 +18,6 @@ from tests.command_line import call
 def ioatlas(*arguments, cwd=None):
     """Run the tool; returns what it ended with and printed. What is sent signals is started by `start`."""
     return call(*arguments, cwd=cwd)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _client_measured_once():
-    """What this client generates by itself is measured for real, but once: every campaign here would do it again."""
-    from ioatlas.run import conditions
-
-    measured = conditions.client_and_stack
-    known = {}
-
-    def once(executor, *what, **how):
-        key = (*what, *how.items())
-        if key not in known:
-            known[key] = measured(executor, *what, **how)
-        return known[key]
-
-    with mock.patch.object(conditions, "client_and_stack", once):
-        yield
 
 
 @pytest.fixture

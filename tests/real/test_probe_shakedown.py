@@ -12,7 +12,7 @@ import pytest
 import ioatlas_lab as lab
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.executor import SystemExecutor
-from ioatlas.testbed.measured import client_and_stack, client_rate, network_rate, path_mtu_passes, target_rate
+from ioatlas.testbed.measured import client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
 from ioatlas_lab.catalog_root import IPERF_PORT
 from ioatlas_lab.running import missing
 
@@ -80,7 +80,8 @@ def test_the_client_generates_more_than_any_target_of_the_lab():
 @pytest.mark.skipif(shutil.which("fio") is None or shutil.which("nbdkit") is None, reason="needs fio and nbdkit")
 def test_a_path_to_memory_costs_more_than_nothing(kind):
     before = set(os.listdir("/proc/self/fd"))
-    null, carried = client_and_stack(SystemExecutor(), kind, (4096, 1 << 20), seconds=0.1)
+    null = client_rate(SystemExecutor(), 4096, seconds=0.1)
+    carried = {size: stack_rate(SystemExecutor(), kind, size, seconds=0.1) for size in (4096, 1 << 20)}
     assert null.iops > carried[4096].iops > carried[1 << 20].iops > 0
     assert carried[1 << 20].bw_bytes_per_s == pytest.approx(carried[1 << 20].iops * (1 << 20), rel=0.2)
     assert set(os.listdir("/proc/self/fd")) == before
@@ -90,4 +91,4 @@ def test_a_path_to_memory_costs_more_than_nothing(kind):
 def test_a_program_that_is_missing_is_named(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(IoAtlasError, match="fio is not installed"):
-        client_and_stack(SystemExecutor(), "file", (4096,), seconds=0.1)
+        client_rate(SystemExecutor(), 4096, seconds=0.1)

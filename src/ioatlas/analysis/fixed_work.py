@@ -111,8 +111,7 @@ def _note(mine: Sequence[Reading]) -> str:
 class Agreement:
     """Two tools at one operation, from pairs of visits of the same file and record in the same block.
 
-    ratio, low, high: IOzone's rate over fio's, geometric mean over the pairs, 95%. per_io_us: {record: seconds of
-    one I/O by IOzone less those by fio, microseconds, mean over the pairs}.
+    ratio, low, high: IOzone's rate over fio's, geometric mean over the pairs, 95%.
     """
 
     operation: str
@@ -122,7 +121,6 @@ class Agreement:
     ratio: float
     low: float | None
     high: float | None
-    per_io_us: Mapping[int, float]
 
     @property
     def differs(self) -> bool:
@@ -148,9 +146,6 @@ def agreements(found: Sequence[Reading]) -> list[Agreement]:
             continue
         ratios = [other.bw_bytes_per_s / one.bw_bytes_per_s for one, other in both]
         interval = few_visits_interval(ratios) if len(ratios) > 1 else None
-        by_record: dict[int, list[float]] = {}
-        for one, other in both:
-            by_record.setdefault(one.place[2], []).append(1e6 * (other.seconds_per_io - one.seconds_per_io))
         made.append(
             Agreement(
                 operation,
@@ -160,7 +155,6 @@ def agreements(found: Sequence[Reading]) -> list[Agreement]:
                 exp(fmean(log(ratio) for ratio in ratios)),
                 interval.low if interval else None,
                 interval.high if interval else None,
-                {record: fmean(values) for record, values in sorted(by_record.items())},
             )
         )
     return made
@@ -170,8 +164,6 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
     """The two tools side by side."""
     rows, (unit, factor) = [], rate_units()[2]
     for each in found:
-        ends = [record for place, record in enumerate(each.per_io_us) if place in (0, len(each.per_io_us) - 1)]
-        apart = "; ".join(f"{_time(each.per_io_us[record])} at {format_size(record)}" for record in ends)
         rows.append(
             (
                 each.operation,
@@ -180,7 +172,6 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
                 f"{each.ratio:.3f}",
                 f"{each.low:.3f} to {each.high:.3f}" if each.low is not None and each.high is not None else "one pair",
                 str(each.pairs),
-                apart,
             )
         )
     return Table(
@@ -192,7 +183,6 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
             "IOzone/fio",
             "95%",
             "Pairs",
-            "IOzone's time for one I/O less fio's",
         ),
         tuple(rows),
         "Ratios are geometric means over pairs of visits of the same file and record, one after the other. The "
@@ -206,10 +196,6 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
 def _plain(value: float) -> str:
     """Three digits that count, without an exponent."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def _time(microseconds: float) -> str:
-    return f"{microseconds / 1000:+.3g} ms" if abs(microseconds) >= 1000 else f"{microseconds:+.3g} µs"
 
 
 def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[Finding]:

@@ -38,12 +38,9 @@ _ONE_WAY = {
 }
 
 
-def ceilings_of(
-    bed: Testbed, bs_bytes: int, direction: str = "read", numjobs: int | None = None
-) -> tuple[Ceiling, ...]:
+def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read") -> tuple[Ceiling, ...]:
     """All bounds that follow from the facts of a testbed, tightest first. Doubtful facts make none.
 
-    numjobs: of the load, for what the client's own jobs can make; left out without it.
     Facts used: nic.speed, nic.mtu, route.mtu, nic.shaped_rate, nic.bus or client.bus (words), nic.pcie.*,
     device.*.link_current, protocol.*, and measured.* (rates that were measured or typed in).
     """
@@ -55,8 +52,6 @@ def ceilings_of(
         if fact.unit == "B/s" and isinstance(fact.value, (int, float)):
             resource = resource or _NAMES.get(fact.name, fact.name.removeprefix("measured.").replace("_", " "))
             found.append(Ceiling(f"{resource}, measured", resource, float(fact.value), None, "measured", fact.source))
-    if numjobs is not None:
-        found += _generator(bed, bs_bytes, numjobs)
     return tuple(sorted(found, key=lambda one: one.bw_bytes_per_s or float("inf")))
 
 
@@ -68,48 +63,6 @@ def _protocol(bed: Testbed) -> Protocol:
 def _transfer_bytes(bed: Testbed, direction: str) -> int:
     """Largest payload of an operation of the protocol; 0 where it is not known."""
     return int(bed.number("protocol.rsize_bytes" if direction == "read" else "protocol.wsize_bytes") or 0)
-
-
-def _generator(bed: Testbed, bs_bytes: int, numjobs: int) -> Iterator[Ceiling]:
-    """What fio makes on this client when I/Os cost nothing, and what it reads from a target in memory: one job's
-    rate times the jobs, at most the cores.
-
-    The null engine moves no data, so it bounds I/Os, not bytes. Of the target in memory an I/O's cost is taken as
-    linear between the sizes measured.
-    """
-    cores = int(bed.number("cpu.allowed") or numjobs)
-    jobs = f"{numjobs} job{'s' if numjobs > 1 else ''}" + (
-        f" on {cores} core{'s' if cores > 1 else ''}" if cores < numjobs else ""
-    )
-    if null := bed.number("measured.client_job_iops"):
-        because = "fio's null engine: I/Os that cost nothing"
-        yield Ceiling(
-            f"client with {jobs}, null engine", "client", None, null * min(numjobs, cores), "measured", because
-        )
-    sizes = ((fact.name.rpartition(".")[2], fact.value) for fact in bed.below("measured.memory_job_iops"))
-    costs = sorted(
-        (int(size), 1 / iops)
-        for size, iops in sizes
-        if size.isdecimal() and isinstance(iops, (int, float)) and iops > 0
-    )
-    if len(costs) > 1:
-        iops = min(numjobs, cores) / _cost_seconds(costs, bs_bytes)
-        yield Ceiling(
-            f"path to a target in memory, {jobs}",
-            "stack",
-            iops * bs_bytes,
-            iops,
-            "measured",
-            "the same path on this client, to memory instead of the target",
-        )
-
-
-def _cost_seconds(costs: Sequence[tuple[int, float]], bs_bytes: int) -> float:
-    """Seconds an I/O by its size, on the straight line through the two measured sizes around it, or nearest to it."""
-    after = next((index for index in range(1, len(costs) - 1) if costs[index][0] >= bs_bytes), len(costs) - 1)
-    (low, fast), (high, slow) = costs[after - 1], costs[after]
-    slope = max(0.0, (slow - fast) / (high - low))
-    return max(fast / 2, fast + slope * (bs_bytes - low))
 
 
 def _link(bed: Testbed, bs_bytes: int, direction: str) -> Iterator[Ceiling]:

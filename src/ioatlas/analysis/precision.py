@@ -95,7 +95,7 @@ class Grade:
     def decide(self, values: Sequence[float], pooled: PooledVariance | None) -> Decision:
         """Whether a cell with these visits is done."""
         if self.precision is None:
-            return Decision("precise", self.interval(values, pooled), 0, None)
+            return Decision("precise", self.interval(values, pooled), 0)
         if self.name == "certified":
             return certified_grade(values, precision=self.precision, cap=self.cap)
         return map_grade(values, precision=self.precision, cap=self.cap, pooled=pooled)

@@ -245,37 +245,18 @@ def _mean(values: Sequence[float]) -> tuple[float | None, float | None, float | 
 def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
     """The test's outcome in one sentence."""
     head = f"SNIA {result.title} on {result.target}" + (f", {result.part}" if result.part else "")
-    count = len(result.values)
+    count, value = len(result.values), format_value(result.average or 0.0, result.quantity)
+    why = "" if result.met else f" ({result.ended or 'the test was not finished'})"
     if result.average is None:
-        return Finding(
-            FindingCode.ROUNDS,
-            f"{head}: {count} of at least {WINDOW} rounds made{_because(result)}; no steady state is claimed.",
-            keys,
-            target=result.target,
-        )
-    value = format_value(result.average, result.quantity)
-    if result.test == "saturation":
-        written = result.written_bytes[-1] if result.written_bytes else 0
-        share = written / result.footprint_bytes if result.footprint_bytes else 0
-        text = (
-            f"{head}: {count} rounds wrote {format_size_rounded(written)}, {share:.1f} times the "
-            f"range{_because(result)}. "
-        )
-        text += (
-            f"{result.tracked} began with {format_value(result.values[result.first - 1], result.quantity)} and "
-            f"ended with {value} (last {WINDOW} rounds: {_spread(result.range_share, result.slope_share)})."
-        )
-        return Finding(FindingCode.ROUNDS, text, keys, target=result.target)
-    text = (
-        f"{head}: steady state {'met' if result.met else 'not met'} after {count} rounds{_because(result)}; "
-        f"{result.reason}. "
-    )
-    return Finding(
-        FindingCode.ROUNDS,
-        text + f"{result.tracked}: {value}, the average of the measurement window.",
-        keys,
-        target=result.target,
-    )
+        text = f"{head}: {count} of at least {WINDOW} rounds made{why}; no steady state is claimed."
+    elif result.test == "saturation":
+        written = format_size_rounded(result.written_bytes[-1] if result.written_bytes else 0)
+        first = format_value(result.values[result.first - 1], result.quantity)
+        text = f"{head}: {count} rounds wrote {written}{why}. {result.tracked} began with {first}, ended with {value}."
+    else:
+        state = f"steady state {'met' if result.met else 'not met'} after {count} rounds{why}"
+        text = f"{head}: {state}; {result.reason}. {result.tracked}: {value} on average."
+    return Finding(FindingCode.ROUNDS, text, keys, target=result.target)
 
 
 def _spread(range_share: float | None, slope_share: float | None) -> str:
@@ -284,10 +265,6 @@ def _spread(range_share: float | None, slope_share: float | None) -> str:
         f"range {range_share or 0:.1%} of the average (limit {RANGE_LIMIT:.0%}), "
         f"slope {slope_share or 0:.1%} (limit {SLOPE_LIMIT:.0%})"
     )
-
-
-def _because(result: RoundsResult) -> str:
-    return "" if result.met else f" ({result.ended or 'the test was not finished'})"
 
 
 # -- charts and tables -----------------------------------------------------------------------------------------------

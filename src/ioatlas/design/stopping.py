@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, log1p, sqrt
 from typing import Literal
 
 from ioatlas.errors import UsageError
@@ -27,11 +26,10 @@ from ioatlas.stats.intervals import (
     log_t_interval,
     median_interval,
     moderated_log_interval,
-    t_quantile,
 )
 
 MAP_METHOD = "log-t-looks/1"
-CERTIFIED_METHODS = {1: "median-looks/1", 2: "median-looks/2"}
+CERTIFIED_METHOD = "median-looks/2"
 CERTIFIED_LOOKS = (7, 10, 13, 20, 30)
 CERTIFIED_LOOK_CONFIDENCE = 0.975
 MAP_LOOKS = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)
@@ -52,18 +50,11 @@ class Decision:
     in `interval`), 'more'.
     interval:     of the visits so far, claimed at 95%. Between planned looks it is for display: no rule may stop on it.
     next_visits:  visits until the next look, 0 when stopped.
-    needed:       visits this cell is expected to need in all, from its noise so far; None when that is unknown. Not
-    limited by the cap.
     """
 
     state: State
     interval: Interval
     next_visits: int
-    needed: int | None
-
-    @property
-    def stop(self) -> bool:
-        return self.state != "more"
 
 
 def look_confidence(looks: int) -> float:
@@ -89,40 +80,22 @@ def map_grade(
         looks = tuple(sorted({*(look for look in MAP_LOOKS if look < cap), cap}))
         plain = log_t_interval(values, look_confidence(len(looks)))
         interval = replace(plain, confidence=0.95, method=MAP_METHOD if plain.method == LOG_T else plain.method)
-    return _decide(interval, n, looks, precision, _map_needed(values, interval, precision, pooled))
+    return _decide(interval, n, looks, precision)
 
 
-def certified_grade(values: Sequence[float], *, precision: float = 0.02, cap: int = 30, version: int = 2) -> Decision:
+def certified_grade(values: Sequence[float], *, precision: float = 0.02, cap: int = 30) -> Decision:
     """Certified grade: order-statistic interval of the median, half-width at most `precision`, at 7, 10, 13, 20 or 30
     visits only.
 
-    97.5% at each look, claimed as 95%: whatever the distribution, stopping at the first narrow one of five looks
-    keeps 95%. Version 2 (the default) uses
-    95% at the last look, where nothing is left to choose: 94.9 to 98.5% covered on normal, lognormal-like, Student
-    t(3) and bimodal values over CV / precision
-    from 0.3 to 3; version 1 used 97.5% there too and covered 96.6 to 98.5%. `cap` is one of the looks, else the
+    97.5% at each look but the last, where nothing is left to choose, claimed as 95%: whatever the distribution,
+    stopping at the first narrow one of five looks keeps 95% (`bench/coverage`). `cap` is one of the looks, else the
     largest look below it; at least 7.
     """
     _check(precision, cap, CERTIFIED_LOOKS[0])
-    if version not in CERTIFIED_METHODS:
-        raise UsageError(
-            f"the certified grade has no version {version}", remedy=f"use one of {sorted(CERTIFIED_METHODS)}"
-        )
     looks = tuple(look for look in CERTIFIED_LOOKS if look <= cap)
-    confidence = 0.95 if version >= 2 and len(values) >= looks[-1] else CERTIFIED_LOOK_CONFIDENCE
-    interval = replace(median_interval(values, confidence), confidence=0.95, method=CERTIFIED_METHODS[version])
-    needed = None
-    width = interval.relative_half_width
-    if not interval.withheld and width < float("inf"):
-        needed = max(CERTIFIED_LOOKS[0], ceil(len(values) * (width / precision) ** 2))
-    return _decide(interval, len(values), looks, precision, needed)
-
-
-def visits_needed(variance_log: float, precision: float, dof: float = float("inf"), confidence: float = 0.95) -> int:
-    """Visits for a half-width of `precision` (a share) when one visit's logarithm has variance `variance_log`: (t s /
-    ln(1 + precision))^2.
-    """
-    return max(1, ceil((t_quantile((1 + confidence) / 2, dof) * sqrt(variance_log) / log1p(precision)) ** 2))
+    confidence = 0.95 if len(values) >= looks[-1] else CERTIFIED_LOOK_CONFIDENCE
+    interval = replace(median_interval(values, confidence), confidence=0.95, method=CERTIFIED_METHOD)
+    return _decide(interval, len(values), looks, precision)
 
 
 def _check(precision: float, cap: int, least: int) -> None:
@@ -138,22 +111,9 @@ def _check(precision: float, cap: int, least: int) -> None:
         )
 
 
-def _map_needed(
-    values: Sequence[float], interval: Interval, precision: float, pooled: PooledVariance | None
-) -> int | None:
-    width = interval.relative_half_width
-    if width < float("inf"):
-        # Width falls with 1 / sqrt(n) once the degrees of freedom stop mattering; for 3 or 4 visits this is a little
-        # too many.
-        return max(2 if pooled else 3, ceil(len(values) * (width / precision) ** 2))
-    return visits_needed(pooled.variance_log, precision, pooled.dof) if pooled else None
-
-
-def _decide(interval: Interval, n: int, looks: tuple[int, ...], precision: float, needed: int | None) -> Decision:
-    if n in looks and interval.relative_half_width <= precision:
-        return Decision("precise", interval, 0, needed)
-    if n >= looks[-1]:
+def _decide(interval: Interval, n: int, looks: tuple[int, ...], precision: float) -> Decision:
+    narrow = interval.relative_half_width <= precision
+    if (narrow and n in looks) or n >= looks[-1]:
         # Visits beyond the last look (a repeat ordered for another reason) still count.
-        state: State = "precise" if interval.relative_half_width <= precision else "cap"
-        return Decision(state, interval, 0, needed)
-    return Decision("more", interval, next(look for look in looks if look > n) - n, needed)
+        return Decision("precise" if narrow else "cap", interval, 0)
+    return Decision("more", interval, next(look for look in looks if look > n) - n)

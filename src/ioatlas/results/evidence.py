@@ -127,16 +127,16 @@ def meter_facts(journal: Journal) -> tuple[MeterFacts, ...]:
 
 
 def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:
-    """Bounds of a cell and direction, worked out once for each target, block size and number of jobs."""
-    known: dict[tuple[str, int, str, int], Sequence[Ceiling]] = {}
+    """Bounds of a cell and direction, worked out once for each target and block size."""
+    known: dict[tuple[str, int, str], Sequence[Ceiling]] = {}
 
     def ceilings(cell: Cell, direction: str) -> Sequence[Ceiling]:
         if cell.of_fleet:  # each client has a path of its own
             return ()
-        place = (cell.target, cell.bs_bytes, direction, cell.numjobs)
+        place = (cell.target, cell.bs_bytes, direction)
         if place not in known:
             bed = beds.get(cell.target)
-            known[place] = ceilings_of(bed, cell.bs_bytes, direction, cell.numjobs) if bed is not None else ()
+            known[place] = ceilings_of(bed, cell.bs_bytes, direction) if bed is not None else ()
         return known[place]
 
     return ceilings
@@ -196,24 +196,15 @@ def _seen(
 
 
 def _with_limit(estimate: Estimate, limits: Mapping[tuple[str, str], Limit], ceilings: CeilingsOf) -> Estimate:
-    """The estimate with what limits it, and the tightest bound of the path and of the target; a target in memory that
-    is no faster bounds nothing.
-    """
-    exceeded = estimate.bw_bytes_per_s or 0.0
-    if estimate.kind != "measured" or not exceeded:
+    """The estimate with what limits it, and the tightest bound of the path and of the target."""
+    if estimate.kind != "measured" or not estimate.bw_bytes_per_s:
         return estimate
-    known = [
-        one
-        for one in ceilings(estimate.cell, estimate.direction)
-        if one.bw_bytes_per_s and not (one.resource == "stack" and exceeded > one.bw_bytes_per_s)
-    ]
-    path = [one for one in known if one.resource != "client"] or known
-    bounds = [Bound(one.name, one.bw_bytes_per_s or 0.0, one.kind) for one in path]
+    known = ceilings(estimate.cell, estimate.direction)
+    bounds = [Bound(one.name, one.bw_bytes_per_s, one.kind) for one in known if one.bw_bytes_per_s]
     limit = limits.get((estimate.cell.key, estimate.direction))
     if limit is not None and limit.bound is not None:
         bounds.append(limit.bound)
-    tightest = min(bounds, key=lambda one: one.bw_bytes_per_s, default=None)
-    return replace(estimate, limit=limit, ceiling=tightest)
+    return replace(estimate, limit=limit, ceiling=min(bounds, key=lambda one: one.bw_bytes_per_s, default=None))
 
 
 def _counted(cells: Mapping[str, Cell], visits: Iterable[Visit], counts: Counts) -> dict[int, float]:

@@ -10,8 +10,6 @@ USUAL_SLOWDOWN = 1.05
 """Time of a batch's loads over the time planned for them, before any was made."""
 USUAL_START_SECONDS = 0.3
 """Start and end of one fio process (measured 0.2 to 0.3 s), before any was made."""
-SHORT_SECONDS = 20.0
-"""A budget below this has no time for anything but cells: each start of a process costs it several per cent."""
 RECENT = 5
 """Starts that are looked back on: the slowest of them is reckoned with."""
 
@@ -40,11 +38,6 @@ class Budget:
     def left(self) -> float | None:
         """None without a limit; below zero when it is overdrawn."""
         return None if self.total is None else self.total - self.elapsed
-
-    @property
-    def short(self) -> bool:
-        """Whether every start of a process counts."""
-        return self.total is not None and self.total < SHORT_SECONDS
 
     @property
     def slowdown(self) -> float:

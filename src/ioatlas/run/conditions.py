@@ -21,27 +21,21 @@ from ioatlas.model.usage import Usage
 from ioatlas.model.visit import RemarkKind
 from ioatlas.store.journal import Journal
 from ioatlas.testbed import testbed
-from ioatlas.testbed.measured import Memory, Rate, client_and_stack, client_rate, network_rate, target_rate
+from ioatlas.testbed.measured import network_rate, target_rate
 from ioatlas.testbed.power import Meter
 from ioatlas.testbed.power_log import IDLE_SECONDS, idle_watts
 from ioatlas.testbed.round_trip import has_holes, round_trip_seconds
 from ioatlas.testbed.typed_in import FACTS_FILE, host_and_port, read_measure
 
-CLIENT_SECONDS = 0.06
-"""Of each of the four loads that measure the client; fio takes 0.2 s more for each, whatever its length."""
-MEMORY_SIZES_BYTES = (4 << 10, 64 << 10, 1 << 20)
 DRIVE_SECONDS = 2.0
-_UNMEASURED_CLIENT = Fact(
-    "measured.client_job_iops", None, "", "unknown", "fio ioengine=null", note="not measured: the budget is short"
-)
 
 
 def conditions(
-    executor: Executor, targets: Sequence[Target], directory: Path, *, measure: bool = True, client: bool = True
+    executor: Executor, targets: Sequence[Target], directory: Path, *, measure: bool = True
 ) -> dict[str, Any]:
     """Of one session, for the journal: facts for each target, with those typed in.
 
-    What was measured stands under 'measured.'. client: whether there is time to measure what this machine can do.
+    What was measured stands under 'measured.'.
     """
     path = directory / FACTS_FILE
     facts_file = path if beneath.is_ordinary(path) else None
@@ -50,54 +44,16 @@ def conditions(
         *(_network(alone["iperf"]) if "iperf" in alone else ()),
         *(_drive(executor, alone["drive"]) if "drive" in alone else ()),
     ]
-    kinds = {_memory_of(target) for target in targets} if measure else set()
-    clients = {kind: _client(executor, kind) if client else [_UNMEASURED_CLIENT] for kind in kinds}
     beds = {}
     for target in targets:
         bed = testbed(target.location, facts_file)
-        own = [*clients[_memory_of(target)], *named, *_round_trip(bed)] if measure else []
+        own = [*named, *_round_trip(bed)] if measure else []
         # What a person typed in stands before what was measured here.
         typed = {fact.name for fact in bed.facts}
         beds[target.name] = replace(
             bed, facts=(*bed.facts, *(fact for fact in own if fact.name not in typed))
         ).as_json()
     return {"ioatlas": __version__, "fio": executor.find("fio").version, "targets": beds}
-
-
-def _client(executor: Executor, kind: Memory | None) -> list[Fact]:
-    """What one job of fio makes here: of I/Os that cost nothing, and of a target in memory, whose path is all that it
-    costs.
-
-    kind: None where no such target is known.
-    """
-    found = []
-    if kind is not None:
-        try:
-            null, carried = client_and_stack(executor, kind, MEMORY_SIZES_BYTES, seconds=CLIENT_SECONDS)
-            return [
-                _client_fact(null),
-                *(
-                    Fact(f"measured.memory_job_iops.{size}", round(rate.iops), "1/s", "known", f"fio {rate.how}")
-                    for size, rate in carried.items()
-                ),
-            ]
-        except IoAtlasError as error:
-            found.append(Fact("measured.memory_job_iops", None, "", "absent", "a target in memory", note=error.what))
-    try:
-        return [*found, _client_fact(client_rate(executor, MEMORY_SIZES_BYTES[0], seconds=CLIENT_SECONDS))]
-    except IoAtlasError as error:
-        return [*found, Fact("measured.client_job_iops", None, "", "unknown", "fio ioengine=null", note=error.what)]
-
-
-def _client_fact(null: Rate) -> Fact:
-    return Fact("measured.client_job_iops", round(null.iops), "1/s", "known", f"fio {null.how}")
-
-
-def _memory_of(target: Target) -> Memory | None:
-    """The kind of target in memory that has this target's path."""
-    if target.kind in ("directory", "file", "block"):
-        return "file"
-    return "nbd" if target.location.startswith("nbd") else None
 
 
 def _network(host: str) -> list[Fact]:

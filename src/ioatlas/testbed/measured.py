@@ -59,19 +59,6 @@ def stack_rate(executor: Executor, kind: Memory, bs_bytes: int, *, numjobs: int 
         return _rates(executor, directory, [{**place(bs_bytes), "numjobs": numjobs}], seconds)[0]
 
 
-def client_and_stack(
-    executor: Executor, kind: Memory, sizes_bytes: Sequence[int], *, seconds: float
-) -> tuple[Rate, dict[int, Rate]]:
-    """One job of fio's null engine, and one that reads a target in memory with blocks of each size.
-
-    One process makes all, one after the other. Raises IoAtlasError.
-    """
-    with _in_memory(kind) as (directory, place):
-        loads = [{**_NULL, "bs": 4096}, *(place(size) for size in sizes_bytes)]
-        null, *carried = _rates(executor, directory, loads, seconds)
-    return null, dict(zip(sizes_bytes, carried, strict=True))
-
-
 def target_rate(
     executor: Executor,
     location: str,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ceiling that stands beside a value."""
+"""What limits a value beside a link."""
 
 import pytest
 
@@ -10,10 +10,9 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import CpuShares, Usage
-from ioatlas.results.evidence import _with_limit, is_remote
+from ioatlas.results.evidence import is_remote
 
 CELL = Cell("target", (("rw", "read"), ("bs", 65536)))
-MEMORY = Ceiling("path to a target in memory, 1 job", "stack", 1e9, None, "measured")
 LINK = Ceiling("10 Gb/s link", "link", 1.2e9, None, "computed")
 
 
@@ -24,14 +23,6 @@ def bed(**facts):
 def test_a_server_on_this_machine_is_not_behind_a_wire():
     assert is_remote(bed(server__address="10.0.0.1"))
     assert not is_remote(bed(server__address="127.0.0.1", route__local=True))
-
-
-@pytest.mark.parametrize(("rate", "nearest"), [(9e8, MEMORY.name), (1.1e9, LINK.name)])
-def test_memory_that_is_slower_than_the_value_bounds_nothing(rate, nearest):
-    value = Estimate(CELL, "read", "measured", 2, bw_bytes_per_s=rate)
-    found = _with_limit(value, {(CELL.key, "read"): Limit()}, lambda cell, direction: (MEMORY, LINK))
-    assert found.ceiling is not None
-    assert found.ceiling.name == nearest
 
 
 FULL = Seen((Usage(1.0, core_busy=(1.0, 1.0)),), (0.05,), (0.5,), (CpuShares(0.05, 0.95),))
@@ -53,5 +44,5 @@ FULL = Seen((Usage(1.0, core_busy=(1.0, 1.0)),), (0.05,), (0.5,), (CpuShares(0.0
 def test_near_what_a_link_carries_the_target_is_not_named(share, seen, by_law, limit):
     value = Estimate(CELL, "read", "measured", 2, bw_bytes_per_s=share * 1.2e9)
     caches = CacheReport({})
-    told = limits_of([value], caches, {CELL.key: seen}, lambda _: Limit(by_law), lambda *_: (MEMORY, LINK))
+    told = limits_of([value], caches, {CELL.key: seen}, lambda _: Limit(by_law), lambda *_: (LINK,))
     assert told[CELL.key, "read"].resource == limit

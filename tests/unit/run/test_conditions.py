@@ -17,14 +17,11 @@ from ioatlas.model.target import Target
 from ioatlas.model.verdict import read_verdict
 from ioatlas.model.visit import Part, Purpose, Visit
 from ioatlas.run import conditions
-from ioatlas.run.conditions import MEMORY_SIZES_BYTES
 from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen
 from ioatlas.testbed.measured import Rate
 from ioatlas.testbed.power_log import PowerLog, PowerSample
 from ioatlas.testbed.telemetry import Sample, Watched
 from tests.simulate.executor import SimulatedExecutor
-from tests.simulate.faults import Fault, FaultKind
-from tests.simulate.law import Law
 
 CELL = Cell.of("here", {"rw": "read", "bs": 4096, "size": 1 << 20, "ioengine": "psync"})
 
@@ -38,29 +35,11 @@ def facts(record):
     return {fact["name"]: fact for fact in record["targets"]["here"]["facts"]}
 
 
-def test_what_the_client_makes_of_cheap_ios_is_measured_beside_the_facts(tmp_path, here):
-    record = conditions.conditions(SimulatedExecutor(Law(client_iops=300_000)), (here,), tmp_path)
-    assert record["fio"]
-    found = facts(record)
-    assert found["measured.client_job_iops"]["value"] > 0
-    assert {f"measured.memory_job_iops.{size}" for size in MEMORY_SIZES_BYTES} <= found.keys()
-    assert all(found[name]["source"] for name in found if name.startswith("measured."))
-    assert "path.round_trip" not in found, "a directory of this machine has no server"
-
-
 def test_nothing_is_measured_where_it_was_not_asked_for(tmp_path, here):
     executor = SimulatedExecutor()
     record = conditions.conditions(executor, (here,), tmp_path, measure=False)
     assert executor.runs == 0
     assert not [name for name in facts(record) if name.startswith("measured.")]
-
-
-def test_what_cannot_be_measured_is_told_and_stops_nothing(tmp_path, here):
-    executor = SimulatedExecutor(faults=[Fault(FaultKind.EXIT, text="fio: engine null not loadable")])
-    found = facts(conditions.conditions(executor, (here,), tmp_path))
-    for name in ("measured.client_job_iops", "measured.memory_job_iops"):
-        assert found[name]["value"] is None
-        assert "fio ended" in found[name]["note"]
 
 
 def test_what_a_person_named_is_measured_alone_and_typed_facts_stand_first(tmp_path, here, monkeypatch):

@@ -19,7 +19,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
     [
         *(intervals.LOG_T, intervals.POOLED_LOG, intervals.MODERATED_LOG, intervals.PLAIN_T, intervals.MEDIAN),
         *(warmup.MSER, warmup.PELT, verdict.METHOD, intervals.VARIANCE_METHOD, level.METHOD, many.METHOD),
-        stopping.CERTIFIED_METHODS[max(stopping.CERTIFIED_METHODS)],
+        stopping.CERTIFIED_METHOD,
         *(stopping.MAP_METHOD, drift.FIT_METHOD, steadystate.METHOD, gates.METHOD),
         *(
             "block-shift/1",

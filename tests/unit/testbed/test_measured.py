@@ -12,7 +12,7 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.fio.executor import SystemClock
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.testbed import measured
-from ioatlas.testbed.measured import client_and_stack, client_rate, stack_rate, target_rate
+from ioatlas.testbed.measured import client_rate, stack_rate, target_rate
 
 needs_nbdkit = pytest.mark.skipif(shutil.which("nbdkit") is None, reason="needs nbdkit")
 
@@ -43,20 +43,6 @@ class Answering:
             ]
             (load.directory / "fio.json").write_text(json.dumps({"fio version": "fio-3.40", "jobs": rates}))
         return ProcessOutcome(self.exit_code, 0.1, "", self.said)
-
-
-def test_all_loads_run_one_after_the_other_in_one_process():
-    fio = Answering()
-    null, carried = client_and_stack(fio, "file", (4096, 65536), seconds=0.25)
-    assert (null.iops, [rate.iops for rate in carried.values()]) == (100.0, [101.0, 102.0])
-    assert carried[65536].bw_bytes_per_s == 4096 * 102
-    (sections,) = fio.jobs
-    assert [one["ioengine"] for one in sections] == ["null", "psync", "psync"]
-    assert [int(one["bs"]) for one in sections] == [4096, 4096, 65536]
-    assert all("stonewall" in one for one in sections)
-    assert "--readonly" not in fio.loads[0].arguments
-    assert null.how == "ioengine=null rw=randread size=1073741824 bs=4096"
-    assert not fio.loads[0].directory.exists()
 
 
 def test_the_queue_of_the_null_engine_is_as_asked():
