@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from ioatlas.bundle import statement
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.units import utc_text
 from ioatlas.report.data_package import Value, descriptor
 
 CRATE_VERSION = "https://w3id.org/ro/crate/1.3"
@@ -34,10 +34,6 @@ def media_type(name: str) -> str:
     return next((kind for ending, kind in MEDIA_TYPES.items() if name.endswith(ending)), "text/plain")
 
 
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
 def ro_crate(result: CampaignResult, files: Mapping[str, bytes], index: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata document. files: all but the descriptors and the statement."""
     fio = next((session["fio"] for session in result.sessions if session.get("fio")), "fio")
@@ -48,7 +44,7 @@ def ro_crate(result: CampaignResult, files: Mapping[str, bytes], index: Mapping[
         "@type": "Dataset",
         "name": index["campaign"]["name"],
         "description": "A campaign of I/O Atlas: raw output of the load generator, journal, and what follows from it.",
-        "datePublished": _day(result.created_at),
+        "datePublished": utc_text(result.created_at),
         "conformsTo": {"@id": RUN_PROFILE},
         "hasPart": [{"@id": name} for name in files],
         "mentions": {"@id": "#run"},
@@ -68,7 +64,7 @@ def ro_crate(result: CampaignResult, files: Mapping[str, bytes], index: Mapping[
             "@id": "#run",
             "@type": "CreateAction",
             "name": f"{index['campaign']['procedure']} of {', '.join(target.name for target in result.targets)}",
-            "startTime": _day(result.created_at),
+            "startTime": utc_text(result.created_at),
             "instrument": [{"@id": "#ioatlas"}, {"@id": "#fio"}],
             "object": [{"@id": "campaign/campaign.toml"}] if "campaign/campaign.toml" in files else [],
             "result": outputs,
@@ -110,7 +106,7 @@ def data_package(
         names,
         rows,
         {statement.CELLS: files[statement.CELLS]},
-        created=_day(result.created_at),
+        created=utc_text(result.created_at),
         licence=index["licence"],
     )
     package["resources"] += [

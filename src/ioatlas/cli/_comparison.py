@@ -481,10 +481,6 @@ def conditions(apart: Sequence[Apart], names: Sequence[str], *, every: bool = Fa
             continue
         shown = found if every else found[:SHOWN]
         more = f"; and {len(found) - len(shown)} more: -v" if len(found) > len(shown) else ""
-        told = ", ".join(one.name for one in shown) if group == "unknown" else _sentences(shown, names)
-        lines.append(f"{title}: {told}{more}")
+        told = (one.name if group == "unknown" else one.sentence(names) for one in shown)
+        lines.append(f"{title}: {(', ' if group == 'unknown' else '; ').join(told)}{more}")
     return lines
-
-
-def _sentences(apart: Sequence[Apart], names: Sequence[str]) -> str:
-    return "; ".join(one.sentence(names) for one in apart)

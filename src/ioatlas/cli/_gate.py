@@ -20,10 +20,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 def gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--junit` and `--markdown`."""
-    command = click.option("--markdown", metavar="FILE", type=_FILE, help="Write a summary for a pull request.")(
-        command
-    )
-    return click.option("--junit", metavar="FILE", type=_FILE, help="Write the checks as JUnit XML.")(command)
+    markdown = click.option("--markdown", metavar="FILE", type=_FILE, help="Write a summary for a pull request.")
+    return click.option("--junit", metavar="FILE", type=_FILE, help="Write the checks as JUnit XML.")(markdown(command))
 
 
 def write_gate(gate: Gate, junit: Path | None, markdown: Path | None) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
@@ -29,7 +28,6 @@ from ioatlas.model.units import (
     format_size_rounded,
 )
 
-WIDEST = 120
 TELLING_SHARE = 0.02
 BAR = 16
 MAP_SECONDS = 0.5
@@ -67,10 +65,7 @@ def paragraph(sentence: str) -> str:
     """A sentence as it is printed: folded between words on a terminal, one line elsewhere, for tools that read
     lines.
     """
-    if not sys.stdout.isatty():
-        return sentence
-    width = min(shutil.get_terminal_size().columns, WIDEST)
-    return textwrap.fill(sentence, width, initial_indent="• ", subsequent_indent="  ", break_on_hyphens=False)
+    return folded(f"• {sentence}", 2) if sys.stdout.isatty() else sentence
 
 
 def json_lines(event: Event) -> None:

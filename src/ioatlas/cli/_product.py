@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ioatlas.cli._output import WIDEST
 from ioatlas.product.figures import Figures, drives_line, needs_permission
 from ioatlas.product.quantity import amount_text, both_units, in_tb, in_tib, money
 from ioatlas.product.sheet import Sheet
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
 
 
 LABEL = 13
-WIDE = 100
 
 
-def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: bool, width: int = WIDE) -> list[Text]:
+def screen(sheet: Sheet, found: Figures, remarks: Sequence[str], *, verbose: bool, width: int = WIDEST) -> list[Text]:
     """The lines. verbose: every fact, the sources. width: columns of the terminal."""
     from rich.text import Text
 

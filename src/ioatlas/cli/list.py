@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from ioatlas.cli._arguments import units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import columns, say_json
 from ioatlas.config.user import library_folders
+from ioatlas.model.units import utc_text
 from ioatlas.report.answer import answer_of
 from ioatlas.results.library import Entry, bundles, directories, entry, stamp
 
@@ -41,12 +41,11 @@ def command(folder: Path | None, target: str | None, as_json: bool) -> None:
 
 
 def _told(each: Entry) -> dict[str, Any]:
-    created = None if each.created is None else datetime.fromtimestamp(each.created, UTC).isoformat(timespec="seconds")
     answer = answer_of(each.directory, stamp(each.directory) or 0.0)
     return {
         "directory": str(each.directory),
         "name": each.name,
-        "created": created,
+        "created": None if each.created is None else utc_text(each.created),
         "state": each.state,
         "best_read": answer.get("read"),
         "best_write": answer.get("write"),

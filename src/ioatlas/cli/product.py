@@ -11,7 +11,7 @@ import click
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._commands import Commands, examples
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import folded, say, say_json
+from ioatlas.cli._output import WIDEST, folded, say, say_json
 from ioatlas.errors import GateError, UsageError, written
 
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
@@ -127,11 +127,11 @@ def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) ->
     if as_json:
         say_json(document(read, found))
         return
-    from ioatlas.cli._product import WIDE, screen
+    from ioatlas.cli._product import screen
     from ioatlas.cli._screen import console_of, print_lines
 
     console = console_of()
-    width = min(console.width, WIDE)
+    width = min(console.width, WIDEST)
     print_lines(screen(read, found, remarks(read, found), verbose=verbose, width=width), console)
 
 

@@ -207,38 +207,19 @@ def _client(target: str, bed: Testbed, ceilings: list[Ceiling], times: float) ->
     jobs = min(int(bed.number("cpu.allowed") or 1), 16)
     readable = bed.value("target.kind") in {"file", "block"} or target.startswith("nbd")
     for bs_bytes, rw in ((_SMALL, "randread"), (_LARGE, "read")):
-        generated = client_rate(executor, bs_bytes, numjobs=jobs, seconds=times)
+        generated, of = client_rate(executor, bs_bytes, numjobs=jobs, seconds=times), f"{format_size(bs_bytes)} blocks"
         # The null engine moves no data: it bounds I/Os, not bytes.
-        ceilings.append(
-            Ceiling(
-                f"client, {format_size(bs_bytes)} blocks",
-                "client",
-                None,
-                generated.iops,
-                "measured",
-                f"fio {generated.how}",
-            )
-        )
+        how = f"fio {generated.how}"
+        ceilings.append(Ceiling(f"client, {of}", "client", None, generated.iops, "measured", how))
         try:
             kind: Memory = "nbd" if target.startswith("nbd") else "file"
             carried = stack_rate(executor, kind, bs_bytes, numjobs=jobs, seconds=times)
-            ceilings.append(
-                Ceiling(
-                    f"path to a target in memory, {format_size(bs_bytes)} blocks",
-                    "stack",
-                    carried.bw_bytes_per_s,
-                    carried.iops,
-                    "measured",
-                    f"fio {carried.how}",
-                )
-            )
+            most = (carried.bw_bytes_per_s, carried.iops)
+            name = f"path to a target in memory, {of}"
+            ceilings.append(Ceiling(name, "stack", *most, "measured", f"fio {carried.how}"))
         except IoAtlasError as error:
-            yield Check(
-                f"stack {bs_bytes}",
-                "unknown",
-                f"what the path carries from memory is not known: {error.what}",
-                error.remedy or "",
-            )
+            why = f"what the path carries from memory is not known: {error.what}"
+            yield Check(f"stack {bs_bytes}", "unknown", why, error.remedy or "")
         if not readable:
             continue
         try:

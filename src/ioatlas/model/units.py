@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil
 from typing import Literal
@@ -119,6 +120,11 @@ def format_duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def utc_text(seconds: float) -> str:
+    """RFC 3339, of seconds since the epoch: '2026-11-27T22:47:00+00:00'."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 _ROUND_TIMES = ("1m", "2m", "3m", "5m", "10m", "15m", "20m", "30m", "1h", "2h", "4h", "8h")

@@ -16,7 +16,7 @@ from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.page_format.cells import Axis, AxisRole
 from ioatlas.report.page_format.parts import AxisUnit
-from ioatlas.report.table import PRICES, factors_of
+from ioatlas.report.table import PRICES, factors_of, varied_options
 
 Integers = NDArray[np.int64]
 
@@ -46,7 +46,7 @@ class Grid:
                 self.unmeasured_reasons.append(entry.reason)
         n_rows = len(result.estimates)
 
-        options = _varied_options(cells)
+        options = varied_options(cells)
         self.constants: dict[str, OptionValue] = {
             name: value for name, value in result.constants.items() if name not in options
         }
@@ -111,22 +111,6 @@ def _dense(key: Integers) -> Integers:
 def _follows(key: Integers, codes: Integers) -> bool:
     """Whether `codes` has one value for each value of `key`."""
     return len(np.unique(np.stack([key, codes], axis=1), axis=0)) == len(np.unique(key))
-
-
-def _varied_options(cells: Sequence[Cell]) -> list[str]:
-    """Names of options that differ between cells, in the order first seen."""
-    if not cells:
-        return []
-    first = dict(cells[0].options)
-    varied: dict[str, None] = {}
-    for cell in cells:
-        options = cell.options
-        if len(options) != len(first):
-            varied |= dict.fromkeys(name for name in first if name not in cell.option)
-        for name, value in options:
-            if name not in varied and (name not in first or first[name] != value):
-                varied[name] = None
-    return list(varied)
 
 
 def _ordered_levels(

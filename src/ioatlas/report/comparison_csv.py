@@ -34,14 +34,10 @@ def _rows(found: SidesComparison) -> Iterator[list[object]]:
         for cell in (*pair.cells, *pair.untested):
             yield [*names, *_load(rows[cell.cell], by_target=found.loads.by_target), "measured", *_figures(cell)]
     for one in found.predicted:
-        yield [
-            found.names[one.first],
-            found.names[one.second],
-            *_load(rows[one.load], by_target=found.loads.by_target),
-            "predicted",
-            *("", "", one.ratio, one.low, one.high, "", one.outcome, "", ""),
-            f"predicted by the model of {' and '.join(found.names[side] for side in one.predicted)}",
-        ]
+        names = [found.names[one.first], found.names[one.second]]
+        figures = ("", "", one.ratio, one.low, one.high, "", one.outcome, "", "")
+        why = f"predicted by the model of {' and '.join(found.names[side] for side in one.predicted)}"
+        yield [*names, *_load(rows[one.load], by_target=found.loads.by_target), "predicted", *figures, why]
 
 
 def _load(row: Row, *, by_target: bool) -> list[object]:
@@ -52,14 +48,5 @@ def _load(row: Row, *, by_target: bool) -> list[object]:
 
 def _figures(cell: CellComparison) -> list[object]:
     outcome = "undecided" if cell.outcome == "not different" else cell.outcome
-    return [
-        cell.n_first,
-        cell.n_second,
-        cell.ratio,
-        cell.low,
-        cell.high,
-        cell.p,
-        outcome,
-        cell.detectable,
-        cell.reason,
-    ]
+    ratio = (cell.n_first, cell.n_second, cell.ratio, cell.low, cell.high, cell.p)
+    return [*ratio, outcome, cell.detectable, cell.reason]

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.dictionary import MEANINGS, Meaning
+from ioatlas.report.export import markup
 from ioatlas.report.redact import redactor
 from ioatlas.report.table import columns, rows
 
@@ -52,11 +51,7 @@ def meaning(name: str, found: Sequence[Mapping[str, Value]]) -> Meaning:
 
 
 def csv_text(names: Sequence[str], found: Sequence[Mapping[str, Value]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([row[name] for name in names] for row in found)
-    return out.getvalue()
+    return markup.csv_text(names, ([row[name] for name in names] for row in found))
 
 
 def descriptor(

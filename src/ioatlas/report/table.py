@@ -6,13 +6,13 @@ CSV and JSON.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.estimate import Estimate
+from ioatlas.model.estimate import Estimate, Shares
 from ioatlas.model.export_columns import FACTOR, FIXED, REST
 from ioatlas.model.factors import Factor, factor_names
 from ioatlas.model.result import CampaignResult
@@ -90,19 +90,24 @@ def swept_options(result: CampaignResult) -> tuple[str, ...]:
 
     `bs` is among them only where one number cannot hold it (`4k,8k`: reads, writes).
     """
-    first: dict[str, Value] = {}
-    varied = dict.fromkeys(name for name in result.axes if name not in _IN_FIXED and name not in ("sharing", "state"))
-    seen: set[str] | None = None
-    composite = False
-    for cell in (*(e.cell for e in result.estimates), *(u.cell for u in result.unmeasured)):
-        if seen is None:
-            first, seen = dict(cell.option), set(cell.option)
-        for name, value in cell.options:
-            composite = composite or (name == "bs" and isinstance(value, str))
-            if name not in _IN_FIXED and first.get(name) != value:
-                varied[name] = None
-        varied |= dict.fromkeys(name for name in first.keys() - cell.option.keys() if name not in _IN_FIXED)
+    cells = [*(e.cell for e in result.estimates), *(u.cell for u in result.unmeasured)]
+    declared = (name for name in result.axes if name not in ("sharing", "state"))
+    varied = dict.fromkeys(name for name in (*declared, *varied_options(cells)) if name not in _IN_FIXED)
+    composite = any(isinstance(cell.option.get("bs"), str) for cell in cells)
     return (*(("bs",) if composite else ()), *varied)
+
+
+def varied_options(cells: Sequence[Cell]) -> list[str]:
+    """Names of options that differ between cells, in the order first seen."""
+    first = cells[0].option if cells else {}
+    varied: dict[str, None] = {}
+    for cell in cells:
+        if cell.option.keys() != first.keys():
+            varied |= dict.fromkeys(name for name in first if name not in cell.option)
+        for name, value in cell.options:
+            if name not in varied and (name not in first or first[name] != value):
+                varied[name] = None
+    return list(varied)
 
 
 def columns(result: CampaignResult) -> tuple[str, ...]:
@@ -213,15 +218,10 @@ def _limit(estimate: Estimate | None) -> dict[str, Value]:
 def _clients(estimate: Estimate | None) -> Row:
     """What each of several clients got."""
     shares = estimate.shares if estimate else None
-    rates = shares.rates if shares else []
     several = estimate.shares or estimate.targets if estimate else None
     return {
-        "n_clients": len(rates) or None,
-        "client_bw_bytes_per_s": tuple(f"{one.name}={one.bw_bytes_per_s:.0f}" for one in shares.parts)
-        if shares
-        else (),
-        "client_low_bytes_per_s": min(rates, default=None),
-        "client_high_bytes_per_s": max(rates, default=None),
+        "n_clients": len(shares.rates) or None if shares else None,
+        **_rates("client", shares),
         "jain_index": shares.jain_index if shares else None,
         "skew_ms": several.skew_ms if several else None,
         "finish_spread_ms": several.finish_spread_ms if several else None,
@@ -231,17 +231,22 @@ def _clients(estimate: Estimate | None) -> Row:
 def _targets(estimate: Estimate | None) -> Row:
     """What each of several targets got that are loaded together."""
     shares = estimate.targets if estimate else None
-    rates = shares.rates if shares else []
     return {
         "n_targets": shares.wanted if shares else None,
-        "target_bw_bytes_per_s": tuple(f"{one.name}={one.bw_bytes_per_s:.0f}" for one in shares.parts)
-        if shares
-        else (),
-        "target_low_bytes_per_s": min(rates, default=None),
-        "target_high_bytes_per_s": max(rates, default=None),
+        **_rates("target", shares),
         "target_jain_index": shares.jain_index if shares else None,
         "target_first_done": shares.first_done if shares else None,
         "target_last_done": shares.last_done if shares else None,
+    }
+
+
+def _rates(what: str, shares: Shares | None) -> Row:
+    rates = shares.rates if shares else []
+    parts = shares.parts if shares else ()
+    return {
+        f"{what}_bw_bytes_per_s": tuple(f"{one.name}={one.bw_bytes_per_s:.0f}" for one in parts),
+        f"{what}_low_bytes_per_s": min(rates, default=None),
+        f"{what}_high_bytes_per_s": max(rates, default=None),
     }
 
 

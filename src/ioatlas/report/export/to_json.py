@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from ioatlas.analysis.summary import summarise
@@ -19,6 +18,7 @@ from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target
+from ioatlas.model.units import utc_text
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.table import rows, swept_options
 
@@ -32,9 +32,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
         "format": FORMAT,
         "campaign_id": result.campaign_id,
         "name": clean(result.name),
-        "created": datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds")
-        if result.created_at
-        else None,
+        "created": utc_text(result.created_at) if result.created_at else None,
         "tool_version": result.tool_version,
         "complete": result.complete,
         "seconds": result.seconds,

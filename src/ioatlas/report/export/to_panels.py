@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from ioatlas.errors import UsageError, written
 from ioatlas.model.panel import Dot, Drawing, Line, Look, Panel, Series
 from ioatlas.model.units import number_of
 from ioatlas.report.export import printing
+from ioatlas.report.export.markup import csv_text
 from ioatlas.report.export.printing import Kind
 from ioatlas.report.export.quantities import panel_unit
 
@@ -417,16 +417,13 @@ def _ends_of(intervals: Sequence[tuple[float, float | None, float | None]], fact
 
 
 def _csv(drawing: Drawing, out: Path) -> tuple[Path, ...]:
-    with out.open("w", encoding="utf-8", newline="") as text:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["panel", "series", "x", "value", "low", "high", "n", "parts", "unit"])
-        for panel in drawing.panels:
-            labels = dict(panel.ticks)
-            for series in panel.series:
-                for dot in series.dots:
-                    parts = "; ".join(f"{name} {value!r}" for name, value in dot.parts)
-                    x = labels.get(dot.x, repr(dot.x)).replace("\n", ", ")
-                    ends = ["" if end is None else repr(end) for end in (dot.low, dot.high)]
-                    unit = panel.y_unit or drawing.y_unit
-                    writer.writerow([panel.title, series.name, x, repr(dot.value), *ends, dot.n, parts, unit])
+    rows = [["panel", "series", "x", "value", "low", "high", "n", "parts", "unit"]]
+    for panel in drawing.panels:
+        labels, unit = dict(panel.ticks), panel.y_unit or drawing.y_unit
+        for series, dot in ((one, dot) for one in panel.series for dot in one.dots):
+            parts = "; ".join(f"{name} {value!r}" for name, value in dot.parts)
+            x = labels.get(dot.x, repr(dot.x)).replace("\n", ", ")
+            ends = ["" if end is None else repr(end) for end in (dot.low, dot.high)]
+            rows.append([panel.title, series.name, x, repr(dot.value), *ends, str(dot.n), parts, unit])
+    out.write_text(csv_text(rows[0], rows[1:]), encoding="utf-8", newline="")
     return (out,)

@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import socket
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ import click
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._commands import examples
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.units import utc_text
 from ioatlas_atlas.cli._serve_place import Place, blobs_of, opened, place_options
 from ioatlas_atlas.cli._serve_tidy import tidy
 
@@ -184,8 +184,16 @@ def token(
             click.echo(f"{revoke} is revoked")
         elif listed:
             for one in accounts.tokens_of(held, of):
-                state = "revoked" if one.revoked_at else f"until {_day(one.expires_at)}" if one.expires_at else "good"
-                click.echo(f"{one.id}  {_day(one.created_at)}  {' '.join(one.scopes)}  {state}  {one.label}".rstrip())
+                state = (
+                    "revoked"
+                    if one.revoked_at
+                    else f"until {utc_text(one.expires_at)[:10]}"
+                    if one.expires_at
+                    else "good"
+                )
+                click.echo(
+                    f"{one.id}  {utc_text(one.created_at)[:10]}  {' '.join(one.scopes)}  {state}  {one.label}".rstrip()
+                )
         else:
             seconds = days * 86_400 if days else None
             click.echo(accounts.new_token(held, of, map(Scope, scopes), label=label, seconds=seconds))
@@ -206,7 +214,7 @@ def audit(place: Place, most: int, as_json: bool) -> None:
             click.echo(
                 json.dumps(vars(one))
                 if as_json
-                else f"{_second(one.at)}  {who:<16}  {one.action:<14}  {one.subject}  {json.dumps(one.detail)}"
+                else f"{utc_text(one.at)}  {who:<16}  {one.action:<14}  {one.subject}  {json.dumps(one.detail)}"
             )
 
 
@@ -259,11 +267,3 @@ def _told(copied: Copied, what: str, where: Path) -> None:
             f"{plural(len(copied.missing), 'result')} whose bundle is not there, such as {copied.missing[0]}",
             where=str(where), remedy="name the folder of bundles with --blobs, and a new one for what is written",
         )  # fmt: skip
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
-
-
-def _second(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
