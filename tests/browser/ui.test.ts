@@ -65,11 +65,15 @@ test("a measurement is planned, watched, paused, gone on with and found in the l
   expect(await violations(page)).toEqual([]);
 
   await page.getByRole("link", { name: "Measure something" }).click();
-  await page.getByRole("textbox", { name: "Target" }).fill(join(folder, "nas"));
-  await page.getByRole("textbox", { name: "Time budget" }).fill("5m");
+  await page.getByRole("textbox", { name: "What to measure" }).fill(join(folder, "nas"));
+  await page.getByRole("textbox", { name: "Time at most" }).fill("5m");
   await page.getByRole("textbox", { name: "Name" }).fill("nas1");
   expect(await violations(page)).toEqual([]);
   await page.getByRole("button", { name: "Show the plan" }).click();
+  const will = page.getByRole("region", { name: "It will" });
+  for (const fact of [join(folder, "nas"), join(folder, "results", "nas1"), "5 min", "MiB", "GiB"]) {
+    expect(await will.textContent()).toContain(fact);
+  }
   expect(await page.locator("pre").textContent()).toContain("randread");
   expect(await violations(page)).toEqual([]);
 
@@ -94,8 +98,19 @@ test("a measurement is planned, watched, paused, gone on with and found in the l
   await page.getByRole("button", { name: "Go on" }).waitFor({ timeout: 60_000 });
   expect(complaints).toEqual([]);
 
+  // The report has a way back, and the row there has the numbers of the part that was measured, and its map.
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Library" }).click();
   await page.goto(new URL("/?q=nas1&state=unfinished", address).href);
-  expect(await page.locator("tbody tr").count()).toBe(1);
+  const row = page.locator("tbody tr");
+  expect(await row.count()).toBe(1);
+  const map = row.getByRole("img", { name: /^Map: \d+ cells? / });
+  const box = await map.boundingBox();
+  expect([box?.height, box && box.width > box.height]).toEqual([36, true]);
+  const told = await map.getAttribute("aria-label");
+  const cells = [...(told ?? "").matchAll(/(\d+) /g)].reduce((sum, one) => sum + Number(one[1]), 0);
+  expect(await map.locator("path:not(.nothing)").count()).toBe(cells);
+  expect(await row.locator('[data-name="read"]').textContent()).toMatch(/iB\/s/);
+  expect(await violations(page)).toEqual([]);
 });
 
 test("a fio JSON that is dropped opens as its map; what is none is one error", { timeout: 120_000 }, async () => {
@@ -131,10 +146,33 @@ test("a fio JSON that is dropped opens as its map; what is none is one error", {
   expect(complaints.filter((one) => !one.includes("409"))).toEqual([]);
 });
 
+test("what is ticked by keyboard alone is compared", async () => {
+  const { page } = await open(await browser.newContext({ viewport: { width: 1280, height: 900 } }));
+  await page.goto(address);
+  const boxes = page.getByRole("checkbox");
+  expect(await boxes.count()).toBe(2);
+  const tray = page.locator(".actions");
+  expect(await tray.evaluate((it) => getComputedStyle(it).position)).toBe("static");
+  await boxes.first().focus();
+  await page.keyboard.press("Space");
+  await page.keyboard.press("Tab"); // the name, which leads to the report
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Space");
+  expect(await page.locator("tr:has(:checked)").count()).toBe(2);
+  expect(await tray.evaluate((it) => getComputedStyle(it).position)).toBe("sticky");
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole("button", { name: "Compare" }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/set?*side=*side=*");
+});
+
 test("on a phone nothing is cut off", async () => {
   const { page } = await open(await browser.newContext({ viewport: { width: 390, height: 800 }, colorScheme: "dark" }));
-  await page.goto(address);
-  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(wide).toBe(0);
-  expect(await violations(page)).toEqual([]);
+  for (const path of ["/", "/new"]) {
+    await page.goto(address);
+    await page.goto(new URL(path, address).href);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    expect(wide).toBe(0);
+    expect(await violations(page)).toEqual([]);
+  }
 });

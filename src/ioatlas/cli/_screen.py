@@ -16,11 +16,12 @@ import click
 from ioatlas.analysis.imported_answer import LOADS, SETS
 from ioatlas.analysis.imported_answer import TITLES as IMPORTED_TITLES
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._output import table_of
+from ioatlas.cli._output import WIDEST, table_of
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.summary import Summary, Trust
 from ioatlas.product.quantity import money
+from ioatlas.report.small_map import COLOURS
 from ioatlas.report.told import beside_of, next_line, small_of, title_of, value_of, where_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 LINES = 23
 """Of the 24 of a small terminal: the shell asks on the last."""
-WIDEST = 100
 MOST_HEADLINES = 4
 MOST_WORKS = 12
 MOST_SMALL = 4
@@ -303,16 +303,8 @@ def _cut(lines: list[Text], room: int, more: str) -> list[Text]:
     return [*lines[: room - 1], Text(f"... {plural(len(lines) - room + 1, 'more line')}: {more}")]
 
 
-# Steps from slow to fast, each with the letters that can be read on it.
-_RAMP = (
-    ("#ffffff", "#46307e"),
-    ("#ffffff", "#355e8d"),
-    ("#000000", "#25848e"),
-    ("#000000", "#24aa83"),
-    ("#000000", "#65cb5e"),
-    ("#000000", "#cae11f"),
-)
 _FEW_COLOURS = ("", "", "bold", "bold", "bold reverse", "bold reverse")
+"""Steps from slow to fast."""
 
 
 def style_of(console: Console) -> Callable[[float | None], str]:
@@ -326,8 +318,9 @@ def style_of(console: Console) -> Callable[[float | None], str]:
     def style(share: float | None) -> str:
         if share is None or console.color_system is None:
             return ""
-        step = min(len(_RAMP) - 1, int(max(share, 0.0) * len(_RAMP)))
-        return f"{_RAMP[step][0]} on {_RAMP[step][1]}" if rich_enough else _FEW_COLOURS[step]
+        step = min(len(_FEW_COLOURS) - 1, int(max(share, 0.0) * len(_FEW_COLOURS)))
+        ground = COLOURS[int((step + 0.5) / len(_FEW_COLOURS) * len(COLOURS))]
+        return f"{'#ffffff' if step < 2 else '#000000'} on #{ground}" if rich_enough else _FEW_COLOURS[step]
 
     return style
 

@@ -49,7 +49,7 @@ def command(
     procedure_of(plan.spec).check_start(plan, SystemExecutor())
     summary = summary_of(plan)
     if how.as_json:
-        say_json(summary)
+        say_json({**summary, "warnings": _short_of_room(plan), "text": describe(plan)})
         return
     click.echo(describe(plan))
 
@@ -86,7 +86,7 @@ def describe(plan: Plan) -> str:
     state = next((cell.state for cell in plan.to_measure), plan.spec.prepare)
     lines.append(f"prepare      {text.prepare or f'{state}: {WORDS.get(state, state)}'}")
     lines.append(f"space        {format_size_rounded(summary['space_needed_bytes'])} on the target, removed at the end")
-    lines += _short_of_room(plan)
+    lines += [f"{'':<12} {line}" for line in _short_of_room(plan)]
     lines += _cost_lines(summary) if text.cost is None else text.cost
     if plan.spec.budget_seconds:
         lines.append(f"budget       {format_duration(plan.spec.budget_seconds)}; {text.budget}")
@@ -129,13 +129,11 @@ def _short_of_room(plan: Plan) -> list[str]:
         need, free = sum(plan.files.get(target.name, {}).values()), target.free_bytes
         if target.kind == "directory" and free is None and target.identity != NOT_YET and need > UNTOLD_BYTES:
             lines.append(
-                f"             NOT KNOWN TO FIT on {target.name}: its file system does not say how much is free; name "
-                f"--size {UNTOLD_BYTES >> 20}m or less"
+                f"NOT KNOWN TO FIT on {target.name}: free space is unknown; name --size {UNTOLD_BYTES >> 20}m or less"
             )
         if target.kind == "directory" and free is not None and need > free * (1 - KEPT_FREE):
             room = format_size_rounded(free * (1 - KEPT_FREE))
             lines.append(
-                f"             NOT ENOUGH ROOM on {target.name}: {room} may be used, for a tenth of what is free stays "
-                "free; name a smaller --size"
+                f"NOT ENOUGH ROOM on {target.name}: {room} may be used, a tenth stays free; name a smaller --size"
             )
     return lines

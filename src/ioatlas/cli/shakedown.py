@@ -209,8 +209,7 @@ def _client(target: str, bed: Testbed, ceilings: list[Ceiling], times: float) ->
     for bs_bytes, rw in ((_SMALL, "randread"), (_LARGE, "read")):
         generated, of = client_rate(executor, bs_bytes, numjobs=jobs, seconds=times), f"{format_size(bs_bytes)} blocks"
         # The null engine moves no data: it bounds I/Os, not bytes.
-        how = f"fio {generated.how}"
-        ceilings.append(Ceiling(f"client, {of}", "client", None, generated.iops, "measured", how))
+        ceilings.append(Ceiling(f"client, {of}", "client", None, generated.iops, "measured", f"fio {generated.how}"))
         try:
             kind: Memory = "nbd" if target.startswith("nbd") else "file"
             carried = stack_rate(executor, kind, bs_bytes, numjobs=jobs, seconds=times)

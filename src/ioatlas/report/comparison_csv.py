@@ -35,7 +35,7 @@ def _rows(found: SidesComparison) -> Iterator[list[object]]:
             yield [*names, *_load(rows[cell.cell], by_target=found.loads.by_target), "measured", *_figures(cell)]
     for one in found.predicted:
         names = [found.names[one.first], found.names[one.second]]
-        figures = ("", "", one.ratio, one.low, one.high, "", one.outcome, "", "")
+        figures = ("", "", one.ratio, one.low, one.high, "", one.outcome, "")
         why = f"predicted by the model of {' and '.join(found.names[side] for side in one.predicted)}"
         yield [*names, *_load(rows[one.load], by_target=found.loads.by_target), "predicted", *figures, why]
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult, Change, ProductCost
 from ioatlas.model.target import Target
-from ioatlas.model.units import rate_system
+from ioatlas.model.units import rate_system, utc_text
 from ioatlas.model.words import words
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
@@ -39,6 +38,7 @@ from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedM
 from ioatlas.report.page_format.summary import FindingData
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redacted, redactor
 from ioatlas.report.summary import summary_data
+from ioatlas.report.thumbnail import letters
 
 EXACT_ROWS = 25_000
 """Up to this many rows values stay single-precision floats; above, they are rounded (see `Cells.resolution`)."""
@@ -88,9 +88,7 @@ def report_data(
             result,
             id=result.campaign_id,
             name=clean(result.name),
-            created=datetime.fromtimestamp(result.created_at, UTC).isoformat(timespec="seconds")
-            if result.created_at
-            else "",
+            created=utc_text(result.created_at) if result.created_at else "",
         ),
         summary=summary_data(result, _rows_by_key(estimates), estimates, clean, place),
         units=rate_system(),
@@ -139,6 +137,7 @@ def report_data(
             ImportedMethod(target=name, facts=[Pair(name=fact, value=clean(value)) for fact, value in facts.items()])
             for name, facts in result.methods.items()
         ],
+        thumbnail=letters(result),
     )
 
 

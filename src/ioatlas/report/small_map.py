@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The small heat map of an answer: kinds of load side by side, block sizes down, jobs across. The terminal, what is
-pasted elsewhere, and the card draw it.
+pasted elsewhere, the card and lists of campaigns draw it.
 
 Marks say what a colour cannot: they are there in pipes, without colour and for readers who do not see it.
 """
@@ -18,6 +18,8 @@ from ioatlas.model.export_columns import FACTOR
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import number_of, rate_units
+from ioatlas.model.words import words
+from ioatlas.report.export.drawing import NOT_BELIEVED
 from ioatlas.report.export.grid import UNSET, UNTOLD, Axis, Level, axes_of, axis_named, coordinates
 from ioatlas.report.export.quantities import Quantity
 from ioatlas.report.table import Entry, entries
@@ -27,6 +29,12 @@ LEGEND = {**{sign: words for sign, words in SIGNS.values() if sign}, MISSING: "n
 """Every mark with its words, in the order of the legend."""
 LOADS = {"randread": "rand read", "randwrite": "rand write"}
 AXIS_WORDS = {"numjobs": "jobs", "size": "size"}
+COLOURS = words("""
+    481d6f 482979 463480 423f85 3e4989 3a548c 355e8d 31688e 2d708e 29798e 26828e 238a8d 20938c 1e9b8a 20a486 26ad81
+    32b67a 40bd72 52c569 65cb5e 7cd250 93d741 aadc32 c2df23 dae319 f4e61e
+""")
+"""Of the share of the largest value, from 0 in equal steps: viridis without its darkest, as in figures."""
+_DOUBTED = {SIGNS[mark][0] for mark in NOT_BELIEVED}
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,17 @@ class Value:
     text: str
     mark: str = ""
     share: float | None = None
+
+    @property
+    def step(self) -> int | None:
+        """Of the colours; None where it has none, for it is not there or not believed."""
+        if self.share is None or self.mark in _DOUBTED:
+            return None
+        return min(int(self.share * len(COLOURS)), len(COLOURS) - 1)
+
+    @property
+    def is_estimated(self) -> bool:
+        return self.mark == SIGNS[Mark.PREDICTED][0]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,14 +52,14 @@ class Entry:
 
 def directories(folders: Iterable[Path]) -> list[Path]:
     """Directories of campaigns and imports below the folders, the newest first, none twice."""
-    found = {path.resolve(): (stamp, path) for folder in folders for stamp, path in _walk(folder, DEPTH)}
-    return [path for _, path in sorted(found.values(), key=lambda each: (-each[0], each[1].name))]
+    return _found(folders, stamp)
 
 
 def bundles(folders: Iterable[Path]) -> list[Path]:
     """Bundles below the folders, the newest first, none twice."""
-    found = {path.resolve(): (written, path) for folder in folders for written, path in _walk_bundles(folder, DEPTH)}
-    return [path for _, path in sorted(found.values(), key=lambda each: (-each[0], each[1].name))]
+    return _found(
+        folders, lambda path: path.stat().st_mtime if path.name.endswith(BUNDLE_ENDING) and path.is_file() else None
+    )
 
 
 def shown(directory: Path) -> str:
@@ -105,7 +105,7 @@ def entry(directory: Path) -> Entry:
     if not (directory / JOURNAL).exists():
         return _imported(directory)
     try:
-        journal = Journal.open(directory)
+        journal = Journal.open(directory, only=("campaign", "target"))
         try:
             campaign, targets = journal.campaign(), journal.targets()
         finally:
@@ -151,26 +151,20 @@ def _bundle(path: Path) -> Entry:
         return Entry(path, name, None, "cannot be read: it does not say what it holds")
 
 
-def _walk_bundles(folder: Path, depth: int) -> Iterator[tuple[float, Path]]:
+def _found(folders: Iterable[Path], written: Callable[[Path], float | None]) -> list[Path]:
+    """written: when what is looked for was written last; None for anything else."""
+    found = {path.resolve(): (when, path) for folder in folders for when, path in _walk(folder, DEPTH, written)}
+    return [path for _, path in sorted(found.values(), key=lambda each: (-each[0], each[1].name))]
+
+
+def _walk(folder: Path, depth: int, written: Callable[[Path], float | None]) -> Iterator[tuple[float, Path]]:
     try:
         inside = list(folder.iterdir())
     except OSError:
         return
     for path in inside:
-        if path.name.endswith(BUNDLE_ENDING) and path.is_file():
-            yield path.stat().st_mtime, path
+        when = written(path)
+        if when is not None:
+            yield when, path
         elif depth > 1 and path.is_dir() and not path.is_symlink() and stamp(path) is None:
-            yield from _walk_bundles(path, depth - 1)
-
-
-def _walk(folder: Path, depth: int) -> Iterator[tuple[float, Path]]:
-    try:
-        inside = [path for path in folder.iterdir() if path.is_dir()]
-    except OSError:
-        return
-    for path in inside:
-        written = stamp(path)
-        if written is not None:
-            yield written, path
-        elif depth > 1 and not path.is_symlink():
-            yield from _walk(path, depth - 1)
+            yield from _walk(path, depth - 1, written)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ from ioatlas.store.batches import Batches, BatchRow
 from ioatlas.store.campaigns import Campaigns, Files
 from ioatlas.store.cells import Cells, Prediction, Predictions
 from ioatlas.store.database import FILE_NAME, connect, missing
-from ioatlas.store.rules import OBJECTS, check_file, check_objects, check_rows
+from ioatlas.store.rules import MOST_ROWS, OBJECTS, check_file, check_objects, check_rows
 from ioatlas.store.visits import NewVisit, PlannedVisit, Visits
 
 __all__ = ["FILE_NAME", "BatchRow", "Journal", "NewVisit", "PlannedVisit", "Prediction"]
@@ -75,9 +75,11 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
             engine.dispose()
 
     @classmethod
-    def open(cls, directory: Path, now: Callable[[], float] = time.time) -> Journal:
-        """The journal of an existing campaign, checked as a whole. Raises IoAtlasError when there is none, it is of a
-        newer format, or it holds what no campaign writes.
+    def open(
+        cls, directory: Path, now: Callable[[], float] = time.time, *, only: Collection[str] = MOST_ROWS
+    ) -> Journal:
+        """The journal of an existing campaign, checked as a whole, or only these tables, where no other is read. Raises
+        IoAtlasError when there is none, it is of a newer format, or it holds what no campaign writes.
         """
         path = directory / FILE_NAME
         if not beneath.is_ordinary(path):
@@ -100,7 +102,7 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 ours = t.metadata_of(version) if not unmade and version <= t.VERSION else ()
                 lacking = next((name for each in ours if (name := missing(each, link))), "")
                 if ours and not lacking:
-                    check_rows(link, path, [table for each in ours for table in each.sorted_tables])
+                    check_rows(link, path, [one for each in ours for one in each.sorted_tables if one.name in only])
         except sa.exc.DatabaseError as error:
             raise IoAtlasError(
                 "the journal cannot be read",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import email
 import email.policy
 import json
+import shlex
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,7 +26,9 @@ from ioatlas import __version__
 from ioatlas.config.profiles import described
 from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError
-from ioatlas.model.units import format_size
+from ioatlas.model.result import SHEET
+from ioatlas.model.units import format_duration, format_size, format_size_rounded
+from ioatlas.report.thumbnail import colour_of, in_words
 from ioatlas.results.library import stamp
 from ioatlas.run.live import live, place_of
 from ioatlas.ui import commands
@@ -41,14 +44,27 @@ PAGE_POLICY = "base-uri 'none'"
 """A report carries its own policy, with the hashes of its script and style."""
 SETS = {
     "compare": ("compare", "Compare", 2),
-    "cost": ("cost", "Cost", 1),
+    "cost": ("product cost", "Cost", 1),
     "table": ("product table", "Products side by side", 1),
 }
 """What can be made of several entries: command, words, how many it takes at least."""
 
+_NAVIGATION = """<body>
+<nav class="site-nav" aria-label="Pages"><a href="/">Library</a> <a href="/new">New measurement</a></nav>
+"""
 _TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+    loader=jinja2.FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    trim_blocks=True,
+    undefined=jinja2.StrictUndefined,
 )
+_TEMPLATES.globals |= {
+    "in_words": in_words,
+    "colour_of": colour_of,
+    "duration": format_duration,
+    "size": format_size_rounded,
+    "here": "",
+}
 
 
 def make_app(shelf: Shelf, *, hosts: frozenset[str], token: str) -> Gate:
@@ -66,7 +82,7 @@ def make_app(shelf: Shelf, *, hosts: frozenset[str], token: str) -> Gate:
         Route("/new/start", pages.start, methods=["POST"]),
         Route("/set", pages.several),
         Route("/import", pages.bring, methods=["POST"]),
-        Mount("/static", StaticFiles(packages=[("ioatlas.report", "static")])),
+        Mount("/static", StaticFiles(directory=HERE / "static", packages=[("ioatlas.report", "static")])),
     ]
     faults: Mapping[Any, Callable[..., Any]] = {IoAtlasError: _fault, HTTPException: _http_fault}
     return Gate(Starlette(routes=routes, exception_handlers=faults), hosts=hosts, token=token)
@@ -82,18 +98,19 @@ class _Pages:
         volumes = self._shelf.volumes()
         states = sorted({volume.state for volume in volumes if not volume.state.startswith("cannot")})
         shown = [volume for volume in volumes if volume.fits(words, state)]
+        priced = any((volume.entry.directory / SHEET).is_file() for volume in shown)
         return _page(
-            "library", volumes=shown, total=len(volumes), q=words, state=state, states=states,
-            folders=[str(folder.absolute()) for folder in self._shelf.folders], sets=SETS,
-            most=format_size(MOST_FILE_BYTES),
+            "library", volumes=shown, answers=self._shelf.answers(shown), total=len(volumes), q=words, state=state,
+            states=states, folders=[str(folder.absolute()) for folder in self._shelf.folders],
+            sets=SETS if priced else {"compare": SETS["compare"]}, most=format_size(MOST_FILE_BYTES), here="library",
         )  # fmt: skip
 
     def campaign(self, request: Request) -> Response:
         """Its report, which renews itself while the campaign runs."""
         volume = self._volume(request)
         unfinished = volume.entry.state == "unfinished"
-        live_at = f"/c/{volume.id}/" if unfinished or volume.running else ""
-        return HTMLResponse(self._shelf.page(volume, live_at), headers={"Content-Security-Policy": PAGE_POLICY})
+        live_at = f"/c/{volume.id}/" if unfinished or volume.now else ""
+        return _made(self._shelf.page(volume, live_at))
 
     def data(self, request: Request) -> Response:
         """The report's data, which a page of a running campaign asks for when something is new."""
@@ -120,21 +137,22 @@ class _Pages:
     def resume(self, request: Request) -> Response:
         """Go on with a campaign that was stopped."""
         volume = self._volume(request)
-        if volume.running:
-            return PlainTextResponse("it runs already\n", status_code=409)
+        if volume.now:
+            return _conflict("it runs already\n")
         said = commands.start(["resume", "--", str(volume.entry.directory)], volume.entry.directory)
-        return PlainTextResponse("running\n", status_code=202) if said is None else _conflict(said)
+        return PlainTextResponse("running\n", status_code=202) if said is None else _conflict(f"{said.text}\n")
 
     def new(self, request: Request) -> Response:
         """The form of a new measurement."""
         wish = commands.Wish.of(dict(request.query_params))
-        return _page("new", wish=wish, profiles=described(), results=str(results_folder().absolute()))
+        profiles, results = described(), str(results_folder().absolute())
+        known = {"", *(one.name for one in profiles[:3])}
+        return _page("new", wish=wish, profiles=profiles, known=known, results=results, here="new")
 
     async def plan(self, request: Request) -> Response:
         """What a measurement would do: nothing is written."""
         wish = commands.Wish.of(await _form(request))
-        said = await run_in_threadpool(commands.call, wish.words("plan"))
-        return _page("plan", wish=wish, said=said, directory=str(wish.directory()))
+        return _plan(wish, await run_in_threadpool(commands.call, wish.words("plan")))
 
     async def start(self, request: Request) -> Response:
         """Start a measurement."""
@@ -142,7 +160,7 @@ class _Pages:
         directory = wish.directory()
         said = await run_in_threadpool(commands.start, wish.words("map"), directory)
         if said is not None:
-            return _page("plan", wish=wish, said=said, directory=str(directory), status_code=409)
+            return _plan(wish, said, status_code=409)
         if self._shelf.find(place_of(directory)) is None:
             raise IoAtlasError("nothing was begun within 30 s", where=str(directory), remedy="look at `ioatlas list`")
         return RedirectResponse(f"/c/{place_of(directory)}/", status_code=303)
@@ -170,11 +188,11 @@ class _Pages:
             page = Path(folder) / "page.html"
             sides = [str(volume.entry.directory) for volume in found]
             if wanted == "table":
-                sides = [word for side in sides for word in (f"{side}/product.toml", "--result", side)]
+                sides = [word for side in sides for word in (f"{side}/{SHEET}", "--result", side)]
             said = commands.call([*SETS[wanted][0].split(), "-o", str(page), *sides])
             if not page.is_file():
-                return _page("said", title=SETS[wanted][1], said=said, status_code=409)
-            return HTMLResponse(page.read_text(encoding="utf-8"), headers={"Content-Security-Policy": PAGE_POLICY})
+                return _page("fault", error=said.text, status_code=409)
+            return _made(page.read_text(encoding="utf-8"))
 
     def _volume(self, request: Request) -> Volume:
         volume = self._shelf.find(request.path_params["name"])
@@ -217,8 +235,21 @@ def _page(name: str, *, status_code: int = 200, **values: object) -> HTMLRespons
     return HTMLResponse(text, status_code=status_code)
 
 
-def _conflict(said: commands.Said) -> Response:
-    return PlainTextResponse(f"{said.text}\n", status_code=409)
+def _plan(wish: commands.Wish, said: commands.Said, **values: Any) -> HTMLResponse:
+    """What would be done, or why it is not."""
+    # Remarks may stand behind it.
+    plan = json.JSONDecoder().raw_decode(said.text)[0] if said.status == 0 and said.text[:1] == "{" else None
+    line = shlex.join(["ioatlas", *(word for word in wish.words("map") if word != "--yes")])
+    return _page("plan", wish=wish, said=said, plan=plan, directory=str(wish.directory()), line=line, **values)
+
+
+def _made(text: str) -> HTMLResponse:
+    """A page that a command made, below the way back from it."""
+    return HTMLResponse(text.replace("<body>\n", _NAVIGATION, 1), headers={"Content-Security-Policy": PAGE_POLICY})
+
+
+def _conflict(why: str) -> Response:
+    return PlainTextResponse(why, status_code=409)
 
 
 def _fault(_request: Request, error: Exception) -> Response:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from ioatlas.config.user import results_folder
 from ioatlas.errors import PartialResultError, UsageError
@@ -64,7 +65,9 @@ class Wish:
         options = [f"--{name}={value}" for name in ("profile", "budget", "product") if (value := getattr(self, name))]
         if self.read_only:
             options.append("--read-only")
-        if command != "plan":
+        if command == "plan":
+            options.append("--json")
+        else:
             options += [f"--{name}={value}" for name in ("destroy", "overwrite") if (value := getattr(self, name))]
             options += ["-o", str(self.directory()), "--yes"]
         return [command, *options, "--", self.target]
@@ -97,33 +100,17 @@ def bring(files: Mapping[str, bytes], library: Path) -> tuple[Path, str | None]:
 def call(words: Sequence[str]) -> Said:
     """Run a command to its end."""
     try:
-        done = subprocess.run(
-            _command(words),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SHORT_SECONDS,
-            stdin=subprocess.DEVNULL,
-            errors="replace",
-            env=_environment(),
-        )
+        done = subprocess.run(**_process(words), capture_output=True, timeout=SHORT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return Said(1, f"it took more than {SHORT_SECONDS:.0f} seconds")
-    return Said(done.returncode, done.stdout + done.stderr)
+    return Said(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"))
 
 
 def start(words: Sequence[str], directory: Path) -> Said | None:
     """Start a command that measures into `directory`. None once it runs; what it said when it ended before that."""
     log = log_of(directory)
     with log.open("w+b") if log is not None else tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            _command(words),
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
-            start_new_session=True,
-            env=_environment(),
-        )
+        process = subprocess.Popen(**_process(words), stdout=said, stderr=said, start_new_session=True)
         # Nobody waits for it later: it would stay as a zombie while this server lives.
         threading.Thread(target=process.wait, daemon=True).start()
         end = time.monotonic() + START_SECONDS
@@ -163,5 +150,6 @@ def _command(words: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "ioatlas", *words]
 
 
-def _environment() -> dict[str, str]:
-    return {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+def _process(words: Sequence[str]) -> dict[str, Any]:
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    return {"args": _command(words), "stdin": subprocess.DEVNULL, "env": environment}

@@ -4,43 +4,46 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ioatlas.campaign import load_result
-from ioatlas.report.answer import answer_of
+from ioatlas.errors import IoAtlasError
+from ioatlas.report.answer import answer_in, answer_of
 from ioatlas.report.page import report_html
 from ioatlas.report.page_data import report_data
 from ioatlas.results.library import Entry, directories, entry, stamp
-from ioatlas.run.live import live, place_of
+from ioatlas.run.live import Live, live, place_of
 
 MOST_KEPT = 16
+COMPUTE_SECONDS = 1.0
+"""What a list may take to compute answers that no report has."""
 
 
 @dataclass(frozen=True)
 class Volume:
-    """An entry with its short name. running: whether a session measures it now."""
+    """An entry with its short name. now: the session that measures it, None when none does."""
 
     id: str
     entry: Entry
-    running: bool
+    now: Live | None
 
     @property
-    def created(self) -> str:
-        """UTC, to the minute; '' where unknown."""
-        when = self.entry.created
-        return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d %H:%M")
+    def name(self) -> str:
+        return self.entry.directory.name
 
     @property
-    def answer(self) -> dict[str, str]:
-        """What its report says."""
-        return answer_of(self.entry.directory, stamp(self.entry.directory) or 0.0)
+    def created(self) -> datetime | None:
+        """UTC; None where unknown."""
+        return None if self.entry.created is None else datetime.fromtimestamp(self.entry.created, UTC)
 
     @property
     def state(self) -> str:
-        return "running" if self.running else self.entry.state
+        return "running" if self.now else self.entry.state
 
     @property
     def targets(self) -> str:
@@ -63,12 +66,13 @@ class Shelf:
         self._lock = threading.Lock()
         self._places: dict[str, Path] = {}
         self._entries: dict[Path, tuple[float, Entry]] = {}
+        self._answers: dict[Path, tuple[float, Mapping[str, str]]] = {}
         self._kept: dict[tuple[Path, str], tuple[float, str]] = {}
 
     def volumes(self) -> list[Volume]:
         """All, those that run first, then the newest."""
         found = [self._volume(path) for path in directories(self.folders)]
-        return sorted(found, key=lambda each: not each.running)
+        return sorted(found, key=lambda each: not each.now)
 
     def find(self, name: str) -> Volume | None:
         """The entry of that short name."""
@@ -79,6 +83,26 @@ class Shelf:
             self._places = {place_of(path): path for path in directories(self.folders)}
             known = self._places.get(name)
         return None if known is None else self._volume(known)
+
+    def answers(self, volumes: Iterable[Volume]) -> dict[str, Mapping[str, str]]:
+        """By short name what their reports say. What none of them says is computed, while there is time for it."""
+        until = time.monotonic() + COMPUTE_SECONDS
+        return {volume.id: self._answer(volume, until) for volume in volumes}
+
+    def _answer(self, volume: Volume, until: float) -> Mapping[str, str]:
+        directory = volume.entry.directory
+        now = stamp(directory) or 0.0
+        kept = self._answers.get(directory)
+        if kept is not None and kept[0] == now:
+            return kept[1]
+        told = answer_of(directory, now)
+        if "map" not in told and volume.entry.readable:
+            if time.monotonic() > until:
+                return told
+            with suppress(IoAtlasError):
+                told = answer_in(self.data(volume))
+        self._answers[directory] = (now, told)
+        return told
 
     def page(self, volume: Volume, live_at: str = "") -> str:
         """Its report. live_at: address at which the page finds what is new. Raises IoAtlasError."""
@@ -110,4 +134,4 @@ class Shelf:
         kept = self._entries.get(path)
         found = kept[1] if kept is not None and kept[0] == now else entry(path)
         self._entries[path] = (now, found)
-        return Volume(place_of(path), found, live(path) is not None)
+        return Volume(place_of(path), found, live(path))

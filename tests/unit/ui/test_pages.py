@@ -4,13 +4,18 @@
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from ioatlas.campaign import load_result
+from ioatlas.report.answer import answer_of
+from ioatlas.report.thumbnail import in_words, letters
 from ioatlas.run import live
 from ioatlas.ui import app, commands
+from ioatlas.ui import shelf as shelf_module
 from ioatlas.ui.app import make_app
 from ioatlas.ui.commands import Said, Wish
 from ioatlas.ui.shelf import Shelf
@@ -28,7 +33,7 @@ def library(tmp_path_factory) -> Path:
     target = place / "<b>nas"
     target.mkdir()
     for name in ("monday", "friday"):
-        sweep = f'[[target]]\npath = "{target}"\n[sweep]\nrw = "randread"\nbs = "16k"\nsize = "1m"\nnumjobs = [1, 4]\n'
+        sweep = f'[[target]]\npath = "{target}"\n[sweep]\nrw = "randread"\nbs = ["16k", "64k"]\nsize = "1m"\n'
         (place / "sweep.toml").write_text(f"visits = 2\n{sweep}")
         done = ioatlas("map", "--campaign", place / "sweep.toml", "-o", place / "lib" / name, "--yes")
         assert done.returncode == 0, done.stderr
@@ -48,7 +53,7 @@ def browser(library: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
 
 def names(page: str) -> list[str]:
     """Short names of the entries that a page leads to."""
-    return re.findall(r'href="/c/([0-9a-f]+)/"', page)
+    return list(dict.fromkeys(re.findall(r'href="/c/([0-9a-f]+)/"', page)))
 
 
 def test_the_library_lists_all_and_leads_to_those_that_can_be_read(browser: TestClient) -> None:
@@ -57,6 +62,29 @@ def test_the_library_lists_all_and_leads_to_those_that_can_be_read(browser: Test
     assert "cannot be read" in page
     assert "<b>nas" not in page
     assert "&lt;b&gt;nas" in page
+
+
+def test_each_entry_has_its_numbers_and_its_map(browser: TestClient, library: Path) -> None:
+    page = browser.get("/").text
+    drawn = letters(load_result(library / "monday"))
+    assert page.count('<svg class="map"') == 2
+    assert page.count(f'aria-label="Map: {in_words(drawn)}"') == 2
+    assert page.count("<path fill=") - 3 == 2 * sum(map(str.isalpha, drawn)), "and three of the mark of the page"
+
+
+def test_what_no_report_says_is_computed_once(library: Path, tmp_path: Path, monkeypatch) -> None:
+    shutil.copytree(library / "monday", tmp_path / "lib" / "monday")
+    report = tmp_path / "lib" / "monday" / "report.html"
+    kept = answer_of(report.parent, 0.0)
+    report.unlink()
+    shelf = Shelf([tmp_path / "lib"])
+    (volume,) = shelf.volumes()
+    monkeypatch.setattr(shelf_module, "COMPUTE_SECONDS", -1.0)
+    assert shelf.answers([volume]) == {volume.id: {}}, "there was no time for it"
+    monkeypatch.setattr(shelf_module, "COMPUTE_SECONDS", 60.0)
+    assert shelf.answers([volume]) == {volume.id: kept}
+    monkeypatch.setattr(shelf_module, "report_data", None)
+    assert shelf.answers([volume]) == {volume.id: kept}
 
 
 def test_search_takes_all_words_and_a_state(browser: TestClient) -> None:
@@ -72,6 +100,7 @@ def test_a_campaign_opens_as_its_report(browser: TestClient) -> None:
     assert answer.status_code == 200
     assert 'id="ioatlas-data"' in answer.text
     assert '<meta name="ioatlas-live"' not in answer.text
+    assert answer.text.count('<a href="/">Library</a>') == 1
     assert "default-src 'none'" not in answer.headers["Content-Security-Policy"]  # the page carries its own
     assert json.loads(browser.get(f"/c/{name}/data").text)["cells"]["n_rows"] == 2
 
@@ -142,17 +171,35 @@ def test_what_is_typed_is_never_taken_for_an_option() -> None:
     assert not any(word.startswith("--destroy") for word in words)
 
 
+PLAN = {
+    "space_needed_bytes": 256 << 20,
+    "bytes_written": 3 << 30,
+    "seconds": 10.0,
+    "budget_seconds": 10.0,
+    "remarks": [],
+    "warnings": ["NOT ENOUGH ROOM on nas"],
+    "text": "cells  <24>",
+}
+
+
 def test_a_plan_is_shown_before_anything_is_written(browser: TestClient, monkeypatch, tmp_path: Path) -> None:
     asked: list[list[str]] = []
 
     def call(words: list[str]) -> Said:
         asked.append(words)
-        return Said(0, "cells  <24>")
+        plan = {**PLAN, "targets": [{"target": "nas", "kind": "directory", "location": str(tmp_path)}]}
+        return Said(0, f"{json.dumps(plan)}\na remark")
 
     monkeypatch.setattr(commands, "call", call)
-    page = browser.post("/new/plan", data={"target": str(tmp_path), "budget": "10s"}, headers=ORIGIN).text
-    assert asked == [["plan", "--budget=10s", "--", str(tmp_path)]]
+    wanted = {"target": str(tmp_path), "budget": "10s", "name": "nas2"}
+    page = browser.post("/new/plan", data=wanted, headers=ORIGIN).text
+    assert asked == [["plan", "--budget=10s", "--json", "--", str(tmp_path)]]
     assert "cells  &lt;24&gt;" in page
+    will = page.partition("<ul>")[2].partition("</ul>")[0]
+    for fact in (str(tmp_path), "256 MiB", "3 GiB", "10 s", str(Wish.of({"name": "nas2"}).directory())):
+        assert fact in will, fact
+    assert "NOT ENOUGH ROOM" in page
+    assert f"ioatlas map --budget=10s -o {Wish.of({'name': 'nas2'}).directory()} -- {tmp_path}" in page
     assert "Start" in page
     assert browser.post("/new/plan", content=b"x" * 70_000, headers=ORIGIN).status_code == 413
 

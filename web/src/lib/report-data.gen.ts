@@ -58,6 +58,10 @@ export interface ReportData {
    * tables beside the map
    */
   tables: Table[];
+  /**
+   * the small map in letters, for lists: `ioatlas.report.thumbnail`
+   */
+  thumbnail: string;
 }
 /**
  * The campaign as a whole.

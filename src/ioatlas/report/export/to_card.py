@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.analysis.marks import SIGNS, Mark
 from ioatlas.analysis.summary import summarise
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_latency
 from ioatlas.report.export import printing
 from ioatlas.report.export.conditions import conditions
-from ioatlas.report.export.drawing import NOT_BELIEVED
 from ioatlas.report.export.printing import FAINT, INK, MUTED
 from ioatlas.report.export.to_figure import BRIGHT
 from ioatlas.report.redact import redactor
-from ioatlas.report.small_map import LEGEND, MISSING, SmallMap, Value, small_map, thinned
+from ioatlas.report.small_map import COLOURS, LEGEND, MISSING, SmallMap, Value, small_map, thinned
 from ioatlas.report.told import parts_of, title_of
 
 if TYPE_CHECKING:
@@ -34,8 +32,6 @@ LEAST = 8
 """Pixels of type from which numbers stand in cells."""
 SMALLEST = 0.65
 """Of its size, to which a line that does not fit is made smaller before it is cut."""
-_DOUBTED = {SIGNS[mark][0] for mark in NOT_BELIEVED}
-_ESTIMATED = SIGNS[Mark.PREDICTED][0]
 
 
 def write_card(result: CampaignResult, path: Path) -> None:
@@ -160,15 +156,13 @@ class _Pen:
         if value is None or value.text == MISSING:
             self.box(x + 1, y + 1, wide - 2, high - 2, facecolor="none", edgecolor=FAINT, linewidth=0.5)
             return
-        coloured = value.share is not None and value.mark not in _DOUBTED
-        inset = 0.06 * min(wide, high) if value.mark == _ESTIMATED else 1
-        if coloured:
-            look: dict[str, Any] = {"facecolor": printing.colours()(value.share or 0.0)}
-        else:
-            look = {"facecolor": "#f1f2f3", "edgecolor": MUTED, "linestyle": "dashed", "linewidth": 0.7}
+        inset = 0.06 * min(wide, high) if value.is_estimated else 1
+        look: dict[str, Any] = {"facecolor": "#f1f2f3", "edgecolor": MUTED, "linestyle": "dashed", "linewidth": 0.7}
+        if value.step is not None:
+            look = {"facecolor": f"#{COLOURS[value.step]}"}
         self.box(x + inset, y + inset, wide - 2 * inset, high - 2 * inset, **look)
-        ink = MUTED if not coloured else "black" if (value.share or 0) > BRIGHT else "white"
-        style = "italic" if value.mark == _ESTIMATED else "normal"
+        ink = MUTED if value.step is None else "black" if (value.share or 0) > BRIGHT else "white"
+        style = "italic" if value.is_estimated else "normal"
         if size >= LEAST:
             place = (x + wide / 2, y + high / 2 + 0.36 * size)
             self.write(*place, f"{value.text}{value.mark}", size, colour=ink, style=style, ha="center")

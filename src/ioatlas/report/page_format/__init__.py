@@ -82,6 +82,7 @@ class ReportData(Model):
     )
     charts: list[Panel] = Field(description="beside the map, in the order to show them")
     tables: list[Table] = Field(description="tables beside the map")
+    thumbnail: str = Field(description="the small map in letters, for lists: `ioatlas.report.thumbnail`")
 
 
 def schema() -> dict[str, Any]:
