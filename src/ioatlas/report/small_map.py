@@ -90,7 +90,8 @@ def small_map(result: CampaignResult, quantity: Quantity | None = None, x: str =
     """None where there are no two axes to draw, as with a single cell. quantity: by default the speed. x, y: axes by
     their names, else those that say most. Raises UsageError on an axis that there is not.
     """
-    found = [*entries(result)]
+    every = [*entries(result)]
+    found = [entry for entry in every if entry.estimate is not None] or every  # no level of which nothing is known
     axes = {axis.name: axis for axis in axes_of(result, found, (x, y))}
     x, y = axis_named(x, axes), axis_named(y, axes)
     sides = [name for name in axes if name not in ("rw", "target")]
@@ -112,14 +113,16 @@ def small_map(result: CampaignResult, quantity: Quantity | None = None, x: str =
         return None
     places: dict[tuple[Level, Level, Level], list[Entry]] = {}
     others = [name for name in (*factors, "target") if name in axes and len(axes[name].levels) > 1 and name != x]
-    for entry in found:
+    for entry in every:
         at = coordinates(entry, (*others, "rw", x, y))
+        if at[x] not in axes[x].levels or at[y] not in axes[y].levels:
+            continue
         word = str(entry.cell.option.get("operation", at["rw"]))
         load = ": ".join(
             [*([", ".join(axes[name].title(at[name]) for name in others)] if others else []), LOADS.get(word, word)]
         )
         places.setdefault((load, at[x], at[y]), []).append(entry)
-    in_calls = all(is_tree(entry.cell) for entry in found)
+    in_calls = all(is_tree(entry.cell) for entry in every)
 
     def rate(e: Estimate) -> float:
         """What is drawn: bytes per second, or calls where most move no data."""

@@ -63,7 +63,7 @@ def test_map_ends_in_the_answer(tmp_path):
     assert shown == told
     verbose = shell("show", "c", "-v").stdout
     assert verbose.startswith(told)
-    assert "Peak of reads" in verbose
+    assert "90 % of the peak of reads" in verbose
 
 
 def test_a_name_with_a_blank_is_one_word_of_what_can_be_typed_next(tmp_path):
