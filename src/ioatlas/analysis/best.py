@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cell of a target and direction is the best one, what ties with it, and the smallest load that comes near it.
+"""Which cell of a target and direction is the best one, and what ties with it.
 
 Version 0.3 and before measured named cells again: there the value of such a cell is that of its fresh visits, wherever
 it is shown.
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
 
-from ioatlas.analysis.wording import Namer, plural
+from ioatlas.analysis.wording import Namer
 from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import VERY_LIKELY, Estimate, Limit
@@ -146,13 +146,11 @@ def _limit(limit: Limit | None, verdict: VerdictCode) -> Limit | None:
 class Best:
     """Of one target and direction.
 
-    near: the smallest load that reaches 90% of the peak, which may be the peak itself.
     ties: other cells within 10% of the peak that cannot be told from it, those of the smallest load first.
     higher: cells that read higher and may not be named, because their values are suspect or unsteady.
     """
 
     peak: Estimate
-    near: Estimate
     ties: tuple[Estimate, ...] = ()
     higher: tuple[Estimate, ...] = ()
 
@@ -171,10 +169,9 @@ def best_of(members: Sequence[Estimate]) -> Best | None:
     if peak.grade is not None:
         peak = _plainest(able, peak)
     reaching = [e for e in able if speed(e) >= NEAR_PEAK * speed(peak)]
-    near = min(reaching, key=_load)
     ties = [e for e in reaching if e is not peak and not clearly_faster(peak, e)]
     higher = tuple(e for e in members if speed(e) > speed(peak) and not any(e is one for one in able))
-    return Best(peak, near, tuple(sorted(ties, key=_load)), higher)
+    return Best(peak, tuple(sorted(ties, key=load_order)), higher)
 
 
 def _plainest(able: Sequence[Estimate], peak: Estimate) -> Estimate:
@@ -196,7 +193,7 @@ def _plainest(able: Sequence[Estimate], peak: Estimate) -> Estimate:
     )
 
 
-def _load(estimate: Estimate) -> tuple[float, float, float]:
+def load_order(estimate: Estimate) -> tuple[float, float, float]:
     return in_flight_bytes(estimate.cell), estimate.cell.outstanding, -speed(estimate)
 
 
@@ -226,25 +223,18 @@ def disagrees(estimate: Estimate) -> bool:
 
 
 def tie_words(best: Best, namer: Namer) -> str:
-    """'1 job is as fast': the smallest load that ties, or one that reads higher; nothing when all ties are bigger and
-    slower. A tie that reads much higher in the map goes first, for the peak fell when it was re-measured.
+    """'ties with 1 MiB, 1 job': the smallest load that ties, or one that reads higher; nothing when all ties are bigger
+    and slower. A tie that reads much higher in the map goes first, for the peak fell when it was re-measured.
     """
     peak = best.peak
     highest = max(best.ties, key=speed, default=peak)
     if NEAR_PEAK * speed(highest) > speed(peak) and highest.bw_first is None:
         return f"{format_rate_like(speed(highest), speed(peak))} at {namer.short(highest.cell)} was not re-measured"
-    if best.ties and _load(best.ties[0])[:2] < _load(peak)[:2]:
+    if best.ties and load_order(best.ties[0])[:2] < load_order(peak)[:2]:
         chosen = best.ties[0]
     else:
         higher = [e for e in best.ties if speed(e) > speed(peak)]
         if not higher:
             return ""
         chosen = max(higher, key=speed)
-    if _but_jobs(chosen.cell) == _but_jobs(peak.cell):
-        jobs = chosen.cell.numjobs
-        return f"{plural(jobs, 'job')} {'is' if jobs == 1 else 'are'} as fast"
     return f"ties with {namer.short(chosen.cell)}"
-
-
-def _but_jobs(cell: Cell) -> list[tuple[str, object]]:
-    return [pair for pair in cell.options if pair[0] != "numjobs"]

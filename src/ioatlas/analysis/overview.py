@@ -7,12 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from ioatlas.analysis.best import (
+    NEAR_PEAK,
     NUMBER_WIDTH,
     Best,
     Group,
     best_of,
+    eligible,
     groups,
     half_interval,
+    load_order,
     speed,
 )
 from ioatlas.analysis.wording import Namer, per_cent, plural
@@ -34,21 +37,25 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
     cells = [*(e.cell for e in result.estimates), *(u.cell for u in result.unmeasured)]
     namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
     named = ((group, best_of(members)) for group, members in groups(result.estimates).items())
-    found = [_near(group, best, namer) for group, best in named if best is not None]
+    found = [_near(group, best, result.estimates, namer) for group, best in named if best is not None]
     missing = _not_measured(result)
     return (*found, *([missing] if missing.sentence else []))
 
 
-def _near(group: Group, best: Best, namer: Namer) -> Finding:
-    (target, direction), near = group, best.near
+def _near(group: Group, best: Best, estimates: Sequence[Estimate], namer: Namer) -> Finding:
+    """The smallest load that reaches 90% of the best, measured or estimated: the map shows both."""
+    target, direction = group
+    mine = [e for e in estimates if (e.cell.target, e.direction) == group]
+    able = [*eligible(e for e in mine if e.kind == "measured"), *(e for e in mine if e.kind == "predicted")]
+    near = min((e for e in able if speed(e) >= NEAR_PEAK * speed(best.peak)), key=load_order)
     what = f"best {direction}{namer.on(target)}"
     share = speed(near) / speed(best.peak)
     if near is best.peak:
         sentence = f"Reaching 90% of the {what} takes {_load(near.cell, namer)}."
     else:
         part = "as much as" if share >= 1 else f"{share:.0%} of"
-        load = _load(near.cell, namer)
-        sentence = f"{load[:1].upper()}{load[1:]} already give {part} the {what}: {value_text(near)}."
+        load, estimated = _load(near.cell, namer), ", estimated" if near.kind == "predicted" else ""
+        sentence = f"{load[:1].upper()}{load[1:]} already give {part} the {what}: {value_text(near)}{estimated}."
     keys = tuple(dict.fromkeys((near.cell.key, best.peak.cell.key)))
     title = f"90 % of the peak of {direction}s{namer.on(target)}"
     return Finding(FindingCode.KNEE, sentence, keys, title=title, target=target, direction=direction)

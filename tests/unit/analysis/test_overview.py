@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.analysis.best import best_of, groups, in_flight_bytes
+from ioatlas.analysis.best import best_of, groups, in_flight_bytes, speed
 from ioatlas.analysis.overview import findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
@@ -138,6 +138,19 @@ def test_what_was_not_measured_is_counted_by_reason() -> None:
 
 def test_a_complete_sweep_is_not_news() -> None:
     assert not by_code(findings(result(sweep(saturating, **GRID))), "not-measured")
+
+
+def test_the_smallest_load_near_the_best_may_be_an_estimated_one() -> None:
+    measured = sweep(saturating, rw=("read",), bs=(MIB,), numjobs=(16,))
+    cell = Cell.of("nas", {"rw": "read", "bs": MIB, "numjobs": 1})
+    (near,) = by_code(findings(result(measured)), "knee")
+    assert near.cells == (measured[0].cell.key,)
+    foretold = replace(estimate(cell, 0.95 * speed(measured[0])), kind="predicted")
+    (near,) = by_code(findings(result([*measured, foretold])), "knee")
+    assert near.cells[0] == cell.key
+    slower = replace(foretold, bw_bytes_per_s=0.8 * speed(measured[0]))
+    (near,) = by_code(findings(result([*measured, slower])), "knee")
+    assert near.cells == (measured[0].cell.key,)
 
 
 def test_findings_tell_in_fields_where_their_evidence_lies() -> None:

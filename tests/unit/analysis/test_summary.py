@@ -142,7 +142,7 @@ def test_a_value_that_moved_when_it_was_checked_is_the_news_and_stands_in_the_ma
     summary = summarise(result(with_fresh(swept, fresh), fresh=fresh))
     [best] = summary.headlines
     assert (best.value, best.first) == (744 * MIB, 1008 * MIB)
-    assert best.tie == "4 jobs are as fast"
+    assert best.tie == "ties with 1 MiB, 4 jobs"
 
 
 def test_what_is_clearly_faster_than_the_checked_one_is_the_best():
