@@ -149,6 +149,7 @@ export function smallReport(): ReportData {
     imported_methods: [],
     charts: [],
     tables: [],
+    thumbnail: "",
     job: {
       global_lines: ["[global]", "thread=1"],
       engine_from_depth: ["psync", "libaio"],
