@@ -6,13 +6,13 @@ measure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from recording import Recording
 
-from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings, predicted_map
+from ioatlas.design.adaptive import AdaptiveDesign, Reading, Request, Settings
 from ioatlas.design.regimes import weak_regimes
 from ioatlas.model.map_model import ChangePoint, StatedError, WeakRegime
 from ioatlas.surrogate.gp import one_thread
@@ -29,8 +29,6 @@ class Sweep:
     space: Space
     log_value: Floats
     quantity: str
-    latency: Mapping[str, Floats] = field(default_factory=dict)
-    """'lat_mean_ns', 'lat_p99_ns': nanoseconds, (cells, passes); nan where nothing was read."""
 
     @property
     def passes(self) -> int:
@@ -64,7 +62,6 @@ class Outcome:
     log_predicted: Floats
     log_half_width: Floats
     weak_regimes: tuple[WeakRegime, ...]
-    latency_errors: Mapping[str, float]
     """Median error of the predicted latencies on the unmeasured cells, by quantity."""
 
     @property
@@ -88,29 +85,20 @@ def sweep_of(recording: Recording) -> Sweep:
         quantity = max(("lat_mean_ns", "lat_p99_ns"), key=lambda name: counts[name])
     kept: list[int] = []
     table: list[list[float]] = []
-    latency: dict[str, list[list[float]]] = {"lat_mean_ns": [], "lat_p99_ns": []}
     for cell, passes in enumerate(recording.readings):
         row = [
             _log_value(reading, quantity, float(log_bs[cell]), "block" in space.known, float(space.outstanding[cell]))
             for reading in passes
         ]
-        good = [(value, reading) for value, reading in zip(row, passes, strict=True) if value is not None]
+        good = [value for value in row if value is not None]
         if good:
             kept.append(cell)
-            gap = [np.nan] * (recording.passes - len(good))
-            table.append([value for value, _ in good] + gap)
-            for name, columns in latency.items():
-                columns.append([reading.get(name, np.nan) for _, reading in good] + gap)
+            table.append(good + [np.nan] * (recording.passes - len(good)))
     if len(kept) < 3:
         raise ValueError(f"only {len(kept)} cells have a reading of {quantity}")
     if len(kept) < len(space):
         space = Space.of([recording.points[cell] for cell in kept])
-    return Sweep(
-        space,
-        np.array(table),
-        quantity,
-        {name: np.array(rows) for name, rows in latency.items() if np.any(np.isfinite(rows))},
-    )
+    return Sweep(space, np.array(table), quantity)
 
 
 def _log_value(
@@ -135,12 +123,7 @@ def read_pass(sweep: Sweep, history: Sequence[Reading], batch: Sequence[Request]
         number = visits.get(request.cell, 0)
         visits[request.cell] = number + 1
         value = float(sweep.log_value[request.cell, number]) if number < sweep.passes else np.nan
-        beside = {
-            name: float(rows[request.cell, number]) if number < sweep.passes else np.nan
-            for name, rows in sweep.latency.items()
-        }
-        known = {name: nanoseconds for name, nanoseconds in beside.items() if np.isfinite(nanoseconds)}
-        made.append(Reading(request, value if np.isfinite(value) else None, **known))
+        made.append(Reading(request, value if np.isfinite(value) else None))
     return made
 
 
@@ -158,7 +141,6 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
     unmeasured = np.array(
         [cell for cell in range(len(sweep.space)) if cell not in {r.request.cell for r in history}], dtype=np.int64
     )
-    drawn = predicted_map(design, history, model, max(sweep.passes, 1))
     counts = np.maximum(np.sum(np.isfinite(sweep.log_value[unmeasured]), axis=1), 1)
     said = model.predict(unmeasured)
     half = design.factor(history, model) * np.sqrt(said.smooth_var + said.rough_var + said.noise_var / counts)
@@ -174,14 +156,6 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
             "interval_cover": float(np.mean(np.abs(said.mean - truth) <= half)),
             "interval_half_width": float(np.median(np.expm1(half))),
         }
-    latency = {}
-    for name, predicted in (("lat_mean_ns", drawn.log_lat_mean), ("lat_p99_ns", drawn.log_lat_p99)):
-        if predicted is not None and name in sweep.latency:
-            rows = sweep.latency[name][unmeasured]
-            there = np.any(np.isfinite(rows), axis=1)
-            if there.any():
-                log_truth = np.nanmean(np.log(rows[there] / 1e9), axis=1)
-                latency[name] = float(np.median(np.abs(np.expm1(predicted[unmeasured][there] - log_truth))))
     return Outcome(
         cells_total=len(sweep.space),
         history=tuple(history),
@@ -192,6 +166,5 @@ def replay(sweep: Sweep, settings: Settings) -> Outcome:
         log_predicted=said.mean,
         log_half_width=half,
         weak_regimes=weak_regimes(model, settings.error),
-        latency_errors=latency,
         **judged,
     )

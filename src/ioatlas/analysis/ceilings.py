@@ -48,15 +48,6 @@ class Ceiling:
     kind: CeilingKind = "computed"
     because: str = ""
 
-    def share(self, bw_bytes_per_s: float | None, iops: float | None = None) -> float | None:
-        """How much of it a measured value uses, the larger of bandwidth and IOPS; None when they cannot be compared."""
-        shares = [
-            value / bound
-            for value, bound in ((bw_bytes_per_s, self.bw_bytes_per_s), (iops, self.iops))
-            if value is not None and bound is not None and bound > 0
-        ]
-        return max(shares) if shares else None
-
 
 # -- Ethernet ------------------------------------------------------------------------------------------------
 

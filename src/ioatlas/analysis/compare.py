@@ -75,7 +75,6 @@ class CellComparison:
 class MapComparison:
     """The map as a whole: geometric mean over cells of second / first, wild visits pulled in.
 
-    sd_common: standard error of the part all cells share (the state of the target during each campaign), a logarithm.
     detectable: as of a cell.
     """
 
@@ -85,7 +84,6 @@ class MapComparison:
     p: float
     outcome: Outcome
     median_ratio: float
-    sd_common: float
     detectable: float
 
 
@@ -350,7 +348,6 @@ def _whole(mean: float, differences: Sequence[float], spread: Spread, margin: fl
         p,
         outcome_of(mean, half, margin, p <= level),
         exp(float(np.median(differences))),
-        sqrt(spread.drift_variance),
         detectable_of_map(spread, margin, level),
     )
 

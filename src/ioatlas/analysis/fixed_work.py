@@ -28,12 +28,11 @@ AGREE = 0.05
 
 @dataclass(frozen=True)
 class Reading:
-    """One visit of one operation: its rate in bytes per second and its time for one I/O in seconds."""
+    """One visit of one operation: its rate in bytes per second."""
 
     cell: Cell
     block: int
     bw_bytes_per_s: float
-    seconds_per_io: float
 
     @property
     def place(self) -> tuple[str, int, int]:
@@ -51,7 +50,7 @@ def readings(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> list[Reading
         for part in visit.parts:
             values = window_values(part)
             if values.bw_bytes_per_s and part.total_ios:
-                found.append(Reading(cell, visit.replicate, values.bw_bytes_per_s, values.seconds / part.total_ios))
+                found.append(Reading(cell, visit.replicate, values.bw_bytes_per_s))
     return found
 
 

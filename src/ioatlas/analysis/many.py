@@ -74,15 +74,13 @@ class Pair:
 class Place:
     """Where a side stands. best, worst: the ranks it may have; equal where all others are told apart from it.
 
-    letters: sides that share one are not told apart. relative: the level of its map over that of the reference.
-    alone: cells in which it is better than each of the others.
+    letters: sides that share one are not told apart. alone: cells in which it is better than each of the others.
     """
 
     side: int
     best: int
     worst: int
     letters: str
-    relative: float | None
     alone: int
 
 
@@ -296,13 +294,10 @@ def _ranking(pairs: Sequence[Pair], n: int, common: set[str], *, higher_is_bette
     better = "higher" if higher_is_better else "lower"
     score = [0.0] * n
     beats: set[tuple[int, int]] = set()
-    relative: dict[int, float | None] = {0: 1.0}
     for pair in pairs:
         if pair.ratio:
             score[pair.second] += sign * log(pair.ratio) / n
             score[pair.first] -= sign * log(pair.ratio) / n
-        if pair.first == 0:
-            relative[pair.second] = pair.ratio
         if pair.whole is not None and pair.whole.outcome in ("higher", "lower"):
             won = pair.whole.outcome == better
             beats.add((pair.second, pair.first) if won else (pair.first, pair.second))
@@ -315,7 +310,6 @@ def _ranking(pairs: Sequence[Pair], n: int, common: set[str], *, higher_is_bette
             1 + sum((other, side) in beats for other in range(n)),
             n - sum((side, other) in beats for other in range(n)),
             shared[side],
-            relative.get(side),
             alone[side],
         )
         for side in order

@@ -208,11 +208,6 @@ class Law:
         self._membership = (self._owner[:, None] == np.arange(len(self._given))).astype(float)
         self._last: _View | None = None
 
-    def contrast(self, quantity: int, cell: int) -> Floats | None:
-        """Weights that give this quantity at a cell from the parameter vector; None where the cells cannot tell it."""
-        weights = np.where(self._owner == quantity, self._columns[cell], 0.0)
-        return weights if np.any(self._owner == quantity) else None
-
     def carried(self, other: Law, theta: Floats) -> Floats:
         """Parameters of a law of the same space with other change points or variants as a place to start from."""
         out = self.prior_mean.copy()

@@ -118,14 +118,13 @@ class Surrogate:
 
     space: Space
     training: Training
-    law: Law | None
+    law: Law
     theta: Floats
     kernel: GridKernel
     hyper: Hyper
     weight: Floats
     posterior: Posterior
     slope: Floats
-    offset: float
     log_evidence: float
     """Of the readings at the most probable hyperparameters, their prior included: to compare models of the same
     readings.
@@ -133,11 +132,11 @@ class Surrogate:
 
     @property
     def change_points(self) -> tuple[ChangePoint, ...]:
-        return (*self.law.cliffs, *self.law.steps) if self.law else ()
+        return (*self.law.cliffs, *self.law.steps)
 
     @property
     def variants(self) -> frozenset[Variant]:
-        return self.law.variants if self.law else frozenset()
+        return self.law.variants
 
     def weights_of(self, cells: Ints) -> Floats:
         """The weights found for these cells; 1 for cells that are new."""
@@ -146,7 +145,7 @@ class Surrogate:
 
     def _mean_and_slope(self, rows: Ints) -> tuple[Floats, Floats]:
         """Prior mean and the scaled derivative of the mean by its parameters; law at the most probable parameters."""
-        return _mean_and_slope(self.law, self.theta, self.offset, rows)
+        return _mean_and_slope(self.law, self.theta, rows)
 
     def cross(self, rows: Ints) -> tuple[Floats, Floats]:
         """(prior mean, covariance with the training cells): (m,), (n, m)."""
@@ -181,9 +180,7 @@ class Surrogate:
         return gap, variance - self.nugget / self.weight + self.nugget
 
 
-def _mean_and_slope(law: Law | None, theta: Floats, offset: float, rows: Ints) -> tuple[Floats, Floats]:
-    if law is None:
-        return np.full(len(rows), offset), np.full((len(rows), 1), 2.0)
+def _mean_and_slope(law: Law, theta: Floats, rows: Ints) -> tuple[Floats, Floats]:
     fitted, jacobian = law.jacobian(theta, rows)
     return fitted + jacobian @ (law.prior_mean - theta), jacobian * law.prior_sd
 
@@ -194,7 +191,6 @@ def fit(
     *,
     change_points: tuple[ChangePoint, ...] = (),
     variants: frozenset[Variant] = frozenset(),
-    use_law: bool = True,
     separate: Ints | None = None,
     start: Surrogate | None = None,
     iterations: int = FIT_ITERATIONS,
@@ -209,29 +205,22 @@ def fit(
     cells, reading = training.cells, training.mean
     noise_var = training.read_var
     kernel = GridKernel(space, separate)
-    offset = float(np.median(reading))
-    law: Law | None = None
-    theta = np.zeros(1)
-    if use_law:
-        law = Law(space, cells, reading, change_points, variants)
-        theta = _fit_law(law, training, start, robust)
-        scale_var = LAW_VAR
-    else:
-        scale_var = max(_spread(reading - offset) ** 2, 0.05)
-    hyper = start.hyper if start is not None else kernel.start(scale_var, training.noise.var)
-    mean, slope = _mean_and_slope(law, theta, offset, cells)
+    law = Law(space, cells, reading, change_points, variants)
+    theta = _fit_law(law, training, start, robust)
+    hyper = start.hyper if start is not None else kernel.start(LAW_VAR, training.noise.var)
+    mean, slope = _mean_and_slope(law, theta, cells)
     known = slope @ slope.T
     residual = reading - mean
     weight = _first_weights(training, law, theta, start, robust)
-    hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations, weight)
+    hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, LAW_VAR, iterations, weight)
     if robust:
         weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
-        hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, scale_var, iterations, weight)
+        hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, LAW_VAR, iterations, weight)
         weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
     posterior = Posterior.of(
         kernel.covariance(hyper, cells, cells) + known + np.diag((noise_var + hyper.rough_var) / weight), residual
     )
-    return Surrogate(space, training, law, theta, kernel, hyper, weight, posterior, slope, offset, log_evidence)
+    return Surrogate(space, training, law, theta, kernel, hyper, weight, posterior, slope, log_evidence)
 
 
 def _spread(values: Floats) -> float:
@@ -241,7 +230,7 @@ def _spread(values: Floats) -> float:
 
 def _fit_law(law: Law, training: Training, start: Surrogate | None, robust: bool) -> Floats:
     cells, reading, noise_var = training.cells, training.mean, training.read_var
-    if start is not None and start.law is not None:
+    if start is not None:
         theta = law.carried(start.law, start.theta)
     else:
         theta = law.fit(cells, reading, noise_var + WIDEST_REST**2, law.prior_mean, LAW_ITERATIONS)
@@ -252,15 +241,13 @@ def _fit_law(law: Law, training: Training, start: Surrogate | None, robust: bool
     return theta
 
 
-def _first_weights(training: Training, law: Law | None, theta: Floats, start: Surrogate | None, robust: bool) -> Floats:
+def _first_weights(training: Training, law: Law, theta: Floats, start: Surrogate | None, robust: bool) -> Floats:
     """Of each training cell before the process is fitted: it must not learn its roughness from outlying cells."""
     cells = training.cells
     if start is not None:
         weight = start.weights_of(cells)
         # Whether a jump is real is asked of what repeats have confirmed, in full.
         return weight if robust else np.where(training.visits > 1, 1.0, weight)
-    if law is None:
-        return np.ones(len(cells))
     # Those far from the law count little at first, and come back if others agree.
     left = training.mean - law.predict(theta, cells)
     scale = max(_spread(left), NARROWEST_REST)

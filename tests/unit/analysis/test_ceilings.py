@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.analysis.ceilings import (
-    Ceiling,
     Ethernet,
     bus_ceiling,
     goodput,
-    link_ceiling,
     pci_bytes_per_s,
     pcie_bytes_per_s,
     pcie_generation,
@@ -160,13 +158,6 @@ def test_an_express_bus_in_words(words, generation, lanes):
 def test_no_bus():
     assert bus_ceiling("onboard") is None
     assert bus_ceiling("USB 3") is None
-
-
-def test_shares():
-    ceiling = link_ceiling(Ethernet(GIGABIT), "tcp", 1 << 20)
-    assert ceiling.share(113 * MB) == pytest.approx(0.960, abs=5e-4)
-    assert Ceiling("x", "drive", None, 100).share(5.0, 50) == 0.5
-    assert Ceiling("x", "drive", None).share(5.0) is None
 
 
 @pytest.mark.parametrize(

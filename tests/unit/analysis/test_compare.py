@@ -96,7 +96,6 @@ def test_drift_inside_the_campaigns_widens_the_maps_interval():
     moving = compare(campaign(8, LEVELS, cv=0.02, drift=0.3), campaign(9, LEVELS, cv=0.02, drift=0.3)).whole
     assert moving.high / moving.low > 1.1
     assert moving.high / moving.low > quiet.high / quiet.low
-    assert moving.sd_common > quiet.sd_common
 
 
 def test_a_stalled_visit_hides_no_change_of_the_map():

