@@ -279,7 +279,7 @@ def _product_keys() -> Iterator[str]:
     schema, (_, *parts) = product_schema(), re.split(r"^(?:# )?(\[+\w+\]+)$", new_sheet("", {}, ""), flags=re.MULTILINE)
     template = dict(zip(parts[::2], parts[1::2], strict=True))
     places = {"": schema, "[source]": "Source", "[product]": "Product", "[[drives]]": "DriveSet"}
-    places |= {"[layout]": "LayoutTable", "[[price]]": "PriceItem", "[[exchange]]": "Exchange"}
+    places |= {"[layout]": "Layout", "[[price]]": "PriceItem", "[[exchange]]": "Exchange"}
     places |= {"[power]": "Power", "[publishing]": "Publishing", "[volume]": "Volume"}
     places |= {"[[rate]]": "Rate", "[[claim]]": "Claim", "[printed]": "Printed"}
     places |= {"[[function]]": "Function"}

@@ -9,8 +9,9 @@ from ioatlas.analysis.charts import chart
 from ioatlas.analysis.factors import pairs
 from ioatlas.analysis.wording import per_cent
 from ioatlas.model.estimate import UNDETERMINED, Bound
-from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Measured, Ratio, speaks_for_itself
+from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Measured, speaks_for_itself
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.load_curve import Spread
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.units import format_rate
 from ioatlas.model.words import words
@@ -75,7 +76,7 @@ def _at(line: FactorLine, point: FactorPoint) -> str:
     return f"{point.level.text} {line.factor}" if line.factor.endswith("s") else f"{line.factor} {point.level.text}"
 
 
-def times_text(ratio: Ratio) -> str:
+def times_text(ratio: Spread) -> str:
     """'1.6 times (1.4 to 1.8)'."""
     told = f"{ratio.value:.2g} times" if ratio.value < 10 else f"{ratio.value:.0f} times"
     if ratio.low is None or ratio.high is None:
@@ -131,7 +132,7 @@ def _numeric(line: FactorLine) -> str:
     return " ".join(sentences)
 
 
-def _changed(change: Ratio) -> str:
+def _changed(change: Spread) -> str:
     if change.low is not None and change.low > 1:
         return f"grow {times_text(change)}"
     if change.high is not None and change.high < 1:

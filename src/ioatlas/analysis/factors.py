@@ -11,7 +11,8 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from ioatlas.model.factors import Factor, FactorEffects, FactorLine, FactorPoint, Load, Measured, Member, Ratio
+from ioatlas.model.factors import Factor, FactorEffects, FactorLine, FactorPoint, Load, Measured, Member
+from ioatlas.model.load_curve import Spread
 from ioatlas.stats.intervals import t_half_width, t_quantile
 
 NO_GAIN = 0.05
@@ -134,11 +135,11 @@ def _speaker(group: Sequence[Member], direction: str) -> tuple[Load | None, list
 
 def _point(member: Member, name: str, first_member: Member, first: Measured, one: Measured) -> FactorPoint:
     level, start = member.factors[name].value, first_member.factors[name].value
-    change = Ratio(1.0, 1.0, 1.0) if one is first else ratio_of(one, first)
+    change = Spread(1.0, 1.0, 1.0) if one is first else ratio_of(one, first)
     efficiency = None
     if not isinstance(level, str) and not isinstance(start, str) and level > 0 and start > 0:
         share = start / level
-        efficiency = Ratio(
+        efficiency = Spread(
             change.value * share,
             None if change.low is None else change.low * share,
             None if change.high is None else change.high * share,
@@ -146,17 +147,17 @@ def _point(member: Member, name: str, first_member: Member, first: Measured, one
     return FactorPoint(member.factors[name], member.name, one, change, efficiency)
 
 
-def ratio_of(one: Measured, other: Measured) -> Ratio:
+def ratio_of(one: Measured, other: Measured) -> Spread:
     """One value over another, with the interval that follows from both (MOVER on logarithms)."""
     value = one.value / other.value
     if one.low is None or one.high is None or other.low is None or other.high is None:
-        return Ratio(value)
+        return Spread(value)
     if min(one.low, other.low) <= 0:
-        return Ratio(value)
+        return Spread(value)
     middle = math.log(value)
     down = math.hypot(math.log(one.value / one.low), math.log(other.high / other.value))
     up = math.hypot(math.log(one.high / one.value), math.log(other.value / other.low))
-    return Ratio(value, math.exp(middle - down), math.exp(middle + up))
+    return Spread(value, math.exp(middle - down), math.exp(middle + up))
 
 
 def _ends(measured: Sequence[Measured]) -> int | None:
@@ -172,7 +173,7 @@ def _ends(measured: Sequence[Measured]) -> int | None:
     return None
 
 
-def pairs(line: FactorLine) -> list[tuple[FactorPoint, FactorPoint, Ratio]]:
+def pairs(line: FactorLine) -> list[tuple[FactorPoint, FactorPoint, Spread]]:
     """Every two levels of a factor of texts, the later over the earlier, with intervals that hold for all pairs
     together (Bonferroni).
     """
@@ -181,10 +182,10 @@ def pairs(line: FactorLine) -> list[tuple[FactorPoint, FactorPoint, Ratio]]:
     return [(one, other, _widened(ratio_of(other.measured, one.measured), wider)) for one, other in every]
 
 
-def _widened(ratio: Ratio, factor: float) -> Ratio:
+def _widened(ratio: Spread, factor: float) -> Spread:
     if ratio.low is None or ratio.high is None:
         return ratio
-    return Ratio(
+    return Spread(
         ratio.value,
         ratio.value * (ratio.low / ratio.value) ** factor,
         ratio.value * (ratio.high / ratio.value) ** factor,

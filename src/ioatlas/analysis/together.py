@@ -13,8 +13,9 @@ from ioatlas.analysis.shares import GAIN, fairness, highest_lines, lines_over, s
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.cell import TARGETS, Cell
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit, Shares
-from ioatlas.model.factors import Measured, Ratio
+from ioatlas.model.factors import Measured
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.load_curve import Spread
 from ioatlas.model.panel import Table
 from ioatlas.model.units import format_rate
 from ioatlas.model.visit import Visit
@@ -47,7 +48,7 @@ def _scaling(measured: Sequence[Estimate], namer: Namer) -> tuple[Finding, ...]:
     return tuple(_line(line, namer) for line in lines)
 
 
-def _ratio(e: Estimate, first: Estimate) -> Ratio:
+def _ratio(e: Estimate, first: Estimate) -> Spread:
     one, other = (Measured(each.bw_bytes_per_s or 0.0, each.bw_low, each.bw_high, each.n_visits) for each in (e, first))
     return ratio_of(one, other)
 

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ioatlas.model.estimate import Bound
+from ioatlas.model.load_curve import Spread
 
 Load = Hashable
 """What a load is wherever it runs: the same for all members that were measured under it."""
@@ -46,15 +47,6 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """A ratio with its 95% interval; bounds None when a value behind it has none."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
 class FactorPoint:
     """One level of a factor. change: against the first level. efficiency: of what the first level gives for each unit
     of the factor; None where the factor is no number above zero.
@@ -63,8 +55,8 @@ class FactorPoint:
     level: Factor
     member: str
     measured: Measured
-    change: Ratio
-    efficiency: Ratio | None = None
+    change: Spread
+    efficiency: Spread | None = None
 
 
 @dataclass(frozen=True)

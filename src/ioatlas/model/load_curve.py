@@ -15,11 +15,16 @@ LATENCY_NOTE = (
 
 @dataclass(frozen=True)
 class Spread:
-    """A value over visits: geometric mean, and its 95% interval where there are visits enough for one."""
+    """A value over visits and its 95% interval; None where there are not visits enough for one."""
 
     value: float
     low: float | None = None
     high: float | None = None
+
+    def scaled(self, factor: float) -> Spread:
+        """Every bound times a factor."""
+        low, high = ((None if bound is None else bound * factor) for bound in (self.low, self.high))
+        return Spread(self.value * factor, low, high)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from ioatlas.product.layout import (
     ONE_GROUP,
     RAIDZ,
     SOURCES,
-    Layout,
     LayoutKind,
     draid_allocated,
     raidz_allocated,
     slop_bytes,
 )
+from ioatlas.product.sheet import Layout
 
 Sizes = Sequence[int]
 """Bytes of each drive of a group, largest first."""
@@ -107,9 +107,9 @@ def failures_survived(layout: Layout, groups: Sequence[int] = ()) -> tuple[int, 
 
 def grouped(sizes: Sizes, layout: Layout, where: str) -> list[Sizes]:
     """The drives of each group; large ones together, so that little is cut off."""
-    counts = layout.groups
+    counts = tuple(layout.groups) if isinstance(layout.groups, list) else ()
     if not counts:
-        n_groups = layout.n_groups
+        n_groups = layout.groups if isinstance(layout.groups, int) else 1
         if layout.kind is LayoutKind.MIRROR:
             n_groups = len(sizes) // layout.copies
         if n_groups < 1 or len(sizes) % n_groups or (layout.kind is LayoutKind.MIRROR and len(sizes) % layout.copies):
@@ -232,10 +232,8 @@ def _distributed(group: Sizes, layout: Layout) -> int:
 
 def _padded(group: Sizes, layout: Layout, where: str) -> int:
     """What blocks of one record size leave of a RAIDZ or dRAID group."""
-    if layout.recordsize_bytes < 512 or not 9 <= layout.ashift <= 16:
-        raise UsageError(
-            "ZFS has no such recordsize or ashift", where=where, remedy="write recordsize = '128k', ashift = 12"
-        )
+    if layout.recordsize_bytes < 512:
+        raise UsageError("ZFS has no such recordsize", where=where, remedy="write recordsize = '128k'")
     space = (len(group) - (layout.hot_spares if layout.kind in DRAID else 0)) * min(group)
     taken = (
         draid_allocated(layout.recordsize_bytes, data=layout.data, parity=layout.rule.parity, ashift=layout.ashift)
@@ -288,8 +286,6 @@ def _spread(domains: Sequence[int], layout: Layout, where: str) -> Step:
     """
     erasure = layout.kind is LayoutKind.ERASURE
     data, width = (layout.data, layout.data + layout.parity) if erasure else (1, layout.copies)
-    if data < 1 or width < 1 or (erasure and layout.parity < 0):
-        raise UsageError("an erasure code needs data and parity", where=where, remedy="write data = 8, parity = 3")
     if len(domains) < width:
         what = "nodes" if layout.nodes else "drives"
         raise UsageError(
@@ -324,11 +320,11 @@ def _kept_back(left: int, layout: Layout) -> list[Step]:
         steps.append(Step("without slop space", left, "ZFS keeps 1/32, at most 128 GiB", SOURCES["slop"]))
     if layout.file_system_overhead:
         left -= int(left * layout.file_system_overhead)
-        share = f"{layout.file_system_overhead * 100:.3g}%"
-        steps.append(Step("after the file system", left, f"{share} for its own data", "the sheet"))
-    if layout.reserve_share or layout.reserve_bytes:
-        kept = int(left * layout.reserve_share) + layout.reserve_bytes
-        left = max(0, left - kept)
-        text = f"{layout.reserve_share * 100:.3g}%" if layout.reserve_share else f"{layout.reserve_bytes:,} bytes"
+        text = f"{layout.file_system_overhead * 100:.3g}% for its own data"
+        steps.append(Step("after the file system", left, text, "the sheet"))
+    if layout.reserve:
+        share, size = layout.reserve
+        left = max(0, left - int(left * share) - size)
+        text = f"{share * 100:.3g}%" if share else f"{size:,} bytes"
         steps.append(Step("without reserve", left, f"{text} kept free", "the sheet"))
     return steps

@@ -11,10 +11,11 @@ from ioatlas.analysis.best import client_limited
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.cell import directions_of
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.load_curve import Spread
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_count, format_latency
 from ioatlas.product.quantity import MB, amount_text
-from ioatlas.product.readings import Amount, Workload, counts
+from ioatlas.product.readings import Workload, counts
 from ioatlas.product.sheet import Claim
 
 
@@ -34,7 +35,7 @@ class ClaimCheck:
 
     claim: Claim
     kept: Kept
-    measured: Amount | None = None
+    measured: Spread | None = None
     share: float | None = None
     where: str = ""
     why: str = ""
@@ -85,7 +86,7 @@ def check_claim(claim: Claim, result: CampaignResult | None, target: str = "") -
 def _judged(claim: Claim, found: Sequence[Estimate], namer: Namer) -> ClaimCheck:
     lower_is_better = claim.quantity == "lat_mean_seconds"
     pick = min if lower_is_better else max
-    best = pick(found, key=lambda e: (_amount(e, claim.quantity) or Amount(0.0)).value)
+    best = pick(found, key=lambda e: (_amount(e, claim.quantity) or Spread(0.0)).value)
     amount, claimed = _amount(best, claim.quantity), claim.value
     assert amount is not None
     assert claimed is not None
@@ -101,12 +102,12 @@ def _judged(claim: Claim, found: Sequence[Estimate], namer: Namer) -> ClaimCheck
     return ClaimCheck(claim, kept, amount, amount.value / claimed if claimed else None, namer.cell(best.cell), why)
 
 
-def _amount(e: Estimate, quantity: str) -> Amount | None:
+def _amount(e: Estimate, quantity: str) -> Spread | None:
     """In the claim's unit: bytes a second, I/Os a second, or seconds."""
     if quantity == "bw_bytes_per_s":
-        return None if e.bw_bytes_per_s is None else Amount(e.bw_bytes_per_s, e.bw_low, e.bw_high)
+        return None if e.bw_bytes_per_s is None else Spread(e.bw_bytes_per_s, e.bw_low, e.bw_high)
     if quantity == "iops":
-        return None if e.iops is None else Amount(e.iops, e.iops_low, e.iops_high)
+        return None if e.iops is None else Spread(e.iops, e.iops_low, e.iops_high)
     if e.lat_mean_ns is None:
         return None
-    return Amount(e.lat_mean_ns, e.lat_mean_low_ns, e.lat_mean_high_ns).scaled(1e-9)
+    return Spread(e.lat_mean_ns, e.lat_mean_low_ns, e.lat_mean_high_ns).scaled(1e-9)

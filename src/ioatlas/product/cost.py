@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from ioatlas.model.load_curve import Spread
 from ioatlas.product.figures import Figures
 from ioatlas.product.price import MONTHS_PER_YEAR
 from ioatlas.product.quantity import TIB
-from ioatlas.product.readings import Amount, Reading, Unit
+from ioatlas.product.readings import Reading, Unit
 from ioatlas.product.sheet import Sheet
 
 HOURS_PER_YEAR = 8760
@@ -66,8 +67,8 @@ class UnitCost:
     """
 
     unit: Unit
-    amount: Amount
-    cost: Amount | None
+    amount: Spread
+    cost: Spread | None
     per_watt: float | None
     watts_from: str
     reading: Reading | None
@@ -95,7 +96,7 @@ class BreakEven:
     """
 
     label: str
-    purchase: Amount
+    purchase: Spread
     change: float | None
     monthly: bool = False
 
@@ -151,18 +152,18 @@ def costed(
     if found.usable_tib:
         per_tib = None
         if paid.total is not None:
-            per_tib = Amount(paid.total / found.usable_tib)
+            per_tib = Spread(paid.total / found.usable_tib)
         elif found.price_per_tib is not None:
-            per_tib = Amount(found.price_per_tib)
+            per_tib = Spread(found.price_per_tib)
         per_watt = found.usable_tib / paid.watts if paid.watts else None
-        units.append(UnitCost(Unit.TIB, Amount(found.usable_tib), per_tib, per_watt, "mean", None))
+        units.append(UnitCost(Unit.TIB, Spread(found.usable_tib), per_tib, per_watt, "mean", None))
     elif found.price_per_tib is not None:  # priced by capacity alone
-        units.append(UnitCost(Unit.TIB, Amount(1.0), Amount(found.price_per_tib), None, "", None))
+        units.append(UnitCost(Unit.TIB, Spread(1.0), Spread(found.price_per_tib), None, "", None))
     if raw and found.raw_bytes:
         size = found.raw_bytes / TIB
-        per_raw = Amount(paid.total / size) if paid.total is not None else None
+        per_raw = Spread(paid.total / size) if paid.total is not None else None
         per_watt = size / paid.watts if paid.watts else None
-        units.append(UnitCost(Unit.RAW_TIB, Amount(size), per_raw, per_watt, "mean", None))
+        units.append(UnitCost(Unit.RAW_TIB, Spread(size), per_raw, per_watt, "mean", None))
     for reading in given:
         loaded = sheet.power.loaded_watts if sheet.power else None
         watts, origin = (reading.watts, "measured") if reading.watts else (loaded, "sheet")
@@ -172,13 +173,13 @@ def costed(
     return Costed(label, sheet, found, paid, tuple(units))
 
 
-def divided(total: float | None, amount: Amount) -> Amount | None:
+def divided(total: float | None, amount: Spread) -> Spread | None:
     """What one unit costs; its interval is upside down."""
     if total is None or amount.value <= 0:
         return None
     low = total / amount.high if amount.high else None
     high = total / amount.low if amount.low and amount.low > 0 else None
-    return Amount(total / amount.value, low, high)
+    return Spread(total / amount.value, low, high)
 
 
 # -- a set of products -------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ def _bounded(one: UnitCost) -> bool:
     return one.reading is None or None not in (one.amount.low, one.amount.high)
 
 
-def _beaten(total: float, amount: Amount, their_total: float, theirs: Amount) -> bool | None:
+def _beaten(total: float, amount: Spread, their_total: float, theirs: Spread) -> bool | None:
     """Whether the other costs no more and gives no less, and one of them is better; None: intervals overlap."""
     if their_total > total or theirs.value < amount.value:
         return False
@@ -251,7 +252,7 @@ def _answer(unit: Unit, products: Sequence[Costed]) -> Answer | None:
     return Answer(unit, best.label, decided, saving, second.label, tuple(even), unbounded)
 
 
-def break_even(one: Costed, unit: Unit, target: Amount) -> BreakEven | None:
+def break_even(one: Costed, unit: Unit, target: Spread) -> BreakEven | None:
     """The purchase price at which a product costs `target` for a unit, or what it may charge a month where it is a
     service. None for what has no price of its own.
     """
@@ -273,7 +274,7 @@ def break_even(one: Costed, unit: Unit, target: Amount) -> BreakEven | None:
         low = at(_or(target.low, target.value), _or(amount.low, amount.value))
         high = at(_or(target.high, target.value), _or(amount.high, amount.value))
     even = at(target.value, amount.value)
-    return BreakEven(one.label, Amount(even, low, high), even / (price * share) - 1 if price else None, monthly)
+    return BreakEven(one.label, Spread(even, low, high), even / (price * share) - 1 if price else None, monthly)
 
 
 def _or(bound: float | None, value: float) -> float:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from ioatlas.model.load_curve import Spread
 from ioatlas.model.words import words
 from ioatlas.product.comparison import CostComparison
 from ioatlas.product.cost import Answer, BreakEven, Costed, Front, Spend, UnitCost
 from ioatlas.product.quantity import amount_text, money
-from ioatlas.product.readings import Amount, Unit
+from ioatlas.product.readings import Unit
 
 CSV_COLUMNS = words("""
     product unit amount amount_low amount_high cost_per_unit cost_low cost_high currency total purchase service
@@ -126,7 +127,7 @@ def _cost(one: UnitCost | None, currency: str, *, mark: bool) -> str:
     return f"{bound}{money(one.cost.value, currency)}{interval_text(one.cost)}{place}"
 
 
-def interval_text(amount: Amount) -> str:
+def interval_text(amount: Spread) -> str:
     """' (95 to 103)', or nothing."""
     if amount.low is None and amount.high is None:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How drives are laid out: kinds of redundancy, what each keeps of the drives in one group, and how ZFS allocates."""
+"""How drives can be laid out: kinds of redundancy, their rules and sources, and how ZFS allocates."""
 
 from __future__ import annotations
 
@@ -87,51 +87,6 @@ RULES = {
 RAIDZ = frozenset({LayoutKind.RAIDZ1, LayoutKind.RAIDZ2, LayoutKind.RAIDZ3})
 DRAID = frozenset({LayoutKind.DRAID1, LayoutKind.DRAID2, LayoutKind.DRAID3})
 ONE_GROUP = frozenset({LayoutKind.ERASURE, LayoutKind.REPLICA})
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The layout of a product's data drives.
-
-    groups:       drives of each group, in order; one number: so many groups of equal size; empty: one group.
-    hot_spares:   drives that hold nothing until another fails; of dRAID its distributed spares, in each group.
-    data, parity: chunks of an erasure code (k and m), or data drives of a dRAID redundancy group.
-    copies:       of mirrors, RAID 10 and replicas. nodes: failure domains the drives are spread over; 0: each drive.
-    stripe_unit_bytes: on one drive, of RAID with a fixed stripe; None unknown. recordsize_bytes, ashift: of ZFS.
-    reserve:      kept free by intent: a share, or bytes. file_system_overhead: a share.
-    """
-
-    kind: LayoutKind
-    groups: tuple[int, ...] = ()
-    n_groups: int = 1
-    hot_spares: int = 0
-    data: int = 0
-    parity: int = 0
-    copies: int = 2
-    nodes: int = 0
-    stripe_unit_bytes: int | None = None
-    recordsize_bytes: int = 128 << 10
-    ashift: int = 12
-    reserve_share: float = 0.0
-    reserve_bytes: int = 0
-    file_system_overhead: float = 0.0
-
-    @property
-    def rule(self) -> Rule:
-        return RULES[self.kind]
-
-    @property
-    def name(self) -> str:
-        """'RAID 6', 'erasure code 8+3', '3 replicas', 'dRAID2 with 8 data drives'."""
-        if self.kind is LayoutKind.ERASURE:
-            return f"erasure code {self.data}+{self.parity}"
-        if self.kind is LayoutKind.REPLICA:
-            return f"{self.copies} replicas"
-        if self.kind in DRAID:
-            return f"{self.rule.name} with {self.data} data drives"
-        if self.kind is LayoutKind.MIRROR and self.copies != 2:
-            return f"{self.copies}-way mirrors"
-        return self.rule.name
 
 
 def raidz_allocated(psize: int, *, width: int, parity: int, ashift: int) -> int:

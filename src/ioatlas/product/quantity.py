@@ -3,31 +3,25 @@
 
 from __future__ import annotations
 
-import re
-from decimal import Decimal
-from fractions import Fraction
-
 from ioatlas.errors import UsageError
+from ioatlas.testbed.typed_in import quantity
 
 TB, TIB = 10**12, 2**40
 MB = 10**6
-_POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
-_CAPACITY = re.compile(r"^\s*(\d[\d,]*(?:\.\d+)?)\s*([kmgtpe]?)(i?)B\s*$", re.IGNORECASE)
-_RATE = re.compile(r"^\s*(\d[\d,]*(?:\.\d+)?)\s*([kmgt]?)(i?)B/s\s*$", re.IGNORECASE)
-_WATTS = re.compile(r"^\s*(\d[\d,]*(?:\.\d+)?)\s*(k?)W\s*$")
 _LARGEST = 1 << 70
+_WANTED = {
+    "B": (
+        "a capacity with its unit",
+        'write "4 TB" (10^12 bytes) or "4 TiB" (2^40 bytes), as the maker or the paper does',
+    ),
+    "B/s": ("a throughput", 'write "125 MiB/s" or "125 MB/s"'),
+    "W": ("a power", 'write "265 W"'),
+}
 
 
 def capacity_bytes(text: str, *, where: str) -> int:
     """Bytes of '4 TB' or '27.3 TiB', rounded to whole ones. Raises UsageError: '4T' says neither TB nor TiB."""
-    match = _CAPACITY.match(text)
-    if match is None:
-        raise UsageError(
-            f"{text!r} is not a capacity with its unit",
-            where=where,
-            remedy='write "4 TB" (10^12 bytes) or "4 TiB" (2^40 bytes), as the maker or the paper does',
-        )
-    size = _scaled(match[1], match[2], binary=bool(match[3]))
+    size = _value(text, "B", where)
     if not 0 < size < _LARGEST:
         raise UsageError(f"{text!r} is out of range for a capacity", where=where, remedy="check its unit")
     return round(size)
@@ -35,23 +29,20 @@ def capacity_bytes(text: str, *, where: str) -> int:
 
 def rate_bytes_per_s(text: str, *, where: str) -> float:
     """Bytes a second of '125 MiB/s' or '1.2 GB/s'. Raises UsageError."""
-    match = _RATE.match(text)
-    if match is None:
-        raise UsageError(f"{text!r} is not a throughput", where=where, remedy='write "125 MiB/s" or "125 MB/s"')
-    return float(_scaled(match[1], match[2], binary=bool(match[3])))
+    return _value(text, "B/s", where)
 
 
 def watts(text: str, *, where: str) -> float:
     """Watts of '265 W' or '1.2 kW'. Raises UsageError."""
-    match = _WATTS.match(text)
-    if match is None:
-        raise UsageError(f"{text!r} is not a power", where=where, remedy='write "265 W"')
-    return float(Decimal(match[1].replace(",", ""))) * (1000 if match[2] else 1)
+    return _value(text, "W", where)
 
 
-def _scaled(number: str, letter: str, *, binary: bool) -> Fraction:
-    base = Fraction(1024 if binary else 1000)
-    return Fraction(number.replace(",", "")) * Fraction(base ** _POWER[letter.lower()])
+def _value(text: str, unit: str, where: str) -> float:
+    found = quantity(text)
+    if found is None or found[1] != unit or found[0] < 0:
+        what, remedy = _WANTED[unit]
+        raise UsageError(f"{text!r} is not {what}", where=where, remedy=remedy)
+    return float(found[0])
 
 
 def both_units(size_bytes: float) -> str:

@@ -46,25 +46,11 @@ RATES = {
 
 
 @dataclass(frozen=True)
-class Amount:
-    """A value with its interval; None where there is none."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-    def scaled(self, factor: float) -> Amount:
-        """Every bound times a factor."""
-        low, high = ((None if bound is None else bound * factor) for bound in (self.low, self.high))
-        return Amount(self.value * factor, low, high)
-
-
-@dataclass(frozen=True)
 class Reading:
     """How much of a unit a product gives, and where. lower_bound: the client was the limit. note: what to know."""
 
     unit: Unit
-    amount: Amount
+    amount: Spread
     where: str
     cell: str
     n_visits: int
@@ -137,7 +123,7 @@ def readings(result: CampaignResult, target: str, workload: Workload) -> tuple[R
         mb, kiops = RATES[direction]
         best = max(_eligible(own), key=lambda e: e.bw_bytes_per_s or 0.0, default=None)
         if best is not None and best.bw_bytes_per_s:
-            amount = Amount(best.bw_bytes_per_s, best.bw_low, best.bw_high).scaled(1 / MB)
+            amount = Spread(best.bw_bytes_per_s, best.bw_low, best.bw_high).scaled(1 / MB)
             made.append(_reading(mb, amount, best, namer, workload))
         small = [e for e in _small(own) if workload.block_bytes is None or e.cell.bs_bytes == workload.block_bytes]
         if workload.block_bytes is None and "bs" not in workload.options and small:
@@ -145,7 +131,7 @@ def readings(result: CampaignResult, target: str, workload: Workload) -> tuple[R
             small = [e for e in small if e.cell.bs_bytes == least]
         best = max(_eligible(small), key=lambda e: e.iops or 0.0, default=None)
         if best is not None and best.iops:
-            amount = Amount(best.iops, best.iops_low, best.iops_high).scaled(1e-3)
+            amount = Spread(best.iops, best.iops_low, best.iops_high).scaled(1e-3)
             made.append(_reading(kiops, amount, best, namer, workload))
     return (*made, *_of_streams(result, target, workload))
 
@@ -225,7 +211,7 @@ def _small(estimates: Iterable[Estimate]) -> list[Estimate]:
     return [e for e in found if e.cell.rw.startswith("rand")] or found
 
 
-def _reading(unit: Unit, amount: Amount, e: Estimate, namer: Namer, workload: Workload) -> Reading:
+def _reading(unit: Unit, amount: Spread, e: Estimate, namer: Namer, workload: Workload) -> Reading:
     notes = [note for note in e.notes if note.startswith("at a fixed request rate")]
     if e.kind == "imported":
         notes.append(f"imported ({e.statistic or 'no statistic'})")
@@ -256,12 +242,8 @@ def _of_streams(result: CampaignResult, target: str, workload: Workload) -> list
             continue
         watts = curve.target_watts(best.watts)
         for unit, spread, factor in zip(RATES[BOTH], (best.bw_bytes_per_s, best.iops), (1 / MB, 1e-3), strict=True):
-            made.append(Reading(unit, _amount(spread).scaled(factor), best.name, "", best.n_visits, watts))
+            made.append(Reading(unit, spread.scaled(factor), best.name, "", best.n_visits, watts))
     return made
-
-
-def _amount(spread: Spread) -> Amount:
-    return Amount(spread.value, spread.low, spread.high)
 
 
 def common_block(sets: Sequence[set[int]]) -> int | None:

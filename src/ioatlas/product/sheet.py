@@ -34,7 +34,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
 from ioatlas.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_percent, parse_size_bytes
-from ioatlas.product.layout import DRAID, Layout, LayoutKind
+from ioatlas.product.layout import DRAID, RULES, LayoutKind, Rule
 from ioatlas.product.quantity import capacity_bytes, rate_bytes_per_s, watts
 from ioatlas.testbed.typed_in import quantity
 
@@ -252,55 +252,58 @@ class DriveSet(Sourced):
         return capacity_bytes(self.capacity, where="") if self.capacity else None
 
 
-class LayoutTable(Sourced):
+class Layout(Sourced):
     """`[layout]`: how the data drives are laid out. Without it usable capacity is unknown."""
 
-    type: LayoutKind = Field(strict=False, description="Kind of redundancy.")
+    kind: LayoutKind = Field(alias="type", strict=False, description="Kind of redundancy.")
     groups: Count | list[Count] | None = Field(
         None, description="Groups of equal size, or the drives of each group. Default: one; of mirrors all pairs."
     )
     hot_spares: Annotated[int, Field(ge=0)] = Field(
         0, description="Among the drives; of dRAID its distributed spares, in each group."
     )
-    data: Count | None = Field(None, description="k of an erasure code; data drives of a dRAID redundancy group.")
-    parity: Annotated[int, Field(ge=0, le=1000)] | None = Field(None, description="m of an erasure code.")
-    copies: Annotated[int, Field(ge=2, le=100)] | None = Field(
-        None, description="Of mirrors, RAID 10 and replicas. Default: 2; of replicas 3."
+    data: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        0, description="k of an erasure code; data drives of a dRAID redundancy group."
     )
-    nodes: Count | None = Field(
-        None, description="Failure domains of erasure code and replicas. Default: each drive is one."
+    parity: Annotated[int, Field(ge=0, le=1000)] = Field(0, description="m of an erasure code.")
+    copies: Annotated[int, Field(ge=2, le=100)] = Field(
+        2, description="Of mirrors, RAID 10 and replicas; of replicas 3 when left out."
+    )
+    nodes: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        0, description="Failure domains of erasure code and replicas; 0: each drive is one."
     )
     stripe_unit: SizeBytes | None = Field(None, description="Bytes on one drive before the next, such as '64k'.")
-    recordsize: SizeBytes | None = Field(None, description="Of ZFS. Default: 128k.")
+    recordsize_bytes: SizeBytes = Field("128k", alias="recordsize", validate_default=True, description="Of ZFS.")
     ashift: Annotated[int, Field(ge=9, le=16)] = Field(12, description="Of ZFS.")
     reserve: Reserve | None = Field(None, description="Kept free: '10%' of what is left, or '500 GB'.")
-    file_system_overhead: Share | None = Field(None, description="What the file system takes: '2%'.")
+    file_system_overhead: Share = Field(0.0, description="What the file system takes: '2%'.")
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if self.type is LayoutKind.ERASURE and (self.data is None or self.parity is None):
+        if self.kind is LayoutKind.ERASURE and not (self.data and "parity" in self.model_fields_set):
             raise fault("an erasure code needs data and parity", "write data = 8 and parity = 3")
-        if self.type in DRAID and self.data is None:
+        if self.kind in DRAID and not self.data:
             raise fault("dRAID needs the data drives of a redundancy group", "write data = 8")
+        if self.kind is LayoutKind.REPLICA and "copies" not in self.model_fields_set:
+            self.copies = 3
         return self
 
-    def layout(self) -> Layout:
-        return Layout(
-            self.type,
-            groups=tuple(self.groups) if isinstance(self.groups, list) else (),
-            n_groups=self.groups if isinstance(self.groups, int) else 1,
-            hot_spares=self.hot_spares,
-            data=self.data or 0,
-            parity=self.parity or 0,
-            copies=self.copies or (3 if self.type is LayoutKind.REPLICA else 2),
-            nodes=self.nodes or 0,
-            stripe_unit_bytes=self.stripe_unit,
-            recordsize_bytes=self.recordsize or 128 << 10,
-            ashift=self.ashift,
-            reserve_share=self.reserve[0] if self.reserve else 0.0,
-            reserve_bytes=self.reserve[1] if self.reserve else 0,
-            file_system_overhead=self.file_system_overhead or 0.0,
-        )
+    @property
+    def rule(self) -> Rule:
+        return RULES[self.kind]
+
+    @property
+    def name(self) -> str:
+        """'RAID 6', 'erasure code 8+3', '3 replicas', 'dRAID2 with 8 data drives'."""
+        if self.kind is LayoutKind.ERASURE:
+            return f"erasure code {self.data}+{self.parity}"
+        if self.kind is LayoutKind.REPLICA:
+            return f"{self.copies} replicas"
+        if self.kind in DRAID:
+            return f"{self.rule.name} with {self.data} data drives"
+        if self.kind is LayoutKind.MIRROR and self.copies != 2:
+            return f"{self.copies}-way mirrors"
+        return self.rule.name
 
 
 class Per(StrEnum):
@@ -519,7 +522,7 @@ class Sheet(BaseModel):
     )
     currency: Currency = Field(default="", description="Of totals; needed where prices are in several.")
     drives: list[DriveSet] = Field(default_factory=list, description="Drives, by model.")
-    laid_out: LayoutTable | None = Field(None, alias="layout", description="How the data drives are laid out.")
+    layout: Layout | None = Field(None, description="How the data drives are laid out.")
     prices: list[PriceItem] = Field(default_factory=list, alias="price", description="Lines of the bill.")
     exchanges: list[Exchange] = Field(
         default_factory=list, alias="exchange", description="Exchange rates that were used."
@@ -556,10 +559,6 @@ class Sheet(BaseModel):
         return f"{self.vendor} {self.model}".strip()
 
     @cached_property
-    def layout(self) -> Layout | None:
-        return self.laid_out.layout() if self.laid_out else None
-
-    @cached_property
     def facts(self) -> tuple[Fact, ...]:
         """Those of [product], then those under names of the user's own."""
         known: list[tuple[str, Any]] = [(name, getattr(self.product, name)) for name in Product.model_fields]
@@ -580,7 +579,7 @@ class Sheet(BaseModel):
         named |= {"exchange rate": self.exchanges, "rates": self.rates}
         for name, tables in {**named, "claims": self.claims, "functions": self.functions}.items():
             yield from ((name, one.origin) for one in tables)
-        single = {"layout": self.laid_out, "publishing": self.publishing, "power": self.power}
+        single = {"layout": self.layout, "publishing": self.publishing, "power": self.power}
         for name, table in {**single, "volume": self.volume, "printed": self.printed}.items():
             if isinstance(table, Sourced):
                 yield name, table.origin

@@ -33,8 +33,9 @@ _UNITS: dict[str, tuple[float, str]] = {
     "mhz": (1e6, "Hz"),
     "ghz": (1e9, "Hz"),
     "iops": (1, "1/s"),
+    "kw": (1e3, "W"),
 }
-_BYTES = re.compile(r"^(k|m|g|t)?(i?)B(/s)?$", re.IGNORECASE)
+_BYTES = re.compile(r"^([kmgtpe])?(i?)B(/s)?$", re.IGNORECASE)
 
 
 def quantity(text: str) -> tuple[float | int, str] | None:
@@ -50,7 +51,7 @@ def quantity(text: str) -> tuple[float | int, str] | None:
     size = _BYTES.match(unit) if "B" in unit else None
     if size is not None:
         base = 1024 if size[2] else 1000
-        value = number * base ** " kmgt".index((size[1] or " ").lower())
+        value = number * base ** " kmgtpe".index((size[1] or " ").lower())
         return _tidy(value), "B/s" if size[3] else "B"
     known = _UNITS.get(unit.lower())
     return None if known is None else (_tidy(number * known[0]), known[1])

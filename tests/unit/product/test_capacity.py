@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 from ioatlas.errors import UsageError
 from ioatlas.product.capacity import failures_survived, usable_capacity
-from ioatlas.product.layout import DRAID, RAIDZ, Layout, LayoutKind, draid_allocated, raidz_allocated, slop_bytes
+from ioatlas.product.layout import DRAID, RAIDZ, LayoutKind, draid_allocated, raidz_allocated, slop_bytes
 from ioatlas.product.quantity import TB, TIB, capacity_bytes
+from ioatlas.product.sheet import Layout
 
 K = LayoutKind
 FIXED = [K.RAID0, K.RAID1, K.RAID5, K.RAID6, K.RAID_F1, K.SHR1, K.SHR2, K.RAIDZ1, K.RAIDZ2, K.RAIDZ3]
 
 
 def usable(drives, kind, **options):
-    return usable_capacity(drives, Layout(kind, **options)).usable_bytes
+    return usable_capacity(drives, Layout(type=kind, **options)).usable_bytes
 
 
 @pytest.mark.parametrize(
@@ -31,9 +32,9 @@ def usable(drives, kind, **options):
         (K.RAID5, {"hot_spares": 1}, [6] * 7, 30),
         (K.RAID10, {}, [3] * 4, 6),
         (K.RAID10, {"copies": 3}, [3] * 6, 6),
-        (K.RAID50, {"n_groups": 2}, [4] * 10, 32),
-        (K.RAID60, {"n_groups": 3}, [4] * 18, 48),
-        (K.RAID_F1, {"groups": (3, 4, 5, 6, 7, 8, 9, 10, 11)}, [4] * 72, 216),
+        (K.RAID50, {"groups": 2}, [4] * 10, 32),
+        (K.RAID60, {"groups": 3}, [4] * 18, 48),
+        (K.RAID_F1, {"groups": [3, 4, 5, 6, 7, 8, 9, 10, 11]}, [4] * 72, 216),
         # Synology's own examples of SHR: 2 + 3 + 4 + 4 TB keeps 9, SHR-2 of the same 2 x 2 + 1 x 1.
         (K.SHR1, {}, [2, 3, 4, 4], 9),
         (K.SHR2, {}, [2, 3, 4, 4], 5),
@@ -81,7 +82,7 @@ def test_slop_space_has_its_bounds():
 
 
 def test_padding_of_raidz_is_a_step_of_its_own():
-    found = usable_capacity([16 * TB] * 7, Layout(K.RAIDZ2))
+    found = usable_capacity([16 * TB] * 7, Layout(type=K.RAIDZ2))
     left = {step.name: step.left_bytes for step in found.steps}
     assert left["after RAIDZ2"] == 5 * 16 * TB
     assert left["after padding"] == 7 * 16 * TB * 2 // 3
@@ -90,11 +91,11 @@ def test_padding_of_raidz_is_a_step_of_its_own():
 
 def test_small_records_keep_less():
     sizes = [16 * TB] * 8
-    assert usable(sizes, K.RAIDZ2, recordsize_bytes=8192) < usable(sizes, K.RAIDZ2) < usable(sizes, K.RAID6)
+    assert usable(sizes, K.RAIDZ2, recordsize="8k") < usable(sizes, K.RAIDZ2) < usable(sizes, K.RAID6)
 
 
 def test_every_step_has_its_source_and_none_grows():
-    layout = Layout(K.RAID6, hot_spares=1, file_system_overhead=0.02, reserve_share=0.1)
+    layout = Layout(type=K.RAID6, hot_spares=1, file_system_overhead="2%", reserve="10%")
     steps = usable_capacity([8 * TB] * 9, layout).steps
     assert [step.name for step in steps] == [
         "raw",
@@ -113,8 +114,8 @@ def test_every_step_has_its_source_and_none_grows():
         (K.RAID5, {}, 2, "at least 3"),
         (K.RAID6, {"hot_spares": 4}, 4, "leave nothing"),
         (K.RAID10, {}, 5, "5 drives"),
-        (K.RAID50, {"n_groups": 2}, 7, "do not divide"),
-        (K.RAID5, {"groups": (3, 3)}, 5, "there are 5"),
+        (K.RAID50, {"groups": 2}, 7, "do not divide"),
+        (K.RAID5, {"groups": [3, 3]}, 5, "there are 5"),
         (K.ERASURE, {"data": 8, "parity": 3}, 10, "needs 11 drives"),
         (K.REPLICA, {"copies": 3, "nodes": 4}, 6, "4 nodes"),
         (K.DRAID2, {"data": 8, "hot_spares": 1}, 10, "at least 11"),
@@ -144,11 +145,11 @@ def layouts(draw):
     if kind in (K.REPLICA, K.MIRROR, K.RAID10):
         options["copies"] = draw(st.integers(2, 4))
     layout = Layout(
-        kind,
+        type=kind,
         ashift=draw(st.sampled_from([9, 12, 13])),
-        recordsize_bytes=draw(st.sampled_from([4096, 16384, 131072, 1 << 20])),
-        reserve_share=draw(st.sampled_from([0.0, 0.1])),
-        file_system_overhead=draw(st.sampled_from([0.0, 0.02])),
+        recordsize=draw(st.sampled_from(["4k", "16k", "128k", "1m"])),
+        reserve=draw(st.sampled_from([None, "10%"])),
+        file_system_overhead=draw(st.sampled_from(["0%", "2%"])),
         **options,
     )
     return layout, draw(st.lists(sizes, min_size=1, max_size=24))
@@ -185,7 +186,7 @@ def test_what_survives_failures_fits_into_the_drives_that_are_left(case):
 @settings(max_examples=200, deadline=None)
 @given(kind=st.sampled_from(FIXED), n=st.integers(1, 30), size=sizes)
 def test_one_more_drive_never_keeps_less(kind, n, size):
-    layout = Layout(kind)
+    layout = Layout(type=kind)
     assert laid_out(layout, [size] * n).usable_bytes <= laid_out(layout, [size] * (n + 1)).usable_bytes
 
 
@@ -236,10 +237,10 @@ def test_raidz_allocates_its_data_its_parity_and_less_than_a_unit_more(record, d
 
 
 def test_mirrors_of_zfs_pair_drives_of_like_size():
-    found = usable_capacity([8 * TB, 4 * TB, 8 * TB, 4 * TB], Layout(K.MIRROR))
+    found = usable_capacity([8 * TB, 4 * TB, 8 * TB, 4 * TB], Layout(type=K.MIRROR))
     assert found.groups == (2, 2)
     assert found.steps[1].left_bytes == 12 * TB
-    assert failures_survived(Layout(K.MIRROR, copies=3))[0] == 2
+    assert failures_survived(Layout(type=K.MIRROR, copies=3))[0] == 2
 
 
 def test_a_tebibyte_is_no_terabyte():
@@ -252,5 +253,5 @@ def test_a_tebibyte_is_no_terabyte():
 
 def test_every_kind_has_a_rule():
     for kind in K:
-        assert Layout(kind, data=2, parity=1).name
+        assert Layout(type=kind, data=2, parity=1).name
     assert not RAIDZ & DRAID

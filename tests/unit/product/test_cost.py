@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.load_curve import Spread
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.product.comparison import Offer, compare_costs
@@ -22,7 +23,7 @@ from ioatlas.product.cost import Front, Terms, answers, costed, divided, mean_wa
 from ioatlas.product.cost_rows import sentences
 from ioatlas.product.figures import figures
 from ioatlas.product.quantity import TIB
-from ioatlas.product.readings import Amount, Reading, Unit, Workload, readings
+from ioatlas.product.readings import Reading, Unit, Workload, readings
 from ioatlas.product.sheet_file import read_sheet
 from tests.command_line import call
 from tests.simulate.law import Law, Way
@@ -64,23 +65,23 @@ def result(*estimates):
 
 
 def test_a_price_is_divided_by_what_is_given_and_its_interval_turns_around():
-    cost = divided(1000, Amount(50, 40, 100))
+    cost = divided(1000, Spread(50, 40, 100))
     assert (cost.value, cost.low, cost.high) == (20, 10, 25)
-    assert divided(None, Amount(50)) is None
-    assert divided(1000, Amount(0)) is None
-    assert divided(1000, Amount(50, None, 100)) == Amount(20, 10, None)
+    assert divided(None, Spread(50)) is None
+    assert divided(1000, Spread(0)) is None
+    assert divided(1000, Spread(50, None, 100)) == Spread(20, 10, None)
 
 
 @given(st.floats(1, 1e6), st.floats(0.1, 1e5), st.floats(0, 0.9), st.floats(0, 3))
 def test_the_interval_of_a_cost_holds_its_value(total, value, below, above):
-    cost = divided(total, Amount(value, value * (1 - below), value * (1 + above)))
+    cost = divided(total, Spread(value, value * (1 - below), value * (1 + above)))
     assert cost.low <= cost.value * (1 + 1e-12)
     assert cost.high >= cost.value * (1 - 1e-12)
 
 
 def test_energy_and_service_count_over_the_years():
     power = '[power]\nidle = "100 W"\nloaded = "200 W"\n'
-    one = product("M", 1000, Amount(10), Terms("USD", 5, 0.30, 0.25), power)
+    one = product("M", 1000, Spread(10), Terms("USD", 5, 0.30, 0.25), power)
     assert one.spend.watts == 125
     assert one.spend.energy == pytest.approx(0.125 * 8760 * 5 * 0.30)
     assert one.spend.total == pytest.approx(1000 + 1642.5)
@@ -104,7 +105,7 @@ def test_what_a_service_may_charge_a_month_to_win():
     made = read_sheet(f'format = 1\n[source]\nname = "s"\n[product]\nvendor = "V"\nmodel = "cloud"\n{service}')
     terms = Terms("USD", 3)
     cloud = costed("cloud", made, figures(made), terms, [])
-    bought = product("B", 600, Amount(10), terms)
+    bought = product("B", 600, Spread(10), terms)
     answer = next(one for one in answers([cloud, bought]) if one.unit is Unit.TIB)
     even = answer.break_even[0]
     assert (even.label, even.monthly) == ("cloud", True)
@@ -115,7 +116,7 @@ def test_what_a_service_may_charge_a_month_to_win():
 
 def test_measured_watts_stand_before_those_of_the_sheet():
     made = sheet("M", 1000, '[power]\nloaded = "200 W"\n')
-    readings_ = [Reading(Unit.KIOPS_READ, Amount(10), "", "", 3, watts=50)]
+    readings_ = [Reading(Unit.KIOPS_READ, Spread(10), "", "", 3, watts=50)]
     one = costed("M", made, figures(made), Terms("USD", 1, 1.0), readings_, 50)
     assert one.unit(Unit.KIOPS_READ).per_watt == 0.2
     assert one.unit(Unit.KIOPS_READ).watts_from == "measured"
@@ -184,7 +185,7 @@ points = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50), st.integers(
 
 @given(points)
 def test_the_front_holds_the_cheapest_and_the_best_and_nobody_who_is_beaten(drawn):
-    made = with_fronts([product(f"P{n}", p, Amount(v, v - w / 10, v + w / 10)) for n, (p, v, w) in enumerate(drawn)])
+    made = with_fronts([product(f"P{n}", p, Spread(v, v - w / 10, v + w / 10)) for n, (p, v, w) in enumerate(drawn)])
     state = {one.label: one.unit(Unit.KIOPS_READ).front for one in made}
     value = {one.label: (one.spend.total, one.unit(Unit.KIOPS_READ).amount) for one in made}
     for label, (total, amount) in value.items():
@@ -202,7 +203,7 @@ def test_the_front_holds_the_cheapest_and_the_best_and_nobody_who_is_beaten(draw
 
 
 def test_the_cheapest_is_told_with_what_the_others_would_have_to_cost():
-    made = [product("A", 1000, Amount(10, 9, 11)), product("B", 3000, Amount(20, 18, 22))]
+    made = [product("A", 1000, Spread(10, 9, 11)), product("B", 3000, Spread(20, 18, 22))]
     answer = next(one for one in answers(made) if one.unit is Unit.KIOPS_READ)
     assert (answer.cheapest, answer.second, answer.decided) == ("A", "B", True)
     even = answer.break_even[0]
@@ -216,27 +217,27 @@ def test_at_its_break_even_price_a_product_costs_as_much(price, value, other_pri
     terms = Terms("USD", 3, energy)
     power = '[power]\nloaded = "100 W"\n'
     made = [
-        product("A", price, Amount(value), terms, power),
-        product("B", other_price, Amount(other_value), terms, power),
+        product("A", price, Spread(value), terms, power),
+        product("B", other_price, Spread(other_value), terms, power),
     ]
     answer = next(one for one in answers(made) if one.unit is Unit.KIOPS_READ)
     even = answer.break_even[0]
     if even.purchase.value <= 0:
         return
     amounts = {"A": value, "B": other_value}
-    again = product(even.label, even.purchase.value, Amount(amounts[even.label]), terms, power)
+    again = product(even.label, even.purchase.value, Spread(amounts[even.label]), terms, power)
     lowest = min(one.unit(Unit.KIOPS_READ).cost.value for one in made)
     assert again.unit(Unit.KIOPS_READ).cost.value == pytest.approx(lowest, rel=1e-6)
 
 
 def test_overlapping_intervals_decide_nothing():
-    made = [product("A", 1000, Amount(10, 5, 15)), product("B", 1000, Amount(11, 6, 16))]
+    made = [product("A", 1000, Spread(10, 5, 15)), product("B", 1000, Spread(11, 6, 16))]
     answer = next(one for one in answers(made) if one.unit is Unit.KIOPS_READ)
     assert not answer.decided
 
 
 def test_a_value_without_an_interval_decides_nothing():
-    once, known = product("A", 1000, Amount(10)), product("B", 1000, Amount(5, 4.9, 5.1))
+    once, known = product("A", 1000, Spread(10)), product("B", 1000, Spread(5, 4.9, 5.1))
     per_tib, found = answers([once, known])
     assert found.cheapest == "A"
     assert (found.decided, found.unbounded, per_tib.unbounded) == (False, True, False)
@@ -256,7 +257,7 @@ def test_a_service_by_the_month_has_a_price():
 def test_what_no_price_would_mend_is_said():
     power = '[power]\nloaded = "10 kW"\n'
     terms = Terms("USD", 5, 0.3)
-    made = [product("A", 1000, Amount(10), terms), product("B", 1000, Amount(10), terms, power)]
+    made = [product("A", 1000, Spread(10), terms), product("B", 1000, Spread(10), terms, power)]
     found = compare_costs([Offer(one.sheet) for one in made], terms, Workload())
     assert any("at any price" in sentence for sentence in sentences(found))
     assert any("power is unknown" in remark for remark in found.remarks)
