@@ -13,13 +13,13 @@ import json
 import os
 import platform
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ioatlas import toml
 from ioatlas.bundle.material import Material
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.uri import scheme_of
@@ -401,7 +401,6 @@ def _renamer(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
 
 
 KINDS = ("hosts", "users", "serials", "paths", "addresses")
-MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -421,17 +420,7 @@ def read_plan(text: str | None) -> RedactPlan:
         return RedactPlan()
     if text == "none":
         return RedactPlan(frozenset(KINDS))
-    try:
-        with Path(text).open("rb") as file:
-            table = tomllib.loads(file.read(MOST_BYTES).decode())
-    except OSError as error:
-        raise UsageError(
-            f"the plan cannot be read: {error.strerror}", where=text, remedy="name a TOML file, `default` or `none`"
-        ) from error
-    except ValueError as error:
-        raise UsageError(f"this is no TOML: {error}", where=text) from None
-    if unknown := sorted(table.keys() - {"keep", "words"}):
-        raise UsageError(f"there is no key {unknown[0]!r}", where=text, remedy="keys are keep and words")
+    table = toml.read(Path(text), "the plan", ("keep", "words"), "name a TOML file with keep and words, or `none`")
     keep, words = table.get("keep", []), table.get("words", [])
     if not isinstance(keep, list) or not set(map(str, keep)) <= set(KINDS):
         raise UsageError("keep is no list of kinds", where=text, remedy=f"kinds are {', '.join(KINDS)}")

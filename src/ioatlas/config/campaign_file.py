@@ -7,25 +7,21 @@ Every fault names file, line, key and remedy.
 from __future__ import annotations
 
 import functools
-import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ioatlas import toml
 from ioatlas.config import profiles
 from ioatlas.config.configurations import read_configurations, read_confirmations, write_configuration
 from ioatlas.config.options import Constants, Declared, Given, Table, Where, declared, plain
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
-from ioatlas.errors import UsageError, faults
-from ioatlas.model.units import format_size
+from ioatlas.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-MAX_FILE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,7 @@ class CampaignFormat:
 
     def read_file(self, path: Path, base: CampaignSpec | None = None) -> CampaignSpec:
         """The specification in a file. Raises UsageError when it cannot be read."""
-        return self.read(_text_of(path), source=str(path), base=base, folder=path.parent)
+        return self.read(toml.text_of(path, "the campaign file"), source=str(path), base=base, folder=path.parent)
 
     def write(self, spec: CampaignSpec) -> str:
         """The specification written out as a campaign file that reads back to the same."""
@@ -202,19 +198,12 @@ class _Document:
 
         from ioatlas.config.faults import located
 
+        table = toml.parsed(self._text, self._source)
         try:
-            parsed = self._model.model_validate(tomllib.loads(self._text))
-        except tomllib.TOMLDecodeError as error:
-            match = re.search(r"\(at line (\d+), column \d+\)", str(error))
-            fault = str(error).split(" (at ")[0]
-            raise UsageError(
-                f"not TOML: {fault}",
-                where=f"{self._source}:{match[1]}" if match else self._source,
-                remedy="mend that line",
-            ) from error
+            made = self._model.model_validate(table)
         except ValidationError as error:
             raise located(error, self._model, self._source, self._text) from error
-        return parsed.model_dump(exclude_none=True, exclude_unset=True)
+        return made.model_dump(exclude_none=True, exclude_unset=True)
 
 
 def _patterns(tables: Iterable[Mapping[str, Any]], where: Where, keys: Collection[str]) -> tuple[Constants, ...]:
@@ -241,24 +230,3 @@ def _targets(tables: Any, where: Where) -> tuple[tuple[str, str], ...]:
             )
         targets.append((table.get("name", ""), places[0]))
     return tuple(targets)
-
-
-def _text_of(path: Path) -> str:
-    told = faults(UsageError, "the campaign file cannot be read", where=str(path), remedy="name a readable TOML file")
-    with told, path.open("rb") as file:
-        raw = file.read(MAX_FILE_BYTES + 1)
-    if len(raw) > MAX_FILE_BYTES:
-        raise UsageError(
-            f"too large for a campaign file: over {format_size(MAX_FILE_BYTES)}",
-            where=str(path),
-            remedy="name a TOML file",
-        )
-    try:
-        return raw.decode("utf-8-sig")  # some editors put a byte order mark in front
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise UsageError(
-            f"the campaign file is not UTF-8 text: byte 0x{raw[error.start]:02x}",
-            where=f"{path}:{line}",
-            remedy="save it as UTF-8",
-        ) from error

@@ -13,11 +13,11 @@ IOATLAS_RESULTS overrules `results`. Where neither says anything, campaigns are 
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import UsageError, faults
+from ioatlas import toml
+from ioatlas.errors import UsageError
 
 VARIABLE = "IOATLAS_RESULTS"
 KEYS = ("results", "library")
@@ -53,17 +53,4 @@ def _results(path: Path) -> Path | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the settings cannot be read: {error}", where=str(path)) from None
-    with faults(UsageError, "this is no TOML", where=str(path), of=tomllib.TOMLDecodeError):
-        settings = tomllib.loads(text)
-    unknown = sorted(settings.keys() - set(KEYS))
-    if unknown:
-        raise UsageError(
-            f"there is no setting {unknown[0]!r}", where=str(path), remedy=f"settings are {', '.join(KEYS)}"
-        )
-    return settings
+    return toml.read(path, "the settings", KEYS) if path.exists() else {}

@@ -11,20 +11,19 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ioatlas import toml
 from ioatlas.errors import UsageError
 
 Kind = Literal["local", "netns", "ssh", "fio", "kubernetes"]
 Os = Literal["linux", "windows", "macos"]
 FIO_PORT = 8765
 MOST_HOSTS = 1000
-MOST_BYTES = 1 << 20
 OSES = ("linux", "windows", "macos")
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
 _DESTINATION = re.compile(r"^[A-Za-z0-9_.:@\[\]%/-]+$")
@@ -113,17 +112,7 @@ def read_clients(text: str, *, folder: Path = Path()) -> Fleet:
 
 def read_hosts(file: Path) -> Fleet:
     """The fleet in a hosts file. Raises UsageError with the place of the fault."""
-    try:
-        if file.stat().st_size > MOST_BYTES:
-            raise _bad("it is too large for a list of hosts", str(file))
-        record = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"it cannot be read: {error.strerror}", where=str(file), remedy=_FORMS) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"it is not TOML: {error}", where=str(file), remedy="see the guide to fleets") from error
-    unknown = sorted(record.keys() - {"host", "defaults"})
-    if unknown:
-        raise _bad(f"it has a table {unknown[0]!r}", str(file), "use [[host]] for each host, and [defaults]")
+    record = toml.read(file, "the list of hosts", ("host", "defaults"), "use [[host]] for each host, and [defaults]")
     entries, defaults = record.get("host"), record.get("defaults", {})
     if not isinstance(entries, list) or not entries or not isinstance(defaults, dict):
         raise _bad("there is no [[host]] in it", str(file), 'write a table [[host]] with ssh = "NAME" for each host')

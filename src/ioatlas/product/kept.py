@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ioatlas import beneath
+from ioatlas import beneath, toml
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.result import SHEETS, CampaignResult, ProductCost, UnitPrice
 from ioatlas.product.comparison import Offer, compare_costs
@@ -16,7 +16,7 @@ from ioatlas.product.figures import figures
 from ioatlas.product.price import sheet_currency
 from ioatlas.product.readings import Unit, Workload, targets_of
 from ioatlas.product.sheet import Sheet
-from ioatlas.product.sheet_file import FILE_NAME, MOST_BYTES, read_sheet, read_sheet_file, text_of
+from ioatlas.product.sheet_file import FILE_NAME, read_sheet, read_sheet_file, text_of
 
 
 def sheet_texts(spec: CampaignSpec) -> dict[str, str]:
@@ -46,7 +46,7 @@ def kept_sheet(directory: Path, target: str = "") -> Sheet | None:
     It may be corrected by hand later. Raises UsageError for a faulty one, RefusedError for a link.
     """
     for place in (*((_place(target),) if target else ()), FILE_NAME):
-        if beneath.is_ordinary(directory / place, most_bytes=MOST_BYTES):
+        if beneath.is_ordinary(directory / place, most_bytes=toml.MOST_BYTES):
             return read_sheet_file(directory / place)
     return None
 

@@ -3,21 +3,18 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from ioatlas import toml
 from ioatlas.config.faults import fault_of
-from ioatlas.errors import UsageError, faults
+from ioatlas.errors import UsageError
 from ioatlas.model.result import SHEET
-from ioatlas.model.units import format_size
 from ioatlas.product.sheet import FORMAT, Sheet
 
-MOST_BYTES = 1 << 20
 FILE_NAME = SHEET
 """The sheet's copy in a campaign's directory."""
 
@@ -29,40 +26,13 @@ def read_sheet_file(path: Path) -> Sheet:
 
 def text_of(path: Path) -> str:
     """The text of a sheet's file. Raises UsageError."""
-    with (
-        faults(
-            UsageError,
-            "the product sheet cannot be read",
-            where=str(path),
-            remedy="name a readable product.toml; `ioatlas product new FILE.toml` writes one",
-        ),
-        path.open("rb") as file,
-    ):
-        raw = file.read(MOST_BYTES + 1)
-    if len(raw) > MOST_BYTES:
-        raise UsageError(
-            f"too large for a product sheet: over {format_size(MOST_BYTES)}",
-            where=str(path),
-            remedy="name a product.toml",
-        )
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise UsageError("it is not UTF-8 text", where=f"{path}:{line}", remedy="save it as UTF-8") from error
+    remedy = "name a readable product.toml; `ioatlas product new FILE.toml` writes one"
+    return toml.text_of(path, "the product sheet", remedy)
 
 
 def read_sheet(text: str, source: str = "product.toml") -> Sheet:
     """The sheet in a text; `source` is its name in messages. Raises UsageError."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        raise UsageError(
-            f"not TOML: {str(error).split(' (at ')[0]}",
-            where=f"{source}:{match[1]}" if match else source,
-            remedy="mend that line",
-        ) from error
+    table = toml.parsed(text, source)
     newest = table.get("format")
     if isinstance(newest, int) and not isinstance(newest, bool) and newest > FORMAT:
         raise UsageError(

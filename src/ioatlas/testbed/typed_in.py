@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from ioatlas import beneath
+from ioatlas import beneath, toml
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, FactValue, Testbed
 from ioatlas.testbed.power import Meter, open_meters
@@ -144,25 +143,14 @@ MEASURED = {"iperf": check_host, "drive": check_drive}
 
 
 def _read(path: Path) -> dict[str, Any]:
-    where = str(path)
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the facts: {error.strerror}", where=where) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"this is not TOML: {error}", where=where, remedy='write [facts] and lines such as "nic.speed" = "1 Gb/s"'
-        ) from error
     # [[results]] stand in files of before, which campaigns hold.
-    unknown = sorted(data.keys() - {"facts", "results", "lines", "power", "measure"})
-    if unknown:
-        raise UsageError(
-            f"there is no table or key {unknown[0]!r}",
-            where=where,
-            remedy="use [facts], [lines] for reference lines, [power.NAME] for meters, [measure] for "
-            "an iperf3 host and a drive",
-        )
-    return data
+    return toml.read(
+        path,
+        "the facts",
+        ("facts", "results", "lines", "power", "measure"),
+        'write [facts] with "nic.speed" = "1 Gb/s", [lines] for reference lines, [power.NAME] for meters, '
+        "[measure] for an iperf3 host and a drive",
+    )
 
 
 def _table(data: dict[str, Any], key: str, where: str) -> dict[str, object]:
@@ -255,7 +243,7 @@ def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
                 remedy=f"read it, then add --facts {source}",
             )
         text = source.read_text(encoding="utf-8")
-    has_table = "measure" in tomllib.loads(text)
+    has_table = "measure" in toml.parsed(text, str(source))
     lines = []
     for key, value in measure.items():
         if value is not None:

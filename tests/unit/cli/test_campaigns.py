@@ -52,7 +52,7 @@ def test_the_results_folder_is_the_environments_then_the_settings_then_here(home
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [("results = 3", "results is not the path"), ("result = 'x'", "there is no setting 'result'"), ("[", "no TOML")],
+    [("results = 3", "results is not the path"), ("result = 'x'", "no table or key 'result'"), ("[", "not TOML")],
 )
 def test_settings_that_cannot_be_meant_are_refused_with_their_file(home, text, what):
     settings(home, text)

@@ -26,7 +26,7 @@ finally:
 """
 UNASKED = {"ioatlas.product.kept", "ioatlas.product.cost", "urllib.request", "http.client", "ioatlas.campaign"}
 """What only a product's price, a meter of power and measuring need."""
-SHOWS = {"analysis", "beneath", "cli", "config", "container", "errors", "model", "results"}
+SHOWS = {"analysis", "beneath", "cli", "config", "container", "errors", "model", "results", "toml"}
 """Rooms that the command itself needs; what reads a campaign is imported once there is one."""
 
 

@@ -79,7 +79,7 @@ def test_what_names_no_fleet_is_told(text, said, tmp_path):
     [
         ("host = 1", "no [[host]]"),
         ("[[host]]\n", "does not say how"),
-        ("[[hosts]]\nssh='a'", "table 'hosts'"),
+        ("[[hosts]]\nssh='a'", "key 'hosts'"),
         ("[[host]]\nssh='a'\nnetns='b'", "both"),
         ("[[host]]\nssh='a'\ncolour='red'", "'colour'"),
         ("[[host]]\nssh='a'\nport='22'", "no port"),

@@ -14,7 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import UsageError, faults
+from ioatlas import toml
+from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import read_option
 from ioatlas.model.units import format_duration, format_size_rounded, parse_duration_seconds, parse_size_bytes
@@ -111,14 +112,7 @@ def _read(text: str, where: str) -> Use:
 def _data(head: str, where: str) -> dict[str, Any]:
     """What the file of a use says."""
     if head.endswith(ENDING):
-        with faults(
-            UsageError,
-            "it cannot be read",
-            where=head,
-            remedy="`ioatlas fit --new` writes one",
-            of=(OSError, ValueError),
-        ):
-            return tomllib.loads(Path(head).read_text("utf-8"))
+        return toml.read(Path(head), "the use", remedy="`ioatlas fit --new` writes one")
     if head not in ready():
         close = difflib.get_close_matches(head, ready(), n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
