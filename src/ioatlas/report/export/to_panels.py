@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,14 +107,16 @@ def _figure(drawing: Drawing, out: Path, kind: Kind, columns: int) -> tuple[Path
 def panel_figure(drawing: Drawing, columns: int = 0) -> Figure:
     """Over one or two columns of a page; 0: as many as it needs."""
     count = len(drawing.panels)
-    columns = columns or (1 if count == 1 and _bar_count(drawing) <= 24 else 2)
+    bars = len(drawing.panels[0].series) * len(drawing.panels[0].ticks) if drawing.style == "bars" else 0
+    columns = columns or (1 if count == 1 and bars <= 24 else 2)
     across = min(drawing.columns if columns == 2 else 2 if drawing.alike else 1, 4, count)
     rows = math.ceil(count / across)
     width = printing.width_of(columns)
     names = printing.fold(drawing.title, width - 8, 1.1 * printing.TITLE)
-    notes = {panel.note: None for panel in drawing.panels if panel.note} if count == 1 else {}
+    notes = {panel.note for panel in drawing.panels}
+    told = notes if len(notes) == 1 else set()  # what all panels say stands once, below them
     legend = _legend(drawing)
-    foot = printing.Foot(columns, [*notes, drawing.note, drawing.conditions], legend)
+    foot = printing.Foot(columns, [*told, drawing.note, drawing.conditions], legend)
     each = min(150.0, max(90.0, 0.66 * width / across)) + (24 if not drawing.alike else 0)
     whole = rows * each + printing.title_height(names) + foot.height + 6
     figure = printing.figure_of(columns, whole)
@@ -125,20 +128,18 @@ def panel_figure(drawing: Drawing, columns: int = 0) -> Figure:
     for unused in grid[count:]:
         unused.remove()
     for panel, axes in zip(drawing.panels, grid, strict=False):
-        _draw(axes, panel, drawing, width / across, alone=count == 1)
+        _draw(axes, replace(panel, note="") if told else panel, drawing, width / across)
     _align(grid[:count], drawing, width / across - 34)
-    if drawing.alike and drawing.style != "points":  # said once for all
-        for number, axes in enumerate(grid[:count]):
-            axes.set_ylabel(axes.get_ylabel() if number % across == 0 else "")
-            axes.set_xlabel(axes.get_xlabel() if number + across >= count else "")
-            axes.tick_params(labelleft=number % across == 0)
+    names_x, names_y = {axes.get_xlabel() for axes in grid[:count]}, {axes.get_ylabel() for axes in grid[:count]}
+    for number, axes in enumerate(grid[:count]):
+        if len(names_x) == 1 and number + across < count:
+            axes.set_xlabel("")
+        if len(names_y) == 1 and number % across:
+            axes.set_ylabel("")
+        axes.tick_params(labelleft=not drawing.alike or drawing.style == "points" or number % across == 0)
     printing.draw_title(figure, names)
     foot.draw(figure)
     return figure
-
-
-def _bar_count(drawing: Drawing) -> int:
-    return len(drawing.panels[0].series) * len(drawing.panels[0].ticks) if drawing.style == "bars" else 0
 
 
 def _looks(drawing: Drawing, count: int) -> list[Any]:
@@ -189,7 +190,7 @@ def _hatch(number: int, count: int) -> str:
     return "////" if count > 4 and number % 2 else ""
 
 
-def _draw(axes: Axes, panel: Panel, drawing: Drawing, width: float, *, alone: bool) -> None:
+def _draw(axes: Axes, panel: Panel, drawing: Drawing, width: float) -> None:
     _, factor = _scale(drawing, panel)
     if panel.band:
         axes.axvspan(*panel.band, color="0.93", zorder=0)
@@ -214,7 +215,7 @@ def _draw(axes: Axes, panel: Panel, drawing: Drawing, width: float, *, alone: bo
         "\n".join(line for one in title.split("\n") for line in printing.fold(one, room, 1.12 * printing.TEXT))
     )
     axes.set_ylabel(y_name)
-    axes.set_xlabel("\n".join([x_name, *(printing.fold(panel.note, room, printing.TEXT) if not alone else [])]))
+    axes.set_xlabel("\n".join([x_name, *printing.fold(panel.note, room, printing.TEXT)]))
     if panel.ticks:
         _tick(axes, panel, room)
     if not drawing.alike or (panel.ticks and drawing.style == "lines"):
@@ -322,7 +323,7 @@ def _bars(axes: Axes, panel: Panel, factor: float, colours: Sequence[Any]) -> No
     for number, series in enumerate(panel.series):
         colour, hatch = colours[number], _hatch(number, len(panel.series))
         places = [dot.x + _shift(panel, number) for dot in series.dots]
-        solid = [_lowest(dot) / factor for dot in series.dots]
+        solid = [(dot.parts[0][1] if dot.parts else dot.value) / factor for dot in series.dots]
         axes.bar(places, solid, width, color=colour, hatch=hatch, **OUTLINE)
         pale = [dot.value / factor - below for dot, below in zip(series.dots, solid, strict=True)]
         if any(pale):
@@ -357,10 +358,6 @@ def _points(axes: Axes, panel: Panel, factor: float) -> None:
             fontsize=printing.SMALL,
         )
     axes.set_xlim(0, 1.08 * right)
-
-
-def _lowest(dot: Dot) -> float:
-    return dot.parts[0][1] if dot.parts else dot.value
 
 
 def _shift(panel: Panel, which: int) -> float:
