@@ -138,12 +138,7 @@ def _point(member: Member, name: str, first_member: Member, first: Measured, one
     change = Spread(1.0, 1.0, 1.0) if one is first else ratio_of(one, first)
     efficiency = None
     if not isinstance(level, str) and not isinstance(start, str) and level > 0 and start > 0:
-        share = start / level
-        efficiency = Spread(
-            change.value * share,
-            None if change.low is None else change.low * share,
-            None if change.high is None else change.high * share,
-        )
+        efficiency = change.scaled(start / level)
     return FactorPoint(member.factors[name], member.name, one, change, efficiency)
 
 

@@ -57,10 +57,8 @@ def _answer(sheet: Sheet, found: Figures) -> Iterator[tuple[str, str]]:
     else:
         yield "Usable", "unknown"
     yield "Price", _price(found)
-    power = sheet.power
-    if power is not None:
-        known = ((power.idle_watts, "idle"), (power.loaded_watts, "under load"))
-        yield "Power", ", ".join(f"{value:g} W {name}" for value, name in known if value is not None)
+    if sheet.power is not None:
+        yield "Power", sheet.power.text
     if needs_permission(sheet):
         yield "Publishing", f"NOT without permission: licence says {sheet.publishing.says or 'so'}"
 

@@ -21,6 +21,15 @@ class Spread:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def least(self) -> float:
+        """The lower bound, or the value where there is none; `most` likewise."""
+        return self.value if self.low is None else self.low
+
+    @property
+    def most(self) -> float:
+        return self.value if self.high is None else self.high
+
     def scaled(self, factor: float) -> Spread:
         """Every bound times a factor."""
         low, high = ((None if bound is None else bound * factor) for bound in (self.low, self.high))

@@ -90,8 +90,7 @@ def _judged(claim: Claim, found: Sequence[Estimate], namer: Namer) -> ClaimCheck
     amount, claimed = _amount(best, claim.quantity), claim.value
     assert amount is not None
     assert claimed is not None
-    low = amount.low if amount.low is not None else amount.value
-    high = amount.high if amount.high is not None else amount.value
+    low, high = amount.least, amount.most
     if lower_is_better:
         kept = Kept.REACHED if high <= claimed else Kept.MISSED if low > claimed else Kept.UNDECIDED
     else:

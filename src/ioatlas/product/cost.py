@@ -226,10 +226,7 @@ def _beaten(total: float, amount: Spread, their_total: float, theirs: Spread) ->
         return False
     if their_total == total and theirs.value == amount.value:
         return False
-    surely = (theirs.low if theirs.low is not None else theirs.value) >= (
-        amount.high if amount.high is not None else amount.value
-    )
-    return True if surely else None
+    return True if theirs.least >= amount.most else None
 
 
 def answers(products: Sequence[Costed]) -> tuple[Answer, ...]:
@@ -244,9 +241,8 @@ def _answer(unit: Unit, products: Sequence[Costed]) -> Answer | None:
         return None
     known.sort(key=lambda pair: pair[1].value)
     (best, lowest), (second, next_lowest) = known[0], known[1]
-    top = lowest.high if lowest.high is not None else lowest.value
     unbounded = not all(_bounded(found) for _, found in every)
-    decided = not unbounded and all(top < (cost.low if cost.low is not None else cost.value) for _, cost in known[1:])
+    decided = not unbounded and all(lowest.most < cost.least for _, cost in known[1:])
     even = [made for one, _ in known[1:] if (made := break_even(one, unit, lowest)) is not None]
     saving = 1 - lowest.value / next_lowest.value if next_lowest.value else 0.0
     return Answer(unit, best.label, decided, saving, second.label, tuple(even), unbounded)
@@ -271,11 +267,6 @@ def break_even(one: Costed, unit: Unit, target: Spread) -> BreakEven | None:
 
     low = high = None
     if None not in (target.low, target.high) or None not in (amount.low, amount.high):
-        low = at(_or(target.low, target.value), _or(amount.low, amount.value))
-        high = at(_or(target.high, target.value), _or(amount.high, amount.value))
+        low, high = at(target.least, amount.least), at(target.most, amount.most)
     even = at(target.value, amount.value)
     return BreakEven(one.label, Spread(even, low, high), even / (price * share) - 1 if price else None, monthly)
-
-
-def _or(bound: float | None, value: float) -> float:
-    return value if bound is None else bound

@@ -10,10 +10,12 @@ from ioatlas.product.figures import Figures, remarks
 from ioatlas.product.quantity import TIB
 from ioatlas.product.sheet import Sheet
 
+_PRINTED = {"capacity", "capacity_bytes", "price_total", "price_per_tib"}
+
 
 def document(sheet: Sheet, found: Figures) -> dict[str, Any]:
     """Sizes in bytes and TiB, money in `currency`, power in watts; null where something is not known."""
-    capacity, power = found.capacity, sheet.power
+    capacity, power, printed = found.capacity, sheet.power, sheet.printed
     return {
         "format": 1,
         "name": sheet.name,
@@ -35,7 +37,9 @@ def document(sheet: Sheet, found: Figures) -> dict[str, Any]:
         "capacity_steps": [asdict(step) for step in capacity.steps] if capacity else [],
         "idle_watts": power.idle_watts if power else None,
         "loaded_watts": power.loaded_watts if power else None,
-        "printed": asdict(found.printed) if found.printed else None,
+        "printed": {**printed.model_dump(include=_PRINTED), **asdict(found.printed)}
+        if printed and found.printed
+        else None,
         "bill": [asdict(line) for line in found.bill.lines] if found.bill else [],
         "publishing": sheet.publishing.model_dump(mode="json", include={"licence", "says", "permission"}),
         "facts": {

@@ -18,12 +18,8 @@ MOST_DRIVES = 100_000
 
 @dataclass(frozen=True)
 class PrintedFigures:
-    """As printed, and what follows from the printed figures alone. sentences: where theirs and ours differ, and why."""
+    """What follows from the printed figures alone. sentences: where theirs and ours differ, and why."""
 
-    capacity: str
-    capacity_bytes: int | None
-    price_total: float | None
-    price_per_tib: float | None
     computed_per_tib: float | None
     currency: str
     sentences: tuple[str, ...]
@@ -138,16 +134,7 @@ def _with_printed(sheet: Sheet, found: Figures) -> Figures:
             f"The printed total is {money(printed.price_total, currency)}; "
             f"the items add up to {money(found.price_total, found.currency)}."
         )
-    made = PrintedFigures(
-        printed.capacity,
-        printed.capacity_bytes,
-        printed.price_total,
-        printed.price_per_tib,
-        computed,
-        currency,
-        tuple(sentences),
-    )
-    return replace(found, printed=made)
+    return replace(found, printed=PrintedFigures(computed, currency, tuple(sentences)))
 
 
 def _capacity_sentences(text: str, size: int | None, found: Figures) -> list[str]:

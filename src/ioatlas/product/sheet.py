@@ -25,6 +25,7 @@ from pydantic import (
     PrivateAttr,
     ValidationInfo,
     WithJsonSchema,
+    computed_field,
     field_validator,
     model_validator,
 )
@@ -350,6 +351,12 @@ class Power(Sourced):
     idle_watts: Watts | None = Field(None, alias="idle", description="Such as '45 W'.")
     loaded_watts: Watts | None = Field(None, alias="loaded", description="Such as '265 W'.")
 
+    @property
+    def text(self) -> str:
+        """'45 W idle, 265 W under load'."""
+        known = ((self.idle_watts, "idle"), (self.loaded_watts, "under load"))
+        return ", ".join(f"{value:g} W {name}" for value, name in known if value is not None)
+
 
 class Permission(StrEnum):
     """What the licence says about publishing results."""
@@ -495,6 +502,7 @@ class Printed(Sourced):
     price_per_tib: Amount | None = Field(None, description="In `currency`.")
     currency: Currency = Field(default="", description="That of the prices when left out.")
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def capacity_bytes(self) -> int | None:
         return capacity_bytes(self.capacity, where="") if self.capacity else None

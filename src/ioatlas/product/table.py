@@ -84,7 +84,7 @@ def _capacity(products: Sequence[Column]) -> list[list[str]]:
         each("price a month", (_money(one.figures.per_month, one.figures) for one in products)),
         each("price per usable TiB", (_money(one.figures.price_per_tib, one.figures) for one in products)),
         each("price per TiB as printed", (_printed(one) for one in products)),
-        each("power", (_power(one.sheet) for one in products)),
+        each("power", (one.sheet.power.text if one.sheet.power else "" for one in products)),
     ]
 
 
@@ -104,15 +104,8 @@ def _money(amount: float | None, found: Figures) -> str:
 
 
 def _printed(one: Column) -> str:
-    printed = one.figures.printed
-    return f"{printed.price_per_tib:g} {printed.currency}" if printed and printed.price_per_tib is not None else ""
-
-
-def _power(sheet: Sheet) -> str:
-    if sheet.power is None:
-        return ""
-    known = ((sheet.power.idle_watts, "idle"), (sheet.power.loaded_watts, "under load"))
-    return ", ".join(f"{value:g} W {name}" for value, name in known if value is not None)
+    told, found = one.sheet.printed, one.figures.printed
+    return f"{told.price_per_tib:g} {found.currency}" if told and found and told.price_per_tib is not None else ""
 
 
 def _claims(products: Sequence[Column]) -> list[list[str]]:
