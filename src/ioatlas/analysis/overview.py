@@ -19,7 +19,7 @@ from ioatlas.analysis.best import (
     speed,
 )
 from ioatlas.analysis.wording import Namer, per_cent, plural
-from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason
@@ -85,9 +85,6 @@ def _not_measured(result: CampaignResult) -> Finding:
         lost = total - len(measured)
         was = "was" if lost == 1 else "were"
         sentences.append(f"{lost:,} of {plural(total, 'cell')} {was} not measured: {'; '.join(parts)}.")
-    bare = _bare_levels(result, measured)
-    if bare:
-        sentences.append(f"Nothing was measured with {', '.join(bare)}.")
     if result.n_discarded:
         # The sentence must stay short; the settings of the report have them all.
         often = sorted(result.discard_reasons.items(), key=lambda pair: -pair[1])
@@ -109,22 +106,6 @@ def _reasons(reasons: Sequence[UnmeasuredReason]) -> Iterator[str]:
         detail, _ = details.most_common(1)[0]
         most = f" ({'mostly ' if len(details) > 1 else ''}{detail})" if detail else ""
         yield f"{details.total():,} {kind}{most}"
-
-
-def _bare_levels(result: CampaignResult, measured: set[str]) -> list[str]:
-    """Values of an axis that no measured cell has: 'bs 2 MiB'."""
-    seen: dict[str, set[OptionValue]] = defaultdict(set)
-    for estimate in result.estimates:
-        if estimate.cell.key in measured:
-            for name, value in estimate.cell.options:
-                seen[name].add(value)
-    return [
-        Namer.option(name, value)
-        for name, values in result.axes.items()
-        if name in seen
-        for value in values
-        if value not in seen[name]
-    ]
 
 
 def value_text(estimate: Estimate) -> str:

@@ -228,29 +228,19 @@ def _scaling(measured: Sequence[Estimate], namer: Namer) -> tuple[Finding, ...]:
 
 
 def _line(line: Sequence[Estimate], namer: Namer) -> Finding:
-    first, last, enough = line[0], line[-1], enough_of(line)
+    last, enough = line[-1], enough_of(line)
     values = ", ".join(f"{e.cell.clients}: {format_rate(e.bw_bytes_per_s or 0.0)}" for e in line)
-    what = f"{last.direction}{namer.on(last.cell.target)}"
-    if enough is last:
-        told = (
-            f"Each further client still adds to the {what} throughput ({values}). The clients are the limit: add more."
-        )
-        title = "More clients are needed"
-    elif enough is first:
-        count = plural(first.cell.clients, "client")
-        told = (
-            f"{count} already get the full {what} throughput ({values}). The target, or the path to it, is the limit."
-        )
-        title = f"{count} reach the limit"
-    else:
-        told = (
-            f"{enough.cell.clients} clients reach the full {what} throughput; more add at most {per_cent(GAIN)} "
-            f"({values}). From there on the target, or what all share, is the limit."
-        )
-        title = f"{enough.cell.clients} clients reach the limit"
-    cells = tuple(e.cell.key for e in line)
+    title, why = "More clients are needed", "Each further client still adds. The clients are the limit: add more."
+    if enough is not last:
+        title = f"{plural(enough.cell.clients, 'client')} reach the limit"
+        why = f"More of them add at most {per_cent(GAIN)}. The target, or what all share, is the limit."
     return Finding(
-        FindingCode.CLIENTS, told, cells, title=f"{title}, {what}", target=last.cell.target, direction=last.direction
+        FindingCode.CLIENTS,
+        f"{why} Sums: {values}.",
+        tuple(e.cell.key for e in line),
+        title=f"{title}, {last.direction}{namer.on(last.cell.target)}",
+        target=last.cell.target,
+        direction=last.direction,
     )
 
 

@@ -76,7 +76,6 @@ class Settings:
     seed: int = 1
     hold_out_share: float = 0.25
     start_share: float = 0.4
-    batch: int | None = None
     visits_limit: int = 2
     cost: Callable[[Floats], Floats] | None = None
 
@@ -149,6 +148,10 @@ class AdaptiveDesign:
         return ceil(self.settings.start_share * self._plan)
 
     @property
+    def _batch(self) -> int:
+        return max(4, ceil(self._plan / 10))
+
+    @property
     def _hold_out_wanted(self) -> int:
         """Three picks at least, where they are not over a third: fewer state nothing."""
         wanted = round(self.settings.hold_out_share * self._plan)
@@ -180,7 +183,7 @@ class AdaptiveDesign:
         if left <= 0:
             return self._closing_repeats(history)
         model = self.model(history)
-        size = min(left, self.settings.batch or max(4, ceil(self._plan / 10)))
+        size = min(left, self._batch)
         made = sum(1 for reading in history if reading.request.purpose is DesignPurpose.HOLD_OUT)
         # Cells that are still owed to the hold-out sample are nobody else's.
         owed = max(0, self._hold_out_wanted - made) if self._end_is_known else 0
@@ -367,7 +370,7 @@ class AdaptiveDesign:
 
     def _repeats(self, history: Sequence[Reading], already: Sequence[Request]) -> list[Request]:
         """Second visits of hold-out cells measured at least two batches ago: they tell the noise, at distant times."""
-        size = self.settings.batch or max(4, ceil(self._plan / 10))
+        size = self._batch
         early = history[: max(0, len(history) - 2 * size)]
         pool = [request for request in self._pool(history) if all(r.cell != request.cell for r in already)]
         return pool + self._second_visits(early, history, {r.cell for r in [*already, *pool]})
