@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from ioatlas.report.export.drawing import Drawing
 from ioatlas.report.export.grid import axes_of, lay_out
 from ioatlas.report.export.quantities import QUANTITIES, quantity
 from ioatlas.report.export.to_figure import MapPlan, write_figures
-from ioatlas.report.export.to_panels import write_drawing
+from ioatlas.report.export.to_panels import panel_figure, write_drawing
 from ioatlas.report.table import entries
 
 from .exported import EIGHT_BY_EIGHT, SHAPES, SQUARE, campaign
@@ -168,3 +169,25 @@ def test_each_jobs_share_divides_value_and_bounds() -> None:
     whole, share = quantity("bw"), quantity("bw_per_job")
     assert share.value(estimate) == (whole.value(estimate) or 0) / 4
     assert share.bounds(estimate) == tuple((bound or 0) / 4 for bound in whole.bounds(estimate))
+
+
+def test_what_all_panels_say_stands_once() -> None:
+    dots = (panel.Dot(1.0, 2e6), panel.Dot(2.0, 3e6))
+    note = "Of one visit each."
+    panels = [
+        panel.Panel(
+            title, (panel.Series("fio", dots),), x_name="File size", y_name="Throughput", y_unit="B/s", note=note
+        )
+        for title in ("Read", "Write")
+    ]
+
+    def texts(*drawn: panel.Panel) -> list[str]:
+        drawing = panel.Drawing("", "lines", "", "", "", drawn, "linear", alike=False)
+        with printing.drawing_library():
+            return [one.get_text().replace("\n", " ") for one in panel_figure(drawing).findobj(Text)]
+
+    alike = texts(*panels)
+    assert [sum(word in text for text in alike) for word in (note, "Throughput")] == [1, 1]
+    other = replace(panels[1], note="Of two.", y_name="Latency", y_unit="ns")
+    apart = texts(panels[0], other)
+    assert [sum(word in text for text in apart) for word in (note, "Of two.", "Throughput", "Latency")] == [1, 1, 1, 1]
