@@ -97,6 +97,22 @@ def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
 
 @pytest.mark.unmeasured
 @root_only
+def test_several_clients_make_one_load_together_each_on_a_file_of_its_own(disk_dir, tmp_path):
+    how = ["--budget", "30s", "-o", tmp_path / "c", "--json", "-q"]
+    done = ioatlas("fit", disk_dir, "--for", use(tmp_path, "10s", "rate_iops = 20"), "--clients", "local:2", *how)
+    (fit,) = json.loads(done.stdout)["fits"]
+    asked = next(one for one in fit["requirements"] if "20 I/Os a second" in one["requirement"])
+    assert 0.5 < asked["value"] <= 1
+    jobs = [path.read_text().splitlines() for path in (tmp_path / "c/batches/00001/clients").glob("*/job.fio")]
+    assert len(jobs) == 2
+    assert all("rate_iops=10" in job for job in jobs)
+    files = [{line for line in job if line.startswith("filename=")} for job in jobs]
+    assert not files[0] & files[1]
+    assert list(disk_dir.iterdir()) == []
+
+
+@pytest.mark.unmeasured
+@root_only
 @pytest.mark.parametrize("barrier", [0, 1])
 def test_flushes_that_a_mount_keeps_back_are_named(tmp_path, barrier):
     path = tmp_path / "log.toml"

@@ -7,8 +7,9 @@ import contextlib
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ioatlas.report.export.to_gate import Gate
     from ioatlas.store.journal import Journal
 
-BUDGET = CAMPAIGN.option("budget")
+BUDGET, CLIENTS = CAMPAIGN.option("budget"), CAMPAIGN.option("clients")
 EXIT_STATUS = {"pass": 0, "fail": 3, "undecided": 5}
 
 
@@ -39,6 +40,7 @@ EXIT_STATUS = {"pass": 0, "fail": 3, "undecided": 5}
 @click.option("--max", "most", is_flag=True, help="Find how many it carries: virtual machines, streams, accelerators.")
 @gate_files
 @campaign_option(BUDGET, "Time it may take. Default: 3m.")
+@campaign_option(CLIENTS, "Several clients make the loads together: hosts.toml, a,b,c, or local:4.")
 @directory_option(help="Directory of the campaign. Default: a new one (see `ioatlas list`).")
 @measuring_options
 def command(
@@ -51,6 +53,7 @@ def command(
     junit: Path | None,
     markdown: Path | None,
     budget: str | None,
+    clients: str | None,
     output: Path | None,
 ) -> None:
     """Say whether TARGET fits a use: PASS, FAIL or UNDECIDED, as soon as each of its requirements is decided."""
@@ -65,10 +68,10 @@ def command(
     from ioatlas.campaign import default_directory
     from ioatlas.config.spec import CampaignSpec
 
-    given = {"fit": uses, "fit_max": most} | ({"budget": budget} if budget is not None else {})
+    given = {"fit": uses, "fit_max": most, "budget": budget, "clients": clients}
     spec = CAMPAIGN.apply(
         CampaignSpec(targets=(_target_of(target),)),
-        given,
+        {key: value for key, value in given.items() if value is not None},
         lambda key, *_: "--for" if key == "fit" else f"--{key}",
         folder=Path(),
     )
@@ -177,14 +180,17 @@ def _measured(one: Judged) -> str:
 
 
 def _tell_uses(*, new: bool, as_json: bool) -> None:
-    from ioatlas.procedures.fit.read import example, ready, usual
+    from ioatlas.procedures.fit.read import example, read_uses, ready
 
     if new:
         click.echo(example().rstrip())
         return
-    uses = [usual(name) for name in ready()]
+    uses = read_uses(",".join(ready()))
     if as_json:
-        say_json([_listed(one) for one in uses])
+        each = (
+            (use, [{"requirement": one.words, "source": asdict(one.source)} for one in use.requires]) for use in uses
+        )
+        say_json([{"use": use.name, "title": use.title, "requires": requires} for use, requires in each])
         return
     for name, use in zip(ready(), uses, strict=True):
         for text in fold(f"{name:<20} {use.title}", " " * 21):
@@ -192,13 +198,3 @@ def _tell_uses(*, new: bool, as_json: bool) -> None:
         for one in use.requires:
             for text in fold(f"{'':<20} {one.words}; {one.source}", " " * 23):
                 click.echo(text)
-
-
-def _listed(use: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {
-        "use": use.name,
-        "title": use.title,
-        "requires": [{"requirement": one.words, "source": asdict(one.source)} for one in use.requires],
-    }

@@ -14,7 +14,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.visit import Flush, Part, Series, Visit
 from ioatlas.procedures.fit.fits import Fit, carried, load_fits
 from ioatlas.procedures.fit.plan import cells_of
-from ioatlas.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready, usual
+from ioatlas.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready
 from ioatlas.procedures.fit.use import Quantity, Requirement
 from ioatlas.procedures.fit.verdict import Answer, Judged, judge
 from tests.command_line import call
@@ -39,7 +39,7 @@ def _visit(number, slow, count=200, rate=100e6, latency=1e6):
 
 @pytest.mark.parametrize("name", sorted(ready()))
 def test_a_ready_use_says_what_it_requires_and_invents_no_source(name):
-    use = usual(name)
+    (use,) = read_uses(name)
     assert use.requires
     assert use.title
     for one in use.requires:
@@ -58,15 +58,18 @@ def test_etcd_is_the_job_that_its_documents_name():
 def test_its_log_grows_where_a_file_can_and_each_window_begins_at_its_end():
     (use,) = read_uses("etcd")
     directory = Target("t", "directory", "/t", free_bytes=10 << 30)
-    ((cell, _),) = cells_of(use, directory)
+    ((cell, _),) = cells_of(use, directory, {})
     section = Section(1, cell, 1, 1000, 100, (("filename", "/t/f"),))
     options = section_options(section)
     assert (options["file_append"], options["create_serialize"], cell.size_bytes) == (1, 0, 22 << 20)
-    ((cell, _),) = cells_of(use, replace(directory, kind="uri", location="nbd://h/e", size_bytes=64 << 20))
+    ((cell, _),) = cells_of(use, replace(directory, kind="uri", location="nbd://h/e", size_bytes=64 << 20), {})
     assert "file_append" not in cell.option
     # What is appended until it is cut off leaves room for others.
-    ((cell, _),) = cells_of(use, replace(directory, free_bytes=400 << 20))
+    small = replace(directory, free_bytes=400 << 20)
+    ((cell, _),) = cells_of(use, small, {})
     assert 10 * cell.size_bytes <= 100 << 20
+    ((each, _),) = cells_of(use, small, {"clients": 4, "client_range": "own"})
+    assert (each.clients, 40 * each.size_bytes <= 100 << 20) == (4, True)
 
 
 @pytest.mark.parametrize(

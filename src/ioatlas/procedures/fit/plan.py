@@ -6,18 +6,19 @@ has room for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import FLUSHES, Cell
+from ioatlas.model.cell import CLIENT_RANGE, CLIENTS, FLUSHES, OF_FLEETS, Cell, OptionValue
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size_rounded
 from ioatlas.procedures.fit.use import Asked, Load, Quantity, Use
 from ioatlas.procedures.load_points.plan import complete
 from ioatlas.run.plan import Plan, files_of
 
+Options = Mapping[str, OptionValue]
 ALIGN = 1 << 20
 SHARE_OF_FREE = 4
 """A use takes at most this part of what is free in a directory."""
@@ -33,7 +34,7 @@ def build_fit_plan(spec: CampaignSpec, uses: tuple[Use, ...], targets: tuple[Tar
     """Raises UsageError for what can be seen to be wrong before anything runs."""
     if not targets:
         raise UsageError("no target is named", remedy="name one: `ioatlas fit DIRECTORY --for etcd`")
-    if spec.axes or spec.constants or spec.patterns or spec.prepare != "laid-out" or spec.clients:
+    if spec.axes or spec.constants.keys() - OF_FLEETS or spec.patterns or spec.prepare != "laid-out":
         raise UsageError(
             "a use says itself what is loaded",
             where="--for",
@@ -43,24 +44,27 @@ def build_fit_plan(spec: CampaignSpec, uses: tuple[Use, ...], targets: tuple[Tar
     remarks = list(spec.remarks)
     for target in targets:
         for use in uses:
-            for cell, _ in cells_of(use, target):
+            for cell, _ in cells_of(use, target, spec.constants):
                 if read_only and cell.writes:
                     raise UsageError(f"{use.name} writes", where="--read-only", remedy="leave it out, or that use")
                 cells.append(cell)
-            remarks += _smaller(use, target)
+            remarks += _smaller(use, target, spec.constants)
             remarks += [f"{use.name}: {use.note}"] if use.note else []
     rows = tuple((cell, "") for cell in {cell.key: cell for cell in cells}.values())
     plan = Plan(replace(spec, visits=1), targets, rows, tuple(dict.fromkeys(remarks)))
     return replace(plan, files=files_of(plan))
 
 
-def cells_of(use: Use, target: Target) -> Iterator[tuple[Cell, tuple[Load, ...]]]:
-    """The cell of each phase on a target, with its loads. Loads that run at once have ranges of their own."""
+def cells_of(use: Use, target: Target, shared: Options) -> Iterator[tuple[Cell, tuple[Load, ...]]]:
+    """The cell of each phase on a target, with its loads. Loads that run at once have ranges of their own.
+
+    shared: options of every load: how many clients make it together, and whether each has files of its own.
+    """
     for number, loads in enumerate(use.phases):
         end, placed = 0, []
         for load in loads:
-            size = _size(load, target, loads)
-            options = {**load.options, "size": size, "offset": end}
+            size = _size(load, target, loads, shared)
+            options = {**load.options, **shared, "size": size, "offset": end}
             if not target.takes_flushes and set(FLUSHES) & set(options):
                 raise UsageError(
                     f"{use.name} flushes, and this server takes no flushes: what was written may be lost without power",
@@ -103,8 +107,8 @@ def _least(load: Load) -> int:
     return -(-blocks // ALIGN) * ALIGN
 
 
-def asked(use: Use, target: Target) -> Asked:
-    """A use on a target, with the places of its loads."""
+def asked(use: Use, target: Target, shared: Options) -> Asked:
+    """A use on a target, with the places of its loads. shared: as of `cells_of`."""
     direct = {load.name for loads in use.phases for load in loads if target.kind == "uri" or load.options.get("direct")}
     requires = tuple(
         replace(one, written=True) if one.quantity is Quantity.FLUSH and one.load in direct else one
@@ -112,7 +116,7 @@ def asked(use: Use, target: Target) -> Asked:
     )
     places = {
         load.name: (cell.key, load.name if cell.streams else "")
-        for cell, loads in cells_of(use, target)
+        for cell, loads in cells_of(use, target, shared)
         for load in loads
     }
     return Asked(replace(use, requires=requires), target.name, places)
@@ -124,9 +128,10 @@ def _room(target: Target) -> int | None:
     return None if target.free_bytes is None else target.free_bytes // SHARE_OF_FREE
 
 
-def _size(load: Load, target: Target, loads: tuple[Load, ...]) -> int:
+def _size(load: Load, target: Target, loads: tuple[Load, ...], shared: Options) -> int:
     """What a load works on: less than it says where there is less room, in whole blocks of it."""
-    times = [APPENDED if one.options.get("file_append") else 1 for one in loads]
+    files = int(shared[CLIENTS]) if shared.get(CLIENT_RANGE) == "own" else 1
+    times = [files * (APPENDED if one.options.get("file_append") else 1) for one in loads]
     wanted, room = sum(one.size_bytes * each for one, each in zip(loads, times, strict=True)), _room(target)
     size = -(-load.size_bytes // ALIGN) * ALIGN
     if room is not None and wanted + len(loads) * ALIGN > room:
@@ -140,10 +145,10 @@ def _size(load: Load, target: Target, loads: tuple[Load, ...]) -> int:
     return size
 
 
-def _smaller(use: Use, target: Target) -> list[str]:
+def _smaller(use: Use, target: Target, shared: Options) -> list[str]:
     """That a use works on less than it says, and so may be answered from a cache."""
     for loads in use.phases:
-        wanted, got = sum(one.size_bytes for one in loads), sum(_size(one, target, loads) for one in loads)
+        wanted, got = sum(one.size_bytes for one in loads), sum(_size(one, target, loads, shared) for one in loads)
         if got < wanted:
             sizes = f"{format_size_rounded(got)} instead of {format_size_rounded(wanted)}"
             return [f"{use.name} works on {sizes}: there is not more room. A cache may hold what is smaller."]

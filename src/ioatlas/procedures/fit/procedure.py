@@ -99,7 +99,7 @@ class FitUses(Procedure):
 
     def begin(self, journal: Journal, plan: Plan) -> None:
         uses = _uses(plan.spec)
-        journal.keep(Uses(tuple(asked(use, target) for target in plan.targets for use in uses)))
+        journal.keep(Uses(tuple(asked(use, target, plan.spec.constants) for target in plan.targets for use in uses)))
 
     def steps(self, runner: Runner) -> Steps:
         from ioatlas.procedures.fit.steps import FitSteps

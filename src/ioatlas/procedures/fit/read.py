@@ -90,11 +90,6 @@ def read_ladder(text: str, where: str = "--for") -> tuple[Use, ...]:
     return tuple(_read(f"{head}:{words} {name}={count}".replace(": ", ":"), where) for count in LADDER)
 
 
-def usual(name: str) -> Use:
-    """A use with the usual values of its parameters."""
-    return _read(name, "--for")
-
-
 def _read(text: str, where: str) -> Use:
     """One use, such as `etcd`, `vm-host:20`, `backup:2TB in 8h` or `mine.toml:users=5`."""
     head, colon, words = text.partition(":")

@@ -15,6 +15,7 @@ from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.use import Uses
 from ioatlas.procedures.fit.verdict import GAP_MS, PACED_WINDOW_SECONDS, RATE_WINDOW_SECONDS, WINDOW_SECONDS, counts
 from ioatlas.procedures.load_points.steps import judged_together
+from ioatlas.run.fleet import FLEET_WINDOW_SECONDS
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, judged
 from ioatlas.run.runner import Runner
@@ -86,7 +87,8 @@ class FitSteps(Steps):
         ]
         usual = RATE_WINDOW_SECONDS if any(not quantity.is_latency for _, quantity in here) else WINDOW_SECONDS
         usual = PACED_WINDOW_SECONDS if self.cells[key].loop == "open" else usual
-        return round(1000 * max((use.window_seconds or usual for use, _ in here), default=usual))
+        least = FLEET_WINDOW_SECONDS if self.runner.plan.spec.clients else 0.0
+        return round(1000 * (max([least, *(use.window_seconds or usual for use, _ in here)]) or usual))
 
     def drains_long(self, section: Section) -> bool:  # noqa: ARG002
         return False
