@@ -11,7 +11,7 @@ import click
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._commands import Commands, examples
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import WIDEST, folded, say, say_json
+from ioatlas.cli._output import WIDEST, folded, say, say_json, table_of
 from ioatlas.errors import GateError, UsageError, written
 
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
@@ -183,14 +183,7 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
 
 def _print_table(head: list[str], body: list[list[str]]) -> None:
     """Folded into the width of the screen."""
-    from rich.table import Table
-
     from ioatlas.cli._screen import console_of, print_lines, rendered
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for n, name in enumerate(head):
-        table.add_column(name, style="" if n else "bold", overflow="fold", min_width=12)
-    for row in body:
-        table.add_row(*row)
     console = console_of()
-    print_lines(rendered([table], console.width), console)
+    print_lines(rendered([table_of(head, body, left=head)], console.width), console)
