@@ -95,16 +95,27 @@ function arrangementOf(state: AppState, words: URLSearchParams): Arrangement | n
 export function keepLink(state: AppState): () => void {
   if (location.hash) follow(state, location.hash);
   let first = true;
+  let waits: ReturnType<typeof setTimeout> | undefined;
+  const write = () => {
+    waits = undefined;
+    history.replaceState(null, "", linkOf(state));
+  };
   const leave = effect(() => {
     const link = linkOf(state);
-    // The page's own address stays bare until the reader changes something.
-    if (!first && link !== location.hash) history.replaceState(null, "", link);
+    clearTimeout(waits);
+    // The page's own address stays bare until the reader changes something. It follows what moves after a moment: each
+    // change takes a browser milliseconds, and more than some in a second are refused.
+    waits = first || link === location.hash ? undefined : setTimeout(write, 100);
     first = false;
   });
   const entered = () => follow(state, location.hash);
   addEventListener("hashchange", entered);
   return () => {
     leave();
+    if (waits !== undefined) {
+      clearTimeout(waits);
+      write();
+    }
     removeEventListener("hashchange", entered);
   };
 }
