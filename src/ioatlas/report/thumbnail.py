@@ -44,7 +44,7 @@ def colour_of(letter: str) -> str:
 
 
 def in_words(told: str) -> str:
-    """'20 cells measured, 1 not believed'."""
-    kinds = (("measured", str.islower), ("estimated", str.isupper), ("not believed", DOUBTED.__eq__))
+    """'20 cells with a value, 1 not believed'."""
+    kinds = (("with a value", str.islower), ("estimated", str.isupper), ("not believed", DOUBTED.__eq__))
     counts = [f"{count} {words}" for words, holds in kinds if (count := sum(map(holds, told)))]
     return ", ".join(counts).replace(" ", " cells ", 1) or "no value"

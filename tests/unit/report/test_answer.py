@@ -82,7 +82,7 @@ def test_a_map_says_what_each_cell_is(tmp_path):
 
 
 def test_a_map_in_words_counts_its_cells():
-    assert in_words("aZ?/..z") == "2 cells measured, 1 estimated, 1 not believed"
+    assert in_words("aZ?/..z") == "2 cells with a value, 1 estimated, 1 not believed"
     assert in_words("..") == "no value"
 
 
