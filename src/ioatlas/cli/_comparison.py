@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ioatlas.results.conditions import Apart, Group
 
 MOST_SHOWN = 12
-"""Chance to notice a slowdown below which a test is weak."""
 MOST_DETECTABLE = 0.9
 """A slowdown larger than this is no measure of what a comparison can find."""
 _NAME = 16
