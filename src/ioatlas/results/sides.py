@@ -25,7 +25,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.factors import Factor
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.tree import is_tree
-from ioatlas.model.units import format_size
+from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.visit import Purpose, set_up_of
 from ioatlas.results.imported import is_imported, read_imported
 from ioatlas.results.library import shown
@@ -266,6 +266,7 @@ def _conditions(journal: Journal, cells: Mapping[str, Cell]) -> dict[str, str]:
     spec = CampaignSpec.from_record(journal.plan()["spec"])
     direct = {"direct" if cell.option.get("direct") else "buffered" for cell in cells.values()}
     engines = {str(cell.option["ioengine"]) for cell in cells.values() if "ioengine" in cell.option}
+    sizes = {cell.size_bytes for cell in cells.values() if "size" in cell.option}
     facts = {
         "tool": "ioatlas with fio",
         "statistic": "visits, each an independent start",
@@ -274,11 +275,10 @@ def _conditions(journal: Journal, cells: Mapping[str, Cell]) -> dict[str, str]:
         "preparation": ", ".join(sorted({cell.state for cell in cells.values()})),
         "files": "one for all jobs" if spec.sharing == "shared" else "one for each job",
         "engine": ", ".join(sorted(engines)),
+        "file size": format_size_rounded(min(sizes)) if len(sizes) == 1 else "",
     }
     told = session_facts(journal.latest_testbed()) if journal.sessions() else {}
-    bed = {
-        name: value for name, value in told.items() if not any(name.split(": ")[-1].startswith(one) for one in _PASSING)
-    }
+    bed = {name: value for name, value in told.items() if not name.split(": ")[-1].startswith(_PASSING)}
     return {name: value for name, value in (facts | bed).items() if value}
 
 
@@ -318,18 +318,20 @@ def identity(cell: Cell, direction: str, *, by_target: bool, aside: frozenset[st
     )
 
 
-def engine_aside(sides: Sequence[Side], *, by_target: bool) -> frozenset[str]:
-    """The engine, where it tells how a side is reached: by its protocol, such as NBD, while another is mounted.
-
-    It stays part of the load where a side has the same load by two engines.
+def set_aside(sides: Sequence[Side], *, by_target: bool) -> frozenset[str]:
+    """Options that are no part of a load. The engine, where it tells how a side is reached: by its protocol, such as
+    NBD, while another is mounted, unless a side has the same load by two engines. The size, where each side has one of
+    its own, as a budget leaves room for it: it is told as a condition.
     """
     cells = [[(row.cell, row.direction) for row in side.rows.values()] for side in sides]
+    sizes = [{cell.option.get("size") for cell, _ in each} for each in cells]
+    aside = frozenset({"size"} if all(len(one) == 1 for one in sizes) and len(set().union(*sizes)) > 1 else ())
     engines = {frozenset(cell.option.get("ioengine") for cell, _ in each) for each in cells}
-    aside = frozenset({"ioengine"})
     if len(engines) < 2 or not any(each & _PROTOCOLS for each in engines):
-        return frozenset()
-    alone = ({identity(cell, way, by_target=by_target, aside=aside) for cell, way in each} for each in cells)
-    return aside if all(len(names) == len(each) for names, each in zip(alone, cells, strict=True)) else frozenset()
+        return aside
+    both = aside | {"ioengine"}
+    alone = ({identity(cell, way, by_target=by_target, aside=both) for cell, way in each} for each in cells)
+    return both if all(len(names) == len(each) for names, each in zip(alone, cells, strict=True)) else aside
 
 
 @dataclass(frozen=True)
@@ -376,13 +378,15 @@ class Aligned:
 def align(sides: Sequence[Side]) -> Aligned:
     """The sides' loads by common names.
 
-    Campaigns' cells are the same when all options, file sharing and state are; a target's name counts where a side
-    has several. As soon as one side was not measured by ioatlas, loads are matched by what the sources tell: an
-    option that one does not tell fits any value, if that leaves one counterpart among the first side's loads.
+    Campaigns' cells are the same when all options that are not set aside, file sharing and state are; a target's name
+    counts where a side has several. As soon as one side was not measured by ioatlas, loads are matched by what the
+    sources tell: an option that one does not tell fits any value, if that leaves one counterpart among the first side's
+    loads.
     """
     by_target = any(len(side.targets) > 1 for side in sides if side.repeated)
-    aside = engine_aside(sides, by_target=by_target)
-    names = [_names(side, by_target=by_target, aside=aside) for side in sides]
+    aside = set_aside(sides, by_target=by_target)
+    every = [{place: (row.cell, row.direction) for place, row in _all_rows(side)} for side in sides]
+    names = [{place: identity(*one, by_target=by_target, aside=aside) for place, one in each.items()} for each in every]
     told_apart = 0
     if not all(side.repeated for side in sides):
         names, told_apart = _loose_names(sides)
@@ -412,12 +416,6 @@ def align(sides: Sequence[Side]) -> Aligned:
 def _all_rows(side: Side) -> Iterable[tuple[Place, Row]]:
     yield from side.rows.items()
     yield from ((place, row) for place, (row, _) in side.guesses.items())
-
-
-def _names(side: Side, *, by_target: bool, aside: frozenset[str]) -> dict[Place, str]:
-    return {
-        place: identity(row.cell, row.direction, by_target=by_target, aside=aside) for place, row in _all_rows(side)
-    }
 
 
 def _loose_names(sides: Sequence[Side]) -> tuple[list[dict[Place, str]], int]:

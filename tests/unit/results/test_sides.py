@@ -13,7 +13,7 @@ import pytest
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.results.imported import load_imported
-from ioatlas.results.sides import Side, align, engine_aside, read_sides
+from ioatlas.results.sides import Side, align, read_sides, set_aside
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
@@ -152,10 +152,24 @@ def test_a_protocol_is_held_against_a_mount(two: Path, engine: str, common: int)
     assert len(found.readings[0].keys() & found.readings[1].keys()) == common
 
 
+def sized(side: Side, *sizes: int) -> Side:
+    """The side as if its loads had been made on files of these sizes in turn."""
+    rows = {
+        place: replace(row, cell=Cell.of(row.cell.target, {**row.cell.option, "size": sizes[number % len(sizes)]}))
+        for number, (place, row) in enumerate(side.rows.items())
+    }
+    return replace(side, rows=rows)
+
+
+def test_a_size_that_a_budget_left_room_for_is_no_part_of_a_load_and_a_swept_one_is(two: Path) -> None:
+    first, second = read_sides([two / "both"], by_target=True)
+    for mine, theirs, common in (((100,), (200,), 12), ((100,), (200, 300), 0), ((100, 200), (300, 400), 0)):
+        found = align([sized(first, *mine), sized(second, *theirs)])
+        assert len(found.readings[0].keys() & found.readings[1].keys()) == common
+
+
 def test_loads_that_only_the_engine_tells_apart_stay_apart(two: Path) -> None:
     mount, other = read_sides([two / "both"], by_target=True)
     (place, row), *_ = mount.rows.items()
     twice = replace(mount, rows={place: row, ("copy", place[1]): row})
-    assert (
-        engine_aside([reached_by(twice, "libaio", "psync"), reached_by(other, "nbd")], by_target=False) == frozenset()
-    )
+    assert set_aside([reached_by(twice, "libaio", "psync"), reached_by(other, "nbd")], by_target=False) == frozenset()
