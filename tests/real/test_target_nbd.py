@@ -68,7 +68,7 @@ def test_a_server_that_takes_no_flushes_is_laid_out_without_and_refused_to_uses_
     assert not target.takes_flushes
     (use,) = read_uses("etcd")
     with pytest.raises(UsageError, match="takes no flushes"):
-        list(cells_of(use, target))
+        list(cells_of(use, target, {}))
     place = {"a": dict(place_options(uri))}
     (made,) = write_step(
         SystemExecutor(), target, STEPS["laid-out"][0], place, {"a": Extent(1 << 20)},
