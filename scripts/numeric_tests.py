@@ -67,7 +67,13 @@ OLDEST = "Prescott"
 """The kernel that runs without numpy's SIMD."""
 OLDEST_PYTHON, NEWEST_PYTHON = 11, 20
 """Minor versions looked for."""
-_KERNEL = "import numpy, threadpoolctl; print(threadpoolctl.threadpool_info()[0].get('architecture', 'no OpenBLAS'))"
+_KERNEL = """
+import numpy, threadpoolctl
+a = numpy.ones((99, 99))
+a @ a, a[0] @ a, a[0] @ a[0], numpy.linalg.solve(a + numpy.eye(99), a[0])
+print(threadpoolctl.threadpool_info()[0].get("architecture", "no OpenBLAS"))
+"""
+"""Computes too: OpenBLAS takes a name for the asking, and dies of an instruction that the processor has not."""
 _SIMD = (
     "from numpy._core import _multiarray_umath as m; "
     "print(*(name for name in m.__cpu_dispatch__ if m.__cpu_features__[name]))"
@@ -99,7 +105,8 @@ def _kernel(name: str) -> Variant | None:
     environment = {"OPENBLAS_CORETYPE": name}
     runs = _says([sys.executable, "-c", _KERNEL], environment)
     if runs not in KERNELS[name]:
-        print(f"numeric tests on {name}: skipped, OpenBLAS runs {runs or 'nothing'} on this processor")
+        why = f"OpenBLAS runs {runs} in its place" if runs else "this processor lacks its instructions"
+        print(f"numeric tests on {name}: skipped, {why}")
         return None
     if name == OLDEST:
         environment["NPY_DISABLE_CPU_FEATURES"] = _says([sys.executable, "-c", _SIMD], {})
