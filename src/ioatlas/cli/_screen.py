@@ -164,7 +164,7 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
         parts[0] += " cell" if summary.bottlenecks[0].count == 1 else " cells"
         odds = ["" if one.probability is None else f" ({one.probability:.0%})" for one in summary.bottlenecks]
         parts = [part + told for part, told in zip(parts, odds, strict=True)]
-        lines += labelled("Bottleneck", " · ".join(parts), width, label)
+        lines += labelled("Bottleneck", " · ".join(part.replace(" ", "\xa0") for part in parts), width, label)
     return lines
 
 
