@@ -228,14 +228,22 @@ def _scaling(measured: Sequence[Estimate], namer: Namer) -> tuple[Finding, ...]:
 
 
 def _line(line: Sequence[Estimate], namer: Namer) -> Finding:
-    last, enough = line[-1], enough_of(line)
-    values = ", ".join(f"{e.cell.clients}: {format_rate(e.bw_bytes_per_s or 0.0)}" for e in line)
+    enough = enough_of(line)
     title, why = "More clients are needed", "Each further client still adds. The clients are the limit: add more."
-    if enough is not last:
+    if enough is not line[-1]:
         title = f"{plural(enough.cell.clients, 'client')} reach the limit"
         why = f"More of them add at most {per_cent(GAIN)}. The target, or what all share, is the limit."
+    return line_finding(FindingCode.CLIENTS, line, lambda cell: cell.clients, title, why, namer)
+
+
+def line_finding(
+    code: FindingCode, line: Sequence[Estimate], count: Callable[[Cell], int], title: str, why: str, namer: Namer
+) -> Finding:
+    """What a line says, with its sums. count: of clients or targets of a cell."""
+    last = line[-1]
+    values = ", ".join(f"{count(e.cell)}: {format_rate(e.bw_bytes_per_s or 0.0)}" for e in line)
     return Finding(
-        FindingCode.CLIENTS,
+        code,
         f"{why} Sums: {values}.",
         tuple(e.cell.key for e in line),
         title=f"{title}, {last.direction}{namer.on(last.cell.target)}",

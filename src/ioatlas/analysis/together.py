@@ -9,7 +9,7 @@ from dataclasses import replace
 from statistics import NormalDist
 
 from ioatlas.analysis.factors import ratio_of
-from ioatlas.analysis.shares import GAIN, fairness, highest_lines, lines_over, shares_of, table
+from ioatlas.analysis.shares import GAIN, fairness, highest_lines, line_finding, lines_over, shares_of, table
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.cell import TARGETS, Cell
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit, Shares
@@ -17,7 +17,6 @@ from ioatlas.model.factors import Measured
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.panel import Table
-from ioatlas.model.units import format_rate
 from ioatlas.model.visit import Visit
 
 
@@ -68,15 +67,8 @@ def _line(line: Sequence[Estimate], namer: Namer) -> Finding:
     if limit.determined:
         title = "What the targets share is the limit" if limit.resource == SHARED else "Each target adds its own"
     what = f"{last.direction}{namer.on(last.cell.target)}"
-    values = ", ".join(f"{e.cell.n_targets}: {format_rate(e.bw_bytes_per_s or 0.0)}" for e in line)
-    return Finding(
-        FindingCode.TOGETHER,
-        f"{limit.evidence[0]} ({what}). Sums: {values}.",
-        tuple(e.cell.key for e in line),
-        title=f"{title}, {what}",
-        target=last.cell.target,
-        direction=last.direction,
-    )
+    why = f"{limit.evidence[0]} ({what})."
+    return line_finding(FindingCode.TOGETHER, line, lambda cell: cell.n_targets, title, why, namer)
 
 
 def together_tables(estimates: Iterable[Estimate], axes: Sequence[str], targets: Sequence[str]) -> tuple[Table, ...]:
@@ -106,7 +98,7 @@ def with_group_limits(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
 
     What is known otherwise stays: a client that is fully busy is what they share.
     """
-    loaded = [e for e in estimates if e.kind == "measured" and e.targets is not None and e.bw_bytes_per_s]
+    loaded = _measured(estimates)
     found = {}
     for line in lines_over(loaded, TARGETS, lambda cell: cell.n_targets).values():
         for e in line[1:]:
