@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from operator import itemgetter
 from typing import get_args
 
 import numpy as np
@@ -49,6 +48,8 @@ DRAWS, WALKED, WIDEST = 64, 100, 2.4
 GONE, HELD = math.log(100.0), 1e-3
 """How far a part is put out of the way, and how firmly, where a law has to do without."""
 STEP = 1e-4
+NEWTON = 8
+"""Steps of Newton's method to the damping of a step; each doubles the digits."""
 BOTH = ("read", "write")
 
 
@@ -119,33 +120,11 @@ class _Problem:
 
     def residuals(self, theta: Floats, whiteners: Floats) -> Floats:
         """Whitened residuals and those of the prior, shape (points, bins of all loads + parameters)."""
-        off = self.stack.seen - expected(self.shape, theta, self.stack)
-        white = np.matmul(whiteners, off.transpose(1, 2, 0)).transpose(2, 0, 1)
-        return np.concatenate([white.reshape(theta.shape[0], -1), (theta - self.mean) / self.spread], axis=1)
+        return np.asarray(_residuals([self], theta[None], whiteners[None])[0])
 
-    def improve(self, theta: Floats, noise: Noise, evaluations: int) -> tuple[Floats, float]:
-        """Better parameters and half their sum of squares; beyond HUBER a residual counts less."""
-        from scipy.optimize import least_squares  # what is told of a law that was kept does without
-
-        whiteners, _ = self.whiteners(noise)
-
-        def value(unit: Floats) -> Floats:
-            return np.asarray(self.residuals((self.mean + unit * self.spread)[None, :], whiteners)[0])
-
-        def slope(unit: Floats) -> Floats:
-            return self._slope(self.mean + unit * self.spread, whiteners) * self.spread
-
-        start = (theta - self.mean) / self.spread
-        found = least_squares(
-            value, start, jac=slope, method="trf", loss="huber", f_scale=HUBER, max_nfev=evaluations, x_scale=1.0
-        )
-        return self.mean + found.x * self.spread, float(found.cost)
-
-    def _slope(self, theta: Floats, whiteners: Floats) -> Floats:
-        """Jacobian of the residuals by differences, all points at once; shape (bins + parameters, parameters)."""
-        points = np.concatenate([theta[None, :], theta + STEP * np.eye(theta.size)])
-        values = self.residuals(points, whiteners)
-        return np.asarray(((values[1:] - values[0]) / STEP).T)
+    def slope(self, theta: Floats, whiteners: Floats) -> Floats:
+        """Jacobian of the residuals, shape (bins + parameters, parameters)."""
+        return np.asarray(_with_slopes([self], theta[None], whiteners[None])[1][0].T)
 
     def fit_noise(self, theta: Floats) -> Noise:
         """Spread inside each load and between them. Loads need not be alike: what a throttle gives is exact, what
@@ -201,7 +180,7 @@ class _Problem:
         values = self.residuals(theta[None, :], whiteners)[0]
         size, lost = np.abs(values), float(_lost(values))
         weights = np.sqrt(np.where(size <= HUBER, 1.0, HUBER / np.maximum(size, HUBER)))
-        slope = self._slope(theta, whiteners) * weights[:, None]
+        slope = self.slope(theta, whiteners) * weights[:, None]
         precision = slope.T @ slope + 1e-9 * np.diag(1 / self.spread**2)
         spread = float(np.linalg.slogdet(precision)[1]) + 2 * float(np.log(self.spread).sum())
         return noise.unlike - 0.5 * (lost + determinant + spread), np.asarray(np.linalg.inv(precision))
@@ -211,6 +190,90 @@ def _lost(values: Floats) -> Floats:
     """Sum of squares of residuals, shape (...) of (..., residuals), in which large ones count less."""
     size = np.abs(values)
     return np.asarray(np.where(size <= HUBER, size**2, 2 * HUBER * size - HUBER**2).sum(axis=-1))
+
+
+# -- least squares of several starts side by side -----------------------------------------------------------
+
+
+def _residuals(problems: Sequence[_Problem], theta: Floats, whiteners: Floats) -> Floats:
+    """Whitened residuals and those of the prior, shape (problems, points, bins of all loads + parameters) of theta
+    (problems, points, parameters). problems: of one shape and the same courses, with priors of their own.
+    """
+    first, (count, points, size) = problems[0], theta.shape
+    off = first.stack.seen - expected(first.shape, theta.reshape(-1, size), first.stack)
+    off = off.reshape(count, points, *first.stack.seen.shape).transpose(0, 2, 3, 1)
+    white = np.matmul(whiteners, off).transpose(0, 3, 1, 2).reshape(count, points, -1)
+    mean, spread = (np.array([[getattr(one, name)] for one in problems]) for name in ("mean", "spread"))
+    return np.concatenate([white, (theta - mean) / spread], axis=2)
+
+
+def _with_slopes(problems: Sequence[_Problem], theta: Floats, whiteners: Floats) -> tuple[Floats, Floats]:
+    """Residuals, shape (problems, residuals) of theta (problems, parameters), and their derivatives by differences, all
+    points at once; shape (problems, parameters, residuals).
+    """
+    points = theta[:, None] + np.concatenate([np.zeros((1, theta.shape[1])), STEP * np.eye(theta.shape[1])])
+    values = _residuals(problems, points, whiteners)
+    return values[:, 0], (values[:, 1:] - values[:, :1]) / STEP
+
+
+def _improved(
+    problems: Sequence[_Problem], theta: Floats, whiteners: Floats, evaluations: int
+) -> tuple[Floats, Floats]:
+    """Better parameters, shape (problems, parameters), and half their sums of squares; beyond HUBER a residual counts
+    less. By Gauss and Newton's steps within regions that are trusted (More and Sorensen 1983). Own code: starts are
+    many, and a library's calls take several times what the law takes.
+
+    whiteners: of each problem, or (1, ...) of all.
+    """
+    spread = np.array([one.spread for one in problems])
+    theta, cost = theta.copy(), np.full(len(problems), math.inf)
+    radius = np.linalg.norm((theta - np.array([one.mean for one in problems])) / spread, axis=1)
+    radius[radius == 0] = 1.0
+    values, slopes = (np.zeros(0), np.zeros(0))
+    step, foretold = np.zeros_like(theta), np.ones(len(problems))
+    live = np.arange(len(problems))
+    for _ in range(evaluations):
+        tried = theta[live] + step[live] * spread[live]
+        mine = whiteners if len(whiteners) == 1 else whiteners[live]
+        found, steep = _with_slopes([problems[one] for one in live.tolist()], tried, mine)
+        steep = steep * spread[live][:, :, None]
+        there = 0.5 * _lost(found)
+        if not values.size:
+            values, slopes = np.zeros((len(problems), found.shape[1])), np.zeros((len(problems), *steep.shape[1:]))
+        gain, length = cost[live] - there, np.linalg.norm(step[live], axis=1)
+        taken = gain > 0
+        at = live[taken]
+        theta[at], cost[at], values[at], slopes[at] = tried[taken], there[taken], found[taken], steep[taken]
+        bad, good = gain < 0.25 * foretold[live], gain > 0.75 * foretold[live]
+        radius[live] = np.where(
+            bad, 0.25 * length, np.where(good & (length > 0.95 * radius[live]), 2 * length, radius[live])
+        )
+        live = live[~(taken & (gain < SAME)) & ~(radius[live] < STEP)]
+        if not live.size:
+            break
+        step[live], foretold[live] = _steps(values[live], slopes[live], radius[live])
+    return theta, cost
+
+
+def _steps(values: Floats, slopes: Floats, radius: Floats) -> tuple[Floats, Floats]:
+    """Steps to the least of the quadratic that touches the cost, no longer than radius, and what they should gain."""
+    pull = np.einsum("spr,sr->sp", slopes, np.clip(values, -HUBER, HUBER))
+    curved = (slopes * (np.abs(values) <= HUBER)[:, None]) @ slopes.transpose(0, 2, 1)
+    sizes, axes = np.linalg.eigh(curved)
+    sizes = np.maximum(sizes, 1e-9 * sizes[:, -1:])
+    along = np.einsum("spq,sp->sq", axes, pull)
+    damping = np.zeros((len(radius), 1))
+    for _ in range(NEWTON):  # of the secular equation |step| = radius, from below (Hebden 1973)
+        step = along / (sizes + damping)
+        length = np.linalg.norm(step, axis=1, keepdims=True)
+        if (length <= 1.01 * radius[:, None]).all():
+            break
+        steep = (step**2 / (sizes + damping)).sum(axis=1, keepdims=True)
+        more = length**2 / np.maximum(steep, 1e-300) * (length / radius[:, None] - 1)
+        damping = np.maximum(0.0, damping + np.where(length > radius[:, None], more, 0.0))
+    step = -along / (sizes + damping)
+    gain = -(along * step + 0.5 * sizes * step**2).sum(axis=1)
+    return np.einsum("spq,sq->sp", axes, step), gain
 
 
 # -- priors and starts ---------------------------------------------------------------------------------------
@@ -301,36 +364,49 @@ def _prior_of(shape: Shape, courses: Sequence[Course], starts: Sequence[Start]) 
 
 def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequence[Start]], before: Fit | None) -> Fit:
     """The best fit of a shape. choices: starts of all its limiters together; before: of a shape with fewer parts."""
-    tried: list[tuple[float, Floats, _Problem]] = []
+    problems: list[_Problem] = []
+    thetas: list[Floats] = []
     stack = before.stack if before is not None else Stack.of(courses, shape.ways)
     for starts in choices or [()]:
         mean, spread = _prior_of(shape, courses, starts)
-        problem = _Problem(shape, courses, stack, mean, spread)
         known = dict(zip(before.shape.names, before.theta, strict=True)) if before is not None else {}
         fitted = np.array([known.get(name, value) for name, value in zip(shape.names, mean, strict=True)])
-        for start in [fitted, mean] if known and starts else [fitted]:  # a limiter may have hidden what the device does
-            tried.append((*problem.improve(start, Noise.alike(ANNEAL[0]), EACH)[::-1], problem))
-    tried = [
-        (*problem.improve(theta, Noise.alike(ANNEAL[1]), EACH)[::-1], problem)
-        for _, theta, problem in sorted(tried, key=itemgetter(0))[:FOLLOWED]
-    ]
-    tried.sort(key=itemgetter(0))
-    steps = np.diff([cost for cost, _, _ in tried], prepend=-math.inf)
-    apart = (one for one, step in zip(tried, steps, strict=True) if step > SAME and _all_seen(one[2].at(one[1])))
-    finished = [_finish(problem, theta) for _, theta, problem in islice(apart, FINISHED)]
+        new = [fitted, mean] if known and starts else [fitted]  # a limiter may have hidden what the device does
+        thetas += new
+        problems += [_Problem(shape, courses, stack, mean, spread)] * len(new)
+    costs = np.zeros(len(problems))
+    for level in ANNEAL:
+        best = np.argsort(costs, kind="stable")[:FOLLOWED] if level != ANNEAL[0] else np.arange(len(problems))
+        problems = [problems[one] for one in best.tolist()]
+        whiteners = problems[0].whiteners(Noise.alike(level))[0][None]
+        found, costs = _improved(problems, np.array([thetas[one] for one in best]), whiteners, EACH)
+        thetas = [*found]
+    order = np.argsort(costs, kind="stable")
+    steps = np.diff(costs[order], prepend=-math.inf)
+    tried = [(problems[one], thetas[one]) for one in order.tolist()]
+    apart = (one for one, step in zip(tried, steps, strict=True) if step > SAME and _all_seen(one[0].at(one[1])))
     # What is not seen now hardly ever is in the end.
-    return max(finished, key=lambda fit: (_all_seen(fit), fit.evidence), default=tried[0][2].at(tried[0][1]))
+    finished = _finished([*islice(apart, FINISHED)])
+    return max(finished, key=lambda fit: (_all_seen(fit), fit.evidence), default=tried[0][0].at(tried[0][1]))
 
 
-def _finish(problem: _Problem, theta: Floats) -> Fit:
-    """The fit from a good start. Noise follows once the parameters fit at a small one: else all is called noise."""
-    theta, _ = problem.improve(theta, Noise.alike(SMALL), LAST)
+def _finished(starts: Sequence[tuple[_Problem, Floats]]) -> list[Fit]:
+    """The fits from good starts. Noise follows once the parameters fit at a small one: else all is called noise."""
+    if not starts:
+        return []
+    problems, theta = [problem for problem, _ in starts], np.array([theta for _, theta in starts])
+    theta, _ = _improved(problems, theta, problems[0].whiteners(Noise.alike(SMALL))[0][None], LAST)
     for most in (LIKELY, LIKELY, math.inf):
-        noise = problem.fit_noise(theta)
-        theta, _ = problem.improve(theta, replace(noise, between=min(noise.between, most)), LAST)
-    noise = problem.fit_noise(theta)
-    evidence, covariance = problem.evidence(theta, noise)
-    return replace(problem.at(theta), covariance=covariance, noise=noise, evidence=evidence)
+        noises = [problem.fit_noise(one) for problem, one in zip(problems, theta, strict=True)]
+        granted = [replace(noise, between=min(noise.between, most)) for noise in noises]
+        whiteners = np.array([one.whiteners(noise)[0] for one, noise in zip(problems, granted, strict=True)])
+        theta, _ = _improved(problems, theta, whiteners, LAST)
+    fits = []
+    for problem, one in zip(problems, theta, strict=True):
+        noise = problem.fit_noise(one)
+        evidence, covariance = problem.evidence(one, noise)
+        fits.append(replace(problem.at(one), covariance=covariance, noise=noise, evidence=evidence))
+    return fits
 
 
 def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[Start]]]]:
@@ -436,12 +512,12 @@ def _fit_parts(courses: Sequence[Course], known: Fit | None = None) -> Fit | Non
         best = _with_seek(best, courses)
     tried += [best, *_narrowed(best, courses)]
     best = max(filter(_all_seen, tried), key=lambda fit: fit.evidence)
-    others = list(_without(best))
+    others = _without(best)
     better = max(others, key=lambda fit: fit.evidence)
     if better.evidence > best.evidence + RIVAL:  # the search had missed it
         assert best.problem is not None
-        best = max(best, _finish(best.problem, better.theta), key=lambda fit: fit.evidence)
-        others = list(_without(best))
+        best = max(best, *_finished([(best.problem, better.theta)]), key=lambda fit: fit.evidence)
+        others = _without(best)
     tried = sorted((fit for fit in tried if fit.shape != best.shape), key=lambda fit: -fit.evidence)[:MOST_RIVALS]
     near = [fit for fit in (*tried, *others) if fit.evidence > best.evidence - RIVAL]
     return replace(best, draws=_drawn(best), rivals=tuple(replace(fit, draws=_drawn(fit)) for fit in near))
@@ -470,12 +546,12 @@ def _drawn(fit: Fit) -> Floats:
     return np.asarray(np.round(points, 3))
 
 
-def _without(fit: Fit) -> Iterator[Fit]:
+def _without(fit: Fit) -> list[Fit]:
     """Laws in which what takes most of the device's time takes none, and its counterpart takes what it took: loads with
     the same number in flight look alike under latency and under saturation.
     """
     assert fit.problem is not None
-    shape = fit.shape
+    shape, starts = fit.shape, []
     for way in shape.ways:
         mine = [course for course in fit.courses if course.taught and course.direction == way]
         for part, other, size in (("latency", "iops", min), ("per_byte", "bytes", max)):
@@ -488,7 +564,8 @@ def _without(fit: Fit) -> Iterator[Fit]:
             theta[gone] += GONE if gone == busy else -GONE
             mean, spread = fit.problem.mean.copy(), fit.problem.spread.copy()
             mean[gone], spread[gone] = theta[gone], HELD
-            yield _finish(_Problem(shape, fit.courses, fit.stack, mean, spread), theta)
+            starts.append((_Problem(shape, fit.courses, fit.stack, mean, spread), theta))
+    return _finished(starts)
 
 
 def _all_seen(fit: Fit) -> bool:

@@ -14,7 +14,7 @@ from ioatlas.law.course import Course, Noise
 from ioatlas.law.fit import DRAWS, Fit
 from ioatlas.law.model import UNITS, Limiter, Seek, Shape, Stack
 
-VERSION = 9
+VERSION = 10
 """Raised with every change after which a law of the same loads may be another one."""
 
 
