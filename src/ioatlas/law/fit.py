@@ -118,14 +118,6 @@ class _Problem:
         determinant = 2 * float(np.log(np.diagonal(lower, axis1=1, axis2=2)).sum())
         return np.where(both, np.linalg.inv(lower), 0.0), determinant
 
-    def residuals(self, theta: Floats, whiteners: Floats) -> Floats:
-        """Whitened residuals and those of the prior, shape (points, bins of all loads + parameters)."""
-        return np.asarray(_residuals([self], theta[None], whiteners[None])[0])
-
-    def slope(self, theta: Floats, whiteners: Floats) -> Floats:
-        """Jacobian of the residuals, shape (bins + parameters, parameters)."""
-        return np.asarray(_with_slopes([self], theta[None], whiteners[None])[1][0].T)
-
     def fit_noise(self, theta: Floats) -> Noise:
         """Spread inside each load and between them. Loads need not be alike: what a throttle gives is exact, what
         a busy client makes of an I/O alone is not. So the spread of a load is drawn from a distribution of its own over
@@ -174,16 +166,18 @@ class _Problem:
         unlike = [np.interp(one, LOGS, prior[best[row]]) for one in np.log(within[row])]
         return Noise(within[row], float(BETWEEN[row]), spread, float(np.sum(unlike)))
 
-    def evidence(self, theta: Floats, noise: Noise) -> tuple[float, Floats]:
-        """Logarithm of the marginal likelihood by Laplace's method, and the covariance of the parameters."""
+    def answer(self, theta: Floats) -> Fit:
+        """The law with these parameters, its noise, its evidence and their covariance."""
+        noise = self.fit_noise(theta)
         whiteners, determinant = self.whiteners(noise)
-        values = self.residuals(theta[None, :], whiteners)[0]
+        [values], [slope] = _with_slopes([self], theta[None], whiteners)
         size, lost = np.abs(values), float(_lost(values))
         weights = np.sqrt(np.where(size <= HUBER, 1.0, HUBER / np.maximum(size, HUBER)))
-        slope = self.slope(theta, whiteners) * weights[:, None]
-        precision = slope.T @ slope + 1e-9 * np.diag(1 / self.spread**2)
+        slope = slope * weights
+        precision = slope @ slope.T + 1e-9 * np.diag(1 / self.spread**2)
         spread = float(np.linalg.slogdet(precision)[1]) + 2 * float(np.log(self.spread).sum())
-        return noise.unlike - 0.5 * (lost + determinant + spread), np.asarray(np.linalg.inv(precision))
+        evidence = noise.unlike - 0.5 * (lost + determinant + spread)
+        return replace(self.at(theta), covariance=np.linalg.inv(precision), noise=noise, evidence=evidence)
 
 
 def _lost(values: Floats) -> Floats:
@@ -223,35 +217,24 @@ def _improved(
     less. By Gauss and Newton's steps within regions that are trusted (More and Sorensen 1983). Own code: starts are
     many, and a library's calls take several times what the law takes.
 
-    whiteners: of each problem, or (1, ...) of all.
+    whiteners: of each problem, or one of all.
     """
-    spread = np.array([one.spread for one in problems])
-    theta, cost = theta.copy(), np.full(len(problems), math.inf)
-    radius = np.linalg.norm((theta - np.array([one.mean for one in problems])) / spread, axis=1)
+    mean, spread = (np.array([getattr(one, name) for one in problems]) for name in ("mean", "spread"))
+    radius = np.linalg.norm((theta - mean) / spread, axis=1)
     radius[radius == 0] = 1.0
-    values, slopes = (np.zeros(0), np.zeros(0))
-    step, foretold = np.zeros_like(theta), np.ones(len(problems))
-    live = np.arange(len(problems))
-    for _ in range(evaluations):
-        tried = theta[live] + step[live] * spread[live]
-        mine = whiteners if len(whiteners) == 1 else whiteners[live]
-        found, steep = _with_slopes([problems[one] for one in live.tolist()], tried, mine)
-        steep = steep * spread[live][:, :, None]
-        there = 0.5 * _lost(found)
-        if not values.size:
-            values, slopes = np.zeros((len(problems), found.shape[1])), np.zeros((len(problems), *steep.shape[1:]))
-        gain, length = cost[live] - there, np.linalg.norm(step[live], axis=1)
-        taken = gain > 0
-        at = live[taken]
-        theta[at], cost[at], values[at], slopes[at] = tried[taken], there[taken], found[taken], steep[taken]
-        bad, good = gain < 0.25 * foretold[live], gain > 0.75 * foretold[live]
-        radius[live] = np.where(
-            bad, 0.25 * length, np.where(good & (length > 0.95 * radius[live]), 2 * length, radius[live])
-        )
-        live = live[~(taken & (gain < SAME)) & ~(radius[live] < STEP)]
-        if not live.size:
+    theta, (values, slopes) = theta.copy(), _with_slopes(problems, theta, whiteners)
+    cost = 0.5 * _lost(values)
+    for _ in range(evaluations - 1):
+        step, foretold = _steps(values, slopes * spread[:, :, None], radius)
+        tried, length = theta + step * spread, np.linalg.norm(step, axis=1)
+        found, steep = _with_slopes(problems, tried, whiteners)
+        gain = cost - 0.5 * _lost(found)
+        taken, held = gain > 0, (gain > 0.75 * foretold) & (length > 0.95 * radius)
+        for now, new in ((theta, tried), (values, found), (slopes, steep), (cost, cost - gain)):
+            now[taken] = new[taken]
+        radius = np.where(gain < 0.25 * foretold, 0.25 * length, np.where(held, 2 * length, radius))
+        if ((taken & (gain < SAME)) | (radius < STEP)).all():
             break
-        step[live], foretold[live] = _steps(values[live], slopes[live], radius[live])
     return theta, cost
 
 
@@ -374,16 +357,14 @@ def _fit_shape(shape: Shape, courses: Sequence[Course], choices: Sequence[Sequen
         new = [fitted, mean] if known and starts else [fitted]  # a limiter may have hidden what the device does
         thetas += new
         problems += [_Problem(shape, courses, stack, mean, spread)] * len(new)
-    costs = np.zeros(len(problems))
-    for level in ANNEAL:
-        best = np.argsort(costs, kind="stable")[:FOLLOWED] if level != ANNEAL[0] else np.arange(len(problems))
-        problems = [problems[one] for one in best.tolist()]
-        whiteners = problems[0].whiteners(Noise.alike(level))[0][None]
-        found, costs = _improved(problems, np.array([thetas[one] for one in best]), whiteners, EACH)
-        thetas = [*found]
+    rough, finer = (problems[0].whiteners(Noise.alike(level))[0] for level in ANNEAL)
+    found, costs = _improved(problems, np.array(thetas), rough, EACH)
+    best = np.argsort(costs, kind="stable")[:FOLLOWED]
+    problems = [problems[one] for one in best.tolist()]
+    found, costs = _improved(problems, found[best], finer, EACH)
     order = np.argsort(costs, kind="stable")
     steps = np.diff(costs[order], prepend=-math.inf)
-    tried = [(problems[one], thetas[one]) for one in order.tolist()]
+    tried = [(problems[one], found[one]) for one in order.tolist()]
     apart = (one for one, step in zip(tried, steps, strict=True) if step > SAME and _all_seen(one[0].at(one[1])))
     # What is not seen now hardly ever is in the end.
     finished = _finished([*islice(apart, FINISHED)])
@@ -395,18 +376,13 @@ def _finished(starts: Sequence[tuple[_Problem, Floats]]) -> list[Fit]:
     if not starts:
         return []
     problems, theta = [problem for problem, _ in starts], np.array([theta for _, theta in starts])
-    theta, _ = _improved(problems, theta, problems[0].whiteners(Noise.alike(SMALL))[0][None], LAST)
+    theta, _ = _improved(problems, theta, problems[0].whiteners(Noise.alike(SMALL))[0], LAST)
     for most in (LIKELY, LIKELY, math.inf):
         noises = [problem.fit_noise(one) for problem, one in zip(problems, theta, strict=True)]
         granted = [replace(noise, between=min(noise.between, most)) for noise in noises]
         whiteners = np.array([one.whiteners(noise)[0] for one, noise in zip(problems, granted, strict=True)])
         theta, _ = _improved(problems, theta, whiteners, LAST)
-    fits = []
-    for problem, one in zip(problems, theta, strict=True):
-        noise = problem.fit_noise(one)
-        evidence, covariance = problem.evidence(one, noise)
-        fits.append(replace(problem.at(one), covariance=covariance, noise=noise, evidence=evidence))
-    return fits
+    return [problem.answer(one) for problem, one in zip(problems, theta, strict=True)]
 
 
 def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[Start]]]]:
@@ -533,7 +509,7 @@ def _drawn(fit: Fit) -> Floats:
     root, rng = (np.sqrt(np.maximum(sizes, 0.0)) * axes).T, np.random.default_rng(0)
 
     def probable(points: Floats) -> Floats:
-        return np.asarray(-0.5 * _lost(problem.residuals(points, whiteners)))
+        return np.asarray(-0.5 * _lost(_residuals([problem], points[None], whiteners)[0]))
 
     points = fit.theta + rng.standard_normal((DRAWS, fit.theta.size)) @ root
     logs = probable(points)

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import product
 from math import comb, exp, inf, isfinite, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 
 import numpy as np
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.minimum import nelder_mead
 from ioatlas.stats.warmup import Floats
 
 LOG_T = "log-t/1"
@@ -332,6 +332,9 @@ VARIANCE_METHOD = "pool-f-censored/1"
 FEWEST_CELLS = 8
 EQUAL = 1e-24
 """Variance of logarithms below which readings are equal: it is that of rounding, another one on each processor."""
+_GRID = np.array([*product(np.linspace(-1, 1, 5), repeat=2)])
+_CLOSE = 1e-4
+"""A likelihood of two parameters is looked for on a grid that closes in, to within so much of their logarithms."""
 _CENSORED = 0.9
 """Variances above this quantile only count as 'at least this large'."""
 
@@ -395,21 +398,20 @@ def _pooled(samples: tuple[tuple[float, int], ...]) -> PooledVariance | None:
     d, seen, beyond_d, beyond_limit = dof[~censored], variance[~censored], dof[censored], limit[censored]
     of_d = gammaln(d / 2)
 
-    def cost(parameters: Floats) -> float:
-        scale = exp(min(max(parameters[0], -50.0), 50.0))
-        d0 = exp(min(max(parameters[1], -1.0), 6.0))
+    centre = np.array([log(max(float(np.median(variance / chdtri(dof, 0.5) * dof)), 1e-6 * typical)), 2.5])
+    reach = np.array([4.0, 3.5])  # as far as the two may lie from there, as logarithms
+    while reach.max() > _CLOSE:
+        points = centre + reach * _GRID
+        points[:, 1] = np.clip(points[:, 1], -1.0, 6.0)
+        scale, d0 = np.exp(points.T)[:, :, None]
         ratio = seen / scale
         density = gammaln((d + d0) / 2) - of_d - gammaln(d0 / 2) + d / 2 * np.log(d / d0) + (d / 2 - 1) * np.log(ratio)
-        density -= (d + d0) / 2 * np.log1p(d * ratio / d0) + log(scale)
-        beyond = fdtrc(beyond_d, d0, beyond_limit / scale)
-        value = -np.sum(density) - np.sum(np.log(np.maximum(beyond, 1e-300)))
-        return float(value) if np.isfinite(value) else 1e300
-
-    start = log(max(float(np.median(variance / chdtri(dof, 0.5) * dof)), 1e-6 * typical))
-    best = min(
-        (nelder_mead(cost, [start, log(d0)], xatol=1e-3, fatol=1e-4) for d0 in (4.0, 40.0)), key=lambda found: found[1]
-    )[0]
+        density -= (d + d0) / 2 * np.log1p(d * ratio / d0) + np.log(scale)
+        beyond = np.log(np.maximum(fdtrc(beyond_d, d0, beyond_limit / scale), 1e-300))
+        best = points[np.argmax(density.sum(axis=1) + beyond.sum(axis=1))]
+        reach = np.where(np.abs(best - centre) < 0.99 * reach, 0.6, 1.0) * reach  # from an edge it moves on
+        centre = best
     # No cell can say more about a variance than the pool as a whole has seen.
-    d0 = min(exp(min(max(float(best[1]), -1.0), 6.0)), float(dof.sum()))
+    d0 = min(exp(float(centre[1])), float(dof.sum()))
     # Above 300 degrees of freedom Student's t is the normal to three digits.
-    return PooledVariance(exp(float(best[0])), d0 if d0 < 300 else inf, len(samples))
+    return PooledVariance(exp(float(centre[0])), d0 if d0 < 300 else inf, len(samples))
