@@ -29,6 +29,7 @@ def test_both_runners_do_the_same():
     assert steps_of("gitlab") == plain
 
 
+@pytest.mark.long("cli", "run", "results")
 @needs("fio")
 def test_the_steps_run_as_they_stand_and_what_did_not_change_is_not_slower(tmp_path):
     steps = steps_of("github")

@@ -208,6 +208,7 @@ def test_a_watch_tells_that_a_server_stops_fitting(tmp_path):
 
 
 @pytest.mark.unmeasured
+@pytest.mark.long("procedures")
 def test_how_many_a_capped_server_carries(tmp_path):
     """100 I/Os a second, of which each reader needs 60: one, and never two."""
     path = tmp_path / "mine.toml"

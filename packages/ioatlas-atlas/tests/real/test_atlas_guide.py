@@ -81,7 +81,7 @@ class Reader:
             self.service.wait(60)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long("atlas"))])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def reader(request, tmp_path):
     """(who types, address of the database that the service uses)."""
     shared = [("/srv/backup", f"{tmp_path}/backup"), ("nas1.ioatlas.zip", str(OLD_BUNDLE))]
@@ -99,6 +99,7 @@ def reader(request, tmp_path):
         typing.ends()
 
 
+@pytest.mark.long("atlas")
 def test_every_command_of_the_page_works_as_it_stands(reader):
     typing, url, postgresql = reader
     number = listed = ""

@@ -43,6 +43,7 @@ def until(process, condition):
 
 
 @pytest.mark.unmeasured
+@pytest.mark.long("atlas")
 def test_killed_while_uploads_come_in_nothing_acknowledged_is_lost_and_nothing_half_done_is_shown(tmp_path):
     folder = tmp_path / "atlas"
     people = [token(folder, name) for name in ("anna", "boris", "clara")]

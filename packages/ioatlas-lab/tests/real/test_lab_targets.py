@@ -80,7 +80,7 @@ def test_the_tool_itself_is_found_where_path_has_none(monkeypatch, capfd):
 
 
 @pytest.mark.parametrize(
-    "name", [*(pytest.param(one, marks=pytest.mark.long("lab")) for one in ("page-cache", "drive")), "memory", "array"]
+    "name", [*(pytest.param(one, marks=pytest.mark.long("lab")) for one in ("page-cache", "drive", "array")), "memory"]
 )
 def test_what_was_made_for_one_command_needs_no_confirmation(name, tmp_path):
     needs(name)
