@@ -4,6 +4,7 @@ import { type AppState, makeState } from "./app-state";
 import { follow, keepLink, linkOf } from "./app-state/link";
 import { followCampaign } from "./app-state/running";
 import { openAtlas } from "./lib/atlas";
+import { openLatencies } from "./lib/latencies";
 import type { ReportData } from "./lib/report-data.gen";
 import { App } from "./views/App";
 import { AppContext } from "./views/context";
@@ -68,6 +69,9 @@ async function start(): Promise<void> {
       </AppContext.Provider>,
       root,
     );
+    // Behind the first picture: what only some views show.
+    const later = () => openLatencies(data).then((found) => (state.atlas.latencies.value = found));
+    requestAnimationFrame(() => requestAnimationFrame(() => later().catch(tell)));
   };
   const data = JSON.parse(element.textContent ?? "") as ReportData;
   // A page that takes files brings a script for that, and an empty report to fill.
@@ -77,7 +81,6 @@ async function start(): Promise<void> {
     return;
   }
   await show(data);
-  performance.mark("ioatlas-first-picture");
   const live = document.querySelector<HTMLMetaElement>('meta[name="ioatlas-live"]')?.content;
   if (live) await followCampaign(live, show);
 }
@@ -88,10 +91,12 @@ function stayThere(before: AppState, state: AppState): void {
   state.theme.value = before.theme.value;
 }
 
-start().catch((error: unknown) => {
+function tell(error: unknown): void {
   const root = document.getElementById("ioatlas") ?? document.body;
   const text = document.createElement("p");
   text.className = "broken";
   text.textContent = `This report cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
   root.replaceChildren(text);
-});
+}
+
+start().catch(tell);

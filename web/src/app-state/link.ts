@@ -73,8 +73,8 @@ function hiddenOf(state: AppState, words: URLSearchParams): Map<number, Set<numb
 }
 
 function usable(atlas: Atlas, view: View): boolean {
-  if (view === "latency") return atlas.latencies.curves.size > 0;
-  return view !== "time" || atlas.latencies.courses.size > 0;
+  if (view === "latency") return atlas.data.latency_curves.n > 0;
+  return view !== "time" || atlas.data.time_courses.n > 0;
 }
 
 /** The axes of a link on their places; null when it names none across, or one twice. */

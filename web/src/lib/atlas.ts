@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The campaign as the views see it: rows in typed arrays, and which row stands at a point of the sweep.
+
+import { type Signal, signal } from "@preact/signals";
 import { type Codes, integers, packedTexts, Values } from "./decode";
-import { type Latencies, openLatencies } from "./latencies";
+import { type Latencies, NO_LATENCIES } from "./latencies";
 import { type Axis, type Dictionary, type ReportData, UnmeasuredCode } from "./report-data.gen";
 
 /** A position on every axis, in the order of `Atlas.axes`; -1 on derived axes, which nobody navigates. */
@@ -50,7 +52,8 @@ export interface Atlas {
   grade: Texts;
   nVisits: Codes;
   nDiscarded: Codes;
-  latencies: Latencies;
+  /** Empty until the first picture stands. */
+  latencies: Signal<Latencies>;
   unmeasuredLevels: Codes[];
   reason: Texts;
   /** Why, as a code: `UnmeasuredCode`. */
@@ -186,7 +189,7 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     grade,
     nVisits,
     nDiscarded,
-    latencies: await openLatencies(data),
+    latencies: signal(NO_LATENCIES),
     unmeasuredLevels,
     reason,
     unmeasuredCode,

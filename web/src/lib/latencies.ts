@@ -29,6 +29,8 @@ export interface Latencies {
   courses: ReadonlyMap<number, readonly Course[]>;
 }
 
+export const NO_LATENCIES: Latencies = { percents: [], curves: new Map(), courses: new Map() };
+
 export async function openLatencies(data: ReportData): Promise<Latencies> {
   const { latency_curves: curves, time_courses: courses } = data;
   return {

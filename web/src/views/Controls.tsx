@@ -33,8 +33,8 @@ export function Controls() {
         }}
         options={[
           ["map", "Map"],
-          ...(atlas.latencies.curves.size > 0 ? [["latency", "Latency"] as const] : []),
-          ...(atlas.latencies.courses.size > 0 ? [["time", "Time"] as const] : []),
+          ...(atlas.data.latency_curves.n > 0 ? [["latency", "Latency"] as const] : []),
+          ...(atlas.data.time_courses.n > 0 ? [["time", "Time"] as const] : []),
           ["table", "Table"],
         ]}
       />

@@ -76,7 +76,7 @@ function linesAlong(atlas: Atlas, point: Point, along: number, system: "iec" | "
   return levels.flatMap((level) => {
     const at = point.map((old, a) => (a === along ? level : old));
     const row = slotAt(atlas, at) - 1;
-    if (!atlas.latencies.curves.has(row)) return [];
+    if (!atlas.latencies.value.curves.has(row)) return [];
     const label = axis ? shortLevel(axis, axis.levels[level], system) : "this cell";
     return [{ label, row, chosen: !axis || level === point[along] }];
   });
@@ -89,8 +89,7 @@ function latencyAxis(values: readonly number[]): { scale: Scale; py: (ns: number
 }
 
 function Percentiles({ lines }: { lines: readonly Line[] }) {
-  const { latencies } = useApp().atlas;
-  const { percents, curves } = latencies;
+  const { percents, curves } = useApp().atlas.latencies.value;
   const known = lines.map((line) => ({ ...line, ns: [...(curves.get(line.row)?.latencies ?? [])] }));
   const all = known.flatMap((line) => line.ns.filter(Number.isFinite));
   if (all.length === 0) return null;
@@ -189,7 +188,7 @@ function Growth({ lines, along }: { lines: readonly Line[]; along: number }) {
 
 function Numbers({ lines, along }: { lines: readonly Line[]; along: number }) {
   const { atlas } = useApp();
-  const { percents, curves } = atlas.latencies;
+  const { percents, curves } = atlas.latencies.value;
   const axis = atlas.axes[along];
   const fewest = atlas.data.latency_curves.fewest_beyond;
   return (

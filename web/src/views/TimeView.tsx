@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Course, longestStallMs } from "../lib/latencies";
+import { type Course, longestStallMs, NO_LATENCIES } from "../lib/latencies";
 import { makeScale, placedTicks } from "../lib/scale";
 import { duration, latency, rate, type UnitSystem } from "../lib/units";
 import { CellChooser } from "./CellChooser";
@@ -13,12 +13,12 @@ export function TimeView() {
   const state = useApp();
   const { atlas } = state;
   const row = state.pinnedSlot.value - 1;
-  const courses = atlas.latencies.courses.get(row) ?? [];
+  const courses = atlas.latencies.value.courses.get(row) ?? [];
   const byLatency = state.quantityId.value === "lat_mean" || state.quantityId.value === "lat_p99";
   return (
     <div class="time">
       <CellChooser />
-      {courses.length === 0 ? (
+      {atlas.latencies.value === NO_LATENCIES ? null : courses.length === 0 ? (
         <p class="soft">
           {atlas.data.time_courses.left_out
             ? "This campaign has too many visits for its page to hold their courses."
