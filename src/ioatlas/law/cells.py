@@ -68,7 +68,7 @@ def _faster(
         # What is foretold with a number stands in the map beside the fastest.
         most = told.high if seen is not None else told.value * (told.half_width > MOST_FORETOLD)
         if most * cell.bs_bytes > MUCH * best:
-            why = f"{format_size(cell.bs_bytes)} with {cell.outstanding} in flight may be faster"
+            why = f"{cell.rw} of {format_size(cell.bs_bytes)} with {cell.outstanding} in flight may be faster"
             return {(e.cell.key, direction): replace(e, grade=Trust.LOW, grade_reason=why) for e in near}
     return {}
 
