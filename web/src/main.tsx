@@ -57,6 +57,9 @@ async function start(): Promise<void> {
   let leave: (() => void) | null = null;
   const show = async (data: ReportData) => {
     const state = makeState(await openAtlas(data), window.innerWidth < NARROW_PX);
+    const latencies = () => openLatencies(data).then((found) => (state.atlas.latencies.value = found));
+    const first = shown === null;
+    if (!first) await latencies(); // a page that is followed keeps what its reader sees
     leave?.();
     if (shown) stayThere(shown, state);
     else followMedia(() => shown ?? state);
@@ -70,8 +73,7 @@ async function start(): Promise<void> {
       root,
     );
     // Behind the first picture: what only some views show.
-    const later = () => openLatencies(data).then((found) => (state.atlas.latencies.value = found));
-    requestAnimationFrame(() => requestAnimationFrame(() => later().catch(tell)));
+    if (first) requestAnimationFrame(() => requestAnimationFrame(() => latencies().catch(tell)));
   };
   const data = JSON.parse(element.textContent ?? "") as ReportData;
   // A page that takes files brings a script for that, and an empty report to fill.
