@@ -26,6 +26,8 @@ OPTIONS = (
     *({"end_fsync": 1}, {"fsync_on_close": 1}, {"thinktime": 2000}, {"rate_iops": 200}, {"rw": "randrw", "fsync": 1}),
     *({"fdatasync": 1, "direct": 0}, {"fdatasync": 2, "numjobs": 3}),
 )
+MOST_BETWEEN = 4
+"""Writes of a job between two flushes."""
 
 
 def judged(tmp_path, cells):
@@ -72,6 +74,8 @@ def test_the_law_holds_for_what_flushes_waits_or_paces(tmp_path, engine, depth):
         cell = cells[one.section]
         if cell.flushes and not cell.flush_holds_queue:
             (write,) = (part for part in one.parts if part.direction == "write")
+            if write.total_ios <= MOST_BETWEEN * cell.numjobs:
+                continue  # a disk that others keep busy: not one of its flushes came up
             assert write.lat_kind == "flushed", cell.option
             assert write.lat_mean_ns > write.flush.write_mean_ns
             assert write.flush.count
