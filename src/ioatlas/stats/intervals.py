@@ -333,8 +333,8 @@ FEWEST_CELLS = 8
 EQUAL = 1e-24
 """Variance of logarithms below which readings are equal: it is that of rounding, another one on each processor."""
 _GRID = np.array([*product(np.linspace(-1, 1, 5), repeat=2)])
-_CLOSE = 1e-4
-"""A likelihood of two parameters is looked for on a grid that closes in, to within so much of their logarithms."""
+_CLOSER = 40
+"""A likelihood of two parameters is looked for on a grid that closes in so often, to a ten-thousandth in half of it."""
 _CENSORED = 0.9
 """Variances above this quantile only count as 'at least this large'."""
 
@@ -400,7 +400,7 @@ def _pooled(samples: tuple[tuple[float, int], ...]) -> PooledVariance | None:
 
     centre = np.array([log(max(float(np.median(variance / chdtri(dof, 0.5) * dof)), 1e-6 * typical)), 2.5])
     reach = np.array([4.0, 3.5])  # as far as the two may lie from there, as logarithms
-    while reach.max() > _CLOSE:
+    for _ in range(_CLOSER):
         points = centre + reach * _GRID
         points[:, 1] = np.clip(points[:, 1], -1.0, 6.0)
         scale, d0 = np.exp(points.T)[:, :, None]

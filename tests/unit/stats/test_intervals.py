@@ -184,6 +184,12 @@ def test_pool_is_robust_to_a_few_wild_cells():
     assert math.sqrt(wild.variance_log / clean.variance_log) < 1.3
 
 
+def test_a_pool_of_cells_that_have_nothing_in_common_ends_with_a_variance():
+    pool = pool_variance([[1.0, float(np.exp(10.0**power))] for power in range(-9, 3)])
+    assert 0 < pool.variance_log < math.inf
+    assert 0 < pool.dof < 2
+
+
 def test_pool_needs_cells_that_can_say_something():
     assert pool_variance([]) is None
     assert pool_variance([[1.0, 1.1]] * 7) is None
