@@ -173,11 +173,8 @@ def journal() -> str:
     parts += [
         "The tables of a campaign's journal, for whoever reads one with SQL or another program.",
         "",
-        "`DIR/journal.sqlite` is a SQLite file. `PRAGMA user_version` is its format, the lowest that suffices:",
-        f"{schema.FIRST_VERSION} for a plain map, {schema.FORMAT_OF_CONFIGURATIONS} with configurations,",
-        f"{schema.FORMAT_OF_CLIENTS} with several clients, {schema.FORMAT_OF_GROUPS} with targets loaded together,",
-        f"{schema.FORMAT_OF_SET_UPS} with set-ups, {schema.FORMAT_OF_FLUSHES} with writes that wait for a flush.",
-        "A newer format is refused, older ones stay readable.",
+        "`DIR/journal.sqlite` is a SQLite file. `PRAGMA user_version` is its format:",
+        f"{schema.VERSION} since version 0.4, before that the lowest that sufficed. Newer formats are refused.",
         "A record of one configuration has its name behind an `@`.",
         "",
         "Opening checks the whole file: rows, types, bounds, words and references. Anything else, and any view or",

@@ -43,14 +43,6 @@ from ioatlas.run.procedure import Procedure
 from ioatlas.run.set_up import Consent, check_something_typed, confirm_writing, typed_texts
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME, Journal
-from ioatlas.store.schema import (
-    FIRST_VERSION,
-    FORMAT_OF_CLIENTS,
-    FORMAT_OF_CONFIGURATIONS,
-    FORMAT_OF_FLUSHES,
-    FORMAT_OF_GROUPS,
-    FORMAT_OF_SET_UPS,
-)
 from ioatlas.store.seal import machine_key
 from ioatlas.target.identity import recognise
 from ioatlas.target.marker import claimed
@@ -213,7 +205,7 @@ def start(
     if not procedure.shrinks_to_fit(plan):  # before anything is made: whether the files fit
         for target in there:
             check_space(target, sum(plan.files.get(target.name, {}).values()))
-    with _new_journal(directory, executor.clock, plan) as journal:
+    with _new_journal(directory, executor.clock) as journal:
         procedure.keep(plan, directory)
         _write_files(plan, directory, typed, sheets)
         journal.begin_campaign(uuid.uuid4().hex[:12], _name_of(plan), __version__, plan_record(plan), plan.targets)
@@ -257,18 +249,6 @@ def _write_files(plan: Plan, directory: Path, typed: str, sheets: Mapping[str, s
     keep_sheets(directory, sheets)
 
 
-def _format(plan: Plan) -> int:
-    """The first format that has all that a journal of the plan needs."""
-    needed = (
-        (plan.spec.configurations, FORMAT_OF_CONFIGURATIONS),
-        (plan.spec.clients, FORMAT_OF_CLIENTS),
-        (plan.groups, FORMAT_OF_GROUPS),
-        (plan.spec.set_ups > 1, FORMAT_OF_SET_UPS),
-        (any(one.flushes for cell in plan.to_measure for one in cell.members), FORMAT_OF_FLUSHES),
-    )
-    return max((version for need, version in needed if need), default=FIRST_VERSION)
-
-
 def _begin(procedure: Procedure, journal: Journal, plan: Plan) -> None:
     """The visits that are known beforehand, of each set-up."""
     for number in range(plan.spec.set_ups):
@@ -277,7 +257,7 @@ def _begin(procedure: Procedure, journal: Journal, plan: Plan) -> None:
 
 
 @contextlib.contextmanager
-def _new_journal(directory: Path, clock: Clock, plan: Plan) -> Iterator[Journal]:
+def _new_journal(directory: Path, clock: Clock) -> Iterator[Journal]:
     """The journal of a campaign that is there when the block ends; what an earlier process left is started anew."""
     if directory.exists() and not directory.is_dir():
         raise UsageError("it is not a directory", where=str(directory), remedy="choose another -o")
@@ -286,7 +266,7 @@ def _new_journal(directory: Path, clock: Clock, plan: Plan) -> Iterator[Journal]
     ):
         if directory.is_dir():
             _check_empty(directory)
-        with Journal.making(directory, SessionTime(clock).now, _format(plan)) as journal:
+        with Journal.making(directory, SessionTime(clock).now) as journal:
             yield journal
 
 

@@ -9,12 +9,11 @@ import pytest
 from tests.real.conftest import ioatlas
 
 CAMPAIGN = """
-visits = 2
-window = "200ms"
+budget = "20s"
 [target]
 path = "{target}"
 [sweep]
-rw = ["randread", "randwrite"]
+rw = ["read", "write", "randread", "randwrite"]
 bs = ["4k", "64k"]
 size = "8m"
 """

@@ -55,7 +55,7 @@ class Database:
         self.directory = directory
         self.only = ""
         self.set_up: int | None = None
-        self.format = t.FIRST_VERSION
+        self.format = t.VERSION
         self._kept: dict[tuple[str, bool], tuple[int | None, dict[int, list[Any]]]] = {}
         """Rows that were read, of tables whose rows never change: (the last one's number, what was made of them)."""
         self._cells: dict[tuple[str, ...], Cell] = {}

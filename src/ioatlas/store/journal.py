@@ -28,20 +28,18 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
 
     @classmethod
     @contextlib.contextmanager
-    def making(
-        cls, directory: Path, now: Callable[[], float] = time.time, version: int = t.FIRST_VERSION
-    ) -> Iterator[Journal]:
+    def making(cls, directory: Path, now: Callable[[], float] = time.time) -> Iterator[Journal]:
         """A new journal in `directory`, which must not hold a campaign: all that is written inside is there at its end,
         or nothing is. What an earlier process left of one that it never finished is used again.
 
-        version: its format; an ioatlas that does not know it refuses the journal. Raises UsageError for a campaign.
+        Raises UsageError for a campaign.
         """
         path = directory / FILE_NAME
         if beneath.is_ordinary(path):
             check_file(path)
         directory.mkdir(parents=True, exist_ok=True)
         journal = cls(connect(path), directory, now)
-        journal.format = version
+        journal.format = t.VERSION
         try:
             with journal.together() as link:
                 if not _is_unmade(link):
@@ -50,9 +48,9 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                         where=str(directory),
                         remedy=f"use `ioatlas resume {directory}` or another -o",
                     )
-                for metadata in t.metadata_of(version):
+                for metadata in t.metadata_of(t.VERSION):
                     metadata.create_all(link)
-                link.exec_driver_sql(f"PRAGMA user_version={version}")
+                link.exec_driver_sql(f"PRAGMA user_version={t.VERSION}")
                 yield journal
         except BaseException:
             journal.close()

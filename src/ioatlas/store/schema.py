@@ -4,11 +4,12 @@
 Format history (the file's `PRAGMA user_version`):
   1  first version.
   2  the plan may hold configurations, which are set up before they are measured; records of one of them have its name
-     behind an @. Only campaigns that have configurations are written in this format: others stay readable by all.
+     behind an @.
   3  visits may be made by several clients; their shares stand in the table client_part, which other journals lack.
   4  visits may load several targets together; their shares stand in the table target_part, which other journals lack.
   5  configurations may be set up several times; replicates of the second time count from 100,000, and so on.
   6  writes may wait for flushes, whose times stand in the table flush_part, which other journals lack.
+A new journal has the newest format. Before version 0.4 it had the first one that its plan needed.
 """
 
 from __future__ import annotations
@@ -22,11 +23,8 @@ from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, VisitStatus
 
 VERSION = 6
 FIRST_VERSION = 1
-"""Of a new journal, until it needs more."""
-FORMAT_OF_CONFIGURATIONS = 2
 FORMAT_OF_CLIENTS = 3
 FORMAT_OF_GROUPS = 4
-FORMAT_OF_SET_UPS = 5
 FORMAT_OF_FLUSHES = 6
 
 metadata = MetaData()

@@ -20,7 +20,7 @@ from ioatlas.store.tables import export
 from tests.command_line import call
 from tests.unit.bundle.made import bundle_file, campaign, changed, key, packed, rederived, resigned
 
-FEW = ("points", "highest", "trace")
+FEW = ("by law", "points", "highest", "trace")
 """The procedures whose campaigns are short; bench/bundle takes them all, simulated and with fio."""
 
 

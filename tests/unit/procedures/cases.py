@@ -24,6 +24,17 @@ iodepth = [1, 8]
 ioengine = "libaio"
 """
 DENSE = f"visits = 3{_HEAD}{_SWEEP}"
+BY_LAW = """
+budget = "20s"
+[target]
+path = "TARGET"
+[sweep]
+rw = ["read", "write", "randread", "randwrite"]
+bs = ["4k", "1m"]
+size = "4m"
+direct = 0
+numjobs = [1, 4]
+"""
 ADAPTIVE = f"""
 visits = 2
 cells = 14
@@ -105,6 +116,7 @@ path = "TARGET"
 """
 EVERY = {
     "dense": DENSE,
+    "by law": BY_LAW,
     "adaptive": ADAPTIVE,
     "fit": FIT,
     "fixed work": FIXED_WORK,
@@ -120,8 +132,14 @@ LONG = ("iozone", "highest")
 """Kinds of fixed work and of points: how they are stopped, killed and gone on with is that of these."""
 
 
-LAWS = {"tune": Law(random_read=Way(2e-3, 4_000, 400e6), noise=0.01)}
-"""Targets other than the usual one: the curve of a search keeps a row for each I/O, so a slow target is quicker."""
+_CAPPED = Way(1e-3, 800, 20e6)
+LAWS = {
+    "tune": Law(random_read=Way(2e-3, 4_000, 400e6), noise=0.01),
+    "by law": Law(read=_CAPPED, write=_CAPPED, flush_seconds=4e-3, noise=0.01),
+}
+"""Targets other than the usual one: the curve of a search keeps a row for each I/O, so a slow target is quicker; and a
+map within a budget tells how long a flush takes.
+"""
 
 
 def make_world(place: Path, name: str) -> World:

@@ -129,5 +129,5 @@ def test_of_two_that_are_made_at_once_there_is_one(tmp_path):
     with pytest.raises(UsageError, match="already here"), Journal.making(tmp_path):
         raise AssertionError
     assert [row[0] for row in sqlite3.connect(tmp_path / "journal.sqlite").execute("pragma user_version")] == [
-        schema.FIRST_VERSION
+        schema.VERSION
     ]
