@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -487,7 +488,8 @@ class Runner:
             return
         self._fruitless += 1
         left = self.budget.left
-        cut = outcome.stopped == "overdue" and left is not None and left <= 0  # not a load that cannot be run
+        # The budget's end, and no fault: asked to, fio ended. One that must be killed waits for I/Os of the target.
+        cut = outcome.stopped == "overdue" and left is not None and left <= 0 and outcome.exit_code != -signal.SIGKILL
         if cut or (self._fruitless < FRUITLESS_BATCHES and not outcome.stopped):
             return
         said = last_line(outcome.stderr) or next(iter(intake.failed.values()), f"fio ended with {outcome.exit_code}")
