@@ -104,6 +104,8 @@ class Progress:
                 self._state = f"removing files on {fields['target']}: {fields['files']:,} are gone"
             case "fresh":
                 return f"measuring the {fields['cells']} best cells again"
+            case "phase":
+                return f"{fields['text']}, about {format_duration(fields['seconds_left'])} left"
             case "round" | "remark" | "configuration":
                 return str(fields["text"])
             case _:
@@ -211,7 +213,7 @@ class PlainLines:
 
     def __call__(self, event: Event) -> None:
         said = self._progress.take(event)
-        if said and event.name in ("configuration", "remark"):
+        if said and event.name in ("configuration", "phase", "remark"):
             say(said, err=True)
         if said is None or self._now() - self._told < PLAIN_SECONDS:
             return

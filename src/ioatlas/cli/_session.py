@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,11 +13,11 @@ import click
 
 from ioatlas import beneath
 from ioatlas.campaign import run
-from ioatlas.cli._live import Stop, TerminalLine, choose, paragraph, silent
+from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._metrics import with_metrics
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Event
+from ioatlas.model.events import Emit, Event
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.units import format_duration
@@ -47,33 +46,48 @@ def _measurable(journal: Journal) -> list[Cell]:
 
 
 def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = None, clients: str = "") -> None:
-    """Make all visits that are planned, then the report. A stopped campaign gets the report of what it has.
+    """Make all visits that are planned, then the report and the answer.
 
     clients: hosts for this session in the place of the campaign's. Raises IoAtlasError when nothing was measured.
     """
     if journal.campaign().complete:
         _show_finished(journal, as_json=how.as_json, verbose=how.verbose)
         return
+    summary, result = measured(journal, how, in_events=how.as_json, consent=consent, clients=clients)
+    directory, report = journal.directory, str(journal.directory / REPORT)
+    if how.as_json:
+        json_lines(_done(summary, report))
+    elif summary.cells:
+        answer(directory, result, verbose=how.verbose)
+        _tell_overdrawn(summary)
+    if not summary.cells:
+        why, remedy = _why_nothing(journal)
+        raise IoAtlasError(
+            f"nothing was measured: {why}", where=str(directory), remedy=f"{remedy}; {report} shows what was tried"
+        )
+
+
+def measured(
+    journal: Journal,
+    how: Measuring,
+    *,
+    in_events: bool = False,
+    consent: Consent | None = None,
+    clients: str = "",
+) -> tuple[Summary, CampaignResult]:
+    """One session, and the report of what the campaign has then; a stopped one gets it too. in_events: told in JSON,
+    an object a line. Closes the journal. Raises IoAtlasError.
+    """
     stop = Stop()
-    emit = choose(how.as_json, quiet=how.quiet, cells=lambda: _measurable(journal), stopping=stop)
-    told = with_metrics(emit)
+    emit = choose(in_events, quiet=how.quiet, cells=lambda: _measurable(journal), stopping=stop)
     directory = journal.directory
     try:
-        summary = run(journal, emit=told, stop_asked=stop, consent=consent, clients=clients)
+        summary = run(journal, emit=with_metrics(emit), stop_asked=stop, consent=consent, clients=clients)
     except PartialResultError as error:
-        if isinstance(emit, TerminalLine):
-            emit.close()
-        if how.as_json:
-            emit(
-                Event(
-                    "stopped",
-                    {
-                        "directory": str(directory),
-                        "reason": error.what,
-                        "visits": journal.count_visits().get(VisitStatus.DONE, 0),
-                    },
-                )
-            )
+        _end_line(emit)
+        if in_events:
+            visits = journal.count_visits().get(VisitStatus.DONE, 0)
+            json_lines(Event("stopped", {"directory": str(directory), "reason": error.what, "visits": visits}))
         try_report(journal)
         if stop():
             click.echo(f"ioatlas: {error}", err=True)
@@ -89,48 +103,13 @@ def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = N
         ) from error
     finally:
         journal.close()
+    _end_line(emit)
+    return summary, write_report_of(journal)
+
+
+def _end_line(emit: Emit) -> None:
     if isinstance(emit, TerminalLine):
         emit.close()
-    result, report = write_report_of(journal), str(directory / REPORT)
-    if how.as_json:
-        emit(_done(summary, report))
-    elif summary.cells:
-        _answer(directory, result, verbose=how.verbose)
-        _tell_overdrawn(summary)
-    if not summary.cells:
-        why, remedy = _why_nothing(journal)
-        raise IoAtlasError(
-            f"nothing was measured: {why}", where=str(directory), remedy=f"{remedy}; {report} shows what was tried"
-        )
-
-
-def run_to_report(journal: Journal, *, quiet: bool) -> CampaignResult:
-    """Run a campaign that ends with an answer of its own, and write its report. Its progress is the usual line on a
-    terminal, elsewhere a line on standard error for each part.
-    """
-    stop = Stop()
-    emit = silent if quiet else TerminalLine() if sys.stderr.isatty() else _tell_parts
-    try:
-        run(journal, emit=with_metrics(emit), stop_asked=stop)
-        return write_report_of(journal)
-    except PartialResultError as error:
-        if isinstance(emit, TerminalLine):
-            emit.close()
-        try_report(journal)
-        if stop():
-            click.echo(f"ioatlas: {error}", err=True)
-            stop.die()
-        raise
-    finally:
-        if isinstance(emit, TerminalLine):
-            emit.close()
-
-
-def _tell_parts(event: Event) -> None:
-    if event.name == "phase":
-        click.echo(f"{event.fields['text']}, about {format_duration(event.fields['seconds_left'])} left", err=True)
-    elif event.name == "remark":
-        click.echo(str(event.fields["text"]), err=True)
 
 
 def _done(summary: Summary, report: str) -> Event:
@@ -162,9 +141,9 @@ def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
     summary = run(journal, emit=lambda _event: None, stop_asked=lambda: False)
     journal.close()
     if as_json:
-        choose(as_json)(_done(summary, str(report)))
+        json_lines(_done(summary, str(report)))
         return
-    _answer(journal.directory, load_result(journal.directory), verbose=verbose)
+    answer(journal.directory, load_result(journal.directory), verbose=verbose)
     click.echo("The campaign is complete: nothing is left to do.")
 
 
@@ -183,7 +162,8 @@ def _why_nothing(journal: Journal) -> tuple[str, str]:
     return (told[-1].rstrip(".") if told else "no visit was finished"), MORE_TIME
 
 
-def _answer(directory: Path, result: CampaignResult, *, verbose: bool) -> None:
+def answer(directory: Path, result: CampaignResult, *, verbose: bool) -> None:
+    """The first screen, and the findings that stand below it."""
     from ioatlas.cli._screen import console_of, show
 
     show(result, console_of(), place=str(directory), report=str(directory / REPORT))

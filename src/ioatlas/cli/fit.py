@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
 from collections.abc import Sequence
@@ -24,7 +23,6 @@ from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.procedures.fit.fits import Fit
-    from ioatlas.procedures.fit.verdict import Judged
     from ioatlas.report.export.to_gate import Gate
     from ioatlas.store.journal import Journal
 
@@ -96,60 +94,39 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
 
     gate: files for JUnit and Markdown.
     """
-    from ioatlas.cli._session import findings_told, run_to_report
+    from ioatlas.cli._session import answer, findings_told, measured
     from ioatlas.procedures.fit.fits import carried, load_fits
     from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.procedures.fit.verdict import Answer
     from ioatlas.run.plan import recorded_spec
 
-    with contextlib.closing(journal):
-        result, report = run_to_report(journal, quiet=how.quiet), journal.directory / REPORT
-        fits = load_fits(journal)
-        spec = recorded_spec(journal, CAMPAIGN.tables)
-    doubts = findings_told(result.findings)
-    most = carried(fits) if spec.of(FitOptions).fit_max else None
-    answer = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
-    if most is not None:
-        fits = [one for place, one in enumerate(fits) if place in (most.low, most.high)]
+    directory = journal.directory
+    _, result = measured(journal, how)
+    fits = load_fits(journal)
+    most = carried(fits) if recorded_spec(journal, CAMPAIGN.tables).of(FitOptions).fit_max else None
+    told = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
+    fits = fits if most is None else most.told
     write_gate(_gate(fits), *gate)
     if how.as_json:
         say_json(
             {
-                "directory": str(journal.directory),
-                "answer": answer.value,
+                "directory": str(directory),
+                "answer": told.value,
                 **({} if most is None else {"carries": most.sentence}),
-                "doubts": doubts,
+                "doubts": findings_told(result.findings),
                 "fits": [one.as_json() for one in fits],
-                "report": str(report),
+                "report": str(directory / REPORT),
             }
         )
     else:
-        for line in fold(most.sentence, "  ") if most is not None else ():
-            click.echo(line)
-        for one in fits:
-            for line in lines(one, verbose=how.verbose):
-                click.echo(line)
-        for line in (line for text in doubts for line in fold(text, "  ")):
-            click.echo(line)
-        click.echo(f"\nReport: {report}")
-    how.show(report)
-    sys.exit(EXIT_STATUS[answer.value])
-
-
-def lines(fit: Fit, *, verbose: bool) -> list[str]:
-    """The answer first, then each requirement; what would change a bad answer."""
-    found = fold(fit.sentence, "  ")
-    for _, one in fit.judged:
-        found += fold(f"  {one.answer.upper():<9} {_measured(one)}", " " * 12)
-        source = one.requirement.source
-        found += fold(f"            source: {source}" if verbose or source.url else f"            {source}", " " * 14)
-        if one.answer != "pass" and one.requirement.change:
-            found += fold(f"            change: {one.requirement.change}", " " * 14)
-    return found
+        answer(directory, result, verbose=how.verbose)
+    how.show(directory / REPORT)
+    sys.exit(EXIT_STATUS[told.value])
 
 
 def _gate(fits: Sequence[Fit]) -> Gate:
     """Each requirement as a check; what is undecided is skipped."""
+    from ioatlas.procedures.fit.fits import measured_text
     from ioatlas.report.export.to_gate import Check, Gate, Outcome
 
     outcomes: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "undecided": "skipped"}
@@ -157,7 +134,7 @@ def _gate(fits: Sequence[Fit]) -> Gate:
         Check(
             f"{fit.use.name}: {one.requirement.words}",
             outcomes[one.answer],
-            _measured(one),
+            measured_text(one),
             (f"source: {one.requirement.source}",),
         )
         for fit in fits
@@ -165,18 +142,6 @@ def _gate(fits: Sequence[Fit]) -> Gate:
     ]
     answers = " ".join(fit.sentence for fit in fits)
     return Gate("Does it fit?", time.time(), tuple(checks), note=answers, fine="It fits.", bad="fail")
-
-
-def _measured(one: Judged) -> str:
-    from ioatlas.procedures.fit.fits import takes, times, told
-
-    if one.answer == "undecided":
-        return takes(one)
-    margin = one.margin
-    if margin is None:
-        return told(one)
-    good = times(margin) if margin >= 1 else f"{margin:.0%}"
-    return f"{told(one)}: {good} as good as needed"
 
 
 def _tell_uses(*, new: bool, as_json: bool) -> None:

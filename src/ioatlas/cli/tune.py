@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,12 @@ from ioatlas import beneath
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
-from ioatlas.cli._output import fold, room, say_json
+from ioatlas.cli._output import say_json
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
 from ioatlas.model.units import (
-    format_count,
     format_duration,
-    format_latency,
     format_size_rounded,
     parse_duration_seconds,
 )
@@ -31,7 +28,7 @@ from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
-    from ioatlas.design.latency_search import Goal, Load
+    from ioatlas.design.latency_search import Goal
     from ioatlas.procedures.tune.result import Tuning
     from ioatlas.run.plan import Plan
     from ioatlas.run.procedure import Procedure
@@ -124,14 +121,13 @@ def command(
 
 def _tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
-    from ioatlas.cli._session import run_to_report
+    from ioatlas.cli._session import measured
     from ioatlas.procedures.tune.advice import CURES, gains
     from ioatlas.run.plan import recorded_spec
 
-    with contextlib.closing(journal):
-        run_to_report(journal, quiet=how.quiet)
-        patterns = recorded_spec(journal, CAMPAIGN.tables).patterns
-        found = gains([cell for cell, _ in journal.cells()], journal.visits(), patterns)
+    measured(journal, how)
+    patterns = recorded_spec(journal, CAMPAIGN.tables).patterns
+    found = gains([cell for cell, _ in journal.cells()], journal.visits(), patterns)
     report = journal.directory / REPORT
     if how.as_json:
         told = [vars(one) | {"proved": one.proved} for one in found]
@@ -226,25 +222,23 @@ def finish(journal: Journal, how: Measuring) -> None:
 
     Exit status 3 when no setting meets the limit.
     """
-    from ioatlas.cli._live import paragraph
-    from ioatlas.cli._session import findings_told, run_to_report
+    from ioatlas.cli._session import answer, measured
     from ioatlas.procedures.tune.result import load_tuning
-    from ioatlas.procedures.tune.wording import load_text
+    from ioatlas.procedures.tune.wording import asked, load_text, none_sentence
 
-    with contextlib.closing(journal):
-        result = run_to_report(journal, quiet=how.quiet)
-        tuning, report = load_tuning(journal), str(journal.directory / REPORT)
-        answer = Answer(tuning, load_text(journal.cells()[0][0]), report, _write_job(journal, tuning))
-    document = {"directory": str(journal.directory), **tuning.as_json(), "report": report, "job": answer.job or None}
-    beneath.write_text(journal.directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
+    directory = journal.directory
+    _, result = measured(journal, how)
+    tuning = load_tuning(journal)
+    job = _write_job(journal, tuning)
+    document = {"directory": str(directory), **tuning.as_json(), "report": str(directory / REPORT), "job": job or None}
+    beneath.write_text(directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
     if how.as_json:
         say_json(document)
     else:
-        for line in describe(answer):
-            click.echo(line)
-        for text in findings_told(result.findings, verbose=True) if how.verbose else ():
-            click.echo(paragraph(text))
-    how.show(Path(answer.report))
+        click.echo(f"{load_text(journal.cells()[0][0])}, {asked(tuning.goal)}")
+        answer(directory, result, verbose=how.verbose)
+        click.echo(f"fio job: {job}" if job else none_sentence(tuning))
+    how.show(directory / REPORT)
     if tuning.best is None:
         sys.exit(3)
 
@@ -261,113 +255,3 @@ def _write_job(journal: Journal, tuning: Tuning) -> str:
     cell = best_cell(tuning.best, (cell for cell, _ in journal.cells()))
     beneath.write_text(path, best_job(tuning, tuning.best, cell, journal.targets()[0], __version__), in_root=True)
     return str(path)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a search ends with. load: '4 KiB random read'; report, job: paths; job is '' without a best setting."""
-
-    tuning: Tuning
-    load: str
-    report: str
-    job: str
-
-
-def describe(answer: Answer) -> list[str]:
-    """The answer on one screen: the best setting, what fixed rate to size by, the curve, the settings around it."""
-    from ioatlas.procedures.tune.wording import asked, evidence, figures, none_sentence, setting
-
-    tuning, best = answer.tuning, answer.tuning.best
-    lines = [f"{answer.load}, {asked(tuning.goal)}"]
-    if best is None:
-        lines += fold(none_sentence(tuning), "   ")
-    else:
-        lines += fold(f" ✔ {setting(best)}: {figures(best)}", "   ")
-        lines += fold(f"   {evidence(tuning, best)}", "   ")
-        lines += _sizing(tuning)
-        lines += [] if _limited(tuning) else ["   No latency limit was named. If yours has one: --p99 5ms"]
-    lines += _curve(tuning)
-    lines += _settings(tuning)
-    places = f"Report: {answer.report}"
-    if not answer.job:
-        return [*lines, "", places]
-    job = f"fio job: {answer.job}"
-    together = f"{places}   {job}"
-    return [*lines, "", *([together] if len(together) <= room() else [places, job])]
-
-
-def _sizing(tuning: Tuning) -> list[str]:
-    from ioatlas.analysis.sizing import advice, rates_text
-
-    if tuning.sizing is None:
-        return ["   At a fixed request rate: not measured, the budget ended before."]
-    sure = tuning.sizing.safe_iops == tuning.sizing.highest_iops
-    told = f" {'✔' if sure else '⚠'} At a fixed request rate: {rates_text(tuning.sizing)}."
-    return [*fold(told, "   "), *fold(f"   {advice(tuning.sizing)}{_next_rate(tuning)}", "   ")]
-
-
-def _next_rate(tuning: Tuning) -> str:
-    """How exactly the safe rate is known."""
-    safe = tuning.sizing.safe_iops if tuning.sizing is not None else None
-    above = min((point.offered for point in tuning.curve if safe and point.offered > safe), default=None)
-    if safe is None or above is None:
-        return ""
-    return f" The next rate tried was {above / safe - 1:.0%} higher."
-
-
-def _curve(tuning: Tuning) -> list[str]:
-    """Rates from left to right; marks say what each did to the limit."""
-    if not tuning.curve:
-        return []
-    marks = {"within": " ", "borderline": "?", "over": "!"}
-    rows = {
-        "offered": [format_count(point.offered) for point in tuning.curve],
-        "achieved": [format_count(point.iops) for point in tuning.curve],
-        "mean": [_time(point.lat_mean_ns) for point in tuning.curve],
-        "p99": [_time(point.lat_p99_ns) for point in tuning.curve],
-    }
-    limited = tuning.goal.quantity if tuning.goal.limit_ns is not None else "offered"
-    signs = [marks[point.state] for point in tuning.curve]
-    rows[limited] = [text + sign for text, sign in zip(rows[limited], signs, strict=True)]
-    lines = ["", "At a fixed request rate (open loop)"]
-    fitting = max(1, (room() - 10) // 9)
-    for first in range(0, len(tuning.curve), fitting):
-        lines += [""] if first else []
-        lines += [
-            f"  {name:<8}{''.join(map(_cell, texts[first : first + fitting]))}".rstrip() for name, texts in rows.items()
-        ]
-    keys = {"?": "? borderline", "!": "! overloaded or over the limit"}
-    told = [text for sign, text in keys.items() if sign in signs]
-    return [*lines, *(["   " + "   ".join(told)] if told else [])]
-
-
-def _cell(text: str) -> str:
-    """Right-aligned; the last column is that of the mark."""
-    return f"{text if text[-1:] in '?! ' else text + ' ':>9}"
-
-
-def _settings(tuning: Tuning) -> list[str]:
-    """Of the settings that no other beats in both IOPS and p99, those around the best one."""
-    loads = list(tuning.outcome.pareto)
-    if not loads:
-        return []
-    places = [n for n, load in enumerate(loads) if tuning.best and load.iops >= tuning.best.iops] or [len(loads) - 1]
-    first = max(0, min(places[0] - MOST_SETTINGS // 2, len(loads) - MOST_SETTINGS))
-    lines = ["", f"{'numjobs':>10} {'iodepth':>8} {'IOPS':>9} {'mean':>9} {'p99':>9}   closed loop, short trials"]
-    for load in loads[first : first + MOST_SETTINGS]:
-        words = ("within the limit" if load.verdict.state == "meets" else "over the limit") if _limited(tuning) else ""
-        lines.append(f"{load.point[0]:>10} {load.point[1]:>8} {_figures(load)}   {words}".rstrip())
-    more = len(loads) - MOST_SETTINGS
-    return [*lines, f"   {more} more: {RESULT}"] if more > 0 else lines
-
-
-def _limited(tuning: Tuning) -> bool:
-    return tuning.goal.limit_ns is not None
-
-
-def _figures(load: Load) -> str:
-    return f"{format_count(load.iops):>9} {_time(load.lat_mean_ns):>9} {_time(load.lat_p99_ns):>9}"
-
-
-def _time(nanoseconds: float | None) -> str:
-    return format_latency(nanoseconds) if nanoseconds is not None else "-"

@@ -8,7 +8,6 @@ import subprocess
 import pytest
 
 from ioatlas.campaign import load_result
-from ioatlas.cli import _output, tune
 from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell
 
@@ -33,32 +32,20 @@ def found(shell, tmp_path_factory):
     return done.stdout, directory, json.loads((directory / "tune.json").read_text())
 
 
-def test_the_answer_fits_one_screen_and_ends_with_its_files(found):
+def test_the_answer_is_the_first_screen_between_what_was_asked_and_the_job(shell, found):
     told, directory, _ = found
-    lines = told.splitlines()
-    assert len(lines) <= 27, told
-    assert max(map(len, lines[:-2])) <= 100  # paths are not folded
-    assert lines == [line.rstrip() for line in lines]
-    assert lines[0] == "4 KiB random read, 99% within 10 ms"
-    assert lines[-2:] == [f"Report: {directory / 'report.html'}", f"fio job: {directory / 'best.fio'}"]
-
-
-def test_on_80_columns_the_rates_stand_in_two_rows(shell, found, monkeypatch):
-    _, directory, result = found
-    for module in (tune, _output):
-        monkeypatch.setattr(module, "room", lambda: 80)
-    lines = shell("resume", directory).stdout.splitlines()
-    assert max(len(line) for line in lines if not line.startswith(("Report", "fio job"))) <= 80
-    assert sum(line.startswith("  offered") for line in lines) == 2
-    assert sum(len(line.split()) - 1 for line in lines if line.startswith("  achieved")) >= len(result["curve"])
+    asked, *screen, job = told.splitlines()
+    assert asked == "4 KiB random read, 99% within 10 ms"
+    assert job == f"fio job: {directory / 'best.fio'}"
+    assert screen == shell("show", directory).stdout.splitlines()
 
 
 def test_the_fixed_rate_stands_below_the_closed_loop_one(found):
     told, _, result = found
     safe = result["sizing"]["safe_iops"]
     assert 0.5 * CAPACITY < safe < 1.01 * result["best"]["iops"]
-    assert "At a fixed request rate: safe to" in told
-    assert f"Size applications for {safe:.0f} IOPS." in told
+    assert f"safe to {safe:.0f} IOPS" in told
+    assert f"size applications for {safe:.0f} IOPS" in told
     by_rate = {point["offered"]: point for point in result["curve"]}
     assert all(p["state"] == "within" and p["high_ns"] <= LIMIT_NS for rate, p in by_rate.items() if rate <= safe)
     over = result["sizing"]["over_iops"]
@@ -76,7 +63,7 @@ def test_the_rates_that_decide_are_measured_again(found):
 
 def test_steps_between_the_safe_rate_and_the_next_are_tried(found):
     """The safe rate is a tenth of the capacity below the next one at first, a fortieth in the end."""
-    told, _, result = found
+    _, _, result = found
     safe = result["sizing"]["safe_iops"]
     steps = [point["percent"] for point in result["curve"]]
     above = [point for point in result["curve"] if point["offered"] > safe]
@@ -84,7 +71,6 @@ def test_steps_between_the_safe_rate_and_the_next_are_tried(found):
         below = max(point["percent"] for point in result["curve"] if point["offered"] <= safe)
         assert min(point["percent"] for point in above) - below <= 5
         assert len(steps) > 10
-        assert "The next rate tried was" in " ".join(told.split())
 
 
 def test_the_result_has_the_curve_and_the_trials(found):
@@ -157,7 +143,6 @@ def test_without_a_limit_a_rate_is_safe_when_it_is_carried(shell, tmp_path, goal
     found = shell("tune", tmp_path / "t", *ON_A_FILE, *goal, "--max-jobs", "1", "-o", tmp_path / "d")
     assert found.returncode == 0, found.stderr
     assert found.stdout.startswith("4 KiB random read, most IOPS, no latency limit\n")
-    assert "No latency limit was named. If yours has one: --p99 5ms" in found.stdout
     result = json.loads((tmp_path / "d" / "tune.json").read_text())
     carried = [point["offered"] for point in result["curve"] if not point["n_overloaded"]]
     assert result["sizing"]["safe_iops"] in carried

@@ -91,6 +91,16 @@ def takes(one: Judged) -> str:
     return f"{told(one)}: about {format_duration(one.more * one.seconds / one.windows)} more would tell"
 
 
+def measured_text(one: Judged) -> str:
+    """What was measured of a requirement, and how good that is; or what it would take to decide."""
+    if one.answer is Answer.UNDECIDED:
+        return takes(one)
+    if one.margin is None:
+        return told(one)
+    good = times(one.margin) if one.margin >= 1 else f"{one.margin:.0%}"
+    return f"{told(one)}: {good} as good as needed"
+
+
 def fits_of(journal: Journal, asked: Iterable[Asked], visits: Sequence[Visit]) -> list[Fit]:
     """Every use on every target, by the visits at hand."""
     by_cell: dict[str, list[Visit]] = {}
@@ -132,6 +142,11 @@ class Carried:
     fits: Sequence[Fit]
     low: int
     high: int
+
+    @property
+    def told(self) -> list[Fit]:
+        """The two around the answer."""
+        return [fit for place, fit in enumerate(self.fits) if place in (self.low, self.high)]
 
     @property
     def next(self) -> int | None:

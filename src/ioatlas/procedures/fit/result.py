@@ -10,7 +10,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.fit.fits import carried, load_fits, takes, told
+from ioatlas.procedures.fit.fits import carried, load_fits, measured_text
 from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.plan import PHASE
 from ioatlas.procedures.fit.verdict import Answer
@@ -47,17 +47,18 @@ class FitParts(ResultParts):
         if self.spec.of(FitOptions).fit_max:
             most = carried(fits)
             found.append(Finding(FindingCode.FIT, most.sentence, title="How many it carries", place="map"))
-            fits = [fit for place, fit in enumerate(fits) if place in (most.low, most.high)]
+            fits = most.told
         for fit in fits:
             found.append(
                 Finding(FindingCode.FIT, fit.sentence, title=f"Fit for {fit.use.name}", place="map", target=fit.target)
             )
             for number, (_, one) in enumerate(fit.judged, 1):
-                words = takes(one) if one.answer is Answer.UNDECIDED else told(one)
+                change = one.requirement.change if one.answer is not Answer.PASS else ""
                 found.append(
                     Finding(
                         FindingCode.FIT,
-                        f"{one.answer.upper()}: {words}. Source: {one.requirement.source}.",
+                        f"{one.answer.upper()}: {measured_text(one)}. Source: {one.requirement.source}."
+                        + (f" Change: {change}." if change else ""),
                         title=f"{fit.use.name}, requirement {number}",
                         place="map",
                         target=fit.target,
