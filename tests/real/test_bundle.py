@@ -9,13 +9,14 @@ import pytest
 from tests.real.conftest import ioatlas
 
 CAMPAIGN = """
-budget = "20s"
+budget = "30s"
 [target]
 path = "{target}"
 [sweep]
 rw = ["read", "write", "randread", "randwrite"]
 bs = ["4k", "64k"]
 size = "8m"
+numjobs = [1, 4]
 """
 
 
