@@ -122,7 +122,8 @@ class Progress:
         else:
             most = ""
         self._share = passed / (passed + left) if passed is not None else None
-        self._state = f"{done}/{done + planned} visits, {format_duration(left)} left{most}"
+        visits = f"{done}/{done + planned} visits" if planned else plural(done, "visit")
+        self._state = f"{visits}, {format_duration(left)} left{most}"
         self._now = _load(fields) if "bs_bytes" in fields else ""
 
     def line(self, *, bar: bool, width: int | None = None) -> str:

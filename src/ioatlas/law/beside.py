@@ -25,7 +25,8 @@ def cells_beside(cells: Sequence[Cell], courses: Sequence[Course], total: float,
     budget.
     """
     mains = {(one.role, one.direction): one.cell for one in main_cells(cells, courses, total)}
-    read, write, full = (mains.get(key) for key in (("alone", "read"), ("alone", "write"), ("large", "write")))
+    read, full = mains.get(("alone", "read")), mains.get(("large", "write"))
+    write = mains.get(("alone", "write")) or mains.get(("small", "write"))  # one cell, where all have as many in flight
     found = (
         []
         if write is None or not flush

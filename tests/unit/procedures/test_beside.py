@@ -28,9 +28,9 @@ numjobs = [1, 4, 16]
 ALL = '"read", "write", "randread", "randwrite"'
 
 
-def told(tmp_path, law=LAW, budget="60s", modes=ALL):
+def told(tmp_path, law=LAW, budget="60s", modes=ALL, text=MAP):
     world = World(tmp_path, law)
-    summary = world.run(MAP.format(budget=budget, modes=modes))
+    summary = world.run(text.format(budget=budget, modes=modes))
     world.check()
     return world, summary, campaign.load_result(world.directory)
 
@@ -51,6 +51,11 @@ def test_a_map_tells_of_flushes_and_of_reads_under_writes(tmp_path):
     assert not any(e.cell.flushes or e.cell.streams for e in result.estimates)
     purposes = [visit.purpose for visit in world.journal().visits()]
     assert purposes.index(Purpose.BESIDE) == len(purposes) - 2
+
+
+def test_a_map_of_single_jobs_has_them_too(tmp_path):
+    _, _, result = told(tmp_path, text=MAP.replace("[1, 4, 16]", "[1]"))
+    assert [one.writes_bytes_per_s is None for one in summarise(result).beside] == [True, False]
 
 
 @pytest.mark.parametrize(

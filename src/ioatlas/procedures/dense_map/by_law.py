@@ -154,5 +154,5 @@ class LawSteps(MapSteps):
         return self.report_seconds() + self.thinking_seconds()
 
     def progress(self, batch: Batch) -> dict[str, float]:
-        left = self.budget.left or 0.0
-        return {**super().progress(batch), "seconds_left": round(max(0.0, left), 1)}
+        left = max(0.0, self.budget.left or 0.0)  # how many loads that holds is not known
+        return {**super().progress(batch), "visits_planned": 0, "seconds_left": round(left, 1)}

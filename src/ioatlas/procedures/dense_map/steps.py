@@ -18,7 +18,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import Fitted, Needed, Voided
 from ioatlas.model.reason import Reason, ReasonCode
-from ioatlas.model.units import format_duration, format_size, round_budget
+from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
 from ioatlas.procedures.dense_map.repair import plan_repair
@@ -137,7 +137,7 @@ class MapSteps(Steps):
         cells = tuple((cell, LEFT_OUT if cell.key in left_out else why) for cell, why in runner.plan.cells)
         runner.go_on_with(
             replace(runner.plan, cells=cells),
-            f"{told}: the budget of {format_duration(budget)} did not allow them. Try --budget {round_budget(needed)}.",
+            f"{told}: the budget of {format_duration(budget)} did not allow them.",
         )
 
     def _left_for_sweep(self) -> float | None:
