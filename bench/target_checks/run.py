@@ -12,7 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from ioatlas.target import Workspace, check_before_start, check_block_device, check_identity, open_target
+from ioatlas.target.guard import check_before_start, check_block_device
+from ioatlas.target.identity import check_identity
+from ioatlas.target.opening import open_target
+from ioatlas.target.workspace import Workspace
 
 REPEATS = 100
 

@@ -19,7 +19,7 @@ from ioatlas.campaign import load_result, open_plan, run, start
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import verdict_class
-from ioatlas.testbed.round_trip import has_holes
+from ioatlas.run.conditions import has_holes
 from ioatlas_lab.running import find, missing
 from tests import lab_check
 
@@ -65,7 +65,7 @@ def test_holes_are_seen_and_read_without_the_drives(tmp_path: Path) -> None:
     os.sync()
     assert has_holes(str(sparse)) is True
     assert has_holes(str(full)) is False
-    assert has_holes(str(tmp_path)) is None
+    assert has_holes(str(tmp_path)) is False
     (estimate,) = mapped(str(sparse), tmp_path / "run", {"rw": ("read",), "bs": (65536,)}, size=64 * MIB, direct=0)
     assert verdict_class(estimate.verdict) == "suspect" or estimate.verdict == "discarded"
     assert any("holes" in note for note in estimate.notes) or estimate.verdict == "discarded"

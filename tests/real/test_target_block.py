@@ -11,15 +11,11 @@ from pathlib import Path
 import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError
-from ioatlas.target import (
-    check_before_start,
-    check_extent,
-    check_identity,
-    check_journal_place,
-    confirm_destroy,
-    direct_io_alignment,
-    open_target,
-)
+from ioatlas.target.direct import direct_io_alignment
+from ioatlas.target.guard import check_before_start, check_extent, confirm_destroy
+from ioatlas.target.identity import check_identity
+from ioatlas.target.opening import open_target
+from ioatlas.target.place import check_journal_place
 from tests.real.target_lab import Bench, needs, root_only, run, wait_for
 
 pytestmark = [root_only, pytest.mark.root, pytest.mark.unmeasured]
@@ -524,4 +520,3 @@ def test_direct_io_alignment_of_a_device(bench, sector_bytes):
     found = direct_io_alignment(device)
     assert target.logical_block_bytes == sector_bytes
     assert (found.supported, found.offset_alignment_bytes) == (True, sector_bytes), found
-    assert 0 < found.memory_alignment_bytes <= 4096

@@ -13,21 +13,13 @@ import pytest
 import ioatlas
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.jobfile import JobSection, render_job
-from ioatlas.target import (
-    Workspace,
-    check_before_start,
-    check_identity,
-    check_journal_place,
-    check_space,
-    check_writable,
-    clean,
-    confirm_overwrite,
-    direct_io_alignment,
-    identify,
-    open_target,
-    recognise,
-    trouble,
-)
+from ioatlas.target import trouble
+from ioatlas.target.direct import direct_io_alignment
+from ioatlas.target.guard import check_before_start, check_writable, confirm_overwrite
+from ioatlas.target.identity import check_identity, identify, recognise
+from ioatlas.target.opening import open_target
+from ioatlas.target.place import check_journal_place, check_space
+from ioatlas.target.workspace import Workspace, clean
 from tests.real.target_lab import Bench, needs, root_only, run, wait_for
 
 pytestmark = [root_only, pytest.mark.root, pytest.mark.unmeasured]
@@ -69,7 +61,7 @@ def test_an_unmounted_mount_point_of_fstab_is_refused(bench, below):
     fstab = bench.directory / "fstab"
     fstab.write_text(f"# nas\nserver:/x {str(point).replace(' ', chr(92) + '040')} nfs noauto 0 0\n")
     program = (
-        "import sys; from ioatlas.target import open_target; from ioatlas.errors import IoAtlasError\n"
+        "import sys; from ioatlas.target.opening import open_target; from ioatlas.errors import IoAtlasError\n"
         "try: print('opened', open_target(sys.argv[1]).kind)\n"
         "except IoAtlasError as error: print(type(error).__name__, error)\n"
     )
@@ -226,7 +218,7 @@ def interpreter_of_nobody():
 def test_without_permission_there_is_one_clear_error(bench):
     executable, environment = interpreter_of_nobody()
     program = (
-        "import sys; from ioatlas.target import *; from ioatlas.errors import IoAtlasError\n"
+        "import sys; from ioatlas.target.guard import *; from ioatlas.target.opening import *\n"
         "for path in sys.argv[1:]:\n"
         "    try: check_before_start(open_target(path), writes=True); print('fine')\n"
         "    except IoAtlasError as error: print(error.what)\n"

@@ -14,15 +14,11 @@ from ioatlas.fio.executor import SystemExecutor
 from ioatlas.fio.uri import place_options
 from ioatlas.procedures.fit.plan import cells_of
 from ioatlas.procedures.fit.read import read_uses
-from ioatlas.target import (
-    check_before_start,
-    check_extent,
-    check_identity,
-    confirm_overwrite,
-    open_target,
-)
+from ioatlas.target.guard import check_before_start, check_extent, confirm_overwrite
+from ioatlas.target.identity import check_identity
 from ioatlas.target.layout import write_step
 from ioatlas.target.nbd import read_export
+from ioatlas.target.opening import open_target
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import STEPS
 from ioatlas.testbed.path import look_at_path

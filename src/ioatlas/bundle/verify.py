@@ -323,7 +323,7 @@ def _check_times(found: Verification, directory: Path) -> None:
         spans = {batch_id: (began, seconds) for batch_id, began, seconds in journal.batch_spans()}
         starts = [one.started_at for one in journal.sessions()]
         ledger = Counter[tuple[str, str]]()
-        for target, what, count in journal.ledger():
+        for _, target, what, count in journal.ledger():
             ledger[target, what] += count
         cells = {cell.key: cell for cell, _ in journal.cells()}
     finally:

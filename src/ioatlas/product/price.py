@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ioatlas.errors import UsageError
@@ -167,8 +167,3 @@ def common_currency(sheets: Iterable[Sheet]) -> str:
             remedy="choose one with --currency; each sheet needs an [[exchange]] to it",
         )
     return used[0] if used else ""
-
-
-def in_order(lines: Sequence[Line]) -> list[Line]:
-    """Largest first, as a bill is read."""
-    return sorted(lines, key=lambda line: -line.amount)

@@ -279,7 +279,7 @@ def _settings(read: _Read) -> dict[str, str]:
 def _ledger(journal: Journal) -> Counter[str]:
     """Bytes written to all targets together, by what they were written for."""
     ledger: Counter[str] = Counter()
-    for _, what, count in journal.ledger():
+    for _, _, what, count in journal.ledger():
         ledger[what] += count
     return ledger
 
@@ -355,7 +355,7 @@ def load_history(journal: Journal, cells: Mapping[str, Cell], visits: Sequence[V
     places = Places(cell for cell, _ in journal.cells())
     steps = {step.what for each in STEPS.values() for step in each}
     prepared: dict[str, list[float]] = {}
-    for at, target, what, _ in journal.ledger_in_time():
+    for at, target, what, _ in journal.ledger():
         if what in steps:
             prepared.setdefault(target, []).append(at)
     return written_before(cells, visits, places.footprint, prepared)

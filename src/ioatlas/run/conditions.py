@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +21,12 @@ from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import Usage
 from ioatlas.model.visit import RemarkKind
 from ioatlas.store.journal import Journal
+from ioatlas.target.holes import hole_bytes
 from ioatlas.testbed import testbed
 from ioatlas.testbed.measured import network_rate, target_rate
 from ioatlas.testbed.power import Meter
 from ioatlas.testbed.power_log import IDLE_SECONDS, idle_watts
-from ioatlas.testbed.round_trip import has_holes, round_trip_seconds
+from ioatlas.testbed.round_trip import round_trip_seconds
 from ioatlas.testbed.typed_in import FACTS_FILE, host_and_port, read_measure
 
 DRIVE_SECONDS = 2.0
@@ -127,7 +129,14 @@ class HoleChecks:
         if not path or path in self._seen or "read" not in section.cell.directions:
             return False
         self._seen.add(path)
-        return bool(has_holes(path))
+        return has_holes(path)
+
+
+def has_holes(path: str) -> bool:
+    """Whether a file has holes; False for what is no file, or cannot be read."""
+    with contextlib.suppress(IoAtlasError, OSError):
+        return Path(path).is_file() and hole_bytes(path, Path(path).stat().st_size) > 0
+    return False
 
 
 def note_power(

@@ -249,14 +249,8 @@ class Files(Database):
         with self._engine.begin() as link:
             link.execute(t.ledger.insert().values(at=self._now(), target=target, what=what, bytes=count_bytes))
 
-    def ledger_in_time(self) -> list[tuple[float, str, str, int]]:
+    def ledger(self) -> list[tuple[float, str, str, int]]:
         """(seconds since the epoch, target, what, bytes) in the order written."""
         with self._engine.connect() as link:
             rows = link.execute(sa.select(t.ledger).order_by(t.ledger.c.entry)).all()
         return [(row.at, row.target, row.what, row.bytes) for row in rows]
-
-    def ledger(self) -> list[tuple[str, str, int]]:
-        """(target, what, bytes) in the order written."""
-        with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.ledger).order_by(t.ledger.c.entry)).all()
-        return [(row.target, row.what, row.bytes) for row in rows]

@@ -42,7 +42,6 @@ STATES = frozenset({*Preparation, "as-found", STATE, IN_A_TREE, BY_COMMAND, "fir
 _OF_TREES = frozenset({"nrfiles", "numjobs", "depth", "fsync_on_close"})
 _OF_WORKS = frozenset({WORK, DIGEST})
 _LABELS_OF_STREAMS = _OF_TREES | _OF_WORKS | {"phase", "load", "load_iops", "operation", "tool", "bs", "size", "direct"}
-LABELS = _LABELS_OF_STREAMS | {TRACE, TRACE_SECONDS}
 """Names that say which cell it is, and that fio never sees."""
 MOST_STREAMS = 64
 

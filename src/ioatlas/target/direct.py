@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Direct I/O: whether O_DIRECT works on a file or device, and which alignment of memory and offset it wants."""
+"""Direct I/O: whether O_DIRECT works on a file or device, and which alignment of offsets it wants."""
 
 from __future__ import annotations
 
@@ -13,29 +13,20 @@ from ioatlas.target.trouble import spoken
 
 _PROBE_BYTES = 128 << 10
 _OFFSETS = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
-_MEMORY = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 _AT_EMPTY_PATH = 0x1000
 _STATX_DIOALIGN = 0x2000
-_MASK_AT, _MEMORY_AT, _OFFSET_AT, _STATX_BYTES = (
-    0,
-    152,
-    156,
-    256,
-)  # offsets of stx_mask, stx_dio_mem_align, stx_dio_offset_align in struct statx
+_MASK_AT, _OFFSET_AT, _STATX_BYTES = 0, 156, 256
+"""Of struct statx: places of stx_mask and stx_dio_offset_align, and its size."""
 
 
 @dataclass(frozen=True)
 class DirectIo:
-    """supported: O_DIRECT opens and moves data. Alignments in bytes; 0 when unsupported.
-
-    source: 'statx' (the kernel says so, Linux 6.1 and newer) or 'trial' (the smallest that worked).
-    why_not: what failed, empty when supported.
+    """supported: O_DIRECT opens and moves data. offset_alignment_bytes: as the kernel says (Linux 6.1 and newer), else
+    the smallest that worked; 0 when unsupported. why_not: what failed, empty when supported.
     """
 
     supported: bool
     offset_alignment_bytes: int = 0
-    memory_alignment_bytes: int = 0
-    source: str = ""
     why_not: str = ""
 
 
@@ -103,35 +94,21 @@ def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> D
         os.unlink(name, dir_fd=directory)
 
 
-def _judge(fd: int, size: int, claimed: tuple[int, int] | None) -> DirectIo:
-    """claimed: (memory, offset) alignment as the kernel gives it; (0, 0) means no direct I/O on this file
-    (statx(2)).
-    """
-    if claimed == (0, 0):
+def _judge(fd: int, size: int, claimed: int | None) -> DirectIo:
+    """claimed: alignment of offsets as the kernel gives it; 0 means no direct I/O on this file (statx(2))."""
+    if claimed == 0:
         return DirectIo(
             supported=False, why_not="no O_DIRECT: the kernel says it would fall back to buffered I/O on this file"
         )
-    page = mmap.PAGESIZE
-    with mmap.mmap(-1, _OFFSETS[-1] + page) as buffer:
-        view = memoryview(buffer)
-        try:
-            offset = next((step for step in _OFFSETS if size >= 2 * step and _reads(fd, view[:step], step)), 0)
-            if claimed is not None:
-                if size >= 2 * claimed[1] and not _reads(fd, view[: claimed[1]], claimed[1]):
-                    return DirectIo(supported=False, why_not="no O_DIRECT: an aligned read with it fails")
-                return DirectIo(
-                    supported=True, offset_alignment_bytes=claimed[1], memory_alignment_bytes=claimed[0], source="statx"
-                )
-            if not offset:
-                short = size < 2 * _OFFSETS[0]
-                why = "the file is too short to try O_DIRECT on" if short else "no O_DIRECT: aligned reads with it fail"
-                return DirectIo(supported=False, why_not=why)
-            memory = next((step for step in _MEMORY if _reads(fd, view[step : step + offset], offset)), page)
-            return DirectIo(
-                supported=True, offset_alignment_bytes=offset, memory_alignment_bytes=memory, source="trial"
-            )
-        finally:
-            view.release()
+    with mmap.mmap(-1, max(_OFFSETS[-1], claimed or 0)) as buffer, memoryview(buffer) as view:
+        if claimed is not None:
+            if size >= 2 * claimed and not _reads(fd, view[:claimed], claimed):
+                return DirectIo(supported=False, why_not="no O_DIRECT: an aligned read with it fails")
+            return DirectIo(supported=True, offset_alignment_bytes=claimed)
+        found = next((step for step in _OFFSETS if size >= 2 * step and _reads(fd, view[:step], step)), 0)
+    short = size < 2 * _OFFSETS[0]
+    why = "the file is too short to try O_DIRECT on" if short else "no O_DIRECT: aligned reads with it fail"
+    return DirectIo(supported=bool(found), offset_alignment_bytes=found, why_not="" if found else why)
 
 
 def _reads(fd: int, into: memoryview, at: int) -> bool:
@@ -149,8 +126,8 @@ def _write_all(fd: int, data: bytes) -> None:
         rest = rest[os.write(fd, rest) :]
 
 
-def _statx_alignment(fd: int) -> tuple[int, int] | None:
-    """(memory, offset) alignment from statx(2), None when kernel or file system does not say."""
+def _statx_alignment(fd: int) -> int | None:
+    """Alignment of offsets from statx(2), None when kernel or file system does not say."""
     statx = getattr(ctypes.CDLL(None, use_errno=True), "statx", None)
     if statx is None:
         return None
@@ -159,5 +136,4 @@ def _statx_alignment(fd: int) -> tuple[int, int] | None:
         return None
     if not int.from_bytes(buffer.raw[_MASK_AT : _MASK_AT + 4], sys.byteorder) & _STATX_DIOALIGN:
         return None
-    memory, offset = (int.from_bytes(buffer.raw[at : at + 4], sys.byteorder) for at in (_MEMORY_AT, _OFFSET_AT))
-    return (memory, offset)
+    return int.from_bytes(buffer.raw[_OFFSET_AT : _OFFSET_AT + 4], sys.byteorder)

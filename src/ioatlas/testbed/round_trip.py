@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two things that a cache gives itself away by: the time a packet takes to the server and back, and holes in a file."""
+"""The time a packet takes to the server and back: what is answered sooner came from a cache."""
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import time
@@ -41,23 +40,3 @@ def _connect(host: str, port: int) -> float | None:
             return time.perf_counter() - begin
     except OSError:
         return None
-
-
-def has_holes(path: str) -> bool | None:
-    """Whether a regular file has holes before its end (lseek, SEEK_HOLE); None when it is none,
-    or its file system does not tell.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if not os.path.isfile(path) or not status.st_size:  # noqa: PTH113 - a path may be a device
-            return None
-        # A file system that does not know of holes says that there is one at the end.
-        return os.lseek(descriptor, 0, os.SEEK_HOLE) < status.st_size
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)

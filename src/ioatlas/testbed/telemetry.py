@@ -159,10 +159,6 @@ class Sampler(Recorder):
         """From now on read the scheduler's times of a program's threads too."""
         self._pid = pid
 
-    def snapshot(self) -> Sample:
-        """One reading; it is kept in no recording."""
-        return self._read()
-
     def close(self) -> None:
         """Close the counters' files; a later reading opens them again."""
         for descriptor in self._files.values():
@@ -171,10 +167,11 @@ class Sampler(Recorder):
 
     def _take(self) -> None:
         before = time.thread_time()
-        self._samples.append(self._read())
+        self._samples.append(self.snapshot())
         self._cost_seconds += time.thread_time() - before
 
-    def _read(self) -> Sample:
+    def snapshot(self) -> Sample:
+        """One reading; it is kept in no recording."""
         at, monotonic = time.time(), time.monotonic()
         raw = {}
         for path, keep in self._keep.items():

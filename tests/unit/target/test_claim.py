@@ -9,12 +9,12 @@ import pytest
 
 from ioatlas.errors import RefusedError
 from ioatlas.model.target import Identity, Target
-from ioatlas.target import open_target
 from ioatlas.target.marker import claimed
+from ioatlas.target.opening import open_target
 
 OTHER = """
 import sqlite3, sys
-from ioatlas.target import open_target
+from ioatlas.target.opening import open_target
 from ioatlas.target.marker import claimed
 journal = sqlite3.connect(sys.argv[2] + "/journal.sqlite")
 journal.execute("create table t (x)")

@@ -11,21 +11,13 @@ import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Identity, Target
-from ioatlas.target import (
-    check_extent,
-    check_identity,
-    check_journal_place,
-    check_space,
-    check_writable,
-    direct_io_alignment,
-    identify,
-    open_target,
-    recognise,
-)
-from ioatlas.target.identity import _stable
+from ioatlas.target.direct import direct_io_alignment
+from ioatlas.target.guard import check_extent, check_writable
+from ioatlas.target.identity import _stable, check_identity, identify, recognise
 from ioatlas.target.layout import remedy_for
 from ioatlas.target.mounts import Mount, mount_of, read_mountinfo
-from ioatlas.target.place import UNTOLD_BYTES, usable_bytes
+from ioatlas.target.opening import open_target
+from ioatlas.target.place import UNTOLD_BYTES, check_journal_place, check_space, usable_bytes
 from ioatlas.target.trouble import answer_within
 from tests.facts import has
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.target import Workspace, clean, leftovers, open_target
-from ioatlas.target.opening import MARKER
+from ioatlas.target.opening import MARKER, open_target
+from ioatlas.target.workspace import Workspace, clean, leftovers
 
 
 @pytest.fixture
@@ -105,7 +105,8 @@ def test_found_again_after_a_crash(target):
 def test_killed_at_any_moment_of_its_making_it_is_cleaned_by_the_next_start(target):
     program = """
 import os, sys
-from ioatlas.target import Workspace, open_target
+from ioatlas.target.opening import open_target
+from ioatlas.target.workspace import Workspace
 stop, calls = int(sys.argv[2]), 0
 def counted(name):
     real = getattr(os, name)
@@ -334,7 +335,8 @@ def test_without_a_marker_nothing_in_it_is_removed(target):
 
 
 def test_a_running_campaign_is_left_alone(target):
-    program = "import sys; from ioatlas.target import *; w = Workspace(open_target(sys.argv[1]), 'c1', print); "
+    program = "import sys; from ioatlas.target.opening import *; from ioatlas.target.workspace import *; "
+    program += "w = Workspace(open_target(sys.argv[1]), 'c1', print); "
     program += "print('up', flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", program, target.location], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -4,7 +4,8 @@
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.target import open_target, opening
+from ioatlas.target import opening
+from ioatlas.target.opening import open_target
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,8 @@ def run(name: str, words: tuple[str, ...], settings: tuple[str, ...]) -> None:
 
 def _confirmation(words: Sequence[str], location: str) -> list[str]:
     """What writes to the target that was made for this command alone is confirmed by whoever made it."""
-    from ioatlas.target import identify, open_target
+    from ioatlas.target.identity import identify
+    from ioatlas.target.opening import open_target
 
     told = {"--read-only", "--overwrite", "--destroy"} & {word.partition("=")[0] for word in words}
     if told or location not in words or words[0] not in ("map", "tune", "fit"):

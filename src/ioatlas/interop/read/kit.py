@@ -228,11 +228,6 @@ def part(value: object, *names: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def figure_of(value: object, name: str) -> float | None:
-    found = value.get(name) if isinstance(value, dict) else None
-    return num(str(found)) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
-
-
 def word_of(value: object, name: str) -> str | None:
     found = value.get(name) if isinstance(value, dict) else None
     return found[:500] if isinstance(found, str) and found else None
