@@ -15,7 +15,6 @@ from ioatlas.analysis.wording import Namer
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult, Change, ProductCost
 from ioatlas.model.target import Target
 from ioatlas.model.units import rate_system, utc_text
@@ -37,6 +36,7 @@ from ioatlas.report.page_format.charts import ProductCostData, UnitPriceData
 from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Pair, Session, TargetData
 from ioatlas.report.page_format.summary import FindingData
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redacted, redactor
+from ioatlas.report.rows import Rows
 from ioatlas.report.summary import summary_data
 from ioatlas.report.thumbnail import letters
 
@@ -79,8 +79,7 @@ def report_data(
     levels = {name: grid.rows[name][order] for name in grid.names}
     clean = redactor(result.targets)
     namer = Namer([e.cell for e in estimates], [target.name for target in result.targets])
-    rows_of = _rows_by_key(estimates) if result.findings or result.fresh else {}
-    places = {(estimate.cell.key, estimate.direction): row for row, estimate in reversed([*enumerate(estimates)])}
+    rows = Rows(estimates)
     return ReportData(
         format=FORMAT,
         version=VERSION,
@@ -90,27 +89,27 @@ def report_data(
             name=clean(result.name),
             created=utc_text(result.created_at) if result.created_at else "",
         ),
-        summary=summary_data(result, _rows_by_key(estimates), estimates, clean, place),
+        summary=summary_data(result, rows, clean, place),
         units=rate_system(),
         targets=[_target_data(target) for target in result.targets],
         axes=grid.axes,
         constants=[
             Constant(name=name, value=str(value), unit=unit_of(name)) for name, value in sorted(grid.constants.items())
         ],
-        cells=_pack_cells(estimates, levels, grid, _changes(result.changes, places, len(estimates))),
+        cells=_pack_cells(estimates, levels, grid, _changes(result.changes, rows.at, len(estimates))),
         unmeasured=UnmeasuredCells(
             n_rows=len(grid.unmeasured_reasons),
             axes=[pack_integers(grid.unmeasured[name]) for name in grid.names],
             reason=pack_texts([clean(reason.text) for reason in grid.unmeasured_reasons]),
             code=pack_texts([reason.code for reason in grid.unmeasured_reasons]),
         ),
-        fresh=[_fresh(estimate, rows_of, estimates, namer) for estimate in result.fresh],
+        fresh=[_fresh(estimate, rows, namer) for estimate in result.fresh],
         findings=[
             FindingData.from_record(
                 finding,
                 title=clean(finding.title),
                 sentence=clean(finding.sentence),
-                rows=_evidence(finding, rows_of, estimates),
+                rows=rows.all(finding.cells, finding.direction),
             )
             for finding in headlines(result.findings)
         ],
@@ -129,10 +128,10 @@ def report_data(
         job=_job_recipe(result, grid),
         charts=list(redacted(result.charts, clean)),
         tables=list(redacted((*result.tables, *result.by_law), clean)),
-        costs=[cost_data(cost, places, clean) for cost in result.costs],
+        costs=[cost_data(cost, rows.at, clean) for cost in result.costs],
         comparison=comparison,
-        latency_curves=packed_curves(result.latency_curves, places),
-        time_courses=packed_courses(result.time_courses, places),
+        latency_curves=packed_curves(result.latency_curves, rows.at),
+        time_courses=packed_courses(result.time_courses, rows.at),
         imported_methods=[
             ImportedMethod(target=name, facts=[Pair(name=fact, value=clean(value)) for fact, value in facts.items()])
             for name, facts in result.methods.items()
@@ -275,24 +274,8 @@ def _is_quotient(columns: dict[str, Floats], name: str, of: str, by: Floats) -> 
     return bool(same.all())
 
 
-def _rows_by_key(estimates: Sequence[Estimate]) -> dict[str, list[int]]:
-    rows: dict[str, list[int]] = {}
-    for row, estimate in enumerate(estimates):
-        rows.setdefault(estimate.cell.key, []).append(row)
-    return rows
-
-
-def _evidence(finding: Finding, rows_of: dict[str, list[int]], estimates: Sequence[Estimate]) -> list[int]:
-    """Rows of a finding's cells; of a mix only those of the finding's direction, when it is of one."""
-    rows = [row for key in finding.cells for row in rows_of.get(key, [])]
-    return [row for row in rows if not finding.direction or estimates[row].direction == finding.direction]
-
-
-def _fresh(
-    estimate: Estimate, rows_of: dict[str, list[int]], estimates: Sequence[Estimate], namer: Namer
-) -> FreshEstimate:
-    rows = [row for row in rows_of.get(estimate.cell.key, []) if estimates[row].direction == estimate.direction]
-    row = min(rows, key=lambda row: estimates[row].kind != "measured", default=None)
+def _fresh(estimate: Estimate, rows: Rows, namer: Namer) -> FreshEstimate:
+    row = rows.at.get((estimate.cell.key, estimate.direction))
     return FreshEstimate.from_record(estimate, row=row, label=namer.short(estimate.cell), verdict=estimate.verdict_text)
 
 

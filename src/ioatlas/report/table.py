@@ -8,11 +8,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TextIO
+from typing import Any, TextIO
 
 from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.estimate import Estimate, Shares
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.export_columns import FACTOR, FIXED, REST
 from ioatlas.model.factors import Factor, factor_names
 from ioatlas.model.result import CampaignResult
@@ -25,10 +25,35 @@ Row = dict[str, Value | tuple[int, ...] | tuple[str, ...]]
 PRICES = frozenset({f"{FACTOR}{PRICE}", f"{FACTOR}{PRICE_PER_TIB}"})
 """Columns of factors that follow from others: an axis only where they are asked for."""
 _IN_FIXED = frozenset({"target", "rw", "bs", "size", "numjobs", "iodepth", "direction"})
-_ESTIMATE = words("""
-    bw_bytes_per_s bw_low bw_high iops lat_mean_ns lat_p99_ns iops_low iops_high lat_mean_low_ns lat_mean_high_ns
-    lat_p99_low_ns lat_p99_high_ns window_seconds cut_seconds bw_sd iops_sd lat_mean_sd_ns lat_p99_sd_ns
+_FIELDS = words("""
+    kind n_visits bw_bytes_per_s bw_low bw_high iops lat_mean_ns lat_p99_ns iops_low iops_high lat_mean_low_ns
+    lat_mean_high_ns lat_p99_low_ns lat_p99_high_ns window_seconds cut_seconds bw_sd iops_sd lat_mean_sd_ns
+    lat_p99_sd_ns method n_discarded seeds notes watts iops_per_watt bw_bytes_per_s_per_watt n_repeats grade
+    grade_reason
 """)
+"""Columns that are fields of an estimate."""
+_PATHS: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in _FIELDS},
+    "limit": ("limit", "resource"),
+    "limit_share": ("limit", "share"),
+    "limit_next": ("limit", "next_resource"),
+    "limit_next_share": ("limit", "next_share"),
+    "limit_evidence": ("limit", "evidence"),
+    "limit_probability": ("limit", "probability"),
+    "ceiling": ("ceiling", "name"),
+    "ceiling_bytes_per_s": ("ceiling", "bw_bytes_per_s"),
+    "jain_index": ("shares", "jain_index"),
+    "n_targets": ("targets", "wanted"),
+    "target_jain_index": ("targets", "jain_index"),
+    "target_first_done": ("targets", "first_done"),
+    "target_last_done": ("targets", "last_done"),
+}
+"""Where each column of an estimate stands in it."""
+_FRESH = {f"fresh_{name}": (name,) for name in ("n_visits", "bw_bytes_per_s", "bw_low", "bw_high")}
+_COUNTED = ("n_visits", "n_discarded")
+_LISTED = ("seeds", "notes", "limit_evidence")
+_UNTOLD = ("limit_next", "n_repeats", "grade_reason")
+"""Columns in which nothing is no value."""
 
 
 @dataclass(frozen=True)
@@ -136,118 +161,59 @@ def rows(result: CampaignResult) -> Iterator[Row]:
     fresh = {(e.cell.key, e.direction): e for e in result.fresh}
     clean = redactor(result.targets)
     for entry in entries(result):
-        found = row(entry, options, fresh)
-        yield {
-            **found,
-            "verdict": clean(str(found["verdict"])),
-            "notes": tuple(clean(str(note)) for note in _notes(entry)),
-            "limit_evidence": tuple(clean(text) for text in _evidence(entry)),
-            **_configured(result, entry.cell.target),
-        }
+        found = row(entry, options, fresh.get((entry.cell.key, entry.direction)))
+        found["verdict"] = clean(str(found["verdict"]))
+        found |= {name: tuple(clean(str(text)) for text in _items(found[name])) for name in ("notes", "limit_evidence")}
+        yield {**found, **_configured(result, entry.cell.target)}
 
 
-def _notes(entry: Entry) -> tuple[str, ...]:
-    return entry.estimate.notes if entry.estimate else ()
-
-
-def _evidence(entry: Entry) -> tuple[str, ...]:
-    return entry.estimate.limit.evidence if entry.estimate and entry.estimate.limit else ()
-
-
-def row(entry: Entry, options: tuple[str, ...], fresh: Mapping[tuple[str, str], Estimate]) -> Row:
+def row(entry: Entry, options: tuple[str, ...], again: Estimate | None) -> Row:
+    """again: what visits gave that were made after the cell had been named."""
     cell, estimate = entry.cell, entry.estimate
-    again = fresh.get((cell.key, entry.direction))
-    identity: dict[str, Value] = {
+    imported = estimate is not None and estimate.kind == "imported"
+    found: Row = {name: _at(estimate, path) for name, path in _PATHS.items()}
+    found |= {name: _at(again, path) for name, path in _FRESH.items()}
+    found |= {name: found[name] or 0 for name in _COUNTED} | {name: found[name] or () for name in _LISTED}
+    found |= {name: found[name] or None for name in _UNTOLD}
+    found |= _told(cell) if imported else _run(cell, entry.direction)
+    written = estimate.written_before_bytes if estimate else None
+    found |= {
         "target": cell.target,
-        **(_told(cell) if estimate and estimate.kind == "imported" else _run(cell, entry.direction)),
         "direction": entry.direction,
-        "kind": estimate.kind if estimate else None,
-        "n_visits": estimate.n_visits if estimate else 0,
-    }
-    values: dict[str, Value] = {name: getattr(estimate, name) if estimate else None for name in _ESTIMATE}
-    words: dict[str, Value] = {
         "lat_kind": estimate.lat_kind if estimate and estimate.lat_kind != "unknown" else None,
         "verdict": estimate.verdict_text if estimate else entry.reason,
-        "method": estimate.method if estimate else None,
-        "n_discarded": estimate.n_discarded if estimate else 0,
-        **_limit(estimate),
-        "fresh_n_visits": again.n_visits if again else None,
-        "fresh_bw_bytes_per_s": again.bw_bytes_per_s if again else None,
-        "fresh_bw_low": again.bw_low if again else None,
-        "fresh_bw_high": again.bw_high if again else None,
-        "loop": None if estimate and estimate.kind == "imported" else cell.loop,
+        "loop": None if imported else cell.loop,
         "sharing": cell.sharing,
         "state": cell.state,
-        "footprint_bytes": None if estimate and estimate.kind == "imported" else cell.footprint_bytes or None,
-        "written_before_bytes": round(estimate.written_before_bytes)
-        if estimate and estimate.written_before_bytes is not None
-        else None,
+        "footprint_bytes": None if imported else cell.footprint_bytes or None,
+        "written_before_bytes": None if written is None else round(written),
         "cell": cell.key,
-        "n_repeats": (estimate.n_repeats or None) if estimate else None,
-        "grade": estimate.grade if estimate else None,
-        "grade_reason": (estimate.grade_reason or None) if estimate else None,
+        **_shares(estimate),
+        **{name: cell.option.get(name) for name in options},
     }
-    found: Row = {
-        "seeds": estimate.seeds if estimate else (),
-        **_clients(estimate),
-        **_targets(estimate),
-        "notes": _notes(entry),
-        "limit_evidence": _evidence(entry),
-    }
-    found |= {**identity, **values, **words, **{name: cell.option.get(name) for name in options}}
     return {name: found[name] for name in (*FIXED, *options, *REST)}
 
 
-def _limit(estimate: Estimate | None) -> dict[str, Value]:
-    """What limits a cell, its ceiling, and its power."""
-    limit, bound = (estimate.limit, estimate.ceiling) if estimate else (None, None)
-    return {
-        "limit": limit.resource if limit else None,
-        "limit_share": limit.share if limit else None,
-        "limit_next": (limit.next_resource or None) if limit else None,
-        "limit_next_share": limit.next_share if limit else None,
-        "limit_probability": limit.probability if limit else None,
-        "ceiling": bound.name if bound else None,
-        "ceiling_bytes_per_s": bound.bw_bytes_per_s if bound else None,
-        "watts": estimate.watts if estimate else None,
-        "iops_per_watt": estimate.iops_per_watt if estimate else None,
-        "bw_bytes_per_s_per_watt": estimate.bw_bytes_per_s_per_watt if estimate else None,
-    }
+def _at(record: Any, path: tuple[str, ...]) -> Any:
+    """What stands at the end of a path of attributes; None where a part of it is not there."""
+    for name in path:
+        if record is None:
+            return None
+        record = getattr(record, name)
+    return record
 
 
-def _clients(estimate: Estimate | None) -> Row:
-    """What each of several clients got."""
-    shares = estimate.shares if estimate else None
-    several = estimate.shares or estimate.targets if estimate else None
-    return {
-        "n_clients": len(shares.rates) or None if shares else None,
-        **_rates("client", shares),
-        "jain_index": shares.jain_index if shares else None,
-        "skew_ms": several.skew_ms if several else None,
-        "finish_spread_ms": several.finish_spread_ms if several else None,
-    }
-
-
-def _targets(estimate: Estimate | None) -> Row:
-    """What each of several targets got that are loaded together."""
-    shares = estimate.targets if estimate else None
-    return {
-        "n_targets": shares.wanted if shares else None,
-        **_rates("target", shares),
-        "target_jain_index": shares.jain_index if shares else None,
-        "target_first_done": shares.first_done if shares else None,
-        "target_last_done": shares.last_done if shares else None,
-    }
-
-
-def _rates(what: str, shares: Shares | None) -> Row:
-    rates = shares.rates if shares else []
-    parts = shares.parts if shares else ()
-    return {
-        f"{what}_bw_bytes_per_s": tuple(f"{one.name}={one.bw_bytes_per_s:.0f}" for one in parts),
-        f"{what}_low_bytes_per_s": min(rates, default=None),
-        f"{what}_high_bytes_per_s": max(rates, default=None),
-    }
+def _shares(estimate: Estimate | None) -> Row:
+    """What each of several clients got, and each of several targets that are loaded together."""
+    clients, targets = (estimate.shares, estimate.targets) if estimate else (None, None)
+    found: Row = {name: _at(clients or targets, (name,)) for name in ("skew_ms", "finish_spread_ms")}
+    found["n_clients"] = len(clients.rates) or None if clients else None
+    for what, shares in (("client", clients), ("target", targets)):
+        rates, parts = (shares.rates, shares.parts) if shares else ([], ())
+        found[f"{what}_bw_bytes_per_s"] = tuple(f"{one.name}={one.bw_bytes_per_s:.0f}" for one in parts)
+        found[f"{what}_low_bytes_per_s"] = min(rates, default=None)
+        found[f"{what}_high_bytes_per_s"] = max(rates, default=None)
+    return found
 
 
 def _run(cell: Cell, direction: str) -> dict[str, Value]:

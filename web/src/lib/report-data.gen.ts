@@ -111,10 +111,10 @@ export interface DoubtData {
    * `DoubtCode`
    */
   code: string;
+  rows: number[];
   level: Trust;
   sentence: string;
   advice: string;
-  rows: number[];
 }
 /**
  * The best value of one target and direction, or the answer of a test of another kind (`ioatlas.model.summary`).

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ioatlas.model.finding import Finding
-from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary, Trust
+from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, Summary
 from ioatlas.report.page_format.parts import Model, Pair, as_record
 
 
@@ -18,13 +18,11 @@ class FindingData(Model):
     rows: list[int]
 
 
+@as_record(Doubt, without="cells")
 class DoubtData(Model):
     """One reason why the badge is not good. rows: of `Cells`, its evidence."""
 
     code: str = Field(description="`DoubtCode`")
-    level: Trust
-    sentence: str
-    advice: str
     rows: list[int]
 
 
