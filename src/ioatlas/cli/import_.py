@@ -41,25 +41,25 @@ _Batch = tuple[list[bytes], list[bytes]]
 
 @dataclass
 class _Tally:
+    """What came of some files. unknown: how many were of no known format. lost: whether figures were lost."""
+
     files: int = 0
     readings: int = 0
     unknown: int = 0
     lost: bool = False
     messages: list[str] = field(default_factory=list)
 
-
-@dataclass(frozen=True)
-class _Read:
-    """What some files gave: JSON lines and their digests, then for each file (readings, problem lines, whether figures
-    were lost, whether known).
-    """
-
-    lines: bytes
-    digests: bytes
-    files: list[tuple[int, list[str], bool, bool]]
+    def take(self, other: _Tally) -> None:
+        """Those of other files as well."""
+        self.files += other.files
+        self.readings += other.readings
+        self.unknown += other.unknown
+        self.lost = self.lost or other.lost
+        self.messages += other.messages[: max(0, _KEPT_MESSAGES - len(self.messages))]
 
 
-def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool]:
+def _of_file(source: Source, count: int, named: bool) -> _Tally:
+    """count: of its readings."""
     known = count > 0 or not source.unknown_format
     problems = [
         f"{source.name}:{problem.line}: {problem.what}" if problem.line else f"{source.name}: {problem.what}"
@@ -68,10 +68,10 @@ def _finish(source: Any, count: int, named: bool) -> tuple[list[str], bool, bool
     if source.unlisted:
         problems.append(f"{source.name}: {plural(source.unlisted, 'more problem')} like these")
     if not known and not named:
-        return ([] if source.lost else problems), False, False
+        return _Tally(1, count, 1, lost=False, messages=[] if source.lost else problems)
     if known and not count and not source.lost:
         problems.append(f"{source.name}: no reading in it")
-    return problems, source.lost or not count, known
+    return _Tally(1, count, not known, lost=source.lost or not count, messages=problems)
 
 
 def _judged(readings: Iterator[Any], told: list[str]) -> Iterator[Any]:
@@ -94,22 +94,31 @@ def _encode(record: dict[str, Any]) -> bytes:
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _read_files(items: list[_Item]) -> _Read:
-    """Some files, whole: what a worker process does."""
+def _read(item: _Item, tally: _Tally) -> Iterator[_Batch]:
+    """One file, a bounded number of readings at a time: it may hold millions."""
     from ioatlas.interop.read.importer import read_source
     from ioatlas.interop.read.source import Source
     from ioatlas.store.imported import digest_of
 
-    lines: list[bytes] = []
-    files = []
-    for path, named, name in items:
-        source = Source.of(path, name)
-        before = len(lines)
-        told: list[str] = []
-        lines += [_encode(reading.as_dict()) for reading in _judged(read_source(source), told)]
-        problems, lost, known = _finish(source, len(lines) - before, named)
-        files.append((len(lines) - before, problems + told, lost, known))
-    return _Read(b"\n".join(lines), b"".join(map(digest_of, lines)), files)
+    path, named, name = item
+    source = source_of(path) if is_own(path) else Source.of(path, name)
+    count = 0
+    told: list[str] = []
+    readings = _judged(read_source(source), told)
+    while lines := [_encode(reading.as_dict()) for reading in islice(readings, _AT_ONCE)]:
+        count += len(lines)
+        yield lines, [digest_of(line) for line in lines]
+    found = _of_file(source, count, named)
+    found.messages += told
+    tally.take(found)
+
+
+def _read_part(items: list[_Item]) -> tuple[_Batch, _Tally]:
+    """Some files, whole: what a worker process does."""
+    tally = _Tally()
+    batches = [batch for item in items for batch in _read(item, tally)]
+    lines, digests = ([one for batch in batches for one in batch[side]] for side in (0, 1))
+    return (lines, digests), tally
 
 
 def _no_collector() -> None:
@@ -119,48 +128,22 @@ def _no_collector() -> None:
     gc.disable()
 
 
-def _many(files: list[_Item], tally: _Tally) -> Iterator[_Batch]:
-    """All files in order, read by all processors."""
+def _read_all(files: list[_Item], tally: _Tally) -> Iterator[_Batch]:
+    """All files in order, many of them by all processors."""
+    if len(files) < _MANY or any(is_own(path) for path, _, _ in files):
+        for item in files:
+            yield from _read(item, tally)
+        return
+
     from concurrent.futures import ProcessPoolExecutor
 
     import ioatlas.interop.read.importer  # noqa: F401 - imported once, before the workers are forked
-    from ioatlas.store.imported import DIGEST_BYTES
 
     parts = [files[place : place + _CHUNK] for place in range(0, len(files), _CHUNK)]
     with ProcessPoolExecutor(max_workers=min(os.cpu_count() or 1, 8), initializer=_no_collector) as pool:
-        for result in pool.map(_read_files, parts):
-            for count, problems, lost, known in result.files:
-                _count(tally, count, problems, lost, known)
-            digests = [
-                result.digests[place : place + DIGEST_BYTES] for place in range(0, len(result.digests), DIGEST_BYTES)
-            ]
-            yield result.lines.split(b"\n") if digests else [], digests
-
-
-def _few(files: list[_Item], tally: _Tally) -> Iterator[_Batch]:
-    """Files one by one, a bounded number of readings at a time: one of them may hold millions."""
-    from ioatlas.interop.read.importer import read_source
-    from ioatlas.interop.read.source import Source
-    from ioatlas.store.imported import digest_of
-
-    for path, named, name in files:
-        source = source_of(path) if is_own(path) else Source.of(path, name)
-        count = 0
-        told: list[str] = []
-        readings = _judged(read_source(source), told)
-        while lines := [_encode(reading.as_dict()) for reading in islice(readings, _AT_ONCE)]:
-            count += len(lines)
-            yield lines, [digest_of(line) for line in lines]
-        problems, lost, known = _finish(source, count, named)
-        _count(tally, count, problems + told, lost, known)
-
-
-def _count(tally: _Tally, readings: int, problems: list[str], lost: bool, known: bool) -> None:
-    tally.files += 1
-    tally.readings += readings
-    tally.unknown += not known
-    tally.lost = tally.lost or lost
-    tally.messages += problems[: max(0, _KEPT_MESSAGES - len(tally.messages))]
+        for batch, found in pool.map(_read_part, parts):
+            tally.take(found)
+            yield batch
 
 
 def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally) -> Iterator[_Batch]:
@@ -315,8 +298,7 @@ def command(
     found = _found(files, unreadable, click.get_current_context().with_resource(ExitStack()))
     tally.lost = bool(unreadable)
     tally.messages += unreadable
-    many = len(found) >= _MANY and not any(is_own(path) for path, _, _ in found)
-    batches = (_many if many else _few)(found, tally)
+    batches = _read_all(found, tally)
     place = directory
     if place is None and not as_json:
         place = Path(click.get_current_context().with_resource(TemporaryDirectory(prefix="ioatlas-import-")))
