@@ -7,6 +7,7 @@ import gzip
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,16 +52,13 @@ def gather(directory: Path) -> Material:
             where=str(directory),
             remedy="share the files of the other tool, and `ioatlas import` them anew",
         )
-    journal = Journal.open(directory)
-    try:
+    with closing(Journal.open(directory)) as journal:
         if any(row.status is BatchStatus.RUNNING for row in journal.batches()):
             raise UsageError(
                 "the campaign is running, or its last session died",
                 where=str(directory),
                 remedy=f"let it end, or `ioatlas resume {directory}`",
             )
-    finally:
-        journal.close()
     beneath.check_tree(directory, OURS)
     found = Material(directory, format_of(directory), export(directory))
     for path in _files(directory):

@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from math import isclose
@@ -116,11 +117,8 @@ def _files(material: Material) -> dict[str, bytes]:
 
 
 def _procedure(directory: Path) -> str:
-    journal = Journal.open(directory)
-    try:
+    with closing(Journal.open(directory)) as journal:
         return procedure_of_journal(journal).name
-    finally:
-        journal.close()
 
 
 def _index(

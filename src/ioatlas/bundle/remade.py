@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -71,13 +72,10 @@ def remake(directory: Path) -> Remade:
     """Read every batch of the campaign in `directory` again. The directory is this process's own: logs are unpacked in
     it.
     """
-    journal = Journal.open(directory)
-    try:
+    with closing(Journal.open(directory)) as journal:
         plan = recorded_plan(journal, CAMPAIGN.tables)
         procedure = procedure_of(plan.spec, journal.record_names())
         return Remade(past=procedure.past) if procedure.past else _Reading(journal, plan, procedure).all()
-    finally:
-        journal.close()
 
 
 class _Reading:

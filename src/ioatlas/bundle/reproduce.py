@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -53,13 +54,10 @@ def specification(directory: Path, target: str, product: str = "") -> tuple[Camp
     brings is run: no command, no typed confirmation, no meter.
     Raises RefusedError for a campaign that needs them, UsageError for one of several targets.
     """
-    journal = Journal.open(directory)
-    try:
+    with closing(Journal.open(directory)) as journal:
         spec = recorded_spec(journal, CAMPAIGN.tables)
         procedure = procedure_of(spec, journal.record_names())
         goal = journal.kept(TuneGoal).goal
-    finally:
-        journal.close()
     if any(one.before or one.after or one.ask for one in spec.configurations):
         raise RefusedError(
             "its configurations bring commands: these are run from your own campaign file only",

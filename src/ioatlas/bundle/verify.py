@@ -9,6 +9,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -170,13 +171,10 @@ def _check_content(found: Verification, bundle: Bundle, directory: Path) -> None
 def _check_index(found: Verification, bundle: Bundle, directory: Path, result: CampaignResult) -> None:
     """The index, the predicate and the journal tell of the same campaign, and its batches are all there."""
     index, predicate = bundle.index, bundle.attestation.predicate
-    journal = Journal.open(directory)
-    try:
+    with closing(Journal.open(directory)) as journal:
         batches = [row.batch_id for row in journal.batches()]
         cells = journal.count_cells()
         statuses = Counter(journal.statuses().values())
-    finally:
-        journal.close()
     told = {
         "id": result.campaign_id,
         "name": result.name,
@@ -317,8 +315,7 @@ def _take_words(*packages: Any) -> None:
 
 def _check_times(found: Verification, directory: Path) -> None:
     """Visits lie within their batches, batches follow one another, and what was written is in the ledger."""
-    journal = Journal.open(directory)
-    try:
+    with closing(Journal.open(directory)) as journal:
         visits = journal.visits()
         spans = {batch_id: (began, seconds) for batch_id, began, seconds in journal.batch_spans()}
         starts = [one.started_at for one in journal.sessions()]
@@ -326,8 +323,6 @@ def _check_times(found: Verification, directory: Path) -> None:
         for _, target, what, count in journal.ledger():
             ledger[target, what] += count
         cells = {cell.key: cell for cell, _ in journal.cells()}
-    finally:
-        journal.close()
     # When fixed work began is known by the time of a file, which is not shared.
     timed = [visit for visit in visits if not cells[visit.cell_key].work_bounded]
     faults = [fault for visit in timed if (fault := _out_of_time(visit, *spans[visit.batch_id]))]

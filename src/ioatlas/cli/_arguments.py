@@ -44,8 +44,12 @@ def quantity_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[...
 
 path_option = functools.partial(click.option, type=click.Path(path_type=Path))
 """A folder that is there."""
+USUAL = Path("testbed.toml")
 corrections_option = path_option(
-    "--facts", "facts_file", help="testbed.toml with facts to add or correct (./testbed.toml when there is one)."
+    "--facts",
+    "facts_file",
+    default=lambda: USUAL if USUAL.is_file() else None,
+    help="testbed.toml with facts to add or correct (./testbed.toml when there is one).",
 )
 where_option = click.option(
     "--where", metavar="OPTION=VALUE[,VALUE]", multiple=True, help="Only loads with these values; repeatable."

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,22 +42,8 @@ LEVELS = {
     "size": ("SIZE", "Bytes of the target to use, such as 64g."),
 }
 """Options of the sweep that the command line takes."""
-directory_option = functools.partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
-read_only_option = click.option(
-    "--read-only", is_flag=True, help="Only read: lay nothing out, and ask for no confirmation."
-)
-destroy_options = click.option(
-    "--destroy",
-    multiple=True,
-    metavar="SERIAL-OR-SIZE",
-    help="Write to a block device: type its serial number or size in bytes, for each device.",
-)
-overwrite_options = click.option(
-    "--overwrite",
-    multiple=True,
-    metavar="'NAME SIZE'",
-    help="Write to a file or a URI: type its full name and size in bytes, for each of them.",
-)
+_flag_option = partial(click.option, is_flag=True)
+directory_option = partial(click.option, "-o", "output", metavar="DIR", type=click.Path(path_type=Path))
 answer_option = click.option(
     "--answer",
     "answers",
@@ -64,7 +51,6 @@ answer_option = click.option(
     type=click.Choice(["yes", "skip", "stop"]),
     help="Answer to what a configuration asks for; the last one holds for all that follow.",
 )
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, only the answer.")
 
 
 @dataclass(frozen=True)
@@ -121,24 +107,38 @@ class Measuring:
             open_report(report)
 
 
-_HOW: dict[str, Decorator] = {
-    "facts": path_option("--facts", metavar="FILE.toml", help="Typed-in facts and meters. Default: ./testbed.toml."),
-    "read_only": read_only_option,
-    "destroy": destroy_options,
-    "overwrite": overwrite_options,
-    "open_report": click.option(
-        "--open", "open_report", is_flag=True, help="Open the report in the browser at the end."
+_HOW: dict[str, Callable[..., Decorator]] = {
+    "facts": partial(
+        path_option, "--facts", metavar="FILE.toml", help="Typed-in facts and meters. Default: ./testbed.toml."
     ),
-    "verbose": click.option("-v", "--verbose", is_flag=True, help="At the end every finding, not only the answer."),
-    "quiet": quiet_option,
-    "dry_run": click.option("--dry-run", is_flag=True, help="Show the plan, and measure nothing."),
-    "yes": click.option("--yes", is_flag=True, help="Do not ask whether to go on."),
-    "as_json": click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    "read_only": partial(_flag_option, "--read-only", help="Only read: lay nothing out, and ask for no confirmation."),
+    "destroy": partial(
+        click.option,
+        "--destroy",
+        multiple=True,
+        metavar="SERIAL-OR-SIZE",
+        help="Write to a block device: type its serial number or size in bytes, for each device.",
+    ),
+    "overwrite": partial(
+        click.option,
+        "--overwrite",
+        multiple=True,
+        metavar="'NAME SIZE'",
+        help="Write to a file or a URI: type its full name and size in bytes, for each of them.",
+    ),
+    "open_report": partial(_flag_option, "--open", "open_report", help="Open the report in the browser at the end."),
+    "verbose": partial(_flag_option, "-v", "--verbose", help="At the end every finding, not only the answer."),
+    "quiet": partial(_flag_option, "-q", "--quiet", help="No progress, only the answer."),
+    "dry_run": partial(_flag_option, "--dry-run", help="Show the plan, and measure nothing."),
+    "yes": partial(_flag_option, "--yes", help="Do not ask whether to go on."),
+    "as_json": partial(_flag_option, "--json", "as_json", help="Print JSON."),
 }
 
 
-def how_options(names: str = " ".join(_HOW)) -> Decorator:
-    """Adds the options of these names, handed on as one `Measuring`, the command's first argument."""
+def how_options(names: str = " ".join(_HOW), **helps: str) -> Decorator:
+    """Adds the options of these names, handed on as one `Measuring`, the command's first argument. helps: by name what
+    an option means here, where that is something else than usual.
+    """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -147,7 +147,7 @@ def how_options(names: str = " ".join(_HOW)) -> Decorator:
 
         decorated: Callable[..., Any] = with_how
         for name in reversed(names.split()):
-            decorated = _HOW[name](decorated)
+            decorated = _HOW[name](**({"help": helps[name]} if name in helps else {}))(decorated)
         return decorated
 
     return decorate

@@ -13,6 +13,7 @@ from ioatlas.cli._commands import examples
 from ioatlas.cli._comparison import Asked, tell
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files
+from ioatlas.model.units import parse_percent
 
 MOST_TOLERANCE = 0.5
 
@@ -78,7 +79,7 @@ def command(
     Cells are tested at a false discovery rate of 5% over all pairs, whole maps at 5% against the slow drift seen while
     the campaigns ran. What changed only between two campaigns looks like a difference, unless --same shows it.
     """
-    share = share_of(tolerance)
+    share = parse_percent(tolerance, where="--tolerance", most=MOST_TOLERANCE)
     _tell_the_same(sides)
     from ioatlas.results.comparison import compare_sides
 
@@ -95,13 +96,3 @@ def _tell_the_same(sides: tuple[Path, ...]) -> None:
                 f"ioatlas: {side} is named twice: nothing can differ from itself, which is no A/A test", err=True
             )
         seen.add(side.resolve())
-
-
-def share_of(text: str) -> float:
-    from ioatlas.errors import UsageError
-    from ioatlas.model.units import parse_percent
-
-    value = parse_percent(text, where="--tolerance")
-    if value > MOST_TOLERANCE:
-        raise UsageError(f"{text!r} is too wide", where="--tolerance", remedy="write at most 50%, such as 2% or 0.02")
-    return value

@@ -15,6 +15,7 @@ from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import columns, say_json
 from ioatlas.errors import UsageError
+from ioatlas.model.units import parse_percent
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -84,7 +85,7 @@ def command(
         currency or common_currency(one.sheet for one in offers),
         years if years is not None else 0.0,
         energy_price,
-        _share(load, "--load", 1.0),
+        parse_percent(load, where="--load", most=1.0),
     )
     if energy_price and not years:
         raise UsageError(
@@ -179,15 +180,6 @@ def _workload(at: Sequence[str], p99: str | None, mean: str | None) -> Workload:
     where = "--p99" if p99 is not None else "--mean"
     ns = parse_duration_seconds(limit, where=where) * 1e9 if limit is not None else None
     return Workload(options, ns, "lat_p99_ns" if mean is None else "lat_mean_ns")
-
-
-def _share(text: str, where: str, most: float) -> float:
-    from ioatlas.model.units import parse_percent
-
-    share = parse_percent(text, where=where)
-    if not 0 <= share <= most:
-        raise UsageError(f"{text!r} is out of bounds", where=where, remedy="write a percentage such as 20%")
-    return share
 
 
 def _title(found: CostComparison) -> str:

@@ -39,8 +39,7 @@ def command(target: str, facts_file: Path | None, *, verbose: bool, as_json: boo
     """  # noqa: D301
     from ioatlas.testbed.inventory import testbed
 
-    usual = Path("testbed.toml")
-    found = testbed(target, facts_file or (usual if usual.is_file() else None))
+    found = testbed(target, facts_file)
     if share:
         found = found.shareable()
     if as_json:
@@ -55,9 +54,7 @@ def command(target: str, facts_file: Path | None, *, verbose: bool, as_json: boo
 
 def answer(found: Testbed) -> list[str]:
     """A line for each group of facts with what is known first; what is doubtful or not known is counted."""
-    groups: dict[str, list[Fact]] = {}
-    for fact in found.facts:
-        groups.setdefault(fact.name.split(".")[0], []).append(fact)
+    groups = _groups(found)
     known = {name: [fact for fact in facts if fact.value is not None] for name, facts in groups.items()}
     side = max((len(name) for name in groups), default=0) + 2
     shown = [name for name, facts in known.items() if facts]
@@ -83,11 +80,16 @@ def answer(found: Testbed) -> list[str]:
     return lines
 
 
-def _print(found: Testbed) -> None:
+def _groups(found: Testbed) -> dict[str, list[Fact]]:
+    """By the first word of their names."""
     groups: dict[str, list[Fact]] = {}
     for fact in found.facts:
         groups.setdefault(fact.name.split(".")[0], []).append(fact)
-    for group, facts in groups.items():
+    return groups
+
+
+def _print(found: Testbed) -> None:
+    for group, facts in _groups(found).items():
         click.echo(group)
         for fact in facts:
             note = f"   ({fact.note})" if fact.note else ""

@@ -14,6 +14,7 @@ from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._options import Measuring, how_options
 from ioatlas.cli._output import say, say_json
 from ioatlas.errors import UsageError
+from ioatlas.model.units import parse_percent
 
 if TYPE_CHECKING:
     from ioatlas.bundle.reproduce import Reproduction
@@ -50,10 +51,10 @@ def command(
     from ioatlas.bundle.reproduce import judge, specification
     from ioatlas.campaign import default_directory
     from ioatlas.cli._session import run_session
-    from ioatlas.cli.compare import share_of
+    from ioatlas.cli.compare import MOST_TOLERANCE
     from ioatlas.cli.tune import finish
 
-    share = share_of(tolerance)
+    share = parse_percent(tolerance, where="--tolerance", most=MOST_TOLERANCE)
     opened = opened_directory(bundle)
     if target is None:
         if output is None or how.dry_run or not output.is_dir():

@@ -30,7 +30,7 @@ from ioatlas.analysis.shakedown import (
 )
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._arguments import PathOrWord, corrections_option, units_option
-from ioatlas.cli._options import quiet_option
+from ioatlas.cli._options import Measuring, how_options
 from ioatlas.cli._output import room, say_json
 from ioatlas.errors import IoAtlasError, UsageError, written
 from ioatlas.fio.executor import SystemExecutor
@@ -69,23 +69,18 @@ _MARKS = {"ok": "ok      ", "warning": "WARNING ", "failed": "FAILED  ", "unknow
 )
 @click.option("--budget", metavar="TIME", help="Time it may take, at least 5s. Default: about 10s.")
 @click.option("-o", "output", metavar="FILE", type=click.Path(path_type=Path), help="Write the JSON object there too.")
-@click.option("-v", "--verbose", is_flag=True, help="The checks that passed, and every ceiling.")
-@quiet_option
+@how_options("verbose quiet as_json", verbose="The checks that passed, and every ceiling.")
 @click.option("--yes", is_flag=True, expose_value=False, hidden=True)
 @click.option("--read-only", is_flag=True, expose_value=False, hidden=True)
 @units_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
+    how: Measuring,
     target: str | None,
     facts_file: Path | None,
     iperf_host: str | None,
     expect: str | None,
     budget: str | None,
     output: Path | None,
-    *,
-    verbose: bool,
-    quiet: bool,
-    as_json: bool,
 ) -> None:
     """Check whether this client and path can measure TARGET, and say what to change.
 
@@ -98,10 +93,9 @@ def command(
     """  # noqa: D301
     if target is None:
         raise UsageError("no target was named", remedy="name one: `ioatlas shakedown DIRECTORY`")
-    usual = Path("testbed.toml")
     times = _times(budget, bool(iperf_host))
-    tell = (lambda _words: None) if quiet else _tell
-    bed = testbed(target, facts_file or (usual if usual.is_file() else None))
+    tell = (lambda _words: None) if how.quiet else _tell
+    bed = testbed(target, facts_file)
     checks, ceilings = _look(target, bed, (iperf_host, expect), times, tell)
     data = {
         "target": target,
@@ -110,10 +104,10 @@ def command(
     }
     if output is not None:
         _write(output, data)
-    if as_json:
+    if how.as_json:
         say_json(data)
     else:
-        for line in answer(target, checks, ceilings, verbose=verbose):
+        for line in answer(target, checks, ceilings, verbose=how.verbose):
             click.echo(line)
     if any(one.verdict == "failed" for one in checks):
         sys.exit(3)

@@ -19,7 +19,7 @@ from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._metrics import metrics_option
-from ioatlas.cli._options import check_read_only, destroy_options, directory_option, overwrite_options, read_only_option
+from ioatlas.cli._options import Measuring, directory_option, how_options
 from ioatlas.cli._output import say, say_json
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.units import format_duration, parse_duration_seconds, parse_percent
@@ -58,22 +58,21 @@ FEWEST_EVERY_SECONDS = 10.0
 @click.option("--alarm", "command_line", metavar="COMMAND", help="Run by /bin/sh on an alarm, with IOATLAS_ALARM.")
 @click.option("--until", metavar="WHEN", help="End after a time (7d), at a date (2026-12-31), or at an `alarm`.")
 @click.option("--once", is_flag=True, help="Make one round if the share allows it, then end: for a timer.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show what a round does and how soon changes would be found; write nothing."
-)
 @directory_option(help="Directory of the rounds. Default: ioatlas-watch-NAME in the results folder.")
-@read_only_option
-@destroy_options
-@overwrite_options
-@click.option("-v", "--verbose", is_flag=True, help="Add the seconds of each round, and how near an alarm is.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress, and only the rounds that have news.")
-@click.option("--open", "open_report", is_flag=True, help="Open the newest round's report in the browser at the end.")
+@how_options(
+    "dry_run read_only destroy overwrite verbose quiet open_report as_json",
+    dry_run="Show what a round does and how soon changes would be found; write nothing.",
+    verbose="Add the seconds of each round, and how near an alarm is.",
+    quiet="No progress, and only the rounds that have news.",
+    open_report="Open the newest round's report in the browser at the end.",
+    as_json="Print a JSON object per line.",
+)
 @click.option("--yes", is_flag=True, expose_value=False, hidden=True)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
 @metrics_option
 @units_option
 @says_what_does_not_fit
 def command(
+    how: Measuring,
     target: str | None,
     every: str,
     share: str,
@@ -87,63 +86,54 @@ def command(
     command_line: str | None,
     until: str | None,
     once: bool,
-    dry_run: bool,
     output: Path | None,
-    read_only: bool,
-    destroy: tuple[str, ...],
-    overwrite: tuple[str, ...],
-    verbose: bool,
-    quiet: bool,
-    open_report: bool,
-    as_json: bool,
 ) -> None:
     """Measure a few cells of TARGET again and again, and raise an alarm when they get worse.
 
     Each round is a small campaign, which `ioatlas compare` reads too. Rounds take a bounded share of the
     target's time. A round that was killed is finished by the next call.
     """
-    from ioatlas.campaign import open_plan
     from ioatlas.cli._watch_lines import Teller
     from ioatlas.results.sides import LOWER_IS_BETTER
     from ioatlas.run.environment import system_environment
     from ioatlas.watch.session import Confirmed, only_one
-    from ioatlas.watch.settings import FIT, Settings, kept, round_seconds
+    from ioatlas.watch.settings import FIT, MOST_SHARE, Settings, kept, round_seconds
 
     if uses:
         _check_alone(click.get_current_context())
-    taken = _share(share)
+    taken = parse_percent(share, where="--share", most=MOST_SHARE)
+    if not taken:
+        raise UsageError("the share is above 0", where="--share", remedy="write 1%")
     rules = _rules(every, false_alarms, tolerance, rhythm, higher_is_better=quantity not in LOWER_IS_BETTER)
     seconds = round_seconds(rules.every_seconds, taken)
-    spec = _spec(target, campaign_file, uses, size, seconds, read_only=read_only)
+    spec = _spec(target, campaign_file, uses, size, seconds, read_only=how.read_only)
     clock = system_environment().executor.clock
     end = _end(until, clock.time())
     try:
-        plan = open_plan(spec, read_only=read_only)
+        plan = how.plan(spec)
     except RefusedError:
         raise
     except IoAtlasError:
         settings = _of_a_target_that_is_gone(output, target, spec)
-        if settings is None or dry_run:
+        if settings is None or how.dry_run:
             raise
     else:
-        if read_only:
-            check_read_only(plan)
         output = output or _default_directory(plan)
         # With the targets' full paths, so that a later call knows the target again.
         located = tuple((name, one.location) for (name, _), one in zip(spec.targets, plan.targets, strict=True))
         watched = (FIT, 0) if uses else (quantity, _charts(plan))
-        settings = Settings(replace(spec, targets=located), *watched, read_only)
-        if dry_run:
-            _show(plan, settings, rules, taken, as_json=as_json)
+        settings = Settings(replace(spec, targets=located), *watched, how.read_only)
+        if how.dry_run:
+            _show(plan, settings, rules, taken, as_json=how.as_json)
             return
         settings = kept(output, settings, chosen=campaign_file is not None or size is not None)
     assert output is not None
     with only_one(output):
-        teller = Teller(as_json, command_line, verbose=verbose, quiet=quiet)
-        confirmed = Confirmed(tuple(destroy), tuple(overwrite))
+        teller = Teller(how.as_json, command_line, verbose=how.verbose, quiet=how.quiet)
+        confirmed = Confirmed(how.destroy, how.overwrite)
         session = teller.session(output, settings, rules, taken, clock, confirmed)
         _loop(session, teller.stop, once=once, end=end, at_alarm=until == "alarm")
-        newest = session.newest() if open_report else None
+        newest = session.newest() if how.open_report else None
         if newest is not None:
             _open(newest)
         teller.end(session)
@@ -177,15 +167,6 @@ def _loop(session: Session, stop: Stop, *, once: bool, end: float, at_alarm: boo
     except PartialResultError:
         if not stop():
             raise
-
-
-def _share(text: str) -> float:
-    from ioatlas.watch.settings import MOST_SHARE
-
-    share = parse_percent(text, where="--share")
-    if not 0 < share <= MOST_SHARE:
-        raise UsageError(f"the share is above 0 and at most {MOST_SHARE:.0%}", where="--share", remedy="write 1%")
-    return share
 
 
 def _rules(every: str, false_alarms: str, tolerance: str, rhythm: str | None, *, higher_is_better: bool) -> Rules:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from decimal import Decimal
-from math import ceil
+from math import ceil, inf
 from typing import Literal
 
 from ioatlas.errors import UsageError
@@ -135,8 +135,8 @@ def round_budget(seconds: float) -> str:
     return next((text for text in _ROUND_TIMES if parse_duration_seconds(text) >= seconds), f"{ceil(seconds / 3600)}h")
 
 
-def parse_percent(text: str | float, *, where: str = "") -> float:
-    """A fraction from '5%' or 0.05. Raises UsageError."""
+def parse_percent(text: str | float, *, where: str = "", most: float = inf) -> float:
+    """A fraction from '5%' or 0.05, up to `most`. Raises UsageError."""
     percent = isinstance(text, str) and text.strip().endswith("%")
     try:
         value = float(text.strip().removesuffix("%") if isinstance(text, str) else text) / (100 if percent else 1)
@@ -144,6 +144,8 @@ def parse_percent(text: str | float, *, where: str = "") -> float:
         value = -1.0
     if not value >= 0:
         raise UsageError(f"{text!r} is not a percentage", where=where, remedy="write a percentage such as 5%")
+    if value > most:
+        raise UsageError(f"{text!r} is more than {most:.0%}", where=where, remedy="write a percentage such as 5%")
     return value
 
 
