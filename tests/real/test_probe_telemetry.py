@@ -64,7 +64,6 @@ def test_the_interface_counted_what_came_over_the_link():
         usage = sampler.stop().usage()
         # Frame headers come on top: 52 + 14 bytes for every 1448 at most, less where segments were joined.
         assert 1.0 <= usage.nics[watched.interfaces[0]].rx_bytes / job["read"]["io_bytes"] < 1.07
-        assert usage.tcp_segments_sent > 0
 
 
 @pytest.mark.unmeasured

@@ -37,12 +37,10 @@ class NicUsage:
 
 @dataclass(frozen=True)
 class NfsUsage:
-    """One NFS mount: bytes asked of the server, operations, retransmissions."""
+    """One NFS mount: bytes asked of the server."""
 
     server_read_bytes: int
     server_write_bytes: int
-    operations: int
-    retransmissions: int
 
 
 @dataclass(frozen=True)
@@ -67,9 +65,6 @@ class Usage:
 
     core_busy:  share of the time each core was not idle (iowait counts as idle), in core order.
     softirq, steal, iowait: shares of all cores' time. user: likewise, of all programs; None where nothing told it.
-    pressure:   share of the time in which some task (or all: '.full') waited, by 'cpu.some', 'io.full' ... (kernel:
-                accounting/psi).
-    cache:      deltas of page-cache counters (kernel names of /proc/vmstat).
     """
 
     seconds: float
@@ -79,10 +74,6 @@ class Usage:
     iowait: float = 0.0
     disks: Mapping[str, DiskUsage] = field(default_factory=dict)
     nics: Mapping[str, NicUsage] = field(default_factory=dict)
-    tcp_segments_sent: int | None = None
-    tcp_retransmitted: int | None = None
-    pressure: Mapping[str, float] = field(default_factory=dict)
-    cache: Mapping[str, int] = field(default_factory=dict)
     nfs: NfsUsage | None = None
     user: float | None = None
 

@@ -15,9 +15,9 @@ from typing import Protocol
 from ioatlas.errors import RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
-from ioatlas.target.devices import SECTOR_BYTES, device_number, device_of
-from ioatlas.target.mounts import PSEUDO_TYPES, Mount, parse_mountinfo, unescape
 from ioatlas.target.signatures import FRONT_BYTES, own_signatures
+from ioatlas.testbed.devices import SECTOR_BYTES, device_number, device_of
+from ioatlas.testbed.mounts import PSEUDO_TYPES, Mount, parse_mountinfo, unescape
 
 LOOK_SECONDS = 30.0
 _SCRIPT = Path(__file__).with_name("far.sh")

@@ -11,10 +11,10 @@ from functools import cache
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Identity, Target, TargetKind
 from ioatlas.target import nbd
-from ioatlas.target.devices import BlockDevice, device_number, device_of
-from ioatlas.target.mounts import Mount, mount_of
 from ioatlas.target.signatures import filesystem_uuid
 from ioatlas.target.trouble import answer_within
+from ioatlas.testbed.devices import BlockDevice, device_number, device_of
+from ioatlas.testbed.mounts import Mount, mount_of
 
 _ASSIGNED_BY_KERNEL = frozenset({"device_number", "source"})
 """Facts that a reboot or a new mount may change although the storage is the same."""

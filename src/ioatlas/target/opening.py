@@ -14,10 +14,10 @@ from ioatlas.fio.jobfile import render_value
 from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, scheme_of
 from ioatlas.model.target import Identity, Target
 from ioatlas.target import nbd
-from ioatlas.target.devices import device_of, devices_under_filesystem
 from ioatlas.target.identity import describe_mode, identify, kind_of
-from ioatlas.target.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
 from ioatlas.target.trouble import answer_within
+from ioatlas.testbed.devices import device_of, devices_under_filesystem
+from ioatlas.testbed.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
 
 WORKSPACE_PREFIX = ".ioatlas-"
 """How the one subdirectory begins that ioatlas makes in a directory target."""

@@ -9,9 +9,9 @@ import stat
 from ioatlas.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
-from ioatlas.target.devices import BlockDevice, above, below, device_of, devices_under_filesystem
-from ioatlas.target.mounts import mount_of
 from ioatlas.target.trouble import answer_within
+from ioatlas.testbed.devices import BlockDevice, above, below, device_of, devices_under_filesystem
+from ioatlas.testbed.mounts import mount_of
 
 KEPT_FREE = 0.1
 """The share of the free space that stays free."""

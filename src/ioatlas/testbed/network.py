@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 
 from ioatlas.testbed.hardware import look_at_slot
-from ioatlas.testbed.sheet import Sheet, as_int, is_virtual
+from ioatlas.testbed.sheet import Sheet, as_int, as_value, is_virtual
 
 OFFLOADS = {
     "tcp-segmentation-offload": "tso",
@@ -135,21 +135,10 @@ def _doubt(place: Path, name: str) -> str:
 
 
 def _offloads(sheet: Sheet, prefix: str, name: str) -> None:
-    data = sheet.tool_json("ethtool", "--json", "-k", name)
-    states: dict[str, str] = {}
-    if isinstance(data, list) and data:
-        states = {
-            key: ("on" if value.get("active") else "off") for key, value in data[0].items() if isinstance(value, dict)
-        }
-    else:
-        text = sheet.tool("ethtool", "-k", name)
-        for line in (text or "").splitlines():
-            key, colon, value = line.partition(":")
-            if colon and value.split():
-                states[key.strip()] = value.split()[0]
-    for key, short in OFFLOADS.items():
-        if key in states:
-            sheet.known(f"{prefix}.offload.{short}", states[key], "ethtool -k")
+    for line in (sheet.tool("ethtool", "-k", name) or "").splitlines():
+        key, _, value = line.strip().partition(":")
+        if key in OFFLOADS and value.split():
+            sheet.known(f"{prefix}.offload.{OFFLOADS[key]}", value.split()[0], "ethtool -k")
 
 
 def _shaping(sheet: Sheet, prefix: str, name: str) -> None:
@@ -171,8 +160,4 @@ def _tcp(sheet: Sheet) -> None:
         path = f"/proc/sys/net/ipv4/{key}"
         text = sheet.file(path)
         if text:
-            sheet.known(
-                f"tcp.{key.removeprefix('tcp_')}",
-                as_int(text) if as_int(text) is not None else " ".join(text.split()),
-                path,
-            )
+            sheet.known(f"tcp.{key.removeprefix('tcp_')}", as_value(text), path)

@@ -12,13 +12,12 @@ import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ioatlas.errors import UsageError, faults
+from ioatlas.errors import IoAtlasError, UsageError, faults
+from ioatlas.testbed.mounts import mount_of
 from ioatlas.testbed.sheet import Sheet, as_int
 
-_COLUMNS = "TARGET,SOURCE,FSTYPE,OPTIONS,MAJ:MIN,FSROOT,PROPAGATION"
 _NETWORK_FILE_SYSTEMS = {
     **dict.fromkeys(("nfs", "nfs4"), "NFS"),
     **dict.fromkeys(("cifs", "smb3", "smbfs", "fuse.smbnetfs"), "SMB"),
@@ -46,7 +45,6 @@ class Route:
     """Where a location leads.
 
     kind:    'directory', 'file', 'block' or 'uri'.
-    device:  (major, minor) text of the block device a path rests on, such as '8:1'; '' when there is none.
     server:  host at the other end; '' for a local target.
     """
 
@@ -56,8 +54,6 @@ class Route:
     server: str = ""
     fs_type: str = ""
     mount_point: str = ""
-    source: str = ""
-    device: str = ""
 
 
 def look_at_path(sheet: Sheet, location: str) -> Route:
@@ -75,8 +71,7 @@ def look_at_path(sheet: Sheet, location: str) -> Route:
     sheet.known("target.location", str(path.resolve()), "the command line", private=True)
     if stat.S_ISBLK(status.st_mode):
         sheet.known("target.kind", "block", "stat")
-        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-        return Route(location, "block", "block", device=number)
+        return Route(location, "block", "block")
     kind = "directory" if stat.S_ISDIR(status.st_mode) else "file"
     sheet.known("target.kind", kind, "stat")
     if kind == "file":
@@ -90,37 +85,31 @@ def look_at_path(sheet: Sheet, location: str) -> Route:
 
 
 def _mounted(sheet: Sheet, path: Path, kind: str) -> Route:
-    data = sheet.tool_json("findmnt", "-J", "-T", str(path.resolve()), "-o", _COLUMNS)
-    entries = data.get("filesystems", []) if isinstance(data, dict) else []
-    entry: dict[str, Any] = entries[-1] if entries else _from_mountinfo(sheet, path)
-    if not entry:
-        sheet.unknown("mount.point", "/proc/self/mountinfo")
+    told_by = "/proc/self/mountinfo"
+    try:
+        mount = mount_of(str(path))
+    except (OSError, IoAtlasError):
+        sheet.unknown("mount.point", told_by)
         return Route(str(path), kind)
-    source_of_facts = "findmnt -J" if entries else "/proc/self/mountinfo"
-    fs_type, source = str(entry["fstype"]), str(entry["source"])
-    server = server_of(fs_type, source) or _server_below(fs_type, str(entry["target"]), path)
-    sheet.known("mount.point", entry["target"], source_of_facts, private=True)
-    sheet.known("mount.source", source, source_of_facts, private=bool(server))
-    sheet.known("mount.options", without_addresses(str(entry["options"])), source_of_facts)
-    sheet.known("fs.type", fs_type, source_of_facts)
+    server = server_of(mount.fs_type, mount.source) or _server_below(mount.fs_type, mount.mount_point, path)
+    sheet.known("mount.point", mount.mount_point, told_by, private=True)
+    sheet.known("mount.source", mount.source, told_by, private=bool(server))
+    sheet.known("mount.options", without_addresses(mount.options), told_by)
+    sheet.known("fs.type", mount.fs_type, told_by)
     space = os.statvfs(path)
     sheet.known("fs.size_bytes", space.f_blocks * space.f_frsize, "statvfs", unit="B")
     sheet.known("fs.free_bytes", space.f_bavail * space.f_frsize, "statvfs", unit="B")
     sheet.known("fs.block_bytes", space.f_bsize, "statvfs", unit="B")
-    protocol = _NETWORK_FILE_SYSTEMS.get(fs_type, "")
+    protocol = _NETWORK_FILE_SYSTEMS.get(mount.fs_type, "")
     if protocol:
-        sheet.known("protocol.name", protocol, source_of_facts)
-        _protocol_options(sheet, protocol, str(entry["options"]), source_of_facts)
+        sheet.known("protocol.name", protocol, told_by)
+        _protocol_options(sheet, protocol, mount.options, told_by)
         if server:
-            sheet.known("server.address", server, source_of_facts, private=True)
-            mount_port(sheet, protocol, str(entry["options"]), source_of_facts)
-    elif fs_type in {"tmpfs", "ramfs", "devtmpfs"}:
-        sheet.known(
-            "protocol.name", "memory", source_of_facts, note="what is written here stays in this machine's memory"
-        )
-    return Route(
-        str(path), kind, protocol, server, fs_type, str(entry["target"]), source, str(entry.get("maj:min") or "")
-    )
+            sheet.known("server.address", server, told_by, private=True)
+            mount_port(sheet, protocol, mount.options, told_by)
+    elif mount.fs_type in {"tmpfs", "ramfs", "devtmpfs"}:
+        sheet.known("protocol.name", "memory", told_by, note="what is written here stays in this machine's memory")
+    return Route(str(path), kind, protocol, server, mount.fs_type, mount.mount_point)
 
 
 def _server_below(fs_type: str, mount_point: str, path: Path) -> str:
@@ -134,28 +123,6 @@ def _server_below(fs_type: str, mount_point: str, path: Path) -> str:
         with contextlib.suppress(ValueError):
             return str(ipaddress.ip_address(part))
     return ""
-
-
-def _from_mountinfo(sheet: Sheet, path: Path) -> dict[str, Any]:
-    """What findmnt would say, from the kernel's own list: the longest mount point above the path, the last of equals
-    (proc(5)).
-    """
-    best: dict[str, Any] = {}
-    target = str(path.resolve())
-    for line in (sheet.file("/proc/self/mountinfo") or "").splitlines():
-        head, _, tail = line.partition(" - ")
-        fields, rest = head.split(), tail.split()
-        point = fields[4].encode().decode("unicode_escape")
-        above = target == point or target.startswith(point.rstrip("/") + "/")
-        if above and len(point) >= len(best.get("target", "")):
-            best = {
-                "target": point,
-                "source": rest[1],
-                "fstype": rest[0],
-                "options": f"{fields[5]},{rest[2]}",
-                "maj:min": fields[2],
-            }
-    return best
 
 
 def server_of(fs_type: str, source: str) -> str:

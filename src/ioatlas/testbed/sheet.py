@@ -127,6 +127,12 @@ def as_int(text: object) -> int | None:
         return None
 
 
+def as_value(text: str) -> int | str:
+    """A number where it is one, else the words, each one blank apart."""
+    number = as_int(text)
+    return " ".join(text.split()) if number is None else number
+
+
 _MADE_BY = {"/virtio": "virtio", "/xen": "Xen", "/vbd-": "Xen", "/vif-": "Xen", "/VMBUS:": "Hyper-V"}
 
 

@@ -16,16 +16,11 @@ from pathlib import Path
 from ioatlas.model.usage import DiskUsage, NfsUsage, NicUsage, Usage
 from ioatlas.testbed.beats import Beats, Recorder
 from ioatlas.testbed.network import look_at_network
-from ioatlas.testbed.nfs import MOUNTSTATS, parse_mountstats, section_of
+from ioatlas.testbed.nfs import MOUNTSTATS, section_of, server_bytes
 from ioatlas.testbed.path import look_at_path
 from ioatlas.testbed.sheet import Sheet
 from ioatlas.testbed.storage import look_at_stack
 
-_CACHE = """
-    pgpgin pgpgout pgmajfault nr_dirtied nr_written workingset_refault_file workingset_activate_file
-    pgscan_kswapd pgscan_direct pgsteal_kswapd pswpin pswpout nr_dirty nr_writeback nr_file_pages
-"""
-CACHE_COUNTERS = frozenset(_CACHE.split())
 _ONE_WAY = frozenset({"NFS", "SMB", "SFTP", "NBD", "ISCSI", "iSCSI"})
 """Protocols in which all data of a target passes between this client and the server that is named."""
 SCHEDULER = "/proc/PID/task/*/schedstat"
@@ -105,24 +100,13 @@ def watched_of(location: str) -> Watched:
     """Devices, interfaces and mount that lie on the path to a target. Raises UsageError when it is not there."""
     sheet = Sheet()
     route = look_at_path(sheet, location)
-    look_at_stack(sheet, route)
-    stack = next((str(fact.value) for fact in sheet.facts if fact.name == "device.stack" and fact.value), "")
-    server = route.server or next(
-        (str(fact.value) for fact in sheet.facts if fact.name == "server.address" and fact.value), ""
-    )
+    tops = look_at_stack(sheet, route)
+    told = {fact.name: str(fact.value) for fact in sheet.facts if fact.value}
+    server = route.server or told.get("server.address", "")
     interfaces = tuple(look_at_network(sheet, server)) if server else ()
-    devices = tuple(stack.split(" > ")) if stack else ()
-    members = next(
-        (
-            str(fact.value).split()
-            for fact in sheet.facts
-            if fact.name == "array.members" and fact.value and route.fs_type == "btrfs"
-        ),
-        [],
-    )
-    one_way = route.protocol in _ONE_WAY and not any(fact.name == "protocol.multichannel" for fact in sheet.facts)
-    mount_point = route.mount_point if route.protocol == "NFS" else ""
-    return Watched(devices, interfaces, mount_point, tuple(members) or devices[:1], one_way)
+    devices = tuple(told["device.stack"].split(" > ")) if "device.stack" in told else ()
+    one_way = route.protocol in _ONE_WAY and "protocol.multichannel" not in told
+    return Watched(devices, interfaces, route.mount_point if route.protocol == "NFS" else "", tops, one_way)
 
 
 class Sampler(Recorder):
@@ -212,11 +196,7 @@ def keepers(watched: Watched) -> dict[str, Callable[[str], str]]:
         return "\n".join(line for line in text.splitlines() if wanted(line))
 
     keep: dict[str, Callable[[str], str]] = {
-        "/proc/stat": lambda text: lines(text, lambda line: line.startswith(("cpu", "ctxt", "procs_"))),
-        "/proc/vmstat": lambda text: lines(text, lambda line: line.split(" ", 1)[0] in CACHE_COUNTERS),
-        "/proc/pressure/cpu": str.strip,
-        "/proc/pressure/io": str.strip,
-        "/proc/pressure/memory": str.strip,
+        "/proc/stat": lambda text: lines(text, lambda line: line.startswith("cpu"))
     }
     if watched.devices:
         names = set(watched.devices)
@@ -224,7 +204,6 @@ def keepers(watched: Watched) -> dict[str, Callable[[str], str]]:
     if watched.interfaces:
         interfaces = set(watched.interfaces)
         keep["/proc/net/dev"] = lambda text: lines(text, lambda line: line.partition(":")[0].strip() in interfaces)
-        keep["/proc/net/snmp"] = lambda text: lines(text, lambda line: line.startswith("Tcp:"))
     if watched.mount_point:
         keep[MOUNTSTATS] = lambda text: section_of(text, watched.mount_point)
     return keep
@@ -241,8 +220,6 @@ def usage_between(first: Sample, last: Sample) -> Usage:
         return (first.raw[path], last.raw[path]) if path in first.raw and path in last.raw else None
 
     busy, softirq, steal, iowait, user = _processors(both("/proc/stat"))
-    sent, again = _tcp(both("/proc/net/snmp"))
-    waits = {kind: _pressure(both(f"/proc/pressure/{kind}"), seconds) for kind in ("cpu", "io", "memory")}
     return Usage(
         seconds,
         busy,
@@ -251,10 +228,6 @@ def usage_between(first: Sample, last: Sample) -> Usage:
         iowait,
         _disks(both("/proc/diskstats"), seconds),
         _nics(both("/proc/net/dev")),
-        tcp_segments_sent=sent,
-        tcp_retransmitted=again,
-        pressure={f"{kind}.{key}": share for kind, shares in waits.items() for key, share in shares.items()},
-        cache=_differences(both("/proc/vmstat")),
         nfs=_nfs(both(MOUNTSTATS)),
         user=user,
     )
@@ -331,41 +304,8 @@ def _nics(texts: tuple[str, str] | None) -> dict[str, NicUsage]:
     return found
 
 
-def _tcp(texts: tuple[str, str] | None) -> tuple[int | None, int | None]:
-    if texts is None:
-        return None, None
-    values: list[dict[str, int]] = []
-    for text in texts:
-        rows = [line.split()[1:] for line in text.splitlines()]
-        values.append(dict(zip(rows[0], map(int, rows[1]), strict=False)) if len(rows) >= 2 else {})
-    change = {key: values[1][key] - values[0].get(key, 0) for key in values[1]}
-    return change.get("OutSegs"), change.get("RetransSegs")
-
-
-def _pressure(texts: tuple[str, str] | None, seconds: float) -> dict[str, float]:
-    """Stalled share by 'some' and 'full', from the running totals in microseconds."""
-    if texts is None or seconds <= 0:
-        return {}
-    before, after = (
-        {line.split()[0]: int(line.rpartition("total=")[2]) for line in text.splitlines() if "total=" in line}
-        for text in texts
-    )
-    return {key: (after[key] - before[key]) / 1e6 / seconds for key in after.keys() & before.keys()}
-
-
-def _differences(texts: tuple[str, str] | None) -> dict[str, int]:
-    if texts is None:
-        return {}
-    before, after = ({line.split()[0]: int(line.split()[1]) for line in text.splitlines()} for text in texts)
-    return {key: after[key] - before[key] for key in after if key in before}
-
-
 def _nfs(texts: tuple[str, str] | None) -> NfsUsage | None:
-    if texts is None or not all(texts):
+    before, after = (server_bytes(text) for text in texts or ("", ""))
+    if before is None or after is None:
         return None
-    before, after = (parse_mountstats(text) for text in texts)
-    if len(before.bytes_) < 6 or len(after.bytes_) < 6:
-        return None
-    read, write = (after.bytes_[column] - before.bytes_[column] for column in (4, 5))
-    again = after.retransmissions - before.retransmissions
-    return NfsUsage(read, write, after.operations - before.operations, again)
+    return NfsUsage(after[0] - before[0], after[1] - before[1])

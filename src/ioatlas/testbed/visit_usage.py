@@ -53,13 +53,6 @@ def usage_record(usage: Usage) -> dict[str, Any]:
         **{name: round(getattr(usage, name), 4) for name in ("softirq", "steal", "iowait") if getattr(usage, name)},
         **({"disks": {name: asdict(disk) for name, disk in usage.disks.items()}} if usage.disks else {}),
         **({"nics": {name: asdict(nic) for name, nic in usage.nics.items()}} if usage.nics else {}),
-        **(
-            {"tcp_segments_sent": usage.tcp_segments_sent, "tcp_retransmitted": usage.tcp_retransmitted}
-            if usage.tcp_segments_sent
-            else {}
-        ),
-        "pressure": {name: round(share, 4) for name, share in usage.pressure.items() if share},
-        "cache": {name: change for name, change in usage.cache.items() if change},
     }
 
 

@@ -15,10 +15,10 @@ from ioatlas.target.direct import direct_io_alignment
 from ioatlas.target.guard import check_extent, check_writable
 from ioatlas.target.identity import _stable, check_identity, identify, recognise
 from ioatlas.target.layout import remedy_for
-from ioatlas.target.mounts import Mount, mount_of, read_mountinfo
 from ioatlas.target.opening import open_target
 from ioatlas.target.place import UNTOLD_BYTES, check_journal_place, check_space, usable_bytes
 from ioatlas.target.trouble import answer_within
+from ioatlas.testbed.mounts import Mount, mount_of, read_mountinfo
 from tests.facts import has
 
 
@@ -250,9 +250,9 @@ def test_mountinfo_is_read_as_the_kernel_writes_it(tmp_path):
     )
     (tmp_path / "mountinfo").write_text("\n".join(lines) + "\n")
     assert read_mountinfo(str(tmp_path / "mountinfo")) == [
-        Mount(36, "98:0", "/mnt1", "/mnt/my nas", "ext3", "/dev/root", read_only=False),
-        Mount(37, "0:45", "/", "/a\\b\tc", "nfs4", "server:/ex port", read_only=True),
-        Mount(38, "0:46", "/", "/x", "fuse.sshfs", "user@host:", read_only=True),
+        Mount(36, "98:0", "/mnt1", "/mnt/my nas", "ext3", "/dev/root", "rw,noatime,errors=continue"),
+        Mount(37, "0:45", "/", "/a\\b\tc", "nfs4", "server:/ex port", "ro,relatime,rw,vers=4.2"),
+        Mount(38, "0:46", "/", "/x", "fuse.sshfs", "user@host:", "rw,ro"),
     ]
 
 
@@ -265,7 +265,7 @@ LOCAL = "ext4 xfs zfs tmpfs fuseblk overlay"
     [*((name, True) for name in NETWORK.split()), *((name, False) for name in LOCAL.split())],
 )
 def test_network_file_systems(fs_type, network):
-    assert Mount(1, "0:1", "/", "/", fs_type, "x", read_only=False).is_network is network
+    assert Mount(1, "0:1", "/", "/", fs_type, "x", "rw").is_network is network
 
 
 def test_the_mount_of_a_path_is_the_kernels(tmp_path):

@@ -44,7 +44,7 @@ class Mount:
     mount_point: str
     fs_type: str
     source: str
-    read_only: bool
+    options: str
 
     @property
     def is_network(self) -> bool:
@@ -71,7 +71,7 @@ def parse_mountinfo(text: str) -> list[Mount]:
         head, tail = left.split(" "), right.split(" ")
         if len(head) < 6 or len(tail) < 3:
             continue
-        options = (*head[5].split(","), *tail[2].split(","))
+        options = dict.fromkeys((*head[5].split(","), *tail[2].split(",")))
         mounts.append(
             Mount(
                 int(head[0]),
@@ -80,7 +80,7 @@ def parse_mountinfo(text: str) -> list[Mount]:
                 unescape(head[4]),
                 tail[0],
                 unescape(tail[1]),
-                read_only="ro" in options,
+                ",".join(options),
             )
         )
     return mounts

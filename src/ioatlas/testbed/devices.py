@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.target.mounts import mount_of
+from ioatlas.testbed.mounts import mount_of
 
 SECTOR_BYTES = 512
 """The unit of every size in /sys/block, whatever the device's own block size."""
@@ -140,6 +140,13 @@ class BlockDevice:
             or None
         )
 
+    @property
+    def built_as(self) -> str:
+        """What the kernel made it as: 'loop', the level of an array, the kind of a mapped device; '' for a drive."""
+        if os.path.isdir(os.path.join(self.sysfs, "loop")):
+            return "loop"
+        return self.read("md/level") or self.read("dm/uuid").split("-")[0].lower()
+
     def _udev(self, name: str) -> str:
         path = Path(f"/run/udev/data/b{self.disk.number}")
         try:
@@ -227,7 +234,7 @@ def _file_key(path: str | None) -> tuple[int, int] | None:
 
 def below(device: BlockDevice) -> list[BlockDevice]:
     """Every device this one rests on: its disk, the members of its array, a device behind a loop device."""
-    return _closure(device, _directly_below)
+    return _closure(device, directly_below)
 
 
 def above(device: BlockDevice) -> list[BlockDevice]:
@@ -235,7 +242,8 @@ def above(device: BlockDevice) -> list[BlockDevice]:
     return _closure(device, _directly_above)
 
 
-def _directly_below(device: BlockDevice) -> list[BlockDevice]:
+def directly_below(device: BlockDevice) -> list[BlockDevice]:
+    """The disk of a partition, the members of an array, the device behind a loop device."""
     found = [device.disk] if device.is_partition else []
     found += device.slaves()
     backing = device.loop_backing_file
@@ -263,21 +271,29 @@ def devices_under_filesystem(path: str) -> list[BlockDevice]:
 
     Empty for file systems without a block device (tmpfs, network). Raises OSError when the path cannot be read.
     """
+    return under(filesystem_devices(path))
+
+
+def under(tops: Iterable[BlockDevice]) -> list[BlockDevice]:
+    """These devices and every one that they rest on, each once, top first. Raises OSError for a loop device whose file
+    cannot be read.
+    """
     found: list[BlockDevice] = []
-    queue = _filesystem_devices(path)
+    queue = list(tops)
     while queue:
         device = queue.pop(0)
         if device in found:
             continue
         found.append(device)
-        queue += _directly_below(device)
+        queue += directly_below(device)
         backing = device.loop_backing_file
         if backing is not None and os.path.isfile(backing):
-            queue += _filesystem_devices(backing)
+            queue += filesystem_devices(backing)
     return found
 
 
-def _filesystem_devices(path: str) -> list[BlockDevice]:
+def filesystem_devices(path: str) -> list[BlockDevice]:
+    """The devices that the file system of `path` lies on: several of a btrfs. Raises OSError."""
     number = device_number(os.stat(path).st_dev)
     device = BlockDevice.of_number(number)
     if device is not None:
