@@ -20,15 +20,8 @@ from ioatlas_atlas.database import Database, check_version, take_time
 
 FIRST = 1
 Step = Callable[[sa.Connection], None]
-STEPS: Mapping[int, Step] = {
-    2: steps_of.circles_and_visibility,
-    3: steps_of.quicker_searches,
-    4: steps_of.searches_without_rows,
-    5: steps_of.one_publisher,
-    6: steps_of.products_first,
-    7: steps_of.doubts_of_loads,
-}
-"""By the number of the form that they lead to: from 2 on, without gaps. A step that was released is never changed."""
+STEPS: Mapping[int, Step] = {7: steps_of.since_0_3}
+"""By the number of the form that they lead to, in order: one for each release that changed the form."""
 _LOCK = 0x10A7_1A5
 """Of PostgreSQL: two that migrate at once wait for each other."""
 
@@ -72,11 +65,11 @@ def migrate(database: Database, steps: Mapping[int, Step] = STEPS) -> Form:
             steps_of.index_words(link)
             _note(link, newest(steps))
     _check_not_newer(database, before, newest(steps))
-    for number in range(before + 1, newest(steps) + 1) if before else ():
+    for number, step in steps.items() if before else ():
         with database.writing() as link:
             _take_turn(link)
-            if _found(link) == number - 1:
-                steps[number](link)
+            if _found(link) < number:
+                step(link)
                 _note(link, number)
     return Form(before, newest(steps))
 
