@@ -9,6 +9,7 @@ words of a note may name `{option}` and `{value}`.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,48 +103,16 @@ def looks_windows(text: str) -> bool:
 
 
 def split_words(text: str, *, windows: bool, where: str = "command line") -> list[str]:
-    """Words of one command line. Windows: a backslash is a letter except before a double quote. POSIX: it escapes the
-    next letter.
-
-    Raises UsageError for a quote that never ends.
+    """Words of one command line; a pipe or semicolon is a word of its own. Windows: a backslash is a letter except
+    before a double quote. POSIX: it escapes the next letter. Raises UsageError for a quote that never ends.
     """
-    words: list[str] = []
-    word: str | None = None
-    quote, i = "", 0
-    lone_apostrophe = windows and text.count("'") % 2 == 1
-    while i < len(text):
-        ch, following = text[i], text[i + 1 : i + 2]
-        if _is_escape(ch, following, quote, windows=windows):
-            word = (word or "") + following
-            i += 1
-        elif ch == quote:
-            quote = ""
-        elif not quote and (ch == '"' or (ch == "'" and not lone_apostrophe)):
-            quote, word = ch, word or ""
-        elif not quote and (ch.isspace() or ch in "|;" or (ch == "&" and not word)):
-            if word is not None:
-                words.append(word)
-            word = None
-            if not ch.isspace():
-                # A word of its own, so that a pipe written without blanks still ends the command.
-                run = len(text) - i - len(text[i:].lstrip(ch))
-                words.append(ch * run)
-                i += run - 1
-        else:
-            word = (word or "") + ch
-        i += 1
-    if quote:
-        raise UsageError(f"a {quote} is opened and never closed", where=where, remedy="close the quote")
-    return words if word is None else [*words, word]
-
-
-def _is_escape(ch: str, following: str, quote: str, *, windows: bool) -> bool:
-    """Whether a backslash gives the next letter its plain meaning."""
-    if ch != "\\" or quote == "'" or not following:
-        return False
+    lexer = shlex.shlex(re.sub(r'\\(?!")', r"\\\\", text) if windows else text, posix=True, punctuation_chars="|;")
+    lexer.whitespace_split, lexer.commenters = True, ""
     if windows:
-        return following == '"'
-    return not quote or following in '\\$`"'
+        lexer.escapedquotes = "\"'"
+        lexer.quotes = '"' if text.count("'") % 2 else "\"'"
+    with faults(UsageError, "a quote or backslash ends nowhere", where=where, remedy="close the quote", of=ValueError):
+        return list(lexer)
 
 
 def _program(word: str) -> str:

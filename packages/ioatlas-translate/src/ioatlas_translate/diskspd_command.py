@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ioatlas.errors import UsageError
@@ -13,7 +13,6 @@ from ioatlas.model.cell import OptionValue
 from ioatlas_translate.command import Action, both, fixed, lost, put, same, whole, whole_number
 
 _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-REPORTING = "changes what is reported, not the load"
 
 
 @dataclass
@@ -180,16 +179,13 @@ def _limit_or_hint(spec: Spec, option: str, value: str, where: str) -> None:
         spec.limit = size_of(value, option, where, spec.block)
 
 
-def set_priority(spec: Spec, priority: int, source: str) -> None:
-    """Windows' hints 1 (very low) and 2 (low); 3 is normal."""
-    if priority in (1, 2):
-        spec.options |= {"prioclass": 3} if priority == 1 else {"prioclass": 2, "prio": 7}
-        reason = f"{source} a Windows hint; the nearest Linux class is set".strip()
-        spec.notes.append(approximate("I/O priority", reason, "a scheduler may ignore either"))
-
-
 def _priority(spec: Spec, option: str, value: str, where: str) -> None:
-    set_priority(spec, whole_number(value, option, where, low=1, high=3), f"-I{value.strip()} is")
+    """Windows' hints 1 (very low) and 2 (low); 3 is normal."""
+    priority = whole_number(value, option, where, low=1, high=3)
+    if priority < 3:
+        spec.options |= {"prioclass": 3} if priority == 1 else {"prioclass": 2, "prio": 7}
+        reason = f"-I{priority} is a Windows hint; the nearest Linux class is set"
+        spec.notes.append(approximate("I/O priority", reason, "a scheduler may ignore either"))
 
 
 def _one_of(pattern: str, complaint: str, remedy: str) -> Action:
@@ -237,7 +233,7 @@ def _help(_span: Span, _option: str, _value: str, where: str) -> None:
 
 
 _MOST = 1 << 31
-_REPORTED = same("reporting", "{option}{value} " + REPORTING)
+_REPORTED = same("reporting", "{option}{value} changes what is reported, not the load")
 _SPAN_ACTIONS: dict[str, Action] = {
     "d": put("duration", whole(1, _MOST)),
     "W": put("warmup", whole(0, _MOST)),
@@ -285,8 +281,8 @@ _SPEC_ACTIONS: dict[str, Action] = {
 }
 
 
-def _apply(span: Span, spec: Spec, letter: str, value: str, where: str) -> None:
-    """One switch. `spec` holds what all targets share."""
+def apply(span: Span, spec: Spec, letter: str, value: str, where: str) -> None:
+    """One switch, of the span or of what its targets share. Raises UsageError."""
     if letter in _SPAN_ACTIONS:
         _SPAN_ACTIONS[letter](span, f"-{letter}", value, where)
     elif letter in _SPEC_ACTIONS:
@@ -318,6 +314,24 @@ def _switches(words: list[str], where: str) -> tuple[list[tuple[str, str]], list
     return switches, targets
 
 
+def read_spec(switches: Sequence[tuple[str, str]], span: Span, where: str) -> Spec:
+    """What (letter, value) pairs ask of a target; some are of its span. Raises UsageError."""
+    spec = Spec(notes=span.notes)
+    for _, value in (switch for switch in switches if switch[0] == "b"):  # first: the suffix b of other sizes counts it
+        spec.block = size_of(value, "-b", where, 65536)
+        if not 0 < spec.block < 1 << 32:
+            raise UsageError("-b must be at least 1 byte and below 4 GiB", where=where, remedy="write another size")
+    for letter, value in switches:
+        if letter != "b":
+            apply(span, spec, letter, value, where)
+    if spec.interlocked and (spec.parallel or spec.random_percent < 100 or spec.thread_stride):
+        raise UsageError("-si conflicts with -p, -rs and -T", where=where, remedy="use one of them")
+    if spec.random and any(letter == "s" for letter, _ in switches):
+        span.notes.append(exact("address", "-r overrides -s"))
+        spec.interlocked = False
+    return spec
+
+
 def read_command(words: list[str], where: str) -> tuple[Span, str, list[str]]:
     """A command line as a span without targets yet, the path of its XML profile if any, and its targets."""
     switches, targets = _switches(words, where)
@@ -325,21 +339,8 @@ def read_command(words: list[str], where: str) -> tuple[Span, str, list[str]]:
     if {"t", "F"} <= letters:
         raise UsageError("-t and -F exclude each other", where=where, remedy="use one of them")
     span = Span()
-    spec, profile = Spec(notes=span.notes), ""
-    for _, value in (switch for switch in switches if switch[0] == "b"):  # first: the suffix b of other sizes counts it
-        spec.block = size_of(value, "-b", where, 65536)
-        if not 0 < spec.block < 1 << 32:
-            raise UsageError("-b must be at least 1 byte and below 4 GiB", where=where, remedy="write another size")
-    for letter, value in switches:
-        if letter == "X":
-            profile = value
-        elif letter != "b":
-            _apply(span, spec, letter, value, where)
-    if spec.interlocked and (spec.parallel or spec.random_percent < 100 or spec.thread_stride):
-        raise UsageError("-si conflicts with -p, -rs and -T", where=where, remedy="use one of them")
-    if spec.random and "s" in letters:
-        span.notes.append(exact("address", "-r overrides -s"))
-        spec.interlocked = False
+    profile = next((value for letter, value in reversed(switches) if letter == "X"), "")
+    spec = read_spec([switch for switch in switches if switch[0] != "X"], span, where)
     if profile and letters - set("XWdCRvz"):
         raise UsageError(
             "only -W -d -C -R -v -z may stand beside an XML profile", where=where, remedy="change the profile instead"

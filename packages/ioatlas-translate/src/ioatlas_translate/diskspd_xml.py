@@ -1,132 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DiskSpd's XML profiles (`-X`, and the profile inside an XML result)."""
+"""DiskSpd's XML profiles (`-X`, and the profile inside an XML result): each element is a switch of the command line."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from ioatlas.errors import UsageError, faults
-from ioatlas.interop.fidelity import Fidelity, exact, not_expressible
-from ioatlas.model.words import words
-from ioatlas_translate.command import whole_number
-from ioatlas_translate.diskspd_command import REPORTING, Span, Spec, set_priority
+from ioatlas.interop.fidelity import not_expressible
+from ioatlas.model.words import pairs, words
+from ioatlas_translate.diskspd_command import Span, Spec, apply, read_spec
 
-_TARGET_KNOWN = frozenset(
+_OF_TARGET = pairs("""
+    BlockSize=b ThreadsPerFile=t RequestCount=o FileSize=c BaseFileOffset=B MaxFileSize=f StrideSize=s Random=r
+    ThreadStride=T WriteRatio=w BurstSize=i ThinkTime=j IOPriority=I
+""")
+_TARGET_FLAGS = pairs("""
+    InterlockedSequential=si ParallelAsyncIO=p DisableOSCache=Su DisableAllCache=Sh WriteThrough=Sw MemoryMappedIo=Sm
+    DisableLocalCache=Sr SequentialScan=fs RandomAccess=fr TemporaryFile=ft UseLargePages=l
+""")
+_OF_SPAN = pairs("Duration=d Warmup=W Cooldown=C ThreadCount=F RequestCount=O RandSeed=z")
+_SPAN_FLAGS = pairs("CompletionRoutines=x MeasureLatency=L CalculateIopsStdDev=D DisableAffinity=n")
+_FLUSHES = {"ViewOfFile": "v", "NonVolatileMemory": "n", "NonVolatileMemoryNoDrain": "i"}
+_KNOWN = frozenset({*_OF_TARGET, *_TARGET_FLAGS, *_OF_SPAN, *_SPAN_FLAGS}) | frozenset(
     words("""
-    Path BlockSize StrideSize InterlockedSequential BaseFileOffset SequentialScan RandomAccess TemporaryFile
-    UseLargePages RequestCount Random DisableAllCache DisableLocalCache DisableOSCache WriteThrough MemoryMappedIo
-    FlushType WriteBufferContent BurstSize ThinkTime Throughput ThreadsPerFile FileSize MaxFileSize WriteRatio
-    RandomRatio ParallelAsyncIO ThreadStride IOPriority Weight ThreadTargets Distribution
+    Path FlushType WriteBufferContent Throughput RandomRatio Weight ThreadTargets Distribution Targets RandomWriteData
+    GroupAffinity Affinity IoBucketDuration
     """)
 )
-_SPAN_KNOWN = frozenset(
-    words("""
-    Targets Duration Warmup Cooldown RandSeed RandomWriteData ThreadCount RequestCount GroupAffinity Affinity
-    DisableAffinity CompletionRoutines MeasureLatency CalculateIopsStdDev IoBucketDuration
-    """)
-)
+
+Switch = tuple[str, str]
+"""(letter, value)."""
 
 
-def _number(node: ET.Element, name: str, where: str, default: int = 0) -> int:
-    text = (node.findtext(name) or "").strip()
-    return whole_number(text, f"<{name}>", where) if text else default
+def _text(node: ET.Element, name: str) -> str:
+    return (node.findtext(name) or "").strip()
 
 
-def _flag(node: ET.Element, name: str) -> bool:
-    return (node.findtext(name) or "").strip().lower() in ("true", "1")
+def _switches(node: ET.Element, letters: Mapping[str, str], flags: Mapping[str, str]) -> Iterator[Switch]:
+    """A number of 0 says that nothing was set, but for the warm-up."""
+    for name, letter in letters.items():
+        if _text(node, name) not in ("", "0" if name != "Warmup" else ""):
+            yield letter, _text(node, name)
+    for name, switch in flags.items():
+        if _text(node, name).lower() in ("true", "1"):
+            yield switch[0], switch[1:]
 
 
-def _target(node: ET.Element, span: Span, where: str) -> Spec:
-    block = _number(node, "BlockSize", where, 65536)
-    spec = Spec(
-        notes=span.notes,
-        path=(node.findtext("Path") or "").strip(),
-        block=block,
-        threads=max(1, _number(node, "ThreadsPerFile", where, 1)),
-        outstanding=max(1, _number(node, "RequestCount", where, 2)),
-        interlocked=_flag(node, "InterlockedSequential"),
-        parallel=_flag(node, "ParallelAsyncIO"),
-        thread_stride=_number(node, "ThreadStride", where),
-        write_percent=_number(node, "WriteRatio", where),
-        file_size=_number(node, "FileSize", where) or None,
-        base=_number(node, "BaseFileOffset", where),
-        limit=_number(node, "MaxFileSize", where) or None,
-        unbuffered=_flag(node, "DisableOSCache") or _flag(node, "DisableAllCache"),
-        write_through=_flag(node, "WriteThrough") or _flag(node, "DisableAllCache"),
-        mapped=_flag(node, "MemoryMappedIo"),
-        remote_only=_flag(node, "DisableLocalCache"),
-        burst=_number(node, "BurstSize", where),
-        think_ms=_number(node, "ThinkTime", where),
-        throughput=_number(node, "Throughput", where),
-    )
-    if block <= 0:
-        raise UsageError("<BlockSize> must be at least 1", where=where, remedy="correct it")
-    throughput = node.find("Throughput")
-    spec.throughput_is_iops = throughput is not None and throughput.get("unit", "BPMS") == "IOPS"
-    _addresses(node, spec, where)
-    pattern = (node.findtext("WriteBufferContent/Pattern") or "").strip()
-    spec.pattern = pattern if pattern in ("zero", "random") else "sequential"
-    for tag, hint in (("SequentialScan", "sequential"), ("RandomAccess", "random")):
-        if _flag(node, tag):
-            spec.options["fadvise_hint"] = hint
-            spec.notes.append(exact("access hint", f"<{tag}>: the same hint by posix_fadvise"))
-    set_priority(spec, _number(node, "IOPriority", where, 3), "")
-    _elements_without_counterpart(node, spec)
-    return spec
+def _of_target(node: ET.Element) -> Iterator[Switch]:
+    yield from _switches(node, _OF_TARGET, _TARGET_FLAGS)
+    if node.find("Random") is not None and _text(node, "RandomRatio"):
+        yield "r", f"s{_text(node, 'RandomRatio')}"
+    for kind, name in (("pct", "Percent"), ("abs", "Absolute")):
+        if ranges := [f"{one.get('IO', '')}/{one.text}" for one in node.findall(f"Distribution/{name}/Range")]:
+            yield "r", f"d{kind}{':'.join(ranges)}"
+    if _text(node, "Throughput") not in ("", "0"):
+        in_iops = node.find("Throughput[@unit='IOPS']") is not None
+        yield "g", f"{_text(node, 'Throughput')}{'i' if in_iops else ''}"
+    source = "WriteBufferContent/RandomDataSource"
+    if _text(node, "WriteBufferContent/Pattern") == "zero":
+        yield "Z", ""
+    elif _text(node, "WriteBufferContent/Pattern") == "random":
+        file = _text(node, f"{source}/FilePath")
+        yield "Z", f"{_text(node, f'{source}/SizeInBytes') or 1}{f',{file}' if file else ''}"
+    if flush := _text(node, "FlushType"):
+        yield "N", _FLUSHES.get(flush, flush)
 
 
-def _addresses(node: ET.Element, spec: Spec, where: str) -> None:
-    random, stride = _number(node, "Random", where), _number(node, "StrideSize", where)
-    if random:
-        spec.random, spec.align = True, random
-        spec.random_percent = _number(node, "RandomRatio", where, 100)
-    elif stride:
-        spec.align = stride
-    for kind, tag in (("pct", "Percent"), ("abs", "Absolute")):
-        ranges = node.findall(f"Distribution/{tag}/Range")
-        if ranges:
-            spec.distribution, spec.random = kind, True
-            spec.ranges = tuple(
-                (whole_number(r.get("IO", ""), "IO", where, high=100), whole_number(r.text or "", "Range", where))
-                for r in ranges
-            )
+def _of_span(node: ET.Element) -> Iterator[Switch]:
+    yield from _switches(node, _OF_SPAN, _SPAN_FLAGS)
+    processors = [
+        f"g{one.get('Group', '0')},{one.get('Processor', '')}"
+        for one in node.findall("Affinity/AffinityGroupAssignment")
+    ]
+    processors += [(one.text or "").strip() for one in node.findall("Affinity/AffinityAssignment")]
+    if processors:
+        yield "a", ",".join(processors)
 
 
-def _elements_without_counterpart(node: ET.Element, spec: Spec) -> None:
-    for found, attribute, reason in (
-        (
-            node.findtext("WriteBufferContent/RandomDataSource/FilePath"),
-            "write data",
-            "data out of a named file is not taken; random data stands in",
-        ),
-        (_flag(node, "TemporaryFile"), "file attribute", "<TemporaryFile> exists on Windows only"),
-        (
-            _flag(node, "UseLargePages"),
-            "buffer memory",
-            "<UseLargePages>: an option that names memory is not taken",
-        ),
-        (
-            (node.findtext("FlushType") or "").strip(),
-            "flush of mapped writes",
-            "<FlushType>: the Windows flush calls have no counterpart in fio's mmap engine",
-        ),
-        (
-            node.find("Weight") is not None or node.find("ThreadTargets") is not None,
-            "weights of targets",
-            "<Weight> and <ThreadTargets> give one thread several targets in proportion",
-        ),
-    ):
-        if found:
-            spec.notes.append(not_expressible(attribute, reason))
-    _unknown(node, _TARGET_KNOWN, spec.notes)
-
-
-def _unknown(node: ET.Element, known: Container[str], notes: list[Fidelity]) -> None:
+def _note_unknown(node: ET.Element, span: Span) -> None:
     for child in node:
-        if child.tag not in known:
-            notes.append(not_expressible(f"<{child.tag}>", "not an element of DiskSpd's schema that is known here"))
+        if child.tag not in _KNOWN:
+            reason = "not an element of DiskSpd's schema that is known here"
+            span.notes.append(not_expressible(f"<{child.tag}>", reason))
 
 
 def read_profile(text: str, where: str, paths: Sequence[str]) -> list[Span]:
@@ -147,38 +104,22 @@ def read_profile(text: str, where: str, paths: Sequence[str]) -> list[Span]:
 
 
 def _span(node: ET.Element, where: str, paths: Sequence[str]) -> Span:
-    span = Span(
-        duration=_number(node, "Duration", where, 10),
-        warmup=_number(node, "Warmup", where, 5),
-        cooldown=_number(node, "Cooldown", where),
-        total_threads=_number(node, "ThreadCount", where),
-        per_thread_requests=_number(node, "RequestCount", where),
-        completion_routines=_flag(node, "CompletionRoutines"),
-        seed=_number(node, "RandSeed", where) or None,
-    )
-    _unknown(node, _SPAN_KNOWN, span.notes)
-    for tag in ("MeasureLatency", "CalculateIopsStdDev"):
-        if _flag(node, tag):
-            span.notes.append(exact("reporting", f"<{tag}> {REPORTING}"))
-    _affinity(node, span, where)
+    span = Span()
+    for letter, value in _of_span(node):
+        apply(span, Spec(), letter, value, where)
+    _note_unknown(node, span)
+    more = [("Z", "r")] if _text(node, "RandomWriteData").lower() in ("true", "1") else []
     for target in node.findall("Targets/Target"):
-        spec = _target(target, span, where)
+        spec = read_spec([*_of_target(target), *more], span, where)
+        spec.path = _text(target, "Path")
         template = re.fullmatch(r"\*(\d+)", spec.path)
         if template and int(template.group(1)) <= len(paths):
             spec.path = paths[int(template.group(1)) - 1]
-        if _flag(node, "RandomWriteData"):
-            spec.pattern = "per-io"
+        if target.find("Weight") is not None or target.find("ThreadTargets") is not None:
+            reason = "<Weight> and <ThreadTargets> give one thread several targets in proportion"
+            span.notes.append(not_expressible("weights of targets", reason))
+        _note_unknown(target, span)
         span.targets.append(spec)
     if not span.targets:
         raise UsageError("a <TimeSpan> has no <Target>", where=where, remedy="add one")
     return span
-
-
-def _affinity(node: ET.Element, span: Span, where: str) -> None:
-    assigned = node.findall("Affinity/AffinityGroupAssignment")
-    if any(n.get("Group", "0") != "0" for n in assigned):
-        span.notes.append(not_expressible("processor affinity", "processor groups exist on Windows only"))
-        return
-    processors = [n.get("Processor", "") for n in assigned]
-    processors += [(n.text or "").strip() for n in node.findall("Affinity/AffinityAssignment")]
-    span.affinity = ",".join(str(whole_number(p, "Processor", where)) for p in processors)

@@ -30,48 +30,20 @@ NO_VALUE = frozenset(
     wait_for_previous thread time_based userspace_reap verify_only xnvme_iovec zero_buffers prep
     """)
 )
-# Options of the fio program itself: whether a value follows.
-_CLI_ONLY = {
-    "output": True,
-    "output-format": True,
-    "bandwidth-log": False,
-    "minimal": False,
-    "append-terse": False,
-    "terse-version": True,
-    "version": False,
-    "help": False,
-    "cpuclock-test": False,
-    "crctest": False,
-    "cmdhelp": False,
-    "enghelp": False,
-    "showcmd": False,
-    "eta": True,
-    "eta-newline": True,
-    "eta-interval": True,
-    "status-interval": True,
-    "section": True,
-    "alloc-size": True,
-    "warnings-fatal": False,
-    "max-jobs": True,
-    "server": False,
-    "daemonize": True,
-    "client": True,
-    "remote-config": True,
-    "idle-prof": True,
-    "inflate-log": True,
-    "trigger-file": True,
-    "trigger-timeout": True,
-    "trigger": True,
-    "trigger-remote": True,
-    "aux-path": True,
-    "readonly": False,
-    "debug": True,
-    "parse-only": False,
-    "merge-blktrace-only": False,
-    "latency-log": False,
-    "memcheck": False,
-    "dedupe-global": False,
-}
+_PROGRAM_FLAGS = frozenset(
+    words("""
+    bandwidth-log minimal append-terse version help cpuclock-test crctest cmdhelp enghelp showcmd warnings-fatal
+    server readonly parse-only merge-blktrace-only latency-log memcheck dedupe-global
+    """)
+)
+_PROGRAM_OPTIONS = _PROGRAM_FLAGS | frozenset(
+    words("""
+    output output-format terse-version eta eta-newline eta-interval status-interval section alloc-size max-jobs
+    daemonize client remote-config idle-prof inflate-log trigger-file trigger-timeout trigger trigger-remote
+    aux-path debug
+    """)
+)
+"""Options of the fio program itself; a value follows those that are no flags."""
 _DECIMAL = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _TIMES = {
     "d": Fraction(86400),
@@ -308,7 +280,7 @@ def _words(words: list[str], where: str) -> Iterator[tuple[str, str | None]]:
             continue
         name, equals, value = word.lstrip("-").partition("=")
         text: str | None = value if equals else None
-        wants = _CLI_ONLY.get(name, name not in NO_VALUE)
+        wants = name not in _PROGRAM_FLAGS | NO_VALUE
         if not equals and wants and left and not re.match(r"^--?[A-Za-z]", left[0]):
             text = left.popleft()
         if not re.fullmatch(r"[A-Za-z][\w\-]*", name):
@@ -323,7 +295,7 @@ def parse_command(words: list[str], where: str, source: Source, environ: Mapping
     for name, value in _words(words, where):
         if not name:
             files.append(value or "")
-        elif name in _CLI_ONLY and name != "readonly":
+        elif name in _PROGRAM_OPTIONS and name != "readonly":
             result.program_options[name] = value
         else:
             text = None if value is None else sections.substituted(f"x={value}")[2:]

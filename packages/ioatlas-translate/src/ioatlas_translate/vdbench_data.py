@@ -6,21 +6,18 @@ Each as fio options with their errors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
-from ioatlas_translate.vdbench_parm import Definition, number
+from ioatlas_translate.vdbench_parm import Definition, Run, number
 
 
 def hit_area(
-    point: Mapping[str, float], wd: Definition, sd: Definition, size: int | None, read_percent: float
+    run: Run, wd: Definition, sd: Definition, size: int | None, read_percent: float
 ) -> tuple[dict[str, str | int | float], Fidelity] | None:
     """Rhpct and whpct: per cents of reads and writes that go to the first `hitarea` bytes (1 MB unless given)."""
-    read = point.get("rhpct", float(number(wd.first("rhpct") or "0", "rhpct", wd.where)))
-    write = point.get("whpct", float(number(wd.first("whpct") or "0", "whpct", wd.where)))
+    read, write = run.number("rhpct", wd), run.number("whpct", wd)
     if not read and not write:
         return None
-    area = int(point.get("hitarea", number(sd.first("hitarea") or "1m", "hitarea", sd.where)))
+    area = int(run.number("hitarea", sd, "1m"))
     if size is None or size <= area:
         return {}, not_expressible(
             "cache hits", "rhpct/whpct need the size of the sd (size=) to place the hit area; all I/O is a miss"
@@ -48,19 +45,19 @@ def hit_area(
     return options, approximate("cache hits", reason, "rounded to whole per cents")
 
 
-def _given(sd: Definition, general: Definition, name: str) -> float:
-    """What the sd says, else the file in general; 0 for nothing."""
-    return number(sd.first(name) or general.first(name) or "0", name, sd.where)
+def _given(sd: Definition, general: Definition, name: str, default: str = "0") -> float:
+    """What the sd says, else the file in general."""
+    return number(sd.first(name) or general.first(name) or default, name, sd.where)
 
 
 def content(
-    point: Mapping[str, float], general: Definition, sd: Definition, block: int
+    run: Run, general: Definition, sd: Definition, block: int
 ) -> tuple[dict[str, str | int | float], list[Fidelity]]:
     """Compression and deduplication of written data."""
     options: dict[str, str | int | float] = {}
     notes: list[Fidelity] = []
-    ratio = point.get("compratio") or _given(sd, general, "compratio")
-    compression = point.get("compression") or _given(sd, general, "compression")
+    ratio = run.point.get("compratio") or _given(sd, general, "compratio")
+    compression = run.point.get("compression") or _given(sd, general, "compression")
     if compression:  # per cent of its size that a block compresses to
         ratio = 100 / compression
     if ratio > 1:
@@ -81,7 +78,7 @@ def content(
     if dedup > 1:
         percent = 100 * (1 - 1 / dedup)
         options["dedupe_percentage"] = round(percent)
-        unit = number(sd.first("dedupunit") or general.first("dedupunit") or "131072", "dedupunit", sd.where)
+        unit = _given(sd, general, "dedupunit", "128k")
         error = f"{round(percent) - percent:+.2g} points"
         if unit != block:
             error += f"; fio repeats blocks of {block} bytes, the file asks for units of {unit:g}"

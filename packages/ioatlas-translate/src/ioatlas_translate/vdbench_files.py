@@ -33,9 +33,7 @@ def _mix(values: list[float], keyword: str, where: str) -> tuple[tuple[int, floa
 def _tree(run: Run, fsd: Definition) -> tuple[int, tuple[tuple[int, float], ...], list[Fidelity]]:
     """Number of files, their sizes (with per cents when several), and what is lost."""
     notes: list[Fidelity] = []
-    depth = int(run.point.get("depth", number(fsd.first("depth") or "1", "depth", fsd.where)))
-    width = int(run.point.get("width", number(fsd.first("width") or "1", "width", fsd.where)))
-    each = int(run.point.get("files", number(fsd.first("files") or "1", "files", fsd.where)))
+    depth, width, each = (int(run.number(name, fsd, "1")) for name in ("depth", "width", "files"))
     if not (1 <= depth <= 32 and 1 <= width <= 1_000_000 and each >= 1):
         raise UsageError("depth, width and files must be at least 1", where=fsd.where, remedy="correct the fsd")
     where = fsd.first("distribution") or "bottom"
@@ -50,7 +48,7 @@ def _tree(run: Run, fsd: Definition) -> tuple[int, tuple[tuple[int, float], ...]
             remedy="translate a smaller tree (at most a million files)",
         )
     given = [run.point["sizes"]] if "sizes" in run.point else numbers(fsd.all("sizes"), "sizes", fsd.where)
-    total = run.point.get("totalsize") or (number(fsd.first("totalsize", "total_size") or "0", "totalsize", fsd.where))
+    total = run.point.get("totalsize") or fsd.number("totalsize", "total_size")
     if not given:
         raise UsageError("the fsd gives no size= for its files", where=fsd.where, remedy="add sizes=")
     if len(given) == 2 and not given[1]:
@@ -61,11 +59,7 @@ def _tree(run: Run, fsd: Definition) -> tuple[int, tuple[tuple[int, float], ...]
     if total and mean:
         count = max(1, min(count, int(total // mean)))
         notes.append(exact("files", f"totalsize= makes it {count} files"))
-    wss = (
-        run.point.get("wss")
-        or run.point.get("workingsetsize")
-        or number(fsd.first("wss", "workingsetsize") or "0", "wss", fsd.where)
-    )
+    wss = run.point.get("wss") or run.point.get("workingsetsize") or fsd.number("wss", "workingsetsize")
     if wss and mean:
         count = max(1, min(count, int(wss // mean)))
         notes.append(exact("files", f"the working set is {count} files"))
@@ -99,9 +93,9 @@ def _selection(fwd: Definition, per_file: int, notes: list[Fidelity]) -> str:
 
 def _read_percent(run: Run, fwd: Definition, operation: str, notes: list[Fidelity]) -> float:
     """Of the I/O; what the operation says where no share is given."""
-    text = fwd.first("rdpct", "readpct")
-    percent: float = run.point.get("rdpct", number(text, "rdpct", fwd.where) if text else -1)
-    if percent < 0:
+    given = fwd.number("rdpct", "readpct") if fwd.first("rdpct", "readpct") else None
+    percent: float | None = run.point.get("rdpct", given)
+    if percent is None:
         return 0.0 if operation == "write" else 100.0
     if run.operation or fwd.first("operation"):
         notes.append(not_expressible("operation=", "rdpct= says how much is read, and the operation nothing else"))
@@ -118,7 +112,7 @@ def _stream(
     found = numbers(values, "xfersize", fwd.where)
     mix = _mix(found, "xfersizes", fwd.where)
     block = mix[0][0] if mix else 0
-    threads = int(run.point.get("threads", number(fwd.first("threads") or "1", "threads", fwd.where)))
+    threads = int(run.number("threads", fwd, "1"))
     if block < 1 or threads < 1:
         raise UsageError("a transfer has at least 1 byte, a load 1 thread", where=fwd.where, remedy="correct the fwd")
     percent = _read_percent(run, fwd, operation, notes)
@@ -215,7 +209,7 @@ def file_workload(run: Run, parm: ParameterFile) -> tuple[Workload | None, list[
     pairs = [
         (fwd, fsd) for fwd in fwds for fsd in matching(run.rd.all("fsd") or fwd.all("fsd") or ["*"], fsds, fwd.where)
     ]
-    skews = {fwd.name: float(number(fwd.first("skew") or "0", "skew", fwd.where)) for fwd in fwds}
+    skews = {fwd.name: fwd.number("skew") for fwd in fwds}
     skewed = any(skews.values())
     if skewed and len(pairs) == 1:
         notes.append(exact("share of streams", "there is one"))

@@ -107,6 +107,10 @@ class Definition:
         self.used.add(name)
         return name in self.values
 
+    def number(self, *names: str, default: str = "0") -> float:
+        """Of the first of these keywords that is given. Raises UsageError for what is no number."""
+        return number(self.first(*names) or default, names[0], self.where)
+
 
 @dataclass
 class ParameterFile:
@@ -376,6 +380,11 @@ class Run:
     gaps: str
     operation: str = ""
     notes: list[Fidelity] = field(default_factory=list)
+
+    def number(self, name: str, of: Definition, default: str = "0") -> float:
+        """As its loops say, else as the definition does. Raises UsageError."""
+        value: float = self.point.get(name, of.number(name, default=default))
+        return value
 
 
 def _loops(rd: Definition) -> list[tuple[str, list[float]]]:

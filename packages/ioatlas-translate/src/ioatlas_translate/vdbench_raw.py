@@ -51,9 +51,8 @@ def _region(
     sd: Definition, wd: Definition, block: int, notes: list[Fidelity]
 ) -> tuple[int, int | None, tuple[float, float] | None]:
     """offset, size, per cent region of a workload on an sd."""
-    text = sd.first("size")
-    size = int(number(text, "size", sd.where)) if text else None
-    base = int(number(sd.first("offset") or "0", "offset", sd.where))
+    size = int(sd.number("size")) if sd.first("size") else None
+    base = int(sd.number("offset"))
     limits = wd.all("hotband") or wd.all("range") or sd.all("range")
     if not limits:
         return base, None if size is None else size - base, None
@@ -113,7 +112,7 @@ def _address(run: Run, wd: Definition, notes: list[Fidelity]) -> Address:
 
 def _aligned(address: Address, sd: Definition, block: int, notes: list[Fidelity]) -> Address:
     """The addresses with the boundary that the sd asks for. Sequential blocks have theirs from the ones before."""
-    align = int(number(sd.first("align") or "0", "align", sd.where))
+    align = int(sd.number("align"))
     if not align:
         return address
     if address.law in ("sequential", "strided"):
@@ -136,11 +135,8 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
     block = sizes[0][0]
     if block < 512 or any(size % 512 for size, _ in sizes):
         raise UsageError("vdbench's transfers are multiples of 512 bytes", where=wd.where, remedy="correct xfersize=")
-    read = wd.first("rdpct", "readpct")
-    if read:
-        percent = number(read, "rdpct", wd.where)
-    else:
-        percent = 100 - number(wd.first("wrpct", "writepct") or "0", "wrpct", wd.where)
+    by_reads = wd.first("rdpct", "readpct")
+    percent = wd.number("rdpct", "readpct") if by_reads else 100 - wd.number("wrpct", "writepct")
     percent = run.point.get("rdpct", percent)
     offset, size, region = _region(sd, wd, block, notes)
     address = _address(run, wd, notes)
@@ -150,12 +146,12 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
         address, note = hot_band(size, block, percent)
         notes.append(note)
     address = _aligned(address, sd, block, notes)
-    hits = data.hit_area(run.point, wd, sd, size, percent)
+    hits = data.hit_area(run, wd, sd, size, percent)
     if hits is not None:
         options |= hits[0]
         notes.append(hits[1])
     if percent < 100:
-        more_options, more = data.content(run.point, general, sd, block)
+        more_options, more = data.content(run, general, sd, block)
         options |= more_options
         notes += more
     jobs, increment = 1, 0
@@ -191,7 +187,7 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
 
 def _skews(run: Run, wds: list[Definition], notes: list[Fidelity]) -> dict[str, float]:
     """Per cents of the I/O by workload; those that state none share what is left. Raises UsageError when nothing is."""
-    skews = {wd.name: float(number(wd.first("skew") or "0", "skew", wd.where)) for wd in wds}
+    skews = {wd.name: wd.number("skew") for wd in wds}
     given = sum(skews.values())
     open_shares = [name for name, skew in skews.items() if not skew]
     if open_shares and given >= 100:
@@ -223,12 +219,12 @@ def raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity
     skews = _skews(run, wds, notes)
     skewed, given = any(wd.first("skew") for wd in wds), sum(skews.values())
     per_wd = {wd.name: sum(1 for w, _ in pairs if w is wd) for wd in wds}
-    own_rates = {wd.name: float(number(wd.first("iorate") or "0", "iorate", wd.where)) for wd in wds}
+    own_rates = {wd.name: wd.number("iorate") for wd in wds}
     streams = []
     for wd, sd in pairs:
         stream, entries = _stream(run, wd, sd, sds.index(sd) + 1, parm.general)
         share = skews[wd.name] / given / per_wd[wd.name]
-        threads = int(run.point.get("threads", number(sd.first("threads") or "8", "threads", sd.where)))
+        threads = int(run.number("threads", sd, "8"))
         siblings = [w for w, s in pairs if s is sd]
         depth = (
             threads

@@ -380,6 +380,23 @@ def test_diskspd_xml_profile_and_entities(tmp_path):
         translate("diskspd", str(tmp_path / "bad.xml"))
 
 
+def test_a_diskspd_profile_is_the_load_of_its_switches(tmp_path):
+    target = (
+        "<Target><Path>x</Path><BlockSize>4096</BlockSize><RandomAccess>true</RandomAccess><FileSize>1048576</FileSize>"
+        "<DisableAllCache>true</DisableAllCache><Random>4096</Random><RandomRatio>60</RandomRatio>"
+        "<RequestCount>32</RequestCount><ThreadsPerFile>4</ThreadsPerFile><WriteRatio>30</WriteRatio>"
+        "<WriteBufferContent><Pattern>zero</Pattern></WriteBufferContent><IOPriority>1</IOPriority>"
+        '<Throughput unit="IOPS">500</Throughput></Target>'
+    )
+    affinity = '<Affinity><AffinityGroupAssignment Group="0" Processor="2"/></Affinity>'
+    span = f"<Duration>30</Duration><Warmup>0</Warmup><RandSeed>5</RandSeed>{affinity}<Targets>{target}</Targets>"
+    (tmp_path / "p.xml").write_text(f"<Profile><TimeSpans><TimeSpan>{span}</TimeSpan></TimeSpans></Profile>")
+    by_switches = "-d30 -W0 -z5 -a2 -b4096 -fr -c1048576 -Sh -r4096 -rs60 -o32 -t4 -w30 -Z -I1 -g500i"
+    profile, command = translate("diskspd", str(tmp_path / "p.xml")), translate("diskspd", f"diskspd {by_switches} x")
+    assert profile.job_file == command.job_file
+    assert set(profile.fidelity) == set(command.fidelity)
+
+
 def test_words_by_windows_and_posix_rules():
     assert split_words(r'a "C:\my dir\x.dat" \\srv\share', windows=True) == ["a", r"C:\my dir\x.dat", r"\\srv\share"]
     assert split_words(r"a my\ dir 'x y' \"q", windows=False) == ["a", "my dir", "x y", '"q']
