@@ -25,15 +25,15 @@ from pathlib import Path
 from ioatlas_lab.array_model import Array, Layout
 
 # github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md
-_FIXED_NEWSTYLE, _NO_ZEROES = 1, 2
+_FIXED_NEWSTYLE, NO_ZEROES = 1, 2
 _CAN = 1 | 1 << 2 | 1 << 3 | 1 << 8  # flags there are; flush, FUA, several connections
-_EXPORT_NAME, _ABORT, _LIST, _INFO, _GO = 1, 2, 3, 6, 7
+EXPORT_NAME, _ABORT, _LIST, _INFO, _GO = 1, 2, 3, 6, 7
 _ACK, _SERVER, _EXPORT_INFO, _UNSUPPORTED = 1, 2, 3, 1 << 31 | 1
-_READ, _WRITE, _DISCONNECT, _FLUSH = 0, 1, 2, 3
-_REQUEST = struct.Struct(">IHHQQI")
-_REPLY = struct.Struct(">IIQ")
-_REQUEST_MAGIC, _REPLY_MAGIC, _OPTION_MAGIC = 0x25609513, 0x67446698, 0x3E889045565A9
-_EINVAL, _MOST_BYTES = 22, 32 << 20
+READ, WRITE, _DISCONNECT, FLUSH = 0, 1, 2, 3
+REQUEST = struct.Struct(">IHHQQI")
+REPLY = struct.Struct(">IIQ")
+REQUEST_MAGIC, REPLY_MAGIC, _OPTION_MAGIC = 0x25609513, 0x67446698, 0x3E889045565A9
+_EINVAL, MOST_BYTES = 22, 32 << 20
 _FOLLOWS_SECONDS, _MOST_LATE_SECONDS = 0.1, 0.5
 
 
@@ -119,7 +119,7 @@ class Replies:
                 now = time.monotonic()
                 if due:
                     self._late.append((now, now - due))
-                head = _REPLY.pack(_REPLY_MAGIC, max(0, -length), cookie)
+                head = REPLY.pack(REPLY_MAGIC, max(0, -length), cookie)
                 if length > 0:
                     _send_all(self._connection, head, self._disk.memory[offset : offset + length])
                 else:
@@ -152,15 +152,15 @@ def _receive_into(connection: socket.socket, place: memoryview) -> None:
 
 def greet(connection: socket.socket, size_bytes: int) -> bool:
     """The talk about options (fixed newstyle); true when the client wants the disk, under whatever name."""
-    connection.sendall(b"NBDMAGICIHAVEOPT" + struct.pack(">H", _FIXED_NEWSTYLE | _NO_ZEROES))
-    zeroes = not struct.unpack(">I", receive(connection, 4))[0] & _NO_ZEROES
+    connection.sendall(b"NBDMAGICIHAVEOPT" + struct.pack(">H", _FIXED_NEWSTYLE | NO_ZEROES))
+    zeroes = not struct.unpack(">I", receive(connection, 4))[0] & NO_ZEROES
     export = struct.pack(">QH", size_bytes, _CAN)
     while True:
         magic, option, length = struct.unpack(">8sII", receive(connection, 16))
-        if magic != b"IHAVEOPT" or length > _MOST_BYTES:
+        if magic != b"IHAVEOPT" or length > MOST_BYTES:
             return False
         receive(connection, length)
-        if option == _EXPORT_NAME:
+        if option == EXPORT_NAME:
             connection.sendall(export + bytes(124 if zeroes else 0))
             return True
         answers = {
@@ -192,24 +192,24 @@ def serve(connection: socket.socket, disk: Disk) -> None:
 
 def _answer(connection: socket.socket, disk: Disk, replies: Replies) -> None:
     while True:
-        magic, _, kind, cookie, offset, length = _REQUEST.unpack(receive(connection, _REQUEST.size))
-        if magic != _REQUEST_MAGIC or kind == _DISCONNECT:
+        magic, _, kind, cookie, offset, length = REQUEST.unpack(receive(connection, REQUEST.size))
+        if magic != REQUEST_MAGIC or kind == _DISCONNECT:
             return
-        fits = offset + length <= disk.size_bytes and 0 < length <= _MOST_BYTES
-        if kind == _WRITE:
-            if length > _MOST_BYTES:
+        fits = offset + length <= disk.size_bytes and 0 < length <= MOST_BYTES
+        if kind == WRITE:
+            if length > MOST_BYTES:
                 return  # its bytes would be taken for requests
             if fits:
                 _receive_into(connection, disk.memory[offset : offset + length])
             else:
                 receive(connection, length)
-        if kind == _FLUSH:
+        if kind == FLUSH:
             replies.later(0.0, cookie)
-        elif kind not in (_READ, _WRITE) or not fits:
+        elif kind not in (READ, WRITE) or not fits:
             replies.refuse(cookie)
         else:
-            due = disk.done_at(replies.arrival(), offset, length, write=kind == _WRITE)
-            replies.later(due, cookie, offset, length if kind == _READ else 0)
+            due = disk.done_at(replies.arrival(), offset, length, write=kind == WRITE)
+            replies.later(due, cookie, offset, length if kind == READ else 0)
 
 
 def layout_of(words: list[str]) -> Layout:

@@ -19,7 +19,7 @@ UNEVEN = "random addresses leave a drive without work now and then"
 _SWITCHES = ("rebuilding", "ssd_cache")
 
 
-_SETTINGS: dict[str, Setting] = {
+ARRAY: dict[str, Setting] = {
     "drives": 5,
     "level": "raid5",
     "degraded": 0,
@@ -58,11 +58,12 @@ def layout_of(s: Mapping[str, Setting]) -> Layout:
     return layout
 
 
-def array_server(layout: Layout, *, inside: bool = False) -> Serve:
-    """The process that is such an array, on the scenario's socket or on a port of its server."""
+def array_server(layout: Layout, place: str = SOCKET, name: str = "disk", *, node: int = 0) -> Serve:
+    """The process that is such an array. place: a socket's path, or HOST:PORT of the scenario's server or of a node."""
     words = tuple(f"{field.name}={getattr(layout, field.name)}" for field in fields(Layout))
-    address, ready = (f"{{server}}:{PORT}", f"{{server}}:{PORT}") if inside else (f"unix:{SOCKET}", SOCKET)
-    return Serve("disk", ("{python}", "-m", "ioatlas_lab.array_server", address, *words), ready, inside=inside)
+    on_socket = place.startswith("{dir}")
+    argv = ("{python}", "-m", "ioatlas_lab.array_server", f"unix:{place}" if on_socket else place, *words)
+    return Serve(name, argv, place, inside=not on_socket and not node, node=node)
 
 
 def array_sheet(name: str, layout: Layout) -> Text:
@@ -148,7 +149,7 @@ def _seconds(layout: Layout) -> float:
     return 1 + 3 * layout.cache_bytes / layout.unit_bytes / random_iops(layout, layout.unit_bytes, write=False)
 
 
-@scenario("array-model", "drive bandwidth", (FIO,), _SETTINGS)
+@scenario("array-model", "drive bandwidth", (FIO,), ARRAY)
 def _model(s: Mapping[str, Setting]) -> Recipe:
     """Raid0, 1, 5, 6 or 10 over drives with a seek and a rate each: degraded, rebuilding, behind an SSD cache, as
     set.
@@ -232,7 +233,7 @@ def _zones(s: Mapping[str, Setting]) -> Recipe:
     "array-link",
     "link",
     (FIO, IPERF, *IPROUTE),
-    {**_SETTINGS, "bw_bytes_per_s": 50_000_000, "rate_bits_per_s": 10**9, "mtu": 1500},
+    {**ARRAY, "bw_bytes_per_s": 50_000_000, "rate_bits_per_s": 10**9, "mtu": 1500},
     needs_root=True,
 )
 def _array_link(s: Mapping[str, Setting]) -> Recipe:
@@ -264,6 +265,6 @@ def _array_link(s: Mapping[str, Setting]) -> Recipe:
         Check("read_bytes_per_s", ("rw=read", *stream), settle_seconds=1),
         Check("write_bytes_per_s", ("rw=write", *stream), settle_seconds=1),
     )
-    server = array_server(layout, inside=True)
-    steps = (array_sheet("array-link", layout), Link(rate, mtu, burst), server, IPERF_SERVER)
-    return Recipe(steps, f"nbd://{{server}}:{PORT}", truth, checks=checks)
+    place = f"{{server}}:{PORT}"
+    steps = (array_sheet("array-link", layout), Link(rate, mtu, burst), array_server(layout, place), IPERF_SERVER)
+    return Recipe(steps, f"nbd://{place}", truth, checks=checks)

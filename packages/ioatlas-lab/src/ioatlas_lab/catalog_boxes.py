@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 
 from ioatlas.errors import UsageError
-from ioatlas_lab.array_model import Layout, stream_bytes_per_s
-from ioatlas_lab.catalog_arrays import layout_of
+from ioatlas_lab.array_model import stream_bytes_per_s
+from ioatlas_lab.catalog_arrays import ARRAY, array_server, layout_of
 from ioatlas_lab.catalog_nodes import iperf_server
 from ioatlas_lab.catalog_root import IPERF, IPERF_SERVER, IPROUTE, PORT
 from ioatlas_lab.network import goodput_bytes_per_s
@@ -41,25 +40,6 @@ def _count(s: Mapping[str, Setting]) -> int:
     return count
 
 
-def _array(number: int, layout: Layout, address: str, node: int = 0) -> Serve:
-    words = tuple(f"{one.name}={getattr(layout, one.name)}" for one in fields(Layout))
-    argv = ("{python}", "-m", "ioatlas_lab.array_server", address, *words)
-    return Serve(f"disk{number}", argv, address, inside=not node, node=node)
-
-
-def _plain(s: Mapping[str, Setting]) -> dict[str, Setting]:
-    """The settings of an array in full: these are neither degraded nor cached."""
-    return {
-        "degraded": 0,
-        "rebuilding": 0,
-        "rebuild_percent": 30.0,
-        "ssd_cache": 0,
-        "cache_bytes": 0,
-        "ssd_iops": 1,
-        **s,
-    }
-
-
 def _truth(one: Mapping[str, float], together: Mapping[str, float], what: str) -> dict[str, Truth]:
     """What one array gives alone, and all of them together. what: they share, or have apart."""
     found = {}
@@ -86,7 +66,7 @@ def _checks(size: int) -> tuple[Check, ...]:
 )
 def _central_box(s: Mapping[str, Setting]) -> Recipe:
     """Several arrays behind the link of one controller, which takes less than it gives: together they share it."""
-    layout, count, mtu = layout_of(_plain(s)), _count(s), whole(s, "mtu")
+    layout, count, mtu = layout_of({**ARRAY, **s}), _count(s), whole(s, "mtu")
     out, into = whole(s, "read_bits_per_s"), whole(s, "write_bits_per_s")
     link = {"read": goodput_bytes_per_s(out, mtu), "write": goodput_bytes_per_s(into, mtu)}
     drives = {way: stream_bytes_per_s(layout, write=way == "write") for way in link}
@@ -100,7 +80,7 @@ def _central_box(s: Mapping[str, Setting]) -> Recipe:
         for way in link
     }
     places = [f"{{server}}:{PORT + number}" for number in range(count)]
-    arrays = tuple(_array(number, layout, place) for number, place in enumerate(places, 1))
+    arrays = tuple(array_server(layout, place, f"disk{number}") for number, place in enumerate(places, 1))
     return Recipe(
         (Link(out, mtu, in_bits_per_s=into, queue_ms=_QUEUE_MS), *arrays, IPERF_SERVER),
         f"nbd://{places[0]}",
@@ -123,7 +103,7 @@ def _storage_nodes(s: Mapping[str, Setting]) -> Recipe:
     drives, size = whole(s, "drives"), whole(s, "size_bytes")
     if not 0 < each <= MOST or count * each > MOST or drives % each:
         raise UsageError(f"{count} arrays over {each} nodes each cannot be", remedy=f"use at most {MOST} nodes")
-    layout = layout_of({**_plain(s), "drives": drives // each, "size_bytes": size // each})
+    layout = layout_of({**ARRAY, **s, "drives": drives // each, "size_bytes": size // each})
     out, into = whole(s, "read_bits_per_s"), whole(s, "write_bits_per_s")
     port = {"read": goodput_bytes_per_s(out, mtu), "write": goodput_bytes_per_s(into, mtu)}
     one = {way: each * min(port[way], stream_bytes_per_s(layout, write=way == "write")) for way in port}
@@ -135,13 +115,13 @@ def _storage_nodes(s: Mapping[str, Setting]) -> Recipe:
         for way in port
     }
     nodes = range(1, count * each + 1)
-    disks = tuple(_array(number, layout, f"{{node{number}}}:{PORT}", number) for number in nodes)
+    disks = tuple(array_server(layout, f"{{node{number}}}:{PORT}", f"disk{number}", node=number) for number in nodes)
     stripes, exports = [], []
     for array in range(1, count + 1):
         listening = f"{{dir}}/array{array}.sock"
         below = tuple(f"{{node{number}}}:{PORT}/" for number in nodes[(array - 1) * each : array * each])
         unit = str(layout.unit_bytes)
-        words = ("{python}", "-m", "ioatlas_lab.stripe_server", f"unix:{listening}", unit, *below)
+        words = ("{python}", "-m", "ioatlas_lab.spread_server", f"unix:{listening}", unit, *below)
         stripes.append(Serve(f"stripe{array}", words, listening))
         exports.append((f"array{array}", f"nbd+unix:///?socket={listening}"))
     return Recipe(

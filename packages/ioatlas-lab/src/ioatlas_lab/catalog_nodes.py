@@ -65,7 +65,8 @@ def _pair_steps(s: Mapping[str, Setting], *, log: bool, both: bool, away: bool) 
     ]
     if both:
         places = (f"{{node1}}:{PORT}/disk", f"{{node2}}:{BESIDE_PORT}/")
-        steps.append(Serve("paths", ("{python}", "-m", "ioatlas_lab.paths_server", f"unix:{SOCKET}", *places), SOCKET))
+        words = ("{python}", "-m", "ioatlas_lab.spread_server", f"unix:{SOCKET}", "0", *places)
+        steps.append(Serve("paths", words, SOCKET))
     after = number(s, "away_after_seconds")
     if after and not away:
         words = ("{python}", "{plugins}/mover.py", "away", "{dir}/disk2.pid", f"{after:g}")

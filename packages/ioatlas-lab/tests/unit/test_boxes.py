@@ -7,7 +7,7 @@ from ioatlas.errors import UsageError
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.running import exports_of, filled, find
 from ioatlas_lab.scenario import Link, Nodes, Serve
-from ioatlas_lab.stripe_server import parts_of
+from ioatlas_lab.spread_server import parts_of
 
 
 def recipe(name, **given):
