@@ -48,7 +48,6 @@ class FindingCode(StrEnum):
     PRECISION = "precision"
     RESPONSE_TIME = "response-time"
     ROUNDS = "rounds"
-    THROUGHPUT = "throughput"
     TOGETHER = "together"
     UNDETERMINED = "undetermined"
     WEAK_REGIME = "weak-regime"

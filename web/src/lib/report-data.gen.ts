@@ -610,7 +610,6 @@ export const FindingCode = {
   PRECISION: "precision",
   RESPONSE_TIME: "response-time",
   ROUNDS: "rounds",
-  THROUGHPUT: "throughput",
   TOGETHER: "together",
   UNDETERMINED: "undetermined",
   WEAK_REGIME: "weak-regime",

@@ -5,7 +5,7 @@ for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -18,7 +18,7 @@ from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
 from ioatlas.model.reason import ASIDE
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
+from ioatlas.model.units import format_count, format_latency
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
 from ioatlas.results.parts import Axes, ResultParts, Row
@@ -136,7 +136,7 @@ def stream_axes(cells: Iterable[Cell]) -> dict[str, tuple[OptionValue, ...]]:
 
 
 def curve_findings(curves: Sequence[LoadCurve], streams: StreamsSpec) -> tuple[Finding, ...]:
-    """Sentences on the highest load, the response times, overload and power."""
+    """Sentences on the highest load, overload, and power that nobody measured: all else stands in the table."""
     found: list[Finding] = []
     for curve in curves:
         on = f" on {curve.target}" if len(curves) > 1 else ""
@@ -164,79 +164,20 @@ def curve_findings(curves: Sequence[LoadCurve], streams: StreamsSpec) -> tuple[F
                 f"per second; {why}."
             )
             found.append(Finding(FindingCode.HIGHEST_LOAD, sentence, place=PLACE, target=curve.target))
-        found += _latency_findings(curve, on)
-        found += _power_findings(curve, on, wanted=streams.wants_power)
+        found += _overloaded(curve, on)
+        if streams.wants_power and curve.power == NOT_MEASURED:
+            told = f"Power{on}: not measured; name a meter in [power] of testbed.toml for IOPS/W, MB/s/W and GB/W."
+            found.append(Finding(FindingCode.POWER, told, place=PLACE, target=curve.target))
     return tuple(found)
 
 
-def _latency_findings(curve: LoadCurve, on: str) -> Iterator[Finding]:
-    paced = [point for point in curve.points if point.percent is not None and point.lat_mean_ns is not None]
-    for phase in dict.fromkeys(point.phase for point in paced):
-        mine = sorted((point for point in paced if point.phase == phase), key=lambda point: point.percent or 0)
-        told = ", ".join(
-            f"{format_latency(point.lat_mean_ns.value)} at {point.percent:g}%" for point in mine if point.lat_mean_ns
-        )
-        name = f" of {phase}" if phase else ""
-        yield Finding(
-            FindingCode.RESPONSE_TIME,
-            f"Mean response time{name}{on} by load: {told} (lower bounds, open loop).",
-            place=PLACE,
-            target=curve.target,
-        )
+def _overloaded(curve: LoadCurve, on: str) -> list[Finding]:
     late = [point for point in curve.points if point.overloaded]
-    if late:
-        names = ", ".join(point.name for point in late)
-        worst = max(late, key=lambda point: point.behind_ios or 0.0)
-        yield Finding(
-            FindingCode.OVERLOADED,
-            f"The generator fell behind{on} at {names}, by up to {worst.behind_ios or 0:.0f} I/Os: their "
-            "latencies are lower bounds that grow with time.",
-            place=PLACE,
-            target=curve.target,
-        )
-    free = [point for point in curve.points if point.percent is None]
-    if free:
-        told = "; ".join(
-            f"{point.name} {format_count(point.iops.value)} I/Os per second, {format_rate(point.bw_bytes_per_s.value)}"
-            for point in free
-        )
-        yield Finding(
-            FindingCode.THROUGHPUT,
-            f"Several streams at once{on}: {told}.",
-            title="Throughput",
-            place=PLACE,
-            target=curve.target,
-        )
-
-
-def _power_findings(curve: LoadCurve, on: str, *, wanted: bool) -> list[Finding]:
-    figures = []
-    for point in curve.points:
-        efficiency = curve.efficiency(point)
-        if efficiency is not None:
-            figures.append(f"{efficiency[0]:.3g} IOPS/W and {efficiency[1] / 1e6:.3g} MB/s/W at {point.name}")
-    idle = curve.target_watts(curve.idle_watts)
-    if idle is not None:
-        capacity = curve.idle_bytes_per_watt
-        what = (
-            f", {capacity / 1e9:.3g} GB/W of {format_size_rounded(curve.capacity_bytes or 0)}"
-            if capacity
-            else "; GB/W not measured: nobody told the capacity"
-        )
-        figures.insert(0, f"{idle:.4g} W idle{what}")
-    if figures:
-        return [
-            Finding(
-                FindingCode.POWER, f"Power{on} ({curve.power}): {'; '.join(figures)}.", place=PLACE, target=curve.target
-            )
-        ]
-    if not wanted:
+    if not late:
         return []
-    return [
-        Finding(
-            FindingCode.POWER,
-            f"Power{on}: not measured; name a meter in [power] of testbed.toml for IOPS/W, MB/s/W and GB/W.",
-            place=PLACE,
-            target=curve.target,
-        )
-    ]
+    worst = max(point.behind_ios or 0.0 for point in late)
+    told = (
+        f"The generator fell behind{on} at {', '.join(point.name for point in late)}, by up to {worst:.0f} I/Os: their "
+        "latencies are lower bounds that grow with time."
+    )
+    return [Finding(FindingCode.OVERLOADED, told, place=PLACE, target=curve.target)]
