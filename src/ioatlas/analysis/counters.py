@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 from ioatlas.analysis.wording import plural
 from ioatlas.model.finding import Finding, FindingCode
@@ -93,18 +93,6 @@ class CountedPaths(KeptRecord):
 
     NAME, CONTENT = "counted", "paths"
     paths: Mapping[str, CountedPath] = field(default_factory=dict)
-
-    def content(self) -> Any:
-        told = {name: asdict(path) for name, path in self.paths.items()}
-        return {name: {key: one for key, one in path.items() if key != "caches" or one} for name, path in told.items()}
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        def path(one: Mapping[str, Any]) -> CountedPath:
-            names = {key: tuple(one.get(key, ())) for key in ("devices", "interfaces", "caches")}
-            return CountedPath(**names, nfs=bool(one.get("nfs")))
-
-        return cls({name: path(one) for name, one in content.items()})
 
 
 def _total(table: Mapping[str, Mapping[str, Any]], names: Sequence[str], key: str) -> int | None:

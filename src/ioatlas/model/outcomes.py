@@ -218,13 +218,6 @@ class Fitted(KeptRecord):
     NAME, CONTENT = "fitted", "window_share"
     share: float = 1.0
 
-    def content(self) -> Any:
-        return self.share
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(float(content)) if isinstance(content, (int, float)) else cls()
-
 
 @dataclass(frozen=True)
 class Needed(KeptRecord):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
@@ -40,13 +39,6 @@ class KeptClients(KeptRecord):
 
     NAME, CONTENT = "clients", "clients"
     clients: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def content(self) -> Any:
-        return {name: dict(facts) for name, facts in self.clients.items()}
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls({str(name): {str(k): str(v) for k, v in facts.items()} for name, facts in content.items()})
 
 
 def sections_of_clients(sections: Sequence[Section]) -> int:

@@ -115,8 +115,8 @@ KNOWN = [
         CountedPaths({"disk": CountedPath(("sda", "sdb")), "nas": CountedPath(nfs=True)}),
         "counted",
         {
-            "disk": {"devices": ["sda", "sdb"], "interfaces": [], "nfs": False},
-            "nas": {"devices": [], "interfaces": [], "nfs": True},
+            "disk": {"devices": ["sda", "sdb"], "interfaces": [], "nfs": False, "caches": []},
+            "nas": {"devices": [], "interfaces": [], "nfs": True, "caches": []},
         },
     ),
 ]
@@ -142,6 +142,11 @@ def test_a_record_is_read_as_it_was_written_early_and_now(record, name, early, t
 @pytest.mark.parametrize("told", [-1, 0, float("inf"), float("nan"), "90", None, {}])
 def test_a_budget_from_elsewhere_that_is_no_time_is_none(told):
     assert Needed.of_content(told) == Needed()
+
+
+def test_a_path_that_was_kept_before_flushes_were_counted_has_no_caches():
+    told = {"disk": {"devices": ["sda"], "interfaces": [], "nfs": False}}
+    assert CountedPaths.from_json(told) == CountedPaths({"disk": CountedPath(("sda",))})
 
 
 def test_a_record_of_a_later_version_is_refused():
