@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, edge_share
 from ioatlas.analysis.precision import Grade
-from ioatlas.analysis.shares import client_shares_of, fewer_note
-from ioatlas.analysis.together import target_shares_of
+from ioatlas.analysis.shares import AMONG_CLIENTS, fewer_note
+from ioatlas.analysis.together import AMONG_TARGETS
 from ioatlas.analysis.windows import WindowValues, window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, LatKind
@@ -169,7 +169,7 @@ def _estimate(
     ios = merged.ends_ns
     mean = bounded(grade.interval(means, pools.get((target, "lat_mean_ns"))), means, ios) if means else None
     tail = _tail(rows, tails, grade.interval(tails, pools.get((target, "lat_p99_ns"))), p99) if tails else None
-    shares = client_shares_of(cell, direction, [row.visit for row in rows])
+    shares = AMONG_CLIENTS.shares(cell, direction, [row.visit for row in rows])
     notes = tuple(
         note
         for note in (
@@ -208,7 +208,7 @@ def _estimate(
         tuple(row.visit.seed for row in rows),
         notes,
         shares=shares,
-        targets=target_shares_of(cell, direction, [row.visit for row in rows]),
+        targets=AMONG_TARGETS.shares(cell, direction, [row.visit for row in rows]),
     )
 
 

@@ -6,8 +6,8 @@ their number.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ioatlas.analysis.wording import Namer, per_cent, plural
@@ -15,6 +15,7 @@ from ioatlas.model.cell import CLIENTS, Cell
 from ioatlas.model.estimate import Estimate, Share, Shares
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.panel import Table
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_latency, format_rate
 from ioatlas.model.visit import Visit, VisitShare
 
@@ -27,37 +28,110 @@ GAIN = 0.1
 MOST_ROWS = 400
 
 
-def lines_over(
-    measured: Iterable[Estimate], option: str, level: Callable[[Cell], int]
-) -> dict[tuple[Cell, str], list[Estimate]]:
-    """Lines over an option, from few to many: cells that differ in nothing else. By what they have in common."""
-    lines: dict[tuple[Cell, str], list[Estimate]] = defaultdict(list)
-    for e in measured:
-        options = tuple((name, value) for name, value in e.cell.options if name != option)
-        lines[replace(e.cell, options=options), e.direction].append(e)
-    return {place: sorted(line, key=lambda e: level(e.cell)) for place, line in lines.items() if len(line) > 1}
-
-
-def highest_lines(measured: Iterable[Estimate], option: str, level: Callable[[Cell], int]) -> Iterator[list[Estimate]]:
-    """Of each target and direction, the line over an option with the highest sum."""
-    best: dict[tuple[str, str], list[Estimate]] = {}
-    for (cell, direction), line in lines_over(measured, option, level).items():
-        place = (cell.target, direction)
-        if place not in best or _top(line) > _top(best[place]):
-            best[place] = line
-    yield from best.values()
+def enough_of(line: Sequence[Estimate]) -> Estimate:
+    """The first of a line that more of them hardly exceed."""
+    return next(e for e in line if (e.bw_bytes_per_s or 0.0) >= _top(line) / (1 + GAIN))
 
 
 def _top(line: Iterable[Estimate]) -> float:
     return max(e.bw_bytes_per_s or 0.0 for e in line)
 
 
-def enough_of(line: Sequence[Estimate]) -> Estimate:
-    """The first of a line that more of them hardly exceed."""
-    return next(e for e in line if (e.bw_bytes_per_s or 0.0) >= _top(line) / (1 + GAIN))
+@dataclass(frozen=True)
+class Sharers:
+    """What shares something: the clients of one target, or targets that are loaded together.
+
+    option: their number in a cell, which `count` tells. of_visit, of_estimate: what each of them had. says: a title and
+    a sentence on a line over their number. note: below their table; done: with how long after the first one each was
+    done. drawn: whether fewer than all are drawn anew for each visit, so that only all of them can be held against each
+    other.
+    """
+
+    word: str
+    code: FindingCode
+    option: str
+    count: Callable[[Cell], int]
+    of_visit: Callable[[Visit], Sequence[VisitShare]]
+    of_estimate: Callable[[Estimate], Shares | None]
+    says: Callable[[Sequence[Estimate], Namer], tuple[str, str]]
+    note: str
+    done: bool = False
+    drawn: bool = False
+
+    def shares(self, cell: Cell, direction: str, visits: Sequence[Visit]) -> Shares | None:
+        """What each had of the visits of one cell; None where nobody shared them."""
+        return _shares(direction, [(visit, self.of_visit(visit)) for visit in visits], self.count(cell))
+
+    def measured(self, estimates: Iterable[Estimate]) -> list[tuple[Estimate, Shares]]:
+        return [
+            (e, shares)
+            for e in estimates
+            if e.kind == "measured" and e.bw_bytes_per_s and (shares := self.of_estimate(e)) is not None
+        ]
+
+    def lines(self, estimates: Iterable[Estimate]) -> dict[tuple[Cell, str], list[Estimate]]:
+        """Lines over their number, from few to many: cells that differ in nothing else. By what they have in common."""
+        lines: dict[tuple[Cell, str], list[Estimate]] = defaultdict(list)
+        for e, _ in self.measured(estimates):
+            options = tuple((name, value) for name, value in e.cell.options if name != self.option)
+            lines[replace(e.cell, options=options), e.direction].append(e)
+        return {place: sorted(line, key=lambda e: self.count(e.cell)) for place, line in lines.items() if len(line) > 1}
+
+    def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
+        """What more of them add, of the line with the highest sum of each target and direction; how even they are."""
+        measured = self.measured(result.estimates)
+        namer = _namer(measured, result)
+        best: dict[tuple[str, str], list[Estimate]] = {}
+        for (cell, direction), line in self.lines(result.estimates).items():
+            place = (cell.target, direction)
+            if place not in best or _top(line) > _top(best[place]):
+                best[place] = line
+        alike = [(e, shares) for e, shares in measured if not self.drawn or shares.wanted == len(shares.parts)]
+        return (*(self._line(line, namer) for line in best.values()), *_fairness(alike, self.word, namer))
+
+    def _line(self, line: Sequence[Estimate], namer: Namer) -> Finding:
+        last, (title, why) = line[-1], self.says(line, namer)
+        sums = ", ".join(f"{self.count(e.cell)}: {format_rate(e.bw_bytes_per_s or 0.0)}" for e in line)
+        return Finding(
+            self.code,
+            f"{why} Sums: {sums}.",
+            tuple(e.cell.key for e in line),
+            title=f"{title}, {last.direction}{namer.on(last.cell.target)}",
+            target=last.cell.target,
+            direction=last.direction,
+        )
+
+    def tables(self, result: CampaignResult) -> tuple[Table, ...]:
+        """What each got of every cell that several shared, the fastest cells first."""
+        several = [(e, shares) for e, shares in self.measured(result.estimates) if len(shares.parts) > 1]
+        namer = _namer(several, result)
+        rows = [
+            (
+                f"{namer.short(e.cell)}, {e.direction}",
+                one.name,
+                format_rate(one.bw_bytes_per_s),
+                per_cent(one.share),
+                "" if one.lat_mean_ns is None else format_latency(one.lat_mean_ns),
+                "" if one.lat_p99_ns is None else format_latency(one.lat_p99_ns),
+                *((f"+{one.done_ms:.0f} ms",) if self.done else ()),
+                str(one.n_visits),
+            )
+            for e, shares in sorted(several, key=lambda pair: -(pair[0].bw_bytes_per_s or 0.0))
+            for one in shares.parts
+        ]
+        more = len(rows) - MOST_ROWS
+        left = f" The fastest cells; {more} more rows stand in the export." if more > 0 else ""
+        done = ("done",) if self.done else ()
+        columns = ("cell", self.word, "throughput", "share", "mean latency", "p99 latency", *done, "visits")
+        title = f"What each {self.word} got"
+        return (Table(title, columns, tuple(rows[:MOST_ROWS]), note=self.note + left),) if rows else ()
 
 
-def shares_of(direction: str, visits: Sequence[tuple[Visit, Sequence[VisitShare]]], wanted: int) -> Shares | None:
+def _namer(pairs: Sequence[tuple[Estimate, Shares]], result: CampaignResult) -> Namer:
+    return Namer([e.cell for e, _ in pairs], [one.name for one in result.targets], tuple(result.axes))
+
+
+def _shares(direction: str, visits: Sequence[tuple[Visit, Sequence[VisitShare]]], wanted: int) -> Shares | None:
     """What each had of visits of one cell, which come with what each had of them; None where nobody shared them.
     wanted: how many were to take part at once.
     """
@@ -125,7 +199,7 @@ def _of_parts(parts: Sequence[VisitShare]) -> tuple[float, float | None, float |
     )
 
 
-def fairness(several: Sequence[tuple[Estimate, Shares]], word: str, namer: Namer) -> tuple[Finding, ...]:
+def _fairness(several: Sequence[tuple[Estimate, Shares]], word: str, namer: Namer) -> tuple[Finding, ...]:
     """How evenly they share. word: what they are: 'client' or 'target'."""
     several = [(e, shares) for e, shares in several if len(shares.parts) > 1]
     if not several:
@@ -155,45 +229,28 @@ def fairness(several: Sequence[tuple[Estimate, Shares]], word: str, namer: Namer
     )
 
 
-def table(
-    several: Sequence[tuple[Estimate, Shares]], word: str, namer: Namer, *, note: str, done: bool = False
-) -> tuple[Table, ...]:
-    """What each got of every cell, the fastest cells first. done: with how long after the first one it was done."""
-    rows = [
-        (
-            f"{namer.short(e.cell)}, {e.direction}",
-            one.name,
-            format_rate(one.bw_bytes_per_s),
-            per_cent(one.share),
-            "" if one.lat_mean_ns is None else format_latency(one.lat_mean_ns),
-            "" if one.lat_p99_ns is None else format_latency(one.lat_p99_ns),
-            *((f"+{one.done_ms:.0f} ms",) if done else ()),
-            str(one.n_visits),
-        )
-        for e, shares in sorted(several, key=lambda pair: -(pair[0].bw_bytes_per_s or 0.0))
-        for one in shares.parts
-    ]
-    more = len(rows) - MOST_ROWS
-    left = f" The fastest cells; {more} more rows stand in the export." if more > 0 else ""
-    columns = (
-        "cell",
-        word,
-        "throughput",
-        "share",
-        "mean latency",
-        "p99 latency",
-        *(("done",) if done else ()),
-        "visits",
-    )
-    return (Table(f"What each {word} got", columns, tuple(rows[:MOST_ROWS]), note=note + left),) if rows else ()
-
-
 GOAL_SKEW_MS = 10.0
 
 
-def client_shares_of(cell: Cell, direction: str, visits: Sequence[Visit]) -> Shares | None:
-    """What each client got of the visits of one cell; None where one client alone made them."""
-    return shares_of(direction, [(visit, visit.clients) for visit in visits], cell.clients)
+def _clients_say(line: Sequence[Estimate], _namer: Namer) -> tuple[str, str]:
+    """How many clients it takes until more of them give no more."""
+    enough = enough_of(line)
+    if enough is line[-1]:
+        return "More clients are needed", "Each further client still adds. The clients are the limit: add more."
+    limit = f"More of them add at most {per_cent(GAIN)}. The target, or what all share, is the limit."
+    return f"{plural(enough.cell.clients, 'client')} reach the limit", limit
+
+
+AMONG_CLIENTS = Sharers(
+    "client",
+    FindingCode.CLIENTS,
+    CLIENTS,
+    lambda cell: cell.clients,
+    lambda visit: visit.clients,
+    lambda e: e.shares,
+    _clients_say,
+    "Throughput while all clients ran; latencies over the whole of each client's time.",
+)
 
 
 def fewer_note(shares: Shares | None) -> str:
@@ -203,63 +260,11 @@ def fewer_note(shares: Shares | None) -> str:
     return f"made by {shares.fewest} of {plural(shares.wanted, 'client')} in some visits: others were lost"
 
 
-def client_findings(estimates: Iterable[Estimate], axes: Sequence[str], targets: Sequence[str]) -> tuple[Finding, ...]:
-    """How even the clients are, and how many of them it takes; nothing of a campaign that one client made."""
-    measured = [e for e in estimates if e.kind == "measured" and e.shares is not None and e.bw_bytes_per_s]
-    if not measured:
+def start_findings(estimates: Iterable[Estimate]) -> tuple[Finding, ...]:
+    """How far apart clients started; nothing of a campaign that one client made."""
+    skews = [shares.skew_ms for _, shares in AMONG_CLIENTS.measured(estimates)]
+    if not skews:
         return ()
-    namer = Namer([e.cell for e in measured], targets, tuple(axes))
-    return (*_scaling(measured, namer), *fairness(_shares(measured), "client", namer), _starts(measured))
-
-
-def _starts(measured: Sequence[Estimate]) -> Finding:
-    skews = [e.shares.skew_ms for e in measured if e.shares is not None]
-    last = max(skews)
-    told = f"Clients started at most {last:.0f} ms apart; only the time in which all of them ran counts."
-    return Finding(FindingCode.CLIENTS, told, title="Clients started together", in_order=last <= GOAL_SKEW_MS)
-
-
-def _scaling(measured: Sequence[Estimate], namer: Namer) -> tuple[Finding, ...]:
-    """How many clients it takes until more of them give no more, for the line with the highest sum of each target and
-    direction.
-    """
-    lines = highest_lines(measured, CLIENTS, lambda cell: cell.clients)
-    return tuple(_line(line, namer) for line in lines)
-
-
-def _line(line: Sequence[Estimate], namer: Namer) -> Finding:
-    enough = enough_of(line)
-    title, why = "More clients are needed", "Each further client still adds. The clients are the limit: add more."
-    if enough is not line[-1]:
-        title = f"{plural(enough.cell.clients, 'client')} reach the limit"
-        why = f"More of them add at most {per_cent(GAIN)}. The target, or what all share, is the limit."
-    return line_finding(FindingCode.CLIENTS, line, lambda cell: cell.clients, title, why, namer)
-
-
-def line_finding(
-    code: FindingCode, line: Sequence[Estimate], count: Callable[[Cell], int], title: str, why: str, namer: Namer
-) -> Finding:
-    """What a line says, with its sums. count: of clients or targets of a cell."""
-    last = line[-1]
-    values = ", ".join(f"{count(e.cell)}: {format_rate(e.bw_bytes_per_s or 0.0)}" for e in line)
-    return Finding(
-        code,
-        f"{why} Sums: {values}.",
-        tuple(e.cell.key for e in line),
-        title=f"{title}, {last.direction}{namer.on(last.cell.target)}",
-        target=last.cell.target,
-        direction=last.direction,
-    )
-
-
-def client_tables(estimates: Iterable[Estimate], axes: Sequence[str], targets: Sequence[str]) -> tuple[Table, ...]:
-    """What each client got of every cell."""
-    several = _shares(e for e in estimates if e.kind == "measured")
-    several = [(e, shares) for e, shares in several if len(shares.parts) > 1]
-    namer = Namer([e.cell for e, _ in several], targets, tuple(axes))
-    note = "Throughput while all clients ran; latencies over the whole of each client's time."
-    return table(several, "client", namer, note=note)
-
-
-def _shares(estimates: Iterable[Estimate]) -> list[tuple[Estimate, Shares]]:
-    return [(e, e.shares) for e in estimates if e.shares is not None]
+    told = f"Clients started at most {max(skews):.0f} ms apart; only the time in which all of them ran counts."
+    in_order = max(skews) <= GOAL_SKEW_MS
+    return (Finding(FindingCode.CLIENTS, told, title="Clients started together", in_order=in_order),)

@@ -4,47 +4,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
 from ioatlas.analysis.factors import ratio_of
-from ioatlas.analysis.shares import GAIN, fairness, highest_lines, line_finding, lines_over, shares_of, table
+from ioatlas.analysis.shares import GAIN, Sharers
 from ioatlas.analysis.wording import Namer
-from ioatlas.model.cell import TARGETS, Cell
-from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit, Shares
+from ioatlas.model.cell import TARGETS
+from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.factors import Measured
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.load_curve import Spread
-from ioatlas.model.panel import Table
-from ioatlas.model.visit import Visit
-
-
-def target_shares_of(cell: Cell, direction: str, visits: Sequence[Visit]) -> Shares | None:
-    """What each target got of the visits of one cell; None where it is of one target."""
-    return shares_of(direction, [(visit, visit.targets) for visit in visits], cell.n_targets)
-
-
-def _measured(estimates: Iterable[Estimate]) -> list[Estimate]:
-    return [e for e in estimates if e.kind == "measured" and e.targets is not None and e.bw_bytes_per_s]
-
-
-def together_findings(
-    estimates: Iterable[Estimate], axes: Sequence[str], targets: Sequence[str]
-) -> tuple[Finding, ...]:
-    """Whether targets share what limits them, and how even they are; nothing where none are loaded together."""
-    measured = _measured(estimates)
-    if not measured:
-        return ()
-    namer = Namer([e.cell for e in measured], targets, tuple(axes))
-    whole = [(e, shares) for e, shares in _shares(measured) if shares.wanted == len(shares.parts)]
-    return (*_scaling(measured, namer), *fairness(whole, "target", namer))
-
-
-def _scaling(measured: Sequence[Estimate], namer: Namer) -> tuple[Finding, ...]:
-    """What more targets add, for the line with the highest sum of each group and direction."""
-    lines = highest_lines(measured, TARGETS, lambda cell: cell.n_targets)
-    return tuple(_line(line, namer) for line in lines)
 
 
 def _ratio(e: Estimate, first: Estimate) -> Spread:
@@ -60,29 +31,27 @@ def _gain_told(e: Estimate, first: Estimate) -> str:
     return f"{e.cell.n_targets} targets together give {ratio.value:.2f} times{within} what {one} gives"
 
 
-def _line(line: Sequence[Estimate], namer: Namer) -> Finding:
-    first, last = line[0], line[-1]
-    limit = limit_of(last, first)
+def _targets_say(line: Sequence[Estimate], namer: Namer) -> tuple[str, str]:
+    """What more targets add."""
+    last, limit = line[-1], limit_of(line[-1], line[0])
     title = "What limits the targets together is not clear"
     if limit.determined:
         title = "What the targets share is the limit" if limit.resource == SHARED else "Each target adds its own"
-    what = f"{last.direction}{namer.on(last.cell.target)}"
-    why = f"{limit.evidence[0]} ({what})."
-    return line_finding(FindingCode.TOGETHER, line, lambda cell: cell.n_targets, title, why, namer)
+    return title, f"{limit.evidence[0]} ({last.direction}{namer.on(last.cell.target)})."
 
 
-def together_tables(estimates: Iterable[Estimate], axes: Sequence[str], targets: Sequence[str]) -> tuple[Table, ...]:
-    """What each target got of every cell."""
-    measured = _measured(estimates)
-    namer = Namer([e.cell for e in measured], targets, tuple(axes))
-    note = (
-        "Throughput while all were loaded; latencies over the whole time of each. Done: how long after the first one."
-    )
-    return table(_shares(measured), "target", namer, note=note, done=True)
-
-
-def _shares(estimates: Iterable[Estimate]) -> list[tuple[Estimate, Shares]]:
-    return [(e, e.targets) for e in estimates if e.targets is not None]
+AMONG_TARGETS = Sharers(
+    "target",
+    FindingCode.TOGETHER,
+    TARGETS,
+    lambda cell: cell.n_targets,
+    lambda visit: visit.targets,
+    lambda e: e.targets,
+    _targets_say,
+    "Throughput while all were loaded; latencies over the whole time of each. Done: how long after the first one.",
+    done=True,
+    drawn=True,
+)
 
 
 SHARED = "what the targets share"
@@ -98,13 +67,12 @@ def with_group_limits(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
 
     What is known otherwise stays: a client that is fully busy is what they share.
     """
-    loaded = _measured(estimates)
     found = {}
-    for line in lines_over(loaded, TARGETS, lambda cell: cell.n_targets).values():
+    for line in AMONG_TARGETS.lines(estimates).values():
         for e in line[1:]:
             if e.cell.n_targets > line[0].cell.n_targets:
                 found[e.cell.key, e.direction] = limit_of(e, line[0])
-    several = {(e.cell.key, e.direction) for e in loaded if e.cell.n_targets > 1}
+    several = {(e.cell.key, e.direction) for e, _ in AMONG_TARGETS.measured(estimates) if e.cell.n_targets > 1}
     alone = Limit(UNDETERMINED, evidence=(VARY,))
     return tuple(
         replace(e, limit=found.get(place, alone))

@@ -21,8 +21,8 @@ from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.precision import precision_findings
 from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.analysis.set_ups import with_set_ups
-from ioatlas.analysis.shares import client_findings, client_tables
-from ioatlas.analysis.together import together_findings, together_tables
+from ioatlas.analysis.shares import AMONG_CLIENTS, start_findings
+from ioatlas.analysis.together import AMONG_TARGETS
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
@@ -39,7 +39,6 @@ from ioatlas.model.outcomes import (
     Needed,
     Voided,
 )
-from ioatlas.model.panel import Table
 from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target
@@ -295,7 +294,7 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
         result,
         replicates=replicates,
         wanders=wandered,
-        tables=(*_share_tables(result), *replicate_table(replicates)),
+        tables=(*AMONG_TARGETS.tables(result), *AMONG_CLIENTS.tables(result), *replicate_table(replicates)),
         other_traffic=foreign_traffic(read.counts),
         others_cpu=_others_cpu(read),
         blind_checks=blind_checks(read.parts.journal.kept(Maps)),
@@ -303,8 +302,9 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
             *integrity_findings(read.parts.journal.kept(Integrity).checks),
             *map_findings(read.parts.journal.kept(Maps)),
             *read.parts.findings(result),
-            *together_findings(result.estimates, tuple(result.axes), [target.name for target in result.targets]),
-            *client_findings(result.estimates, tuple(result.axes), [target.name for target in result.targets]),
+            *AMONG_TARGETS.findings(result),
+            *AMONG_CLIENTS.findings(result),
+            *start_findings(result.estimates),
             *judged,
             *drift_findings(replicates, wandered),
             *counted_findings(read.counts),
@@ -324,15 +324,6 @@ def _others_cpu(read: _Read) -> float | None:
     told = [cpu_shares_of(records.get(visit.visit_id, {})) for visit in read.visits if not visit.discarded]
     shares = [one.others for one in told if one is not None]
     return median(shares) if shares else None
-
-
-def _share_tables(result: CampaignResult) -> tuple[Table, ...]:
-    """What each client got, and each of several targets."""
-    names = [one.name for one in result.targets]
-    return (
-        *together_tables(result.estimates, tuple(result.axes), names),
-        *client_tables(result.estimates, tuple(result.axes), names),
-    )
 
 
 def session_facts(record: Mapping[str, Any]) -> dict[str, str]:
