@@ -77,19 +77,20 @@ class Measuring:
             check_read_only(plan)
         return plan
 
-    def only_shows(self, plan: Plan) -> bool:
-        """Whether the plan is all that was asked for; it is printed then."""
+    def only_shows(self, plan: Plan, procedure: Procedure | None = None) -> bool:
+        """Whether the plan is all that was asked for; it is printed then. procedure: as of `describe`."""
         if self.dry_run:
             from ioatlas.cli.plan import describe, summary_of
 
-            click.echo(json.dumps(summary_of(plan), indent=2) if self.as_json else describe(plan))
+            told = json.dumps(summary_of(plan, procedure), indent=2) if self.as_json else describe(plan, procedure)
+            click.echo(told)
         return self.dry_run
 
-    def agree(self, plan: Plan) -> None:
+    def agree(self, plan: Plan, procedure: Procedure | None = None) -> None:
         """Shows the plan, and asks whether to go on where a person can answer."""
         from ioatlas.cli.plan import describe
 
-        click.echo(describe(plan), err=True)
+        click.echo(describe(plan, procedure), err=True)
         if not self.yes and sys.stdin.isatty() and sys.stderr.isatty():
             click.confirm("Go on?", default=True, abort=True, err=True)
 

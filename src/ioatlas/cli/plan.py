@@ -18,6 +18,7 @@ from ioatlas.cli._output import folded, say_json
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.plan import Plan
+from ioatlas.run.procedure import Procedure
 from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import KEPT_FREE, UNTOLD_BYTES
 from ioatlas.target.preparation import WORDS
@@ -54,19 +55,20 @@ def command(
     click.echo(describe(plan))
 
 
-def summary_of(plan: Plan) -> dict[str, Any]:
-    """What a plan says as JSON."""
+def summary_of(plan: Plan, procedure: Procedure | None = None) -> dict[str, Any]:
+    """What a plan says as JSON. procedure: where no specification names it."""
     from ioatlas.procedures.registry import procedure_of
 
-    return procedure_of(plan.spec).summary(plan)
+    return (procedure or procedure_of(plan.spec)).summary(plan)
 
 
-def describe(plan: Plan) -> str:
-    """A plan in words."""
+def describe(plan: Plan, procedure: Procedure | None = None) -> str:
+    """A plan in words. procedure: where no specification names it."""
     from ioatlas.procedures.registry import procedure_of
 
-    summary = summary_of(plan)
-    text = procedure_of(plan.spec).text(plan, summary)
+    procedure = procedure or procedure_of(plan.spec)
+    summary = procedure.summary(plan)
+    text = procedure.text(plan, summary)
     lines = [f"target       {t['target']}: {t['kind']} {t['location']}" for t in summary["targets"]]
     lines += [f"factors      {one.name}: {one.words}" for one in plan.spec.configurations if one.factors]
     lines += [f"set up       {line}" for line in commands_of(plan.spec)]

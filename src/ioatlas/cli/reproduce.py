@@ -67,9 +67,9 @@ def command(
     else:
         spec, procedure = specification(opened, target, str(product or ""))
         plan = how.plan(spec, procedure)
-        if how.only_shows(plan):
+        if how.only_shows(plan, procedure):
             return
-        how.agree(plan)  # always: it is somebody else's
+        how.agree(plan, procedure)  # always: it is somebody else's
         mine = output or default_directory(plan)
         journal = how.start(plan, mine, procedure=procedure)
         if procedure is not None:

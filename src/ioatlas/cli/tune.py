@@ -21,7 +21,6 @@ from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
 from ioatlas.model.units import (
     format_duration,
-    format_size_rounded,
     parse_duration_seconds,
 )
 from ioatlas.procedures.options import CAMPAIGN
@@ -30,7 +29,6 @@ from ioatlas.results.library import REPORT
 if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal
     from ioatlas.procedures.tune.result import Tuning
-    from ioatlas.run.plan import Plan
     from ioatlas.run.procedure import Procedure
     from ioatlas.store.journal import Journal
 
@@ -109,8 +107,7 @@ def command(
 
         spec = with_changes(spec, open_target(target).ioengine)
     plan = how.plan(spec, procedure)
-    if how.dry_run:
-        _show_plan(plan, as_json=how.as_json)
+    if how.only_shows(plan, procedure):
         return
     journal = how.start(plan, output or default_directory(plan), procedure=procedure)
     if advise:
@@ -192,29 +189,6 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
         if seconds < SHORTEST_BUDGET_SECONDS:
             raise UsageError("a search takes 10 s at least", where="--budget", remedy="write --budget 1m")
     return CampaignSpec(targets=(("", target),), constants=constants, budget_seconds=seconds)
-
-
-def _show_plan(plan: Plan, *, as_json: bool) -> None:
-    """What a search would do; how many trials it takes follows from what they give."""
-    target, constants = plan.targets[0], plan.spec.constants
-    fixed = {name: value for name, value in constants.items() if name not in ("numjobs", "iodepth")}
-    shown = {
-        "target": target.location,
-        "kind": target.kind,
-        "load": fixed,
-        "space_needed_bytes": plan.layout_bytes,
-        "budget_seconds": plan.spec.budget_seconds,
-    }
-    if as_json:
-        say_json(shown)
-        return
-    load = " ".join(f"{name}={value}" for name, value in fixed.items())
-    click.echo(f"target  {target.kind} {target.location}\nload    {load}")
-    click.echo(f"space   {format_size_rounded(plan.layout_bytes)} on the target, removed at the end")
-    time = f"at most {format_duration(plan.spec.budget_seconds)}" if plan.spec.budget_seconds else "about a minute"
-    trials = f"{plan.spec.visits} visits each of the load as it is and of {len(plan.spec.patterns) - 1} changes"
-    trials = trials if plan.spec.patterns else "about 30 trials, 5 of the best setting, 10 to 12 fixed rates"
-    click.echo(f"time    {time}: {trials}")
 
 
 def finish(journal: Journal, how: Measuring) -> None:

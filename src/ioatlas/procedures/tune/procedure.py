@@ -5,9 +5,9 @@ curve.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
@@ -15,8 +15,8 @@ from ioatlas.model.target import Target
 from ioatlas.model.words import words
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.procedures.tune.result import TuneGoal
-from ioatlas.run.plan import Plan
-from ioatlas.run.procedure import Procedure
+from ioatlas.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
+from ioatlas.run.procedure import PlanText, Procedure
 
 if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _DECIDED = frozenset(words("numjobs iodepth rate_iops rate rate_process thinktime io_size number_ios loops runtime"))
 """Options that the search decides on."""
+
+
+USUAL_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,20 @@ class Tune(Procedure):
             raise UsageError(f"{taken[0]} is what the search decides on", where="--set", remedy=f"leave {taken[0]} out")
         constants = {**spec.constants, "numjobs": 1, "iodepth": 1}
         return build_plan(replace(spec, constants=constants), targets, read_only=read_only)
+
+    def seconds(self, plan: Plan) -> float:
+        """What follows from what its trials give."""
+        return USUAL_SECONDS if plan.spec.budget_seconds is None else plan.spec.budget_seconds
+
+    def summary(self, plan: Plan) -> dict[str, Any]:
+        told = super().summary(plan)
+        seconds = told["seconds"] * any(cell.writes for cell in plan.to_measure)
+        written = plan.layout_bytes + int(seconds * PLANNING_WRITE_BYTES_PER_S)
+        return {**told, "write_load_seconds": seconds, "bytes_written": written}
+
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+        visits = "about 30 trials of its jobs and depth, 5 visits of the best, 10 to 12 fixed rates"
+        return PlanText(order="", visits=visits, budget="the search ends with what it has found")
 
     def begin(self, journal: Journal, plan: Plan) -> None:  # noqa: ARG002
         if self.goal is None:
