@@ -15,14 +15,14 @@ import click
 
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._arguments import WORDS
-from ioatlas.cli._gate import write_gate
+from ioatlas.cli._gate import gate_of, ratio_texts, write_gate
 from ioatlas.cli._output import columns, say_json
 from ioatlas.errors import GateError, UsageError
 
 if TYPE_CHECKING:
     from ioatlas.analysis.compare import CellComparison
     from ioatlas.analysis.many import Pair
-    from ioatlas.results.comparison import PredictedRatio, SidesComparison
+    from ioatlas.results.comparison import SidesComparison
     from ioatlas.results.conditions import Apart, Group
 
 MOST_SHOWN = 12
@@ -67,8 +67,6 @@ def tell(found: SidesComparison, asked: Asked) -> None:
     if output is not None:
         click.echo(f"{'table' if output.suffix.lower() == '.csv' else 'page'}: {output}", err=asked.as_json)
     if asked.junit or asked.markdown:
-        from ioatlas.cli._gate import gate_of
-
         write_gate(gate_of(found, WORDS[found.quantity]), asked.junit, asked.markdown)
     if asked.gate:
         _gate(found)
@@ -339,11 +337,11 @@ def _pair_lines(found: SidesComparison, *, all_cells: bool) -> list[str]:
             remarks = [cell.reason or cell.outcome]
             if untold.get(cell.cell):
                 remarks.append(f"{', '.join(untold[cell.cell])} told by one side only")
-            row = (*values, *_ratio(cell), f"{cell.n_first}, {cell.n_second}", "; ".join(remarks))
+            row = (*values, *ratio_texts(cell), f"{cell.n_first}, {cell.n_second}", "; ".join(remarks))
             rows.append((found.loads.rows[cell.cell].label, *row))
     for one in found.predicted if all_cells else ():
         values = (_value(found, side, one.load) for side in (one.first, one.second))
-        rows.append((found.loads.rows[one.load].label, *values, *_ratio(one), "", f"{one.outcome}, predicted"))
+        rows.append((found.loads.rows[one.load].label, *values, *ratio_texts(one), "", f"{one.outcome}, predicted"))
     return columns(rows, right={1, 2, 3, 4, 5})
 
 
@@ -353,13 +351,6 @@ def _value(found: SidesComparison, side: int, load: str) -> str:
     value = found.loads.value(side, load)
     formats = {"bw": format_rate, "iops": format_count}
     return "" if value is None else formats.get(found.quantity, format_latency)(value)
-
-
-def _ratio(one: CellComparison | PredictedRatio) -> tuple[str, str]:
-    """A ratio with its interval."""
-    if one.ratio is None or one.low is None or one.high is None:
-        return "" if one.ratio is None else f"{one.ratio:.3f}", ""
-    return f"{one.ratio:.3f}", f"{one.low:.3f} .. {one.high:.3f}"
 
 
 def _write(found: SidesComparison, output: Path) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,8 @@ import click
 
 if TYPE_CHECKING:
     from ioatlas.analysis.compare import CellComparison, MapComparison
-    from ioatlas.report.export.to_gate import Check, Gate, Outcome
-    from ioatlas.results.comparison import SidesComparison
+    from ioatlas.report.export.to_gate import Check, Gate
+    from ioatlas.results.comparison import PredictedRatio, SidesComparison
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -37,43 +37,33 @@ def gate_of(found: SidesComparison, word: str) -> Gate:
 
     labels = {name: row.label for name, row in found.loads.rows.items()}
     checks: list[Check] = []
-    table: list[tuple[str, ...]] = [("side", *_HEAD)]
+    table: list[tuple[str, ...]] = [("side", "cell", "ratio", "95% interval", "visits", "outcome")]
     for pair in found.against_base:
         name = found.names[pair.second]
         of = "" if len(found.sides) == 2 else f"{name}: "
-        checks.append(_whole(f"{of}the map as a whole", pair.whole, found))
-        checks += [_cell(f"{of}{labels[cell.cell]}", cell, found) for cell in pair.cells]
-        table += [(name, *_row(labels[cell.cell], cell)) for cell in pair.cells]
+        checks.append(_check(f"{of}the map as a whole", pair.whole, found, "Too few visits to tell it from drift."))
+        for cell in pair.cells:
+            label, why = labels[cell.cell], f"Not comparable: {cell.reason or 'too few visits'}."
+            checks.append(_check(f"{of}{label}", cell, found, why))
+            table.append((name, label, *ratio_texts(cell), f"{cell.n_first}, {cell.n_second}", cell.outcome))
     who = found.names[1 - found.base] if len(found.sides) == 2 else f"{len(found.sides)} sides"
     title = f"{who} against {found.names[found.base]}: {word}"
     return Gate(title, time.time(), tuple(checks), tuple(table))
 
 
-_HEAD = ("cell", "ratio", "95% interval", "visits", "outcome")
-
-
-def _whole(name: str, whole: MapComparison | None, found: SidesComparison) -> Check:
+def _check(name: str, one: MapComparison | CellComparison | None, found: SidesComparison, why: str) -> Check:
+    """why: there is nothing to hold against it."""
     from ioatlas.report.export.to_gate import Check
 
-    if whole is None:
-        return Check(name, "skipped", "Too few visits to tell it from drift.")
-    ends = sorted((whole.low - 1, whole.high - 1))
-    sentence = f"{whole.ratio - 1:+.1%} (95% interval {ends[0]:+.1%} to {ends[1]:+.1%}): {whole.outcome}."
-    return Check(name, "failed" if found.fails(whole) else "passed", sentence)
+    if one is None or one.ratio is None or one.low is None or one.high is None:
+        return Check(name, "skipped", why)
+    ends = " to ".join(f"{end - 1:+.1%}" for end in sorted((one.low, one.high)))
+    sentence = f"{one.ratio - 1:+.1%} (95% interval {ends}): {one.outcome}."
+    return Check(name, "failed" if found.fails(one) else "passed", sentence)
 
 
-def _cell(name: str, cell: CellComparison, found: SidesComparison) -> Check:
-    from ioatlas.report.export.to_gate import Check
-
-    if cell.ratio is None or cell.low is None or cell.high is None:
-        return Check(name, "skipped", f"Not comparable: {cell.reason or 'too few visits'}.")
-    outcome: Outcome = "failed" if found.fails(cell) else "passed"
-    sentence = f"{cell.ratio - 1:+.1%} (95% interval {cell.low - 1:+.1%} to {cell.high - 1:+.1%}): {cell.outcome}."
-    return Check(name, outcome, sentence)
-
-
-def _row(label: str, cell: CellComparison) -> tuple[str, ...]:
-    figures: Iterator[str] = iter(("", ""))
-    if cell.ratio is not None and cell.low is not None and cell.high is not None:
-        figures = iter((f"{cell.ratio:.3f}", f"{cell.low:.3f} to {cell.high:.3f}"))
-    return (label, *figures, f"{cell.n_first}, {cell.n_second}", cell.outcome)
+def ratio_texts(one: CellComparison | PredictedRatio) -> tuple[str, str]:
+    """A ratio, and its interval."""
+    if one.ratio is None or one.low is None or one.high is None:
+        return "" if one.ratio is None else f"{one.ratio:.3f}", ""
+    return f"{one.ratio:.3f}", f"{one.low:.3f} .. {one.high:.3f}"

@@ -104,7 +104,7 @@ def measured(
     finally:
         journal.close()
     _end_line(emit)
-    return summary, write_report_of(journal)
+    return summary, write_report_of(journal.directory)
 
 
 def _end_line(emit: Emit) -> None:
@@ -137,7 +137,7 @@ def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
 
     report = journal.directory / REPORT
     if not report.exists():
-        write_report_of(journal)
+        write_report_of(journal.directory)
     summary = run(journal, emit=lambda _event: None, stop_asked=lambda: False)
     journal.close()
     if as_json:
@@ -177,14 +177,14 @@ def findings_told(findings: Iterable[Finding], *, verbose: bool = False) -> list
     return [f"{one.title}: {one.sentence}" for one in told]
 
 
-def write_report_of(journal: Journal) -> CampaignResult:
-    """What the report in its directory shows."""
+def write_report_of(directory: Path) -> CampaignResult:
+    """What the report in a campaign's directory shows, which is written."""
     from ioatlas.campaign import load_result
     from ioatlas.report.page import write_report
 
-    path = journal.directory / REPORT
+    path = directory / REPORT
     beneath.is_ordinary(path, linked=False)
-    result = load_result(journal.directory)
+    result = load_result(directory)
     write_report(result, path)
     return result
 
@@ -193,7 +193,7 @@ def try_report(journal: Journal) -> None:
     """The report of a partial result; its absence must not hide why the campaign ended."""
     try:
         if journal.count_visits().get(VisitStatus.DONE):
-            write_report_of(journal)
+            write_report_of(journal.directory)
             click.echo(f"report of what was finished: {journal.directory / REPORT}", err=True)
     except IoAtlasError as error:
         click.echo(f"no report: {error}", err=True)

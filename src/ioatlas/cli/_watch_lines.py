@@ -6,62 +6,39 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
-from ioatlas.analysis.watching import Rules
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._live import Stop, TerminalLine, json_lines, paragraph
-from ioatlas.cli._metrics import with_metrics
-from ioatlas.fio.executor import Clock
+from ioatlas.cli._options import Measuring
 from ioatlas.model.events import Event
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
-from ioatlas.watch.session import Alarm, Confirmed, Session
-from ioatlas.watch.settings import Settings
+from ioatlas.watch.session import Alarm, Session
 
 NEAR = 0.5
 """Evidence from which on a line says so, as a share of what an alarm takes."""
 
 
 class Teller:
-    """Prints, runs the user's command, and remembers signals. command: of the user; None without one.
+    """Prints, runs the user's command, and remembers signals. command: of the user; None without one. quantity: that is
+    watched.
 
     quiet: a round is told only when it was not measured. verbose: with its seconds and its evidence.
     """
 
-    def __init__(self, as_json: bool, command: str | None, *, verbose: bool = False, quiet: bool = False) -> None:
-        self._as_json, self._command = as_json, command
-        self._verbose, self._quiet = verbose, quiet
+    def __init__(self, how: Measuring, command: str | None, quantity: str) -> None:
+        self._how, self._command, self._quantity = how, command, quantity
         self.stop = Stop()
-        self._line = TerminalLine() if sys.stderr.isatty() and not as_json and not quiet else None
-        self._quantity = "bw"
-
-    def session(
-        self, directory: Path, settings: Settings, rules: Rules, share: float, clock: Clock, confirmed: Confirmed
-    ) -> Session:
-        """The session whose events are printed here."""
-        self._quantity = settings.quantity
-        return Session(
-            directory,
-            settings,
-            rules,
-            share,
-            clock,
-            confirmed=confirmed,
-            told=with_metrics(self._tell),
-            loads=with_metrics(self._load),
-            alarm=self._alarm,
-            stop_asked=self.stop,
-        )
+        self._line = TerminalLine() if sys.stderr.isatty() and not how.as_json and not how.quiet else None
 
     def end(self, session: Session) -> None:
         """The last line."""
         if self._line is not None:
             self._line.close()
         told = {"rounds": session.made, "alarms": session.alarms, "directory": str(session.directory)}
-        if self._as_json:
+        if self._how.as_json:
             json_lines(Event("done", told))
         elif not session.made:
             left = session.due_by_share() - session.clock.time()
@@ -70,44 +47,37 @@ class Teller:
         if self.stop() and not session.alarms:
             self.stop.die()
 
-    def _load(self, event: Event) -> None:
+    def load(self, event: Event) -> None:
+        """What the campaign of a round tells."""
         if self._line is not None:
             self._line(event)
 
-    def _tell(self, event: Event) -> None:
+    def tell(self, event: Event) -> None:
+        """What happens to the watch."""
         if self._line is not None:
             self._line.close()
-        if self._as_json:
+        fields = event.fields
+        if self._how.as_json:
             json_lines(event)
-            return
-        text = self._words(event.name, event.fields)
-        if text:
-            click.echo(text)
-
-    def _words(self, name: str, fields: Mapping[str, Any]) -> str:
-        match name:
-            case "watched":
-                return self._round(fields)
-            case "better":
-                return paragraph(f"Better: {fields['text']}")
-            case "alarm":
-                return paragraph(f"ALARM: {fields['text']}")
-            case _:
-                return ""
+        elif event.name == "watched":
+            if text := self._round(fields):
+                click.echo(text)
+        elif event.name in ("better", "alarm"):
+            click.echo(paragraph(f"{'ALARM' if event.name == 'alarm' else 'Better'}: {fields['text']}"))
 
     def _round(self, fields: Mapping[str, Any]) -> str:
         """'2026-11-23 10:00  randread 4 KiB x4 12.3 MiB/s (-1%)  ...'."""
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(fields["began"]))
         if fields["failed"]:
             return f"{when}  not measured: {fields['failed']}"
-        if self._quiet:
+        if self._how.quiet:
             return ""
         parts = [f"{chart['name']} {self._level(chart)}" for chart in fields["charts"]]
         parts += [fit["sentence"].rstrip(".") for fit in fields["fits"]]
         without = fields["cells_without_value"]
         if without:
             parts.append(f"no time for {plural(without, 'more cell')}: raise --share, or watch fewer")
-        if self._verbose:
+        if self._how.verbose:
             parts.append(f"{fields['round']}, {format_duration(fields['seconds'])}")
         return f"{when}  " + "; ".join(parts)
 
@@ -116,11 +86,12 @@ class Teller:
         if chart["learning"]:
             return f"{last} (learning)"
         near = ", may be getting worse" if chart["evidence"] >= NEAR else ""
-        if self._verbose:
+        if self._how.verbose:
             near += f", {chart['evidence']:.0%} of an alarm's evidence"
         return f"{last} ({chart['last'] / chart['level'] - 1:+.0%}{near})"
 
-    def _alarm(self, alarm: Alarm) -> None:
+    def alarm(self, alarm: Alarm) -> None:
+        """Run the user's command."""
         if self._command is None:
             return
         from ioatlas.watch.session import run_command

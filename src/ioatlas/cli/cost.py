@@ -13,7 +13,7 @@ from ioatlas.cli._arguments import path_option
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import columns, say_json
+from ioatlas.cli._output import say_json, table_of
 from ioatlas.errors import UsageError
 from ioatlas.model.units import parse_percent
 
@@ -197,7 +197,7 @@ def _title(found: CostComparison) -> str:
 def _print(found: CostComparison) -> None:
     from rich.text import Text
 
-    from ioatlas.cli._screen import console_of, labelled, print_lines
+    from ioatlas.cli._screen import console_of, labelled, print_lines, rendered
     from ioatlas.product.cost_rows import sentences, table
 
     console = console_of()
@@ -206,23 +206,13 @@ def _print(found: CostComparison) -> None:
         indent = 0 if sentence.startswith("Per ") else 2
         lines += labelled("", f"{' ' * indent}{sentence}", 100, 0)
     head, rows = table(found)
-    lines += [*([Text("")] if lines else []), Text(_title(found), style="bold"), *_table(head, rows)]
+    lines += [
+        *([Text("")] if lines else []),
+        Text(_title(found), style="bold"),
+        *rendered([table_of(head, rows, left=head)], console.width),
+    ]
     if len(found.products) > 1:
         lines.append(Text("* no other costs less in all and gives more   ? intervals do not decide", style="dim"))
     for n, remark in enumerate(found.remarks):
         lines += labelled("" if n else "Note", remark, 100, 7)
     print_lines(lines, console)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Text]:
-    """Products side by side; one below the other where that gets too wide."""
-    from rich.text import Text
-
-    beside = columns([head, *rows], gap="   ")
-    if max(map(len, beside)) <= 100:
-        return [Text(line) for line in beside]
-    lines, first = [], max(len(row[0]) for row in rows)
-    for n, name in enumerate(head[1:], 1):
-        lines.append(Text(name, style="bold"))
-        lines += [Text(f"  {row[0].ljust(first)}   {row[n]}") for row in rows if row[n] != "-"]
-    return lines

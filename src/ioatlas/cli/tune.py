@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ioatlas.store.journal import Journal
 
 RESULT, JOB = "tune.json", "best.fio"
-MOST_SETTINGS = 6
 SHORTEST_BUDGET_SECONDS = 10.0
 BUDGET = CAMPAIGN.option("budget")
 

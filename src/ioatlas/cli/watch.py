@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from ioatlas.analysis.watching import Rules
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._metrics import metrics_option
+from ioatlas.cli._metrics import metrics_option, with_metrics
 from ioatlas.cli._options import Measuring, directory_option, how_options
 from ioatlas.cli._output import say, say_json
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
@@ -93,10 +93,11 @@ def command(
     Each round is a small campaign, which `ioatlas compare` reads too. Rounds take a bounded share of the
     target's time. A round that was killed is finished by the next call.
     """
+    from ioatlas.cli._session import write_report_of
     from ioatlas.cli._watch_lines import Teller
     from ioatlas.results.sides import LOWER_IS_BETTER
     from ioatlas.run.environment import system_environment
-    from ioatlas.watch.session import Confirmed, only_one
+    from ioatlas.watch.session import Confirmed, Session, only_one
     from ioatlas.watch.settings import FIT, MOST_SHARE, Settings, kept, round_seconds
 
     if uses:
@@ -129,25 +130,27 @@ def command(
         settings = kept(output, settings, chosen=campaign_file is not None or size is not None)
     assert output is not None
     with only_one(output):
-        teller = Teller(how.as_json, command_line, verbose=how.verbose, quiet=how.quiet)
-        confirmed = Confirmed(how.destroy, how.overwrite)
-        session = teller.session(output, settings, rules, taken, clock, confirmed)
+        teller = Teller(how, command_line, settings.quantity)
+        session = Session(
+            output,
+            settings,
+            rules,
+            taken,
+            clock,
+            confirmed=Confirmed(how.destroy, how.overwrite),
+            told=with_metrics(teller.tell),
+            loads=with_metrics(teller.load),
+            alarm=teller.alarm,
+            stop_asked=teller.stop,
+        )
         _loop(session, teller.stop, once=once, end=end, at_alarm=until == "alarm")
         newest = session.newest() if how.open_report else None
         if newest is not None:
-            _open(newest)
+            write_report_of(newest)
+            how.show(newest / REPORT)
         teller.end(session)
     if session.alarms:
         sys.exit(ALARM_EXIT)
-
-
-def _open(newest: Path) -> None:
-    from ioatlas.campaign import load_result
-    from ioatlas.cli.open import open_report
-    from ioatlas.report.page import write_report
-
-    write_report(load_result(newest), newest / REPORT)
-    open_report(newest / REPORT)
 
 
 def _loop(session: Session, stop: Stop, *, once: bool, end: float, at_alarm: bool) -> None:
@@ -252,28 +255,15 @@ def _end(until: str | None, now: float) -> float:
         ) from None
 
 
-@dataclass(frozen=True)
-class Foretold:
-    """What will be found how soon. limit: of a sum, in standard deviations of rounds."""
-
-    limit: float
-    rounds: dict[str, float]
-
-
-def foretell(rules: Rules, charts: int) -> Foretold:
-    """Mean rounds until a change is found, by its size in standard deviations of rounds."""
-    from ioatlas.stats.sequential import run_length
-
-    limit = rules.limit(charts)
-    return Foretold(limit, {f"{shift:g}": round(run_length(limit, shift), 1) for shift in (2.0, 3.0, 5.0)})
-
-
 def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:
     from ioatlas.cli.plan import describe, summary_of
+    from ioatlas.stats.sequential import run_length
     from ioatlas.watch.session import UNFIT_IN_A_ROW
     from ioatlas.watch.settings import FIT
 
-    told = foretell(rules, _charts(plan))
+    # Mean rounds until a change is found, by its size in standard deviations of rounds.
+    limit = rules.limit(_charts(plan))
+    found = {f"{shift:g}": round(run_length(limit, shift), 1) for shift in (2.0, 3.0, 5.0)}
     if as_json:
         watched = {"every_seconds": rules.every_seconds, "share": share, "quantity": settings.quantity}
         if settings.quantity != FIT:
@@ -281,8 +271,8 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
                 "false_alarm_seconds": rules.false_alarm_seconds,
                 "tolerance": rules.tolerance,
                 "rhythm_seconds": rules.rhythm_seconds or None,
-                "limit_sd": round(told.limit, 3),
-                "mean_rounds_until_found_by_sd": told.rounds,
+                "limit_sd": round(limit, 3),
+                "mean_rounds_until_found_by_sd": found,
             }
         say_json({"round": summary_of(plan), "watch": watched})
         return
@@ -296,7 +286,7 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
         return
     click.echo(f"false alarm  once in {_days(rules.false_alarm_seconds)} on average, while nothing changes")
     # Of one cell, and of a change that goes on.
-    sizes = ", ".join(f"{length:g} rounds for {shift} sd" for shift, length in told.rounds.items())
+    sizes = ", ".join(f"{length:g} rounds for {shift} sd" for shift, length in found.items())
     say(f"found after  {sizes} (sd: by which rounds differ)", indent=13)
 
 
