@@ -34,10 +34,6 @@ REMOVAL_WAITS_SECONDS = (0.0, *(0.02,) * 10, 0.25, 0.5)
 """Before each attempt to remove the emptied directory."""
 _CAMPAIGN_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")
 _FILE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")
-ENDING = ".work"
-"""Of the name of a directory that is made for a command of the user's own, and removed with all in it."""
-DEEPEST = 400
-"""Levels of directories that are removed."""
 
 
 @dataclass(frozen=True)
@@ -388,57 +384,23 @@ def _foreign(fd: int, name: str, device: int) -> str | None:
         return tree_fault(status, device)
     if stat.S_ISLNK(status.st_mode):
         return "a symbolic link, which ioatlas never makes"
-    ordinary = stat.S_ISDIR if name.endswith(ENDING) else stat.S_ISREG
-    if not ordinary(status.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return "not an ordinary file"
     if status.st_dev != device:
         return "on another file system"
-    linked = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
-    return "a file that has a second name (hard link)" if linked else None
+    return "a file that has a second name (hard link)" if status.st_nlink > 1 else None
 
 
 def _unlink(fd: int, name: str, left: dict[str, str]) -> bool:
     """Whether the file was there and is gone now; a failure is added to `left`."""
     try:
-        if name.endswith(ENDING):
-            remove_folder(fd, name)
-        else:
-            os.unlink(name, dir_fd=fd)
+        os.unlink(name, dir_fd=fd)
     except FileNotFoundError:
         return False
     except OSError as error:
         left[name] = spoken(error, name).what
         return False
     return True
-
-
-def remove_folder(parent: int, name: str) -> None:
-    """Remove the directory `name` in the open directory `parent`, whole. Links in it are removed, never followed.
-
-    Raises FileNotFoundError when it is not there, OSError when something in it cannot be removed.
-    """
-    _remove(parent, name, os.fstat(parent).st_dev, 0)
-
-
-def _remove(parent: int, name: str, device: int, level: int) -> None:
-    if level > DEEPEST:
-        raise OSError(errno.ENAMETOOLONG, f"it has more than {DEEPEST} levels of directories")
-    at = os.open(name, DIRECTORY, dir_fd=parent)
-    try:
-        status = os.fstat(at)
-        if status.st_dev != device:
-            raise OSError(errno.EBUSY, "another file system is mounted in it")
-        if stat.S_IMODE(status.st_mode) & 0o700 != 0o700:
-            with contextlib.suppress(OSError):
-                os.fchmod(at, 0o700)
-        for entry in os.listdir(at):
-            if stat.S_ISDIR(os.stat(entry, dir_fd=at, follow_symlinks=False).st_mode):
-                _remove(at, entry, device, level + 1)
-            else:
-                os.unlink(entry, dir_fd=at)
-    finally:
-        os.close(at)
-    os.rmdir(name, dir_fd=parent)
 
 
 def open_directory(path: str) -> int:
