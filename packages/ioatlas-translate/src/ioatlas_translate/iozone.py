@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
-from ioatlas.interop.studies.iozone import OPERATIONS, WRITERS, operation
+from ioatlas.interop.studies.iozone import TESTS, WRITERS, operation
 from ioatlas.model.workload import Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line
 from ioatlas_translate.iozone_command import RECORD_MAX_BYTES, Plan, read_command
@@ -22,9 +22,9 @@ from ioatlas_translate.translation import Translation, from_workloads
 
 _CROSSOVER = 16 << 20
 _THROUGHPUT_ORDER = (
-    *(op for test in (0, 1, 3, 5) for op in OPERATIONS[test]),
-    *("random read", "mixed", "random write"),
-    *(op for test in (9, 10, 11, 12, 6, 7) for op in OPERATIONS[test]),
+    *(op for test in (0, 1, 3, 5) for op in TESTS[test]),
+    *("random read", "mixed workload", "random write"),
+    *(op for test in (9, 10, 11, 12, 6, 7) for op in TESTS[test]),
 )
 
 
@@ -67,10 +67,10 @@ def _operations(plan: Plan, *, throughput: bool) -> list[str]:
         tests = [*range(8), *([9, 10, 11, 12] if plan.extended else [])]
     if throughput:
         tests = tests if plan.tests else [t for t in range(9) if t != 4]
-        chosen = {op for t in tests for op in OPERATIONS[t]}
+        chosen = {op for t in tests for op in TESTS[t]}
         ops = [op for op in _THROUGHPUT_ORDER if op in chosen]
     else:
-        ops = [op for t in tests if t != 8 for op in OPERATIONS[t]]
+        ops = [op for t in tests if t != 8 for op in TESTS[t]]
     if not plan.retest:
         ops = [op for op in ops if not op.startswith("re") or op == "read"]
         ops = [op for op in ops if op not in ("frewrite", "freread")]
@@ -133,7 +133,7 @@ def _workloads(plan: Plan) -> Iterator[Workload]:
             target += 1
             each = max(record, size // jobs // record * record) if plan.aggregate else size
             for position, op in enumerate(ops):
-                if op == "mixed":
+                if op == "mixed workload":
                     yield _mixed(each, record, plan, jobs, target)
                     continue
                 stream = _stream(op, each, record, plan, jobs, target)
@@ -163,7 +163,7 @@ def _notes(plan: Plan) -> Iterator[Fidelity]:
             "the close call itself, after a flush",
         )
     yield from _call_notes(ops)
-    if any(op in WRITERS or op == "mixed" for op in ops):
+    if any(op in WRITERS or op == "mixed workload" for op in ops):
         yield from _data_notes(plan)
     if any(op not in WRITERS for op in ops):
         yield approximate(
@@ -208,7 +208,7 @@ def _mode_notes(plan: Plan, ops: list[str], *, throughput: bool) -> Iterator[Fid
         yield not_expressible("mixed workload", "-i 8 runs in throughput mode (-t) only; left out")
     if throughput and 4 in plan.tests:
         yield not_expressible("record rewrite", "-i 4 does not run in throughput mode; left out")
-    if "mixed" in ops:
+    if "mixed workload" in ops:
         yield approximate(
             "mixed workload",
             "readers and writers are two sections with files of their own",
@@ -227,7 +227,7 @@ def _idle(plan: Plan, ops: Sequence[str]) -> Iterator[Fidelity]:
         ("-q", plan.high_record, not plan.records, "-r names the records"),
         ("-+x", plan.multiplier != 2, doubles, "sizes and records are named"),
         ("-j", plan.stride != 17, "strided read" in ops, "-i 5 is not run"),
-        ("-+p", plan.read_percent, "mixed" in ops, "-i 8 is not run"),
+        ("-+p", plan.read_percent, "mixed workload" in ops, "-i 8 is not run"),
     ):
         if given and not counts:
             yield exact(option, f"it changes nothing here: {why}")

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ioatlas.interop.read.kit import cells_of, settings, settle
 from ioatlas.interop.read.numbers import KIB, num, positive, size_bytes, whole
 from ioatlas.interop.read.source import Source
+from ioatlas.interop.studies.iozone import OPERATIONS
 from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(
@@ -202,7 +203,7 @@ class _Text:
         elif not self.sizes:
             self.sizes = [int(value) for value in known]
         else:
-            for found in report_row(self.source, self.run, number, report, self.sizes, known):
+            for found in _report_row(self.source, self.run, number, report, self.sizes, known):
                 if (found.operation or found.rw, found.size_bytes, found.bs_bytes) not in self.seen:
                     yield found
 
@@ -331,7 +332,7 @@ def _detail(found: ImportedReading, what: str, value: float | None) -> ImportedR
     return replace(found, details=details)
 
 
-def report_row(
+def _report_row(
     source: Source, run: Run, number: int, name: str, sizes: Sequence[float], values: Sequence[float]
 ) -> Iterator[ImportedReading]:
     """`size value value ...`: record sizes stand in the report's first row."""
@@ -354,13 +355,7 @@ def _throughput_row(
     known = sorted({key[1] for key in seen if key[0] == (operation.operation or operation.rw) and len(key) == 2})
     if len(known) == len(values):
         return  # the blocks above said the same
-    yield from throughput_row(source, run, number, name, values)
-
-
-def throughput_row(
-    source: Source, run: Run, number: int, name: str, values: Sequence[float | None]
-) -> Iterator[ImportedReading]:
-    """Readings of one row of the throughput report: `-l LOW` counts processes up from there, `-t N` has one column."""
+    # `-l LOW` counts processes up from there, `-t N` has one column.
     low = re.search(r"(?<!\S)-l\s*(\d{1,6})", run.command or "")
     fixed = re.search(r"(?<!\S)-t\s*(\d{1,6})", run.command or "")
     for place, value in enumerate(values):
@@ -372,41 +367,6 @@ def throughput_row(
             yield reading(source, number, run, name, value, **fields, details={"report": True})
 
 
-class Operation(NamedTuple):
-    """direction, fio's rw (None where fio has no word), the operation's own name (None where rw says it), iozone's -i
-    number.
-    """
-
-    direction: str
-    rw: str | None
-    operation: str | None
-    test: int
-
-
-OPERATIONS = {
-    "write": Operation("write", "write", None, 0),
-    "rewrite": Operation("write", None, "rewrite", 0),
-    "read": Operation("read", "read", None, 1),
-    "reread": Operation("read", None, "reread", 1),
-    "random read": Operation("read", "randread", None, 2),
-    "random write": Operation("write", "randwrite", None, 2),
-    "backward read": Operation("read", None, "backward read", 3),
-    "record rewrite": Operation("write", None, "record rewrite", 4),
-    "strided read": Operation("read", None, "strided read", 5),
-    "fwrite": Operation("write", None, "fwrite", 6),
-    "frewrite": Operation("write", None, "frewrite", 6),
-    "fread": Operation("read", None, "fread", 7),
-    "freread": Operation("read", None, "freread", 7),
-    "mixed workload": Operation("mixed", None, "mixed workload", 8),
-    "pwrite": Operation("write", None, "pwrite", 9),
-    "repwrite": Operation("write", None, "repwrite", 9),
-    "pread": Operation("read", None, "pread", 10),
-    "repread": Operation("read", None, "repread", 10),
-    "pwritev": Operation("write", None, "pwritev", 11),
-    "repwritev": Operation("write", None, "repwritev", 11),
-    "preadv": Operation("read", None, "preadv", 12),
-    "repreadv": Operation("read", None, "repreadv", 12),
-}
 COLUMNS = tuple(OPERATIONS)[:13]
 
 # Titles in the -R report, the -b workbook and the throughput blocks, squeezed to letters, besides its own name.

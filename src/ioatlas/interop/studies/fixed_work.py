@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.studies.iozone import OPERATIONS, operation
+from ioatlas.interop.studies.iozone import TESTS, operation
 from ioatlas.model.workload import Stream, Workload
 
 KIB = 1 << 10
@@ -41,7 +41,7 @@ def iozone_round(size_bytes: int, record_bytes: int, *, direct: bool = True) -> 
     iozone_arguments(size_bytes, [record_bytes])
     if record_bytes > size_bytes:
         raise UsageError("no record fits into a file", where="size, bs", remedy="use a larger size or smaller records")
-    streams = [operation(op, size_bytes, record_bytes, direct=direct) for test in _TESTS for op in OPERATIONS[test]]
+    streams = [operation(op, size_bytes, record_bytes, direct=direct) for test in _TESTS for op in TESTS[test]]
     streams[-1] = replace(streams[-1], options={**streams[-1].options, "unlink": 1})
     return tuple(Workload(stream.name, (stream,)) for stream in streams)
 

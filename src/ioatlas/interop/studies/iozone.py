@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.workload import Address, Stream
@@ -16,23 +17,49 @@ IOzone writes the one buffer again and again and touches none of it between two 
 buffer alone too. Its default, random data altered before every write, takes about 50 us more for a direct write of 1
 MiB (docs/decisions/0029-iozone.md).
 """
+
+
+class Operation(NamedTuple):
+    """direction, fio's rw (None where fio has no word), the operation's own name (None where rw says it), iozone's -i
+    number.
+    """
+
+    direction: str
+    rw: str | None
+    operation: str | None
+    test: int
+
+
 OPERATIONS = {
-    0: ("write", "rewrite"),
-    1: ("read", "reread"),
-    2: ("random read", "random write"),
-    3: ("backward read",),
-    4: ("record rewrite",),
-    5: ("strided read",),
-    6: ("fwrite", "frewrite"),
-    7: ("fread", "freread"),
-    8: ("mixed",),
-    9: ("pwrite", "repwrite"),
-    10: ("pread", "repread"),
-    11: ("pwritev", "repwritev"),
-    12: ("preadv", "repreadv"),
+    "write": Operation("write", "write", None, 0),
+    "rewrite": Operation("write", None, "rewrite", 0),
+    "read": Operation("read", "read", None, 1),
+    "reread": Operation("read", None, "reread", 1),
+    "random read": Operation("read", "randread", None, 2),
+    "random write": Operation("write", "randwrite", None, 2),
+    "backward read": Operation("read", None, "backward read", 3),
+    "record rewrite": Operation("write", None, "record rewrite", 4),
+    "strided read": Operation("read", None, "strided read", 5),
+    "fwrite": Operation("write", None, "fwrite", 6),
+    "frewrite": Operation("write", None, "frewrite", 6),
+    "fread": Operation("read", None, "fread", 7),
+    "freread": Operation("read", None, "freread", 7),
+    "mixed workload": Operation("mixed", None, "mixed workload", 8),
+    "pwrite": Operation("write", None, "pwrite", 9),
+    "repwrite": Operation("write", None, "repwrite", 9),
+    "pread": Operation("read", None, "pread", 10),
+    "repread": Operation("read", None, "repread", 10),
+    "pwritev": Operation("write", None, "pwritev", 11),
+    "repwritev": Operation("write", None, "repwritev", 11),
+    "preadv": Operation("read", None, "preadv", 12),
+    "repreadv": Operation("read", None, "repreadv", 12),
 }
-"""By IOzone's number of the test."""
-WRITERS = frozenset(op for ops in OPERATIONS.values() for op in ops if "write" in op)
+TESTS = {
+    test: tuple(name for name, one in OPERATIONS.items() if one.test == test)
+    for test in sorted({one.test for one in OPERATIONS.values()})
+}
+"""Its operations by IOzone's number of the test."""
+WRITERS = frozenset(name for name, one in OPERATIONS.items() if one.direction == "write")
 
 
 def _address(op: str, record: int, stride: int) -> Address:
