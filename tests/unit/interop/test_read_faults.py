@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from ioatlas.cli.import_ import command
 from ioatlas.errors import UsageError
-from ioatlas.interop.read import source as source_module
+from ioatlas.interop.read import fio_json
 from ioatlas.interop.read.importer import walk
-from tests.unit.interop.read_samples import one, read_text
+from tests.unit.interop.read_samples import one, read_path, read_text
 
 MIB = 1 << 20
 XDD = """IOIOIOIOIOIOIOIOIOIOI XDD version Linux.7.0.0-rc18 IOIOIOIOIOIOIOIOIOIOIOI
@@ -149,20 +149,16 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path):
     assert told == ["closed: cannot be read: Permission denied"]
 
 
-@pytest.mark.parametrize("indent", [None, 1])
-def test_a_large_file_is_read_whole_however_it_is_laid_out(indent, tmp_path, monkeypatch):
-    monkeypatch.setattr("ioatlas.interop.read.fio_json.TEXT_LIMIT", 1 << 20)
-    monkeypatch.setattr(source_module, "LINE_LIMIT", 1 << 16)
+def test_of_a_file_that_is_too_large_what_is_held_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(fio_json, "MOST_BYTES", 1 << 20)
     document = json.loads(fio(clat_ns={"mean": 5.0, "N": 1, "bins": {str(place): 1 for place in range(100)}}))
     text = json.dumps(document["jobs"][0])
     document["jobs"] = [json.loads(text.replace('"a"', f'"job{number}"')) for number in range(1500)]
-    document["disk_util"] = [{"name": "vda", "util": 50.0}]
     path = tmp_path / "large.json"
-    path.write_text(json.dumps(document, indent=indent))
+    path.write_text(json.dumps(document))
     assert path.stat().st_size > 1 << 20
-    monkeypatch.setattr(source_module.Source.text, "__defaults__", (1 << 20,))
-    done = CliRunner().invoke(command, [str(path), "--json"])
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [record["label"] for record in records] == [f"job{number}" for number in range(1500)]
-    assert {(record["iops"], record["lat_mean_ns"]) for record in records} == {(1.0, 5.0)}
-    assert done.exit_code == 0, done.stderr
+    readings, problems = read_path(path)
+    assert [one.label for one in readings] == [f"job{number}" for number in range(len(readings))]
+    assert 500 < len(readings) < 1500
+    assert any("only the first 1 MiB" in problem for problem in problems)
+    assert {(one.iops, one.lat_mean_ns) for one in readings[:-1]} == {(1.0, 5.0)}

@@ -12,14 +12,13 @@ from functools import lru_cache
 from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
 from ioatlas.fio.records import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
 from ioatlas.interop.read.fio_options import SHAPING, shape_note, workload_fields
-from ioatlas.interop.read.source import TEXT_LIMIT, Source, encoding_of
+from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.words import words
 
 SIGNATURE = re.compile(r'"(?:fio version|client_stats|jobname)"\s*:')
-_VERSION = re.compile(r'"fio version"\s*:\s*"[^"]{0,80}"')
-_JOB = re.compile(r'(?:\{\s*)?(?="jobname")')
-_PIECE_LIMIT = 8 << 20
+MOST_BYTES = 128 << 20
+"""Of histograms of many jobs; beyond the limit of other texts."""
 _KEPT_OPTIONS = words(
     "ioengine direct filename directory runtime ramp_time time_based group_reporting rate rate_iops thinktime"
 )
@@ -27,11 +26,10 @@ _ONE: Counter[tuple[str, int | None, str | None]] = Counter()
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
-    text, complete = source.text()
+    text, complete = source.text(MOST_BYTES)
     if not complete:
-        yield from _stream(source)
-        return
-    yield from _readings(source, text, 1)
+        source.problem(0, f"only the first {MOST_BYTES >> 20} MiB of the JSON were read")
+    yield from _of(source, parse_fio_json(text))
 
 
 def read_whole(source: Source) -> list[ImportedReading] | None:
@@ -43,10 +41,6 @@ def read_whole(source: Source) -> list[ImportedReading] | None:
         return None
     found = parse_whole_fio_json(raw)
     return None if found is None else list(_of(source, found))
-
-
-def _readings(source: Source, text: str, first_line: int) -> Iterator[ImportedReading]:
-    yield from _of(source, parse_fio_json(text, first_line=first_line))
 
 
 def _of(source: Source, found: FioReading) -> Iterator[ImportedReading]:
@@ -186,47 +180,3 @@ def _reading(
         notes=notes,
         details=details,
     )
-
-
-def _stream(source: Source) -> Iterator[ImportedReading]:
-    """A file too large to hold: job objects one by one, each read with the file's version line in front of it."""
-    source.problem(0, f"larger than {TEXT_LIMIT >> 20} MiB: read job by job, global options not applied", lost=False)
-    version = ""
-    piece: list[str] = []
-    size = 0
-    start = 0
-    plain = source.margin is None and encoding_of(source.head(4096))[0] == "utf-8"
-    for number, line in source.pieces() if plain else source.lines():
-        if not version and (match := _VERSION.search(line)):
-            version = match.group()
-        rest, *jobs = _JOB.split(line) if '"jobname"' in line else [line]
-        for place, part in enumerate([rest, *jobs]):
-            if place:
-                if piece:
-                    yield from _piece(source, version, piece, start)
-                piece, size, start = [], 0, number
-            elif not start:
-                continue
-            size += len(part) + 2
-            if size > _PIECE_LIMIT:
-                if piece:
-                    source.problem(number, f"a job entry larger than {_PIECE_LIMIT >> 20} MiB was cut there")
-                    yield from _piece(source, version, piece, start)
-                piece, start = [], 0
-                continue
-            piece.append("{" + part if place else part)
-    if piece:
-        yield from _piece(source, version, piece, start)
-
-
-def _piece(source: Source, version: str, lines: list[str], start: int) -> Iterator[ImportedReading]:
-    """One job object with whatever stands behind it up to the next."""
-    text = "\n".join(lines)
-    head = f"{{{version}{',' if version else ''}"
-    body = text[: text.rfind("}") + 1]
-    sound = parse_whole_fio_json(f'{head}"jobs":[{body}]}}'.encode(errors="replace"))
-    found = sound or parse_fio_json(f'{head}"jobs":[{text}')
-    for output in found.outputs:
-        for job in output.jobs:
-            if job.name != "All clients":
-                yield from job_readings(source, output, replace(job, line=job.line + start - 1, complete=True))

@@ -12,7 +12,7 @@ import os
 import quopri
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -232,50 +232,26 @@ class Source:
             (number, line[match.end() :] if (match := margin.match(line)) else line) for number, line in self._lines()
         )
 
-    def pieces(self) -> Iterator[tuple[int, str]]:
-        """(line number, text) of lines, of which very long ones come in several pieces that end at a comma: a whole
-        document in one line is read with bounded memory. For UTF-8 without a margin.
-        """
-        number, total, carried, ended = 0, 0, b"", True
-        try:
-            with self.open() as file:
-                while raw := file.readline(LINE_LIMIT):
-                    number += ended
-                    ended = raw.endswith(b"\n")
-                    total += len(raw)
-                    raw, carried = carried + raw, b""
-                    if not ended:
-                        end = raw.rfind(b",") + 1
-                        raw, carried = raw[:end], raw[end:]
-                    if total > EXPANDED_LIMIT or len(carried) > 8 * LINE_LIMIT:
-                        self.problem(number, "too much text to read; the rest was not read")
-                        return
-                    yield number, decode(raw).rstrip("\r\n")
-                if carried:
-                    yield number, decode(carried)
-        except _BROKEN as error:
-            self.problem(0, f"damaged: {error}")
-
     def _lines(self) -> Iterator[tuple[int, str]]:
         try:
             with self.open() if self._kept is None else io.BytesIO(self._kept) as file:
-                mark = self._take(file, 4096)
-                name, skip = encoding_of(mark)
-                rest = _Joined(mark[skip:] if name == "utf-8" else mark, file)
-                if name == "utf-8":
-                    yield from self._byte_lines(rest)
-                else:
-                    yield from self._wide_lines(rest, name)
+                yield from self._numbered(io.BufferedReader(file, 1 << 18))  # type: ignore[arg-type]
         except _BROKEN as error:
             self.problem(0, f"damaged: {error}")
 
-    def _byte_lines(self, file: _Joined) -> Iterator[tuple[int, str]]:
-        buffered = io.BufferedReader(file, 1 << 18)
+    def _numbered(self, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
+        name, skip = encoding_of(file.peek(4096)[:4096])
+        readline: Callable[[int], bytes] = file.readline
+        if name == "utf-8":
+            file.read(skip)
+        else:
+            text = io.TextIOWrapper(file, encoding=name, errors="replace", newline="\n")
+            readline = lambda most: text.readline(most).lstrip("\ufeff").encode()  # noqa: E731
         number, total, mail = 0, 0, self.mail
-        while raw := buffered.readline(LINE_LIMIT):
+        while raw := readline(LINE_LIMIT):
             number += 1
             total += len(raw)
-            while mail and _SOFT_END.search(raw, max(0, len(raw) - 80)) and (more := buffered.readline(LINE_LIMIT)):
+            while mail and _SOFT_END.search(raw, max(0, len(raw) - 80)) and (more := readline(LINE_LIMIT)):
                 number += 1
                 raw = _SOFT_END.sub(b"", raw) + more
             if not raw.endswith(b"\n"):
@@ -283,9 +259,9 @@ class Source:
             if total > EXPANDED_LIMIT:
                 self.problem(number, "more than 4 GiB of text; the rest was not read")
                 return
-            if len(raw) == LINE_LIMIT and not raw.endswith(b"\n"):
+            if len(raw) >= LINE_LIMIT and not raw.endswith(b"\n"):
                 self.problem(number, f"a line longer than {LINE_LIMIT} bytes was cut there")
-                while (skipped := buffered.readline(LINE_LIMIT)) and not skipped.endswith(b"\n"):
+                while (skipped := readline(LINE_LIMIT)) and not skipped.endswith(b"\n"):
                     total += len(skipped)
                     if total > EXPANDED_LIMIT:
                         return
@@ -299,39 +275,3 @@ class Source:
                     yield number, decode(piece, mail=mail).rstrip("\n")
                 continue
             yield number, decode(raw, mail=mail).rstrip("\r\n")
-
-    def _wide_lines(self, file: _Joined, name: str) -> Iterator[tuple[int, str]]:
-        text = io.TextIOWrapper(io.BufferedReader(file, 1 << 18), encoding=name, errors="replace", newline="\n")
-        number, total = 0, 0
-        while line := text.readline(LINE_LIMIT):
-            number += 1
-            total += len(line)
-            if not line.endswith("\n"):
-                self._last_unended = number
-            if total > EXPANDED_LIMIT:
-                self.problem(number, "more than 4 GiB of text; the rest was not read")
-                return
-            for piece in line.rstrip("\r\n").split("\r") if "\r" in line.rstrip("\r\n") else [line.rstrip("\r\n")]:
-                yield number, piece.replace("\0", "").lstrip("\ufeff")
-
-
-class _Joined(io.RawIOBase):
-    """Bytes already read, then the rest of the file."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        super().__init__()
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        if self._head:
-            size = min(len(buffer), len(self._head))
-            buffer[:size] = self._head[:size]
-            self._head = self._head[size:]
-            return size
-        data = self._rest.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
