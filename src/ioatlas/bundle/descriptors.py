@@ -10,9 +10,11 @@ from typing import Any
 from ioatlas.bundle import statement
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import utc_text
-from ioatlas.report.data_package import Value, descriptor
+from ioatlas.report.data_package import Value, meaning
+from ioatlas.report.dictionary import Meaning
 
 CRATE_VERSION = "https://w3id.org/ro/crate/1.3"
+PACKAGE_PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 RUN_PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 MEDIA_TYPES = {
     ".json": "application/json",
@@ -101,25 +103,37 @@ def data_package(
     rows: Sequence[Mapping[str, Value]],
 ) -> dict[str, Any]:
     """The descriptor. names, rows: of the table in data/cells.csv."""
-    package = descriptor(
-        index["campaign"]["name"],
-        names,
-        rows,
-        {statement.CELLS: files[statement.CELLS]},
-        created=utc_text(result.created_at),
-        licence=index["licence"],
-    )
-    package["resources"] += [
-        {
-            "name": f"journal-{statement.TABLES[name].replace('_', '-')}",
-            "path": name,
-            "format": "jsonl",
-            "mediatype": media_type(name),
-            "encoding": "utf-8",
-            "bytes": len(data),
-            "hash": f"sha256:{hashlib.sha256(data).hexdigest()}",
-        }
-        for name, data in files.items()
-        if name in statement.TABLES
-    ]
-    return package
+    table = {
+        "type": "table",
+        "dialect": {"delimiter": ",", "lineTerminator": "\n"},
+        "schema": {"fields": [_field(name, meaning(name, rows)) for name in names], "missingValues": [""]},
+    }
+    journal = {name: f"journal-{table.replace('_', '-')}" for name, table in statement.TABLES.items()}
+    return {
+        "$schema": PACKAGE_PROFILE,
+        "name": "ioatlas-results",
+        "title": index["campaign"]["name"],
+        "created": utc_text(result.created_at),
+        "resources": [
+            {**_resource("cells", statement.CELLS, files[statement.CELLS]), **table},
+            *(_resource(journal[name], name, data) for name, data in files.items() if name in journal),
+        ],
+        **({"licenses": [{"name": index["licence"]}]} if index["licence"] else {}),
+    }
+
+
+def _resource(name: str, place: str, data: bytes) -> dict[str, Any]:
+    return {
+        "name": name,
+        "path": place,
+        "format": place.rpartition(".")[2],
+        "mediatype": media_type(place),
+        "encoding": "utf-8",
+        "bytes": len(data),
+        "hash": f"sha256:{hashlib.sha256(data).hexdigest()}",
+    }
+
+
+def _field(name: str, told: Meaning) -> dict[str, Any]:
+    field: dict[str, Any] = {"name": name, "type": told.kind, "description": told.text}
+    return {**field, "unit": told.unit} if told.unit else field

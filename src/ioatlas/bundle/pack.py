@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections import Counter
@@ -203,20 +202,3 @@ def check_free(path: Path) -> None:
     """Raises UsageError for a file that is there."""
     if path.exists() or path.is_symlink():
         raise UsageError("there is a file already", where=str(path), remedy="name another with -o, or remove it")
-
-
-def write(path: Path, data: bytes) -> None:
-    """The file, whole or not at all. Raises as `check_free`, and IoAtlasError."""
-    check_free(path)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with new.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.rename(path)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        raise IoAtlasError(
-            f"it cannot be written: {error.strerror}", where=str(path), remedy="name another place with -o"
-        ) from error

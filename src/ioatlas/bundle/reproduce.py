@@ -25,7 +25,6 @@ from ioatlas.run.plan import recorded_spec
 from ioatlas.run.procedure import Procedure
 from ioatlas.store.journal import Journal
 
-"""Chance to notice a difference below which finding none says nothing."""
 MOST_NAMED = 8
 
 
@@ -97,17 +96,16 @@ def judge(bundle: Path, mine: Path, quantity: str, tolerance: float) -> Reproduc
     reasons = [_sentence(found, one) for one in differing[:MOST_NAMED]]
     if len(differing) > MOST_NAMED:
         reasons.append(f"and {len(differing) - MOST_NAMED} more cells")
+    ends = f"{_change(whole.low)} to {_change(whole.high)}" if whole else ""
+    text = f"the map as a whole is {_change(whole.ratio)} ({ends})" if whole else ""
     if whole is not None and whole.outcome in ("higher", "lower"):
-        reasons.insert(
-            0, f"the map as a whole is {_change(whole.ratio)} ({_change(whole.low)} to {_change(whole.high)})"
-        )
+        reasons.insert(0, text)
     if reasons:
         return Reproduction(Outcome.DIFFERS, tuple(reasons), told)
     if whole is None or (whole.detectable > found.result.effect and whole.outcome != "same"):
         least = "no difference" if whole is None else f"only a map that is {per_cent(whole.detectable)} slower"
         why = f"too few visits, or too much noise: {least} would surely be noticed"
         return Reproduction(Outcome.NOT_COMPARABLE, (why,), told)
-    text = f"the map as a whole is {_change(whole.ratio)} ({_change(whole.low)} to {_change(whole.high)})"
     cells = plural(len(pair.cells), "cell")
     return Reproduction(Outcome.REPRODUCED, (text, f"none of {cells} differs by more than {per_cent(tolerance)}"), told)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError
 
 if TYPE_CHECKING:
     from ioatlas.model.panel import Drawing, Line
@@ -25,8 +25,6 @@ def write(
     """Draws the sides in the order in which they are named. chosen: quantity, x, by and title, where they are given."""
     from ioatlas.report.export.to_panels import write_drawing
 
-    if "x" in chosen and kind != "lines":
-        raise UsageError("--x is for lines", where=kind, remedy="leave it out")
     drawing = _drawing(kind, sides, where, chosen)
     return list(write_drawing(drawing, output or Path("nothing"), columns=int(chosen.get("columns", 0))))
 

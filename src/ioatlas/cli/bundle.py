@@ -14,6 +14,7 @@ from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say, say_json
+from ioatlas.errors import written
 
 if TYPE_CHECKING:
     from ioatlas.bundle.keys import SigningKey
@@ -44,8 +45,9 @@ def command(
 ) -> None:
     """Pack the campaign in DIR into one file that anybody can check: raw output, journal, values, hashes, signature."""
     from ioatlas.bundle import statement
-    from ioatlas.bundle.pack import check_free, pack, write
+    from ioatlas.bundle.pack import check_free, pack
     from ioatlas.bundle.redaction import read_plan
+    from ioatlas.report.page import put_whole
     from ioatlas.results.library import check_not_opened
 
     check_not_opened(directory)
@@ -56,7 +58,8 @@ def command(
     packed = pack(directory, plan=read_plan(redact), key=signing, licence=licence)
     data = packed.data()
     if not dry_run:
-        write(path, data)
+        with written(path, "name another place with -o"):
+            put_whole(data, path)
     signer = signing.public.fingerprint if signing else ""
     if as_json:
         told = {"bundle": None if dry_run else str(path), "bytes": len(data), "signed_by": signer or None}

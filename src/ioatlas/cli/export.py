@@ -110,14 +110,10 @@ def _written(
     style = drawn.get("style", "lines" if len(sides) > 1 or "by" in drawn else "")
     if style in ("bars", "latency") or (style and (len(sides) > 1 or "by" in drawn)):
         return _beside(sides, style, output, where, drawn)
-    if "title" in drawn:
-        raise UsageError("it is for bars, lines and latency of several sides", where="--title", remedy="leave it out")
     (directory,) = sides
     kind = kind or kind_of(output)
-    if kind in (*TABLES, "html") and drawn:
-        raise UsageError(
-            f"--{_option(next(iter(drawn)))} is for figures", where=f"--format {kind}", remedy="leave it out"
-        )
+    if kind in (*TABLES, "html"):
+        _check(drawn, "", f"--format {kind}")
     from ioatlas.campaign import load_result
     from ioatlas.results.only import only, parse_filter
 
@@ -143,10 +139,8 @@ def _beside(
             where=", ".join(map(str, sides)),
             remedy=f"name one, or use --figure {', '.join(_drawing.KINDS)}",
         )
-    if other := set(drawn) - {"style", "quantity", "x", "by", "title", "columns"}:
-        raise UsageError(
-            f"--{_option(min(other))} is not for several sides", where=f"--figure {style}", remedy="leave it out"
-        )
+    taken = "style quantity by title columns" + " x" * (style == "lines")
+    _check(drawn, taken, f"--figure {style} of several sides")
     return _drawing.write(style, sides, where, output, drawn)
 
 
@@ -178,8 +172,11 @@ def _check_default(directory: Path) -> None:
     beneath.check_tree(directory, {path.name for path in directory.iterdir() if path.suffix in endings})
 
 
-def _option(name: str) -> str:
-    return {"style": "figure"}.get(name, name)
+def _check(drawn: dict[str, str], taken: str, what: str) -> None:
+    """Raises UsageError for an option that a table, a report or a figure does not take."""
+    if other := set(drawn) - set(taken.split()):
+        option = min(other).replace("style", "figure")
+        raise UsageError(f"--{option} is not for {what}", where=f"--{option}", remedy="leave it out")
 
 
 def _table(result: CampaignResult, kind: str, output: Path | None) -> list[Path]:
@@ -225,11 +222,9 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
     columns = int(drawn.pop("columns", 0))
     style = drawn.get("style", "")
     if style in STYLES or (not drawn and has_own(result)):
-        if set(drawn) - {"style"}:
-            raise UsageError(
-                "it has its axes and quantity", where=f"--figure {style}", remedy="leave out the other options"
-            )
+        _check(drawn, "style", f"--figure {style}")
         return list(write_drawing(own_drawing(result), path, kind, columns))
+    _check(drawn, "style quantity x y tiles scale" + " bars" * (style == "lines"), "this figure")
     tiles = [name.strip() for name in drawn.get("tiles", "").split(",") if name.strip()]
     layout: Layout = lay_out(result, x=drawn.get("x", ""), y=drawn.get("y", ""), tiles=tiles)
     shown = _with_bars(quantity(drawn.get("quantity", "bw")), drawn, result)
@@ -247,8 +242,6 @@ def _with_bars(shown: Quantity, drawn: dict[str, str], result: CampaignResult) -
 
     if drawn.get("bars") != "sd":
         return shown
-    if drawn.get("style") != "lines":
-        raise UsageError("only lines have error bars", where="--bars", remedy="add --figure lines")
     if not any(getattr(e, shown.sd) is not None for e in result.estimates):
         raise UsageError(
             "no value has a standard deviation of repeats",

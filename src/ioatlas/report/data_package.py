@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All rows of all campaigns as one table: CSV, Parquet, and a Frictionless data package that says what is in them."""
+"""All rows of all campaigns as one table, and what its columns mean."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.dictionary import MEANINGS, Meaning
@@ -13,9 +11,7 @@ from ioatlas.report.export import markup
 from ioatlas.report.redact import redactor
 from ioatlas.report.table import columns, rows
 
-PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 NAME = "name of the campaign"
-MISSING = [""]
 
 Value = str | int | float | None
 
@@ -52,48 +48,3 @@ def meaning(name: str, found: Sequence[Mapping[str, Value]]) -> Meaning:
 
 def csv_text(names: Sequence[str], found: Sequence[Mapping[str, Value]]) -> str:
     return markup.csv_text(names, ([row[name] for name in names] for row in found))
-
-
-def descriptor(
-    title: str,
-    names: Sequence[str],
-    found: Sequence[Mapping[str, Value]],
-    files: Mapping[str, bytes],
-    *,
-    created: str,
-    licence: str,
-) -> dict[str, Any]:
-    """A data package after Data Package 2.0 (datapackage.org). files: CSV, all with the same columns, by
-    their place in the package.
-    """
-    fields = [_field(name, meaning(name, found)) for name in names]
-    package: dict[str, Any] = {
-        "$schema": PROFILE,
-        "name": "ioatlas-results",
-        "title": title,
-        "created": created,
-        "resources": [_resource(place, content, fields) for place, content in files.items()],
-    }
-    if licence:
-        package["licenses"] = [{"name": licence}]
-    return package
-
-
-def _field(name: str, told: Meaning) -> dict[str, Any]:
-    field: dict[str, Any] = {"name": name, "type": told.kind, "description": told.text}
-    return {**field, "unit": told.unit} if told.unit else field
-
-
-def _resource(place: str, content: bytes, fields: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "name": place.rpartition("/")[2].removesuffix(".csv"),
-        "type": "table",
-        "path": place,
-        "format": "csv",
-        "mediatype": "text/csv",
-        "bytes": len(content),
-        "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
-        "schema": {"fields": fields, "missingValues": MISSING},
-        "encoding": "utf-8",
-        "dialect": {"delimiter": ",", "lineTerminator": "\n"},
-    }

@@ -172,7 +172,7 @@ def test_every_kind_is_written_in_every_format(sides, tmp_path, kind, suffix):
     ("arguments", "what"),
     [
         (["bars", "SIDES", "-o", "c.doc"], "c.doc is no drawing"),
-        (["bars", "SIDES", "--x", "bs", "-o", "c.png"], "--x is for lines"),
+        (["bars", "SIDES", "--x", "bs", "-o", "c.png"], "--x is not for --figure bars"),
         (["lines", "SIDES", "--x", "colour", "-o", "c.png"], "no option 'colour'"),
         (["latency", "SIDES", "-o", "c.png"], "too many to read"),
     ],

@@ -52,7 +52,6 @@ def write_figures(
     style: Style = "map",
     log: bool | None = None,
     columns: int = 0,
-    title: str = "",
 ) -> tuple[Path, ...]:
     """Draw every page as `kind`, over one or two columns of a page; 0: as many as it needs.
 
@@ -64,7 +63,7 @@ def write_figures(
 
     names = [page.slug if len(layout.pages) > 1 else "" for page in layout.pages]
     told = conditions(result)
-    titles = [page_title(result, page, title) for page in layout.pages]
+    titles = [page_title(result, page) for page in layout.pages]
     if style == "lines":
         written: list[Path] = []
         for name, page, heading in zip(names, layout.pages, titles, strict=True):
@@ -79,10 +78,10 @@ def write_figures(
         return printing.save(zip(names, figures, strict=True), out, kind)
 
 
-def page_title(result: CampaignResult, page: Page, title: str = "") -> str:
+def page_title(result: CampaignResult, page: Page) -> str:
     """What was measured, and what a page is of beside the target where that is the only one."""
     fixed = [(axis, level) for axis, level in page.fixed if axis.name != "target" or len(result.targets) > 1]
-    parts = (title or subject(result), replace(page, fixed=tuple(fixed)).title)
+    parts = (subject(result), replace(page, fixed=tuple(fixed)).title)
     return redactor(result.targets)(", ".join(part for part in parts if part))
 
 
