@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ioatlas.analysis.latencies import FEWEST_BEYOND
-from ioatlas.analysis.rounds import rounds_chart, rounds_table
+from ioatlas.analysis.rounds import rounds_chart, rounds_doubts, rounds_headline, rounds_table
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
@@ -40,7 +40,8 @@ from ioatlas.model.result import (
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.procedures.load_points.result import with_curves
+from ioatlas.procedures.load_points.result import curve_headlines, with_curves
+from ioatlas.procedures.tune.parts import search_headlines
 from ioatlas.report.page_format.parts import ComparisonData
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -425,7 +426,8 @@ def rounds() -> CampaignResult:
     )
     tests = (met, early)
     charts, tables = tuple(map(rounds_chart, tests)), tuple(map(rounds_table, tests))
-    return replace(result, rounds=tests, charts=charts, tables=tables)
+    headlines = (rounds_headline(met, several=False),)
+    return replace(result, rounds=tests, charts=charts, tables=tables, headlines=headlines, doubts=rounds_doubts(tests))
 
 
 def streams() -> CampaignResult:
@@ -481,7 +483,7 @@ def streams() -> CampaignResult:
         "plug: JSON over HTTP (the target's)",
         ("plug",),
     )
-    return with_curves(result, (curve,))
+    return with_curves(result, (curve,), curve_headlines((curve,)))
 
 
 def tuned() -> CampaignResult:
@@ -527,7 +529,7 @@ def tuned() -> CampaignResult:
         setting="numjobs=2 iodepth=32",
         sizing=sizing,
     )
-    return with_curves(result, (curve,))
+    return with_curves(result, (curve,), search_headlines(curve))
 
 
 def priced(result: CampaignResult) -> CampaignResult:

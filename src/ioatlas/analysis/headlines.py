@@ -49,8 +49,8 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     *(_F.CORRUPTION, _F.LITTLES_LAW, _F.ABOVE_CEILING, _Trouble(_F.CACHE), _Trouble(_F.COUNTERS), _F.DATA_REDUCTION),
     _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
-    *(_F.FIT, _F.FACTOR, _F.WORK),
-    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.RESPONSE_TIME, _F.KNEE, _Trouble(_F.PRECISION)),
+    *(_F.FIT, _F.FACTOR),
+    *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.KNEE, _Trouble(_F.PRECISION)),
     *(_F.NOT_MEASURED, _F.BURST, _F.MAP_ERROR, _F.WEAK_REGIME),
     # What to change for more, and where to look further.
     *(_F.LIMIT, _OTHER, _F.BALANCE, _F.CACHE_SIZE, _F.CLIFF, _F.POWER),

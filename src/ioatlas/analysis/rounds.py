@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
+from ioatlas.analysis.wording import plural
 from ioatlas.design.snia import METHOD, PROCEDURES, SATURATION_CAPACITIES, SATURATION_SECONDS, Procedure, Test
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
@@ -16,6 +17,7 @@ from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.panel import Dot, Panel, Series, Table
 from ioatlas.model.result import Quantity, RoundsCell, RoundsResult
+from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Purpose, Visit
@@ -257,6 +259,22 @@ def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
         state = f"steady state {'met' if result.met else 'not met'} after {count} rounds{why}"
         text = f"{head}: {state}; {result.reason}. {result.tracked}: {value} on average."
     return Finding(FindingCode.ROUNDS, text, keys, target=result.target)
+
+
+def rounds_headline(test: RoundsResult, *, several: bool) -> Headline:
+    """several: whether the campaign has more than one target."""
+    where = ", ".join(text for text in (test.part, test.target if several else "") if text)
+    if not test.met:
+        where += f"{'; ' if where else ''}no steady state"
+    if test.window and not where:
+        where = f"steady, rounds {test.window[0]}-{test.window[1]}"
+    return Headline(test.title, test.target, "", test.quantity, test.average or 0.0, where=where)
+
+
+def rounds_doubts(tests: Sequence[RoundsResult]) -> tuple[Doubt, ...]:
+    missed = [test for test in tests if not test.met and test.test != "saturation"]
+    text = f"{len(missed)} of {plural(len(tests), 'test')} did not reach steady state."
+    return (Doubt(DoubtCode.NO_STEADY_STATE, Trust.LOW, text, "allow more rounds or time"),) if missed else ()
 
 
 def _spread(range_share: float | None, slope_share: float | None) -> str:

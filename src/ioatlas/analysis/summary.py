@@ -28,15 +28,13 @@ from ioatlas.analysis.best import (
 )
 from ioatlas.analysis.imported_answer import SMALL_BYTES, in_flight, named, operation_of, rivals, small_ones
 from ioatlas.analysis.sizing import advice as size_advice
-from ioatlas.analysis.sizing import rates_text
 from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of
 from ioatlas.analysis.wording import Namer, per_cent, plural, size_text
-from ioatlas.model.application import WorkFigure, is_work
+from ioatlas.model.application import is_work
 from ioatlas.model.cell import FLUSHES
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
-from ioatlas.model.load_curve import LoadCurve
-from ioatlas.model.result import CampaignResult, RoundsResult
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import (
     Beside,
     Count,
@@ -49,8 +47,7 @@ from ioatlas.model.summary import (
     Trust,
 )
 from ioatlas.model.tree import Operation, is_tree, tree_operation
-from ioatlas.model.units import format_latency, format_rate, parse_duration_seconds
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.units import format_rate, parse_duration_seconds
 
 One = TypeVar("One")
 MOST_SMALL_BYTES = 64 << 10
@@ -116,15 +113,9 @@ def _best(found: Iterable[One], place: Callable[[One], object], value: Callable[
 
 
 def _headlines(result: CampaignResult, estimates: Sequence[Estimate], namer: Namer) -> Iterator[Headline]:
-    """Of a test in rounds, of load points or of a map."""
-    for test in result.rounds:
-        if test.average is not None:
-            yield _of_rounds(test, several=len(result.targets) > 1)
-    for curve in result.load_curves:
-        yield from _of_curve(curve, several=len(result.targets) > 1)
-    for figure in result.works:
-        yield _of_work(figure, several=len(result.targets) > 1)
-    if result.rounds or result.load_curves or result.works:
+    """Those of the campaign's procedure, else of a map."""
+    if result.headlines is not None:
+        yield from result.headlines
         return
     if estimates and all(is_tree(e.cell) for e in estimates):
         yield from _of_trees(estimates, namer)
@@ -254,78 +245,6 @@ def _of_imported(result: CampaignResult, estimates: Sequence[Estimate], namer: N
         )
 
 
-def _of_rounds(test: RoundsResult, *, several: bool) -> Headline:
-    where = ", ".join(text for text in (test.part, test.target if several else "") if text)
-    if not test.met:
-        where += f"{'; ' if where else ''}no steady state"
-    return Headline(
-        label=test.title,
-        target=test.target,
-        direction="",
-        quantity=test.quantity,
-        value=test.average or 0.0,
-        where=where or f"steady, rounds {test.window[0]}-{test.window[1]}" if test.window else where,
-    )
-
-
-def _of_curve(curve: LoadCurve, *, several: bool) -> Iterator[Headline]:
-    """The highest load that was carried, with its response time beside it; of a search, its setting and fixed rate."""
-    if curve.setting:
-        yield from _of_search(curve)
-        return
-    carried = [point for point in curve.points if not point.overloaded]
-    if not carried:
-        return
-    point = max(carried, key=lambda one: one.iops.value)
-    on = f" on {curve.target}" if several else ""
-    yield Headline(
-        f"Highest load{on}", curve.target, "", "iops", point.iops.value, point.iops.low, point.iops.high, point.name
-    )
-    if point.lat_mean_ns is not None:
-        lat = point.lat_mean_ns
-        yield Headline(
-            f"Response time{on}", curve.target, "", "lat_mean_ns", lat.value, lat.low, lat.high, "mean there"
-        )
-
-
-def _of_work(figure: WorkFigure, *, several: bool) -> Headline:
-    """What a work gave, in its own unit."""
-    doubt = "" if figure.verdict is VerdictCode.STEADY else f", {figure.verdict}"
-    return Headline(
-        f"{figure.work}{f' on {figure.target}' if several else ''}",
-        figure.target,
-        "",
-        "figure",
-        figure.value,
-        figure.low,
-        figure.high,
-        f"{plural(figure.n_visits, 'visit')}{doubt}",
-        figure.cell,
-        figure.n_visits,
-        unit=figure.unit,
-    )
-
-
-def _of_search(curve: LoadCurve) -> Iterator[Headline]:
-    """The best setting of a search, from its fresh visits, and the fixed rate to size by."""
-    best = curve.points[0]
-    p99 = f", p99 {format_latency(best.lat_p99_ns.value)}" if best.lat_p99_ns is not None else ""
-    yield Headline(
-        "Best setting",
-        curve.target,
-        "",
-        "iops",
-        best.iops.value,
-        best.iops.low,
-        best.iops.high,
-        f"{curve.setting}{p99}",
-        n_visits=best.n_visits,
-    )
-    if curve.sizing is not None and curve.sizing.safe_iops is not None:
-        safe = curve.sizing.safe_iops
-        yield Headline("Safe fixed rate", curve.target, "", "iops", safe, where=rates_text(curve.sizing))
-
-
 # -- small I/O, limits, doubtful cells -----------------------------------------------------------------------
 
 
@@ -420,7 +339,7 @@ def _next_step(
     unclear = sum(one.count for one in bottlenecks if one.name == UNDETERMINED)
     if total and unclear > UNCLEAR * total:
         return "re-run with --budget 5m --numjobs 1,2,4,8,16,32 --bs 4k,64k,1m"
-    if result.rounds or result.load_curves or result.works or any(e.kind == "imported" for e in result.estimates):
+    if result.headlines is not None or any(e.kind == "imported" for e in result.estimates):
         return "`ioatlas compare DIR OTHER` shows what another target or setting changes"
     return "`ioatlas fit DIR --for vm-host` (other uses: `ioatlas fit --list`)"
 

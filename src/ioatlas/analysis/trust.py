@@ -84,7 +84,7 @@ def doubts_of(
     nothing. What is doubtful of the machine or the run stands beside them.
     """
     measured = [e for e in result.estimates if e.kind == "measured"]
-    found = [doubt for rule in _RULES for doubt in rule(result, measured, headlines)]
+    found = [doubt for rule in _RULES for doubt in rule(result, measured)] + [*result.doubts]
     graded = [e for e in result.estimates if e.kind == "measured" or e.grade is not None]
     found += _numbers(result, graded, headlines, small)
     return tuple(sorted(found, key=lambda doubt: doubt.level is not Trust.LOW))
@@ -130,7 +130,7 @@ def _numbers(
         grade, why = grade_of(e)
         if grade is not Trust.GOOD:
             yield Doubt(DoubtCode.NUMBER, grade, f"{label}: {why}.", _longer(result), (cell,))
-    of_a_map = not (result.rounds or result.load_curves or result.works)
+    of_a_map = result.headlines is None
     if of_a_map and not {one.direction for one in headlines} >= {e.direction for e in estimates}:
         yield Doubt(DoubtCode.NUMBER, Trust.LOW, "One direction has no usable value.", _longer(result))
 
@@ -144,21 +144,21 @@ def _longer(result: CampaignResult) -> str:
     return f"re-run with --window {4 * float(window):g}s" if window else "re-run with a longer --window"
 
 
-_Rule = Callable[[CampaignResult, Sequence[Estimate], Sequence[Headline]], Iterator[Doubt]]
+_Rule = Callable[[CampaignResult, Sequence[Estimate]], Iterator[Doubt]]
 
 
-def _corrupted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _corrupted(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if any(finding.code is FindingCode.CORRUPTION for finding in result.findings):
         text = "Data that were read back differ from what was written."
         yield Doubt(DoubtCode.CORRUPTION, Trust.LOW, text, "stop using this target until that is explained")
 
 
-def _nothing(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _nothing(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if not any(e.bw_bytes_per_s or e.iops for e in result.estimates):
         yield Doubt(DoubtCode.NOTHING, Trust.LOW, "Nothing was measured.", "look at `ioatlas show DIR -v` for why")
 
 
-def _cached(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _cached(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     flagged = [e for e in measured if e.verdict in (VerdictCode.CACHED, VerdictCode.SUSPECT)]
     share = len(flagged) / len(measured) if measured else 0.0
     if CELLS.level(share) is Trust.GOOD:
@@ -170,7 +170,7 @@ def _cached(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
     yield Doubt(DoubtCode.CACHED, CELLS.level(share), text, advice, _keys(flagged))
 
 
-def _holes(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _holes(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     """Reads of a file that was made without data are asked for, and no doubt."""
     flagged = [e for e in measured if e.verdict is VerdictCode.HOLE and e.cell.state != "fresh"]
     share = len(flagged) / len(measured) if measured else 0.0
@@ -179,7 +179,7 @@ def _holes(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequenc
         yield Doubt(DoubtCode.HOLES, CELLS.level(share), text, "use a file that was written in full", _keys(flagged))
 
 
-def _other_load(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _other_load(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     level = max((OTHER_LOAD.level(one.share) for one in result.other_traffic), key=_rank, default=Trust.GOOD)
     if level is Trust.GOOD:
         return
@@ -190,36 +190,27 @@ def _other_load(result: CampaignResult, _measured: Sequence[Estimate], _best: Se
     yield Doubt(DoubtCode.OTHER_LOAD, level, f"Other disk activity: {told} than asked for.", IDLE)
 
 
-def _other_programs(
-    result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]
-) -> Iterator[Doubt]:
+def _other_programs(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     level = OTHER_PROGRAMS.level(result.others_cpu or 0.0)
     if level is not Trust.GOOD:
         text = f"Other programs took {result.others_cpu or 0.0:.0%} of this client's processors."
         yield Doubt(DoubtCode.OTHER_PROGRAMS, level, text, IDLE)
 
 
-def _drifted(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _drifted(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     """Replicates that were voided and repeated are out of every value, so they are no doubt."""
     share, text, _ = max(shifts(result.replicates, result.wanders), default=(0.0, "", ""))
     if SHIFT.level(share) is not Trust.GOOD:
         yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", IDLE)
 
 
-def _rounds(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    open_ = [test for test in result.rounds if not test.met and test.test != "saturation"]
-    if open_:
-        text = f"{len(open_)} of {plural(len(result.rounds), 'test')} did not reach steady state."
-        yield Doubt(DoubtCode.NO_STEADY_STATE, Trust.LOW, text, "allow more rounds or time")
-
-
-def _reduced(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _reduced(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if any(finding.code is FindingCode.DATA_REDUCTION for finding in result.findings):
         text = "The target compresses or deduplicates: other data would give other values."
         yield Doubt(DoubtCode.DATA_REDUCTION, Trust.FAIR, text)
 
 
-def _map_error(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _map_error(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if not any(e.kind == "predicted" for e in result.estimates):
         return
     for check in result.blind_checks or ():
@@ -235,7 +226,7 @@ def _map_error(result: CampaignResult, _measured: Sequence[Estimate], _best: Seq
             yield Doubt(DoubtCode.FEW_CHECKS, Trust.FAIR, text, "re-run with a longer --budget")
 
 
-def _failed(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _failed(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     """Cells that have no value because their load failed: each reason once, works by their names."""
     have = {e.cell.key for e in result.estimates}
     failed = [u for u in result.unmeasured if u.reason.code is UnmeasuredCode.FAILED and u.cell.key not in have]
@@ -253,7 +244,7 @@ def _failed(result: CampaignResult, measured: Sequence[Estimate], _best: Sequenc
         yield Doubt(DoubtCode.FAILED, level, f"More failed, for {plural(more, 'other reason')}.")
 
 
-def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _skipped(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if any(e.grade is not None for e in measured):
         return  # the law chose what was worth its time
     have = {e.cell.key for e in result.estimates}
@@ -277,7 +268,7 @@ def _skipped(result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
         yield Doubt(DoubtCode.SKIPPED, Trust.FAIR, f"{skipped} planned runs were skipped: time was up.", advice)
 
 
-def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _client(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     limited = [e for e in measured if client_limited(e)]
     if measured and len(limited) >= CLIENT_SHARE * len(measured):
         told = (
@@ -295,23 +286,13 @@ def _client(_result: CampaignResult, measured: Sequence[Estimate], _best: Sequen
         )
 
 
-def _once(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
-    """Of load points, whose main numbers are those of no cell."""
-    values = [e for e in measured if usable(e)]
-    if result.load_curves and values and all(half_interval(e) is None and not disagrees(e) for e in values):
-        text = "Too few runs to tell how uncertain the values are."
-        if all(e.n_visits < FEWEST_VISITS for e in values):
-            text = "Each cell was measured once: its uncertainty is unknown."
-        yield Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3")
-
-
-def _unfinished(result: CampaignResult, _measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _unfinished(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if not result.complete:
         text = "The campaign is not finished."
         yield Doubt(DoubtCode.UNFINISHED, Trust.FAIR, text, "`ioatlas resume DIR` goes on with it")
 
 
-def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Sequence[Headline]) -> Iterator[Doubt]:
+def _imported(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if not measured and any(e.kind == "imported" for e in result.estimates):
         text = "Another tool's values, without raw logs: steady state, warm-up and caches could not be checked."
         yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "measure the same loads with `ioatlas map`, then `compare`")
@@ -333,8 +314,8 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate], _best: Seque
 
 
 _RULES: tuple[_Rule, ...] = (
-    *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _drifted, _rounds, _reduced, _map_error),
-    *(_failed, _skipped, _client, _once, _unfinished, _imported),
+    *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _drifted, _reduced, _map_error),
+    *(_failed, _skipped, _client, _unfinished, _imported),
 )
 
 

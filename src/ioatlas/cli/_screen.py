@@ -218,12 +218,10 @@ def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
 
 
 def _middle(result: CampaignResult, console: Console, width: int, room: int, more: str) -> list[Text]:
-    """A table of load points or rounds, else the small heat map."""
-    if result.load_curves or result.rounds:
+    """The tables of a campaign that is no map, else the small heat map."""
+    if result.headlines is not None:
         tables = [table for table in result.tables if not (table.after_map or table.folded)]
         return _cut(rendered(text_tables(tables, width, notes=False), width), room, more)
-    if result.works:  # all of them stand above
-        return []
     if sets := next((one for one in result.tables if one.title in (SETS, LOADS)), None):
         return _sets(sets, width, room)
     from ioatlas.cli._heatmap import draw

@@ -153,7 +153,7 @@ def _own(result: CampaignResult) -> list[Table]:
     from ioatlas.report.export.own import chart_table, in_order
 
     ordered = in_order(result)
-    if not (ordered or result.rounds or result.load_curves or result.works):
+    if not ordered and result.headlines is None:
         return []
     told = [table for table in result.tables if not table.after_map]
     return [*map(chart_table, result.charts), *told] if ordered else told

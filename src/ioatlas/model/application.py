@@ -8,10 +8,7 @@ of the figure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ioatlas.model.cell import Cell
-from ioatlas.model.verdict import VerdictCode
 
 STATE = "by command"
 """State of what a work finds: what its own `setup` made."""
@@ -25,32 +22,6 @@ def is_work(cell: Cell) -> bool:
 def work_of(cell: Cell) -> str:
     """The name of the work."""
     return str(cell.option.get(WORK, ""))
-
-
-@dataclass(frozen=True)
-class WorkFigure:
-    """A work's figure on a target, with its 95% interval. less_is_better: such as of a time. cell: its key."""
-
-    work: str
-    target: str
-    cell: str
-    value: float
-    low: float | None
-    high: float | None
-    unit: str
-    less_is_better: bool
-    n_visits: int
-    verdict: VerdictCode
-
-    @property
-    def text(self) -> str:
-        return f"{figure_text(self.value)} {self.unit}"
-
-    @property
-    def interval(self) -> str:
-        if self.low is None or self.high is None:
-            return "not given"
-        return f"{figure_text(self.low)} to {figure_text(self.high)}"
 
 
 def figure_text(value: float) -> str:

@@ -46,12 +46,10 @@ class FindingCode(StrEnum):
     OVERLOADED = "overloaded"
     POWER = "power"
     PRECISION = "precision"
-    RESPONSE_TIME = "response-time"
     ROUNDS = "rounds"
     TOGETHER = "together"
     UNDETERMINED = "undetermined"
     WEAK_REGIME = "weak-regime"
-    WORK = "work"
     WORK_BOUNDED = "work-bounded"
 
 

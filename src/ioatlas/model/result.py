@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ioatlas.model.application import WorkFigure
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.drift import ReplicateRow, Wander
 from ioatlas.model.estimate import Estimate
@@ -19,6 +18,7 @@ from ioatlas.model.finding import Finding
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.reason import UnmeasuredReason
+from ioatlas.model.summary import Doubt, Headline
 from ioatlas.model.target import Target
 
 
@@ -110,8 +110,10 @@ class CampaignResult:
     """Of a budget in which the cells fit that were left out, as the campaign itself reckoned."""
     costs: tuple[ProductCost, ...] = ()
     """What the products of its targets cost; empty where the campaign names none."""
-    works: tuple[WorkFigure, ...] = ()
-    """Of commands that were timed: what each gave on each target, in its own unit."""
+    headlines: tuple[Headline, ...] | None = None
+    """Main numbers of a campaign that is no map, by its procedure; None where the best of the map are."""
+    doubts: tuple[Doubt, ...] = ()
+    """What only its procedure can tell against its numbers."""
     configurations: tuple[Configuration, ...] = ()
     """Of a campaign that compares some: each goes by the name of its target."""
     beside: tuple[Estimate, ...] = ()

@@ -75,6 +75,8 @@ def _joined(
         seconds=sum(side.seconds for side in once),
         complete=all(side.complete for side in sides),
         methods={name: facts for side in sides for name, facts in side.methods.items()},
+        headlines=None,
+        doubts=(),
         load_curves=(),
         charts=(),
         tables=(),

@@ -98,7 +98,7 @@ def test_show_report_and_resume_know_it(shell, found):
     assert "Best setting" in shown.stdout
     assert f"safe to {result['sizing']['safe_iops']:.0f} IOPS" in shown.stdout
     all_of_it = shell("show", "-v", directory)
-    assert "Fixed request rate" in all_of_it.stdout
+    assert "fixed request rate" in all_of_it.stdout
     assert "Open loop" in all_of_it.stdout
     assert "Throughput in MiB/s" in all_of_it.stdout  # the trials as a map
     by_iops = shell("show", directory, "--quantity", "iops").stdout

@@ -23,13 +23,12 @@ BUNDLE = Path(__file__).parent / "past" / "works.ioatlas.zip"
 
 def test_every_work_has_its_figure_in_its_unit_with_an_interval():
     result = load_result(opening.opened_directory(BUNDLE))
-    first, second = result.works
-    assert (first.work, first.unit, first.less_is_better) == ("first", "s", True)
-    assert (second.work, second.unit, second.less_is_better) == ("second", "tps", False)
-    assert all(one.low < one.value < one.high for one in result.works)
-    assert {first.verdict, second.verdict} == {VerdictCode.STEADY}
+    first, second = result.headlines
+    assert (first.label, first.unit, second.label, second.unit) == ("first", "s", "second", "tps")
+    assert all(one.low < one.value < one.high for one in result.headlines)
     (table,) = [one for one in result.tables if one.title == "Works"]
     assert [row[0] for row in table.rows] == ["first", "second"]
+    assert {row[5] for row in table.rows} == {VerdictCode.STEADY}
     assert all(one.bw_bytes_per_s is None for one in result.estimates)  # bytes that nobody counted
 
 

@@ -608,12 +608,10 @@ export const FindingCode = {
   OVERLOADED: "overloaded",
   POWER: "power",
   PRECISION: "precision",
-  RESPONSE_TIME: "response-time",
   ROUNDS: "rounds",
   TOGETHER: "together",
   UNDETERMINED: "undetermined",
   WEAK_REGIME: "weak-regime",
-  WORK: "work",
   WORK_BOUNDED: "work-bounded",
 } as const;
 export type FindingCode = (typeof FindingCode)[keyof typeof FindingCode];

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from ioatlas.analysis.wording import plural
-from ioatlas.model.application import WORK, WorkFigure, work_of
+from ioatlas.model.application import WORK, figure_text, work_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.summary import Headline
 from ioatlas.model.units import format_duration, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Visit
@@ -42,20 +43,38 @@ NOTE = (
 )
 
 
-def figure_of(estimate: Estimate, work: Work) -> WorkFigure | None:
-    """A work's value in its own unit; None where nothing came to an end."""
-    rate, low, high = estimate.iops, estimate.iops_low, estimate.iops_high
-    if not rate:
-        return None
+@dataclass(frozen=True)
+class Figure:
+    """What a work gave, in its own unit, with its 95% interval."""
 
-    def turned(value: float | None) -> float | None:
-        return 1 / value / work.unit_seconds if value else None
+    estimate: Estimate
+    unit: str
+    value: float
+    low: float | None
+    high: float | None
 
-    less = work.figure.better is Better.LESS
-    values = (1 / rate / work.unit_seconds, turned(high), turned(low)) if less else (rate, low, high)
-    cell = estimate.cell
-    unit = work.figure.unit
-    return WorkFigure(work.name, cell.target, cell.key, *values, unit, less, estimate.n_visits, estimate.verdict)
+    @classmethod
+    def of(cls, estimate: Estimate, work: Work) -> Figure | None:
+        """None where nothing came to an end."""
+        rate, low, high = estimate.iops, estimate.iops_low, estimate.iops_high
+        if not rate:
+            return None
+
+        def turned(value: float | None) -> float | None:
+            return 1 / value / work.unit_seconds if value else None
+
+        less = work.figure.better is Better.LESS
+        ends = (1 / rate / work.unit_seconds, turned(high), turned(low)) if less else (rate, low, high)
+        return cls(estimate, work.figure.unit, *ends)
+
+    def headline(self, *, several: bool) -> Headline:
+        """several: whether works ran on more than one target."""
+        e, target = self.estimate, self.estimate.cell.target
+        doubt = "" if e.verdict is VerdictCode.STEADY else f", {e.verdict}"
+        label = f"{work_of(e.cell)}{f' on {target}' if several else ''}"
+        where, key = f"{plural(e.n_visits, 'visit')}{doubt}", e.cell.key
+        ends = (self.value, self.low, self.high)
+        return Headline(label, target, "", "figure", *ends, where, key, e.n_visits, unit=self.unit)
 
 
 class WorkParts(ResultParts):
@@ -71,47 +90,35 @@ class WorkParts(ResultParts):
         found = super().estimates(cells, visits)
         return tuple(replace(one, bw_bytes_per_s=None, bw_low=None, bw_high=None, bw_first=None) for one in found)
 
-    def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
-        found: dict[str, list[WorkFigure]] = {}
-        for one in self._figures(result):
-            found.setdefault(one.work, []).append(one)
-        return tuple(_finding(work, figures) for work, figures in found.items())
+    def findings(self, result: CampaignResult) -> tuple[Finding, ...]:  # noqa: ARG002
+        """All is in the headlines and in the table."""
+        return ()
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:
-        figures = self._figures(result)
-        table = works_table(figures, visits, records_by_visit(self.journal.usages()))
-        return replace(result, works=figures, tables=(table, *result.tables)) if figures else result
-
-    def _figures(self, result: CampaignResult) -> tuple[WorkFigure, ...]:
         works = works_of(self.spec)
-        each = (figure_of(one, works[work_of(one.cell)]) for one in result.estimates if work_of(one.cell) in works)
-        return tuple(one for one in each if one is not None)
+        each = (Figure.of(one, works[work_of(one.cell)]) for one in result.estimates if work_of(one.cell) in works)
+        figures = [one for one in each if one is not None]
+        if not figures:
+            return result
+        table = works_table(figures, visits, records_by_visit(self.journal.usages()))
+        headlines = tuple(one.headline(several=len(result.targets) > 1) for one in figures)
+        return replace(result, headlines=headlines, tables=(table, *result.tables))
 
 
-def _finding(work: str, figures: Sequence[WorkFigure]) -> Finding:
-    """What a work gave on every target, in a sentence."""
-    told = []
-    for one in figures:
-        place = f" on {one.target}" if len(figures) > 1 else ""
-        sure = f" ({one.interval})" if one.low is not None else ""
-        doubt = "" if one.verdict is VerdictCode.STEADY else f", {one.verdict}"
-        told.append(f"{one.text}{place}{sure}{doubt}")
-    visits = plural(min(one.n_visits for one in figures), "visit")
-    sentence = f"{'; '.join(told)}. {visits}{' or more' if len(figures) > 1 else ''}."
-    return Finding(FindingCode.WORK, sentence, tuple(one.cell for one in figures), title=work)
-
-
-def works_table(
-    figures: Sequence[WorkFigure], visits: Sequence[Visit], records: Mapping[int, Mapping[str, Any]]
-) -> Table:
+def works_table(figures: Sequence[Figure], visits: Sequence[Visit], records: Mapping[int, Mapping[str, Any]]) -> Table:
     """A row for each work on each target. records: what was counted beside each visit."""
     rows = []
     for one in figures:
-        mine = [visit for visit in visits if visit.cell_key == one.cell and not visit.discarded]
+        e = one.estimate
+        mine = [visit for visit in visits if visit.cell_key == e.cell.key and not visit.discarded]
         counted = [records[visit.visit_id] for visit in mine if visit.visit_id in records]
-        said = (one.work, one.target, one.text, one.interval, str(one.n_visits), str(one.verdict))
+        ends = "not given"
+        if one.low is not None and one.high is not None:
+            ends = f"{figure_text(one.low)} to {figure_text(one.high)}"
+        figure = f"{figure_text(one.value)} {one.unit}"
+        said = (work_of(e.cell), e.cell.target, figure, ends, str(e.n_visits), str(e.verdict))
         rows.append((*said, *_means(counted)))
-    return Table("Works", COLUMNS, tuple(rows), NOTE)
+    return Table("Works", COLUMNS, tuple(rows), NOTE, folded=True)
 
 
 def _means(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

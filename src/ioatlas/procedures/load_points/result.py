@@ -5,19 +5,23 @@ for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
+from ioatlas.analysis.best import disagrees, half_interval, usable
 from ioatlas.analysis.curve_tables import PLACE, curve_charts, curve_tables
 from ioatlas.analysis.load_curve import LOAD, OFFERED, PHASE, STREAM, apart, load_point
+from ioatlas.analysis.trust import FEWEST_VISITS
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
 from ioatlas.model.reason import ASIDE
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.units import format_count, format_latency
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
@@ -43,17 +47,48 @@ class LoadPointParts(ResultParts):
         return curve_findings(self._curves(), streams_of(self.spec))
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
-        return with_curves(result, self._curves())
+        return with_curves(result, self._curves(), curve_headlines(self._curves()))
 
     @cache  # noqa: B019 - as short-lived as the result it is for
     def _curves(self) -> tuple[LoadCurve, ...]:
         return load_curves(self.journal, self.spec, self.journal.plan()["files"])
 
 
-def with_curves(result: CampaignResult, curves: tuple[LoadCurve, ...]) -> CampaignResult:
-    """The result with its curves, drawn and as tables."""
-    tables = (*curve_tables(curves), *result.tables)
-    return replace(result, load_curves=curves, charts=curve_charts(curves), tables=tables)
+def with_curves(result: CampaignResult, curves: tuple[LoadCurve, ...], headlines: Iterable[Headline]) -> CampaignResult:
+    """The result with its curves, drawn and as tables, and its main numbers, which are those of no cell."""
+    return replace(
+        result,
+        load_curves=curves,
+        charts=curve_charts(curves),
+        tables=(*curve_tables(curves), *result.tables),
+        headlines=tuple(headlines),
+        doubts=_measured_once(result.estimates),
+    )
+
+
+def curve_headlines(curves: Sequence[LoadCurve]) -> Iterator[Headline]:
+    """The highest load that was carried, with its response time beside it."""
+    for curve in curves:
+        carried = [point for point in curve.points if not point.overloaded]
+        if not carried:
+            continue
+        point = max(carried, key=lambda one: one.iops.value)
+        on = f" on {curve.target}" if len(curves) > 1 else ""
+        iops, lat = point.iops, point.lat_mean_ns
+        yield Headline(f"Highest load{on}", curve.target, "", "iops", iops.value, iops.low, iops.high, point.name)
+        if lat is not None:
+            name = f"Response time{on}"
+            yield Headline(name, curve.target, "", "lat_mean_ns", lat.value, lat.low, lat.high, "mean there")
+
+
+def _measured_once(estimates: Iterable[Estimate]) -> tuple[Doubt, ...]:
+    values = [e for e in estimates if e.kind == "measured" and usable(e)]
+    if not values or any(half_interval(e) is not None or disagrees(e) for e in values):
+        return ()
+    text = "Too few runs to tell how uncertain the values are."
+    if all(e.n_visits < FEWEST_VISITS for e in values):
+        text = "Each cell was measured once: its uncertainty is unknown."
+    return (Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3"),)
 
 
 def load_cells(journal: Journal) -> dict[str, Cell]:

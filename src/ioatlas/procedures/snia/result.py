@@ -9,8 +9,10 @@ from dataclasses import replace
 from ioatlas.analysis.rounds import (
     result_of,
     rounds_chart,
+    rounds_doubts,
     rounds_estimates,
     rounds_finding,
+    rounds_headline,
     rounds_of,
     rounds_table,
 )
@@ -67,6 +69,12 @@ class RoundsParts(ResultParts):
         return replace(
             result,
             rounds=tuple(self._results),
+            headlines=tuple(
+                rounds_headline(one, several=len(result.targets) > 1)
+                for one in self._results
+                if one.average is not None
+            ),
+            doubts=rounds_doubts(self._results),
             charts=tuple(map(rounds_chart, self._results)),
             tables=(*map(rounds_table, self._results), *result.tables),
         )

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from ioatlas.analysis.curve_tables import PLACE
-from ioatlas.analysis.sizing import advice, rates_text
+from ioatlas.analysis.sizing import rates_text
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.summary import Headline
+from ioatlas.model.units import format_latency
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.load_points.result import with_curves
 from ioatlas.procedures.tune.result import CURVE, Best, CurvePoint, Tuning, load_tuning
-from ioatlas.procedures.tune.wording import asked, best_sentence, none_sentence, setting
+from ioatlas.procedures.tune.wording import best_sentence, none_sentence, setting
 from ioatlas.results.parts import ResultParts
 
 
@@ -30,17 +32,27 @@ class TuneParts(ResultParts):
         tuning = self._tuning()
         if tuning.best is None:
             return result
-        return with_curves(result, (load_curve(tuning, tuning.best, self._target(), self._size()),))
+        target = self.journal.targets()[0].name
+        size = max((cell.end_bytes for cell, _ in self.journal.cells()), default=0)
+        curve = load_curve(tuning, tuning.best, target, size)
+        return with_curves(result, (curve,), search_headlines(curve))
 
     @cache  # noqa: B019 - as short-lived as the result it is for
     def _tuning(self) -> Tuning:
         return load_tuning(self.journal)
 
-    def _target(self) -> str:
-        return self.journal.targets()[0].name
 
-    def _size(self) -> int:
-        return max((cell.end_bytes for cell, _ in self.journal.cells()), default=0)
+def search_headlines(curve: LoadCurve) -> Iterator[Headline]:
+    """The best setting, from its fresh visits, and the fixed rate to size by."""
+    best = curve.points[0]
+    iops, p99 = best.iops, f", p99 {format_latency(best.lat_p99_ns.value)}" if best.lat_p99_ns is not None else ""
+    told = f"{curve.setting}{p99}"
+    yield Headline(
+        "Best setting", curve.target, "", "iops", iops.value, iops.low, iops.high, told, n_visits=best.n_visits
+    )
+    if curve.sizing is not None and curve.sizing.safe_iops is not None:
+        safe = curve.sizing.safe_iops
+        yield Headline("Safe fixed rate", curve.target, "", "iops", safe, where=rates_text(curve.sizing))
 
 
 def load_curve(tuning: Tuning, best: Best, target: str, footprint_bytes: int) -> LoadCurve:
@@ -115,8 +127,4 @@ def _spread(value: float | None) -> Spread | None:
 def _findings(tuning: Tuning) -> list[Finding]:
     if tuning.best is None:
         return [Finding(FindingCode.HIGHEST_LOAD, none_sentence(tuning), title="Best setting", place="map")]
-    found = [Finding(FindingCode.HIGHEST_LOAD, best_sentence(tuning, tuning.best), title="Best setting", place=PLACE)]
-    if tuning.sizing is not None:
-        sentence = f"{asked(tuning.goal)}: {rates_text(tuning.sizing)}. {advice(tuning.sizing)}"
-        found.append(Finding(FindingCode.RESPONSE_TIME, sentence, title="Fixed request rate", place=PLACE))
-    return found
+    return [Finding(FindingCode.HIGHEST_LOAD, best_sentence(tuning, tuning.best), title="Best setting", place=PLACE)]
