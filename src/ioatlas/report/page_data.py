@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Change, ProductCost
 from ioatlas.model.target import Target
 from ioatlas.model.units import rate_system, utc_text
-from ioatlas.model.words import words
 from ioatlas.report.axes import Grid, Integers, unit_of
 from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
 from ioatlas.report.latencies import packed_courses, packed_curves
@@ -38,6 +36,7 @@ from ioatlas.report.page_format.summary import FindingData
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redacted, redactor
 from ioatlas.report.rows import Rows
 from ioatlas.report.summary import summary_data
+from ioatlas.report.table import at_path
 from ioatlas.report.thumbnail import letters
 
 EXACT_ROWS = 25_000
@@ -56,9 +55,12 @@ _INTERVALS = (
 )
 _TOLD = {"higher": 1, "lower": 1, "same": 2, "predicted": 3}
 """What is said of a change, as `Cells` codes it; 0 where nothing is."""
-_PLAIN_VALUES = words("""
-    window_seconds cut_seconds ceiling_bytes_per_s watts ratio ratio_low ratio_high ratio_told
-""")
+_OTHERS: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in ("window_seconds", "cut_seconds", "watts")},
+    "ceiling_bytes_per_s": ("ceiling", "bw_bytes_per_s"),
+    "limit_probability": ("limit", "probability"),
+}
+"""Other columns of numbers, by their places in an estimate."""
 
 
 def report_data(
@@ -165,9 +167,9 @@ def _grade(estimate: Estimate) -> str:
     return f"{estimate.grade}{why}" if estimate.grade is not None else ""
 
 
-def _floats(estimates: Sequence[Estimate], name: str) -> Floats:
-    """A field of every estimate; None becomes NaN."""
-    return np.array(list(map(attrgetter(name), estimates)), dtype=np.float64)
+def _floats(estimates: Sequence[Estimate], path: Sequence[str]) -> Floats:
+    """What stands at a place of every estimate; None becomes NaN."""
+    return np.array([at_path(estimate, path) for estimate in estimates], dtype=np.float64)
 
 
 def _changes(changes: Sequence[Change], places: Mapping[tuple[str, str], int], n_rows: int) -> dict[str, Floats]:
@@ -185,17 +187,10 @@ def _changes(changes: Sequence[Change], places: Mapping[tuple[str, str], int], n
 def _pack_cells(
     estimates: list[Estimate], levels: dict[str, Integers], grid: Grid, changes: dict[str, Floats]
 ) -> Cells:
-    columns = {name: _floats(estimates, name) for triple in _INTERVALS for name in triple}
-    columns |= {name: _floats(estimates, name) for name in ("window_seconds", "cut_seconds", "watts")}
+    columns = {name: _floats(estimates, (name,)) for triple in _INTERVALS for name in triple}
+    columns |= {name: _floats(estimates, path) for name, path in _OTHERS.items()}
     notes, left_out = _texts(["; ".join(estimate.notes) for estimate in estimates])
     reasons, _ = _texts([_why(estimate) for estimate in estimates])
-    columns["ceiling_bytes_per_s"] = np.array(
-        [e.ceiling.bw_bytes_per_s if e.ceiling else np.nan for e in estimates], dtype=np.float64
-    )
-    columns["limit_probability"] = np.array(
-        [e.limit.probability if e.limit and e.limit.probability is not None else np.nan for e in estimates],
-        dtype=np.float64,
-    )
     columns |= changes
     columns = {name: column for name, column in columns.items() if np.isfinite(column).any()}
     exact = len(estimates) <= EXACT_ROWS
@@ -259,10 +254,8 @@ def _pack_rounded(
         resolution = max(resolution, rounding)
         if triple[1] in columns and triple[2] in columns:
             packed |= pack_interval(columns[centre], columns[triple[1]], columns[triple[2]], triple)
-    for name in _PLAIN_VALUES:
-        if name in columns:
-            packed[name] = pack_f32(columns[name])
-    return packed, resolution
+    plain = columns.keys() - {name for triple in _INTERVALS for name in triple}
+    return packed | {name: pack_f32(columns[name]) for name in sorted(plain)}, resolution
 
 
 def _is_quotient(columns: dict[str, Floats], name: str, of: str, by: Floats) -> bool:

@@ -6,7 +6,7 @@ CSV and JSON.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
@@ -171,8 +171,8 @@ def row(entry: Entry, options: tuple[str, ...], again: Estimate | None) -> Row:
     """again: what visits gave that were made after the cell had been named."""
     cell, estimate = entry.cell, entry.estimate
     imported = estimate is not None and estimate.kind == "imported"
-    found: Row = {name: _at(estimate, path) for name, path in _PATHS.items()}
-    found |= {name: _at(again, path) for name, path in _FRESH.items()}
+    found: Row = {name: at_path(estimate, path) for name, path in _PATHS.items()}
+    found |= {name: at_path(again, path) for name, path in _FRESH.items()}
     found |= {name: found[name] or 0 for name in _COUNTED} | {name: found[name] or () for name in _LISTED}
     found |= {name: found[name] or None for name in _UNTOLD}
     found |= _told(cell) if imported else _run(cell, entry.direction)
@@ -194,7 +194,7 @@ def row(entry: Entry, options: tuple[str, ...], again: Estimate | None) -> Row:
     return {name: found[name] for name in (*FIXED, *options, *REST)}
 
 
-def _at(record: Any, path: tuple[str, ...]) -> Any:
+def at_path(record: Any, path: Iterable[str]) -> Any:
     """What stands at the end of a path of attributes; None where a part of it is not there."""
     for name in path:
         if record is None:
@@ -206,7 +206,7 @@ def _at(record: Any, path: tuple[str, ...]) -> Any:
 def _shares(estimate: Estimate | None) -> Row:
     """What each of several clients got, and each of several targets that are loaded together."""
     clients, targets = (estimate.shares, estimate.targets) if estimate else (None, None)
-    found: Row = {name: _at(clients or targets, (name,)) for name in ("skew_ms", "finish_spread_ms")}
+    found: Row = {name: at_path(clients or targets, (name,)) for name in ("skew_ms", "finish_spread_ms")}
     found["n_clients"] = len(clients.rates) or None if clients else None
     for what, shares in (("client", clients), ("target", targets)):
         rates, parts = (shares.rates, shares.parts) if shares else ([], ())
