@@ -213,8 +213,14 @@ def _public_of(key: Ed25519PublicKey) -> PublicKey:
 def own_public() -> PublicKey | None:
     """The public half of the user's own key; None without one. Raises UsageError for a file that is none."""
     path = public_path(own_path())
+    text = _text_of(path)
+    return None if text is None else read_public(text, str(path))
+
+
+def _text_of(path: Path) -> str | None:
+    """None where there is no file. Raises UsageError."""
     try:
-        return read_public(path.read_text(encoding="utf-8"), str(path))
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -227,12 +233,7 @@ def own_public() -> PublicKey | None:
 def trusted() -> list[PublicKey]:
     """Keys that the user trusts, the own one first. Raises UsageError for a line that is no key."""
     path, own = trusted_path(), own_public()
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        lines = []
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the trusted keys cannot be read: {error}", where=str(path)) from error
+    lines = (_text_of(path) or "").splitlines()
     keys = [
         read_public(line, f"{path}:{number}")
         for number, line in enumerate(lines, start=1)
@@ -245,16 +246,14 @@ def trust(key: PublicKey) -> bool:
     """Trust a key from now on; False when it was trusted already."""
     if any(key.raw == known.raw for known in trusted()):
         return False
-    path = trusted_path()
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    _write_trusted(f"{text}{key.line}{f' {key.name}' if key.name else ''}\n")
+    _write_trusted(f"{_text_of(trusted_path()) or ''}{key.line}{f' {key.name}' if key.name else ''}\n")
     return True
 
 
 def distrust(fingerprint: str) -> bool:
     """Trust a key no longer; False when it was not trusted."""
     path = trusted_path()
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = (_text_of(path) or "").splitlines()
     kept = [
         line
         for line in lines

@@ -32,15 +32,16 @@ def pack_bytes(raw: bytes) -> str:
 def pack_texts(texts: Sequence[str]) -> Dictionary:
     """A text for each row, each written once."""
     place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    codes = np.fromiter((place[text] for text in texts), dtype=np.int64, count=len(texts))
+    codes = pack_integers([place[text] for text in texts])
     kept = list(place)
     if sum(map(len, kept)) <= PLAIN_TEXT_LETTERS:
-        return Dictionary(texts=kept, packed_texts="", codes=pack_integers(codes))
-    return Dictionary(texts=[], packed_texts=pack_bytes(json.dumps(kept).encode()), codes=pack_integers(codes))
+        return Dictionary(texts=kept, packed_texts="", codes=codes)
+    return Dictionary(texts=[], packed_texts=pack_bytes(json.dumps(kept).encode()), codes=codes)
 
 
-def pack_integers(values: NDArray[np.integer]) -> Column:
+def pack_integers(numbers: Sequence[int] | NDArray[np.integer]) -> Column:
     """Non-negative integers in the narrowest of u8, u16 and u32."""
+    values = np.asarray(numbers, dtype=np.int64)
     top = int(values.max(initial=0))
     widths: tuple[tuple[Encoding, str, int], ...] = (
         ("u8", "<u1", 0xFF),
@@ -53,8 +54,8 @@ def pack_integers(values: NDArray[np.integer]) -> Column:
     raise ValueError(f"{top} does not fit 32 bits")
 
 
-def pack_f32(values: Floats) -> Column:
-    return Column(encoding="f32", data=pack_bytes(values.astype("<f4").tobytes()))
+def pack_f32(values: Sequence[float] | Floats) -> Column:
+    return Column(encoding="f32", data=pack_bytes(np.asarray(values, dtype="<f4").tobytes()))
 
 
 def pack_log16(values: Floats) -> tuple[Column, Floats, float]:

@@ -214,10 +214,8 @@ def _pack_cells(
         limit_why=reasons,
         ceiling=pack_texts([estimate.ceiling.name if estimate.ceiling else "" for estimate in estimates]),
         grade=pack_texts([_grade(estimate) for estimate in estimates]),
-        n_visits=pack_integers(np.fromiter((e.n_visits for e in estimates), dtype=np.int64, count=len(estimates))),
-        n_discarded=pack_integers(
-            np.fromiter((e.n_discarded for e in estimates), dtype=np.int64, count=len(estimates))
-        ),
+        n_visits=pack_integers([e.n_visits for e in estimates]),
+        n_discarded=pack_integers([e.n_discarded for e in estimates]),
         values=packed,
         resolution=resolution,
         notes_left_out=left_out,
