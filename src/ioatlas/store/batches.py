@@ -62,10 +62,7 @@ class Batches(Database):
         return batch_id, beneath.make_directory(self.directory, name, fresh=True)
 
     def set_batch_process(self, batch_id: int, pid: int, pid_started: int) -> None:
-        with self._engine.begin() as link:
-            link.execute(
-                t.batch.update().where(t.batch.c.batch_id == batch_id).values(pid=pid, pid_started=pid_started)
-            )
+        self._do(t.batch.update().where(t.batch.c.batch_id == batch_id).values(pid=pid, pid_started=pid_started))
 
     def finish_batch(
         self,
@@ -143,13 +140,11 @@ class Batches(Database):
         running = [row for row in self.batches() if row.status is BatchStatus.RUNNING]
         if not self._mine():
             return running
-        with self._engine.connect() as link:
-            mine = set(link.execute(sa.select(t.visit.c.batch_id).where(*self._mine())).scalars())
+        mine = {number for (number,) in self._rows(sa.select(t.visit.c.batch_id).where(*self._mine()))}
         return [row for row in running if row.batch_id in mine]
 
     def batches(self) -> list[BatchRow]:
-        with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.batch).order_by(t.batch.c.batch_id)).all()
+        rows = self._rows(sa.select(t.batch).order_by(t.batch.c.batch_id))
         return [
             BatchRow(r.batch_id, batch_directory(r.batch_id), BatchStatus(r.status), r.pid, r.pid_started, r.note)
             for r in rows
@@ -158,22 +153,17 @@ class Batches(Database):
     def batch_spans(self) -> list[tuple[int, float, float | None]]:
         """(batch_id, when it was begun, seconds it took) of every batch."""
         query = sa.select(t.batch.c.batch_id, t.batch.c.started_at, t.batch.c.seconds).order_by(t.batch.c.batch_id)
-        with self._engine.connect() as link:
-            return [(int(row.batch_id), float(row.started_at), row.seconds) for row in link.execute(query)]
+        return [(int(row.batch_id), float(row.started_at), row.seconds) for row in self._rows(query)]
 
     def usages(self) -> dict[int, dict[str, Any]]:
         """What the client's resources did during each batch, as recorded."""
-        with self._engine.connect() as link:
-            rows = link.execute(
-                sa.select(t.batch.c.batch_id, t.batch.c.usage_json).where(t.batch.c.usage_json.is_not(None))
-            ).all()
+        rows = self._rows(sa.select(t.batch.c.batch_id, t.batch.c.usage_json).where(t.batch.c.usage_json.is_not(None)))
         return {int(batch_id): self.row("batch", batch_id).json(text, "usage_json") for batch_id, text in rows}
 
     def batch_visits(self, batch_id: int) -> list[PlannedVisit]:
         """Visits of a batch in the order of its sections, whatever became of them."""
         query = sa.select(t.visit).where(t.visit.c.batch_id == batch_id).order_by(t.visit.c.section)
-        with self._engine.connect() as link:
-            rows = link.execute(query).all()
+        rows = self._rows(query)
         return [planned_visit(row, self._first_replicate) for row in rows]
 
 

@@ -55,11 +55,10 @@ class Campaigns(Seals):
             _put_targets(link, known)
 
     def campaign(self) -> sa.Row[Any]:
-        with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.campaign).limit(2)).all()
+        rows = self._rows(sa.select(t.campaign).limit(2))
         if len(rows) != 1:
             self.row("campaign").bad("there must be exactly one")
-        row = rows[0]
+        row: sa.Row[Any] = rows[0]
         if not CAMPAIGN_ID.fullmatch(row.campaign_id):
             self.row("campaign").bad(f"{short(row.campaign_id)} cannot name a campaign", "campaign_id")
         return row
@@ -81,13 +80,11 @@ class Campaigns(Seals):
         """Nothing is left to do. Who sees a part of the campaign cannot say so of the whole."""
         if self.only:
             return
-        with self._engine.begin() as link:
-            link.execute(t.campaign.update().values(complete=1))
+        self._do(t.campaign.update().values(complete=1))
 
     def targets(self) -> tuple[Target, ...]:
         mine = (t.target.c.name == self.only,) if self.only else ()
-        with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.target).where(*mine)).all()
+        rows = self._rows(sa.select(t.target).where(*mine))
         return tuple(read_target(self.row("target", row.name), row) for row in rows)
 
     def begin_session(self, testbed: Mapping[str, Any]) -> int:
@@ -99,12 +96,10 @@ class Campaigns(Seals):
         return int(key[0])
 
     def end_session(self, session_id: int) -> None:
-        with self._engine.begin() as link:
-            link.execute(t.session.update().where(t.session.c.session_id == session_id).values(ended_at=self._now()))
+        self._do(t.session.update().where(t.session.c.session_id == session_id).values(ended_at=self._now()))
 
     def sessions(self) -> list[sa.Row[Any]]:
-        with self._engine.connect() as link:
-            return list(link.execute(sa.select(t.session).order_by(t.session.c.session_id)).all())
+        return list(self._rows(sa.select(t.session).order_by(t.session.c.session_id)))
 
     def testbed(self, session: sa.Row[Any]) -> dict[str, Any]:
         """The testbed that a session recorded."""
@@ -127,9 +122,10 @@ class Campaigns(Seals):
     def set_outcome(self, name: str, value: Any) -> None:
         """Write down what was found out about the campaign as a whole; `value` is JSON."""
         name = f"{name}{PART}{self.only}" if self.only else name
-        with self._engine.begin() as link:
-            link.execute(t.outcome.delete().where(t.outcome.c.name == name))
-            link.execute(t.outcome.insert().values(name=name, value_json=json.dumps(value)))
+        self._do(
+            t.outcome.delete().where(t.outcome.c.name == name),
+            t.outcome.insert().values(name=name, value_json=json.dumps(value)),
+        )
 
     def keep(self, record: KeptRecord) -> None:
         """Write down a record about the campaign as a whole, in the place of the one that was there."""
@@ -145,28 +141,24 @@ class Campaigns(Seals):
 
     def _record(self, kind: type[KindOfRecord]) -> KindOfRecord | None:
         """Asked for all the time: only the rows of the kind are read, and an early journal's, which have others."""
-        with self._engine.connect() as link:
-            kept = link.execute(_OUTCOMES).all()
+        kept = self._rows(_OUTCOMES)
         early = any(row.name.startswith(EARLY) for row in kept)
         names: list[str] = []
         if early:
             mine = (t.target.c.name == self.only,) if self.only else ()
-            with self._engine.connect() as link:
-                names = list(link.execute(sa.select(t.target.c.name).where(*mine)).scalars())
+            names = [name for (name,) in self._rows(sa.select(t.target.c.name).where(*mine))]
         wanted = [row for row in kept if early or row.name.partition(PART)[0] == kind.NAME]
         return kind.of_outcomes(self._whole(wanted), names)
 
     def record_names(self) -> frozenset[str]:
         """Names of the records that are kept."""
-        with self._engine.connect() as link:
-            return frozenset(name.partition(PART)[0] for name in link.execute(sa.select(t.outcome.c.name)).scalars())
+        return frozenset(name.partition(PART)[0] for (name,) in self._rows(sa.select(t.outcome.c.name)))
 
     def outcomes(self) -> dict[str, Any]:
         """The records as they stand in the journal: `kept` reads one of a kind. What parts of the campaign kept of
         themselves is put together; who sees one part is shown what that one kept.
         """
-        with self._engine.connect() as link:
-            return self._whole(link.execute(_OUTCOMES).all())
+        return self._whole(self._rows(_OUTCOMES))
 
     def _whole(self, rows: Iterable[sa.Row[Any]]) -> dict[str, Any]:
         whole: dict[str, Any] = {}
@@ -189,10 +181,7 @@ class Campaigns(Seals):
                 link.execute(t.remark.insert().values(at=self._now(), kind=kind, text=text))
 
     def remarks(self) -> list[tuple[RemarkKind, str]]:
-        with self._engine.connect() as link:
-            return [
-                (RemarkKind(row.kind), row.text) for row in link.execute(sa.select(t.remark).order_by(t.remark.c.entry))
-            ]
+        return [(RemarkKind(row.kind), row.text) for row in self._rows(sa.select(t.remark).order_by(t.remark.c.entry))]
 
 
 def _together(one: Any, other: Any) -> Any:
@@ -223,34 +212,28 @@ class Files(Database):
 
     def register_file(self, path: str, target: str, size_bytes: int) -> None:
         """Write down a file before it is created, so that a crash cannot leave one that nobody knows."""
-        with self._engine.begin() as link:
-            link.execute(t.file_made.delete().where(t.file_made.c.path == path))
-            link.execute(
-                t.file_made.insert().values(
-                    path=path, target=target, created_at=self._now(), size_bytes=size_bytes, ready=0
-                )
-            )
+        self._do(
+            t.file_made.delete().where(t.file_made.c.path == path),
+            t.file_made.insert().values(
+                path=path, target=target, created_at=self._now(), size_bytes=size_bytes, ready=0
+            ),
+        )
 
     def file_ready(self, path: str) -> None:
-        with self._engine.begin() as link:
-            link.execute(t.file_made.update().where(t.file_made.c.path == path).values(ready=1))
+        self._do(t.file_made.update().where(t.file_made.c.path == path).values(ready=1))
 
     def files(self, target: str) -> dict[str, tuple[int, bool]]:
         """{path: (size_bytes, laid out in full)} of files on a target that are not removed yet."""
         query = sa.select(t.file_made).where(t.file_made.c.target == target, t.file_made.c.removed_at.is_(None))
-        with self._engine.connect() as link:
-            return {row.path: (row.size_bytes, bool(row.ready)) for row in link.execute(query)}
+        return {row.path: (row.size_bytes, bool(row.ready)) for row in self._rows(query)}
 
     def file_removed(self, path: str) -> None:
-        with self._engine.begin() as link:
-            link.execute(t.file_made.update().where(t.file_made.c.path == path).values(removed_at=self._now()))
+        self._do(t.file_made.update().where(t.file_made.c.path == path).values(removed_at=self._now()))
 
     def add_ledger(self, target: str, what: str, count_bytes: int) -> None:
-        with self._engine.begin() as link:
-            link.execute(t.ledger.insert().values(at=self._now(), target=target, what=what, bytes=count_bytes))
+        self._do(t.ledger.insert().values(at=self._now(), target=target, what=what, bytes=count_bytes))
 
     def ledger(self) -> list[tuple[float, str, str, int]]:
         """(seconds since the epoch, target, what, bytes) in the order written."""
-        with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.ledger).order_by(t.ledger.c.entry)).all()
+        rows = self._rows(sa.select(t.ledger).order_by(t.ledger.c.entry))
         return [(row.at, row.target, row.what, row.bytes) for row in rows]

@@ -45,8 +45,7 @@ class Cells(Seals):
     def cells(self) -> list[tuple[Cell, str]]:
         """All cells in sweep order with the reason why they are not measured. Raises IoAtlasError as `read_cell`."""
         mine = (t.cell.c.target == self.only,) if self.only else ()
-        with self._engine.connect() as link:
-            rows = link.execute(sa.select(t.cell).where(*mine).order_by(t.cell.c.position)).all()
+        rows = self._rows(sa.select(t.cell).where(*mine).order_by(t.cell.c.position))
         return [(self._cell(row), row.reason) for row in rows]
 
     def _cell(self, row: sa.Row[Any]) -> Cell:
@@ -58,8 +57,7 @@ class Cells(Seals):
 
     def count_cells(self) -> int:
         """How many there are in the campaign, measured or not."""
-        with self._engine.connect() as link:
-            return int(link.execute(sa.select(sa.func.count()).select_from(t.cell)).scalar_one())
+        return int(self._value(sa.select(sa.func.count()).select_from(t.cell)))
 
     def replace_cells(self, cells: Sequence[tuple[Cell, str]]) -> None:
         """Other cells in the place of all, before anything was measured; planned visits go with them."""
@@ -113,8 +111,7 @@ class Predictions(Database):
                 link.execute(t.prediction.insert(), values)
 
     def predictions(self) -> list[Prediction]:
-        with self._engine.connect() as link:
-            return [Prediction(*row) for row in link.execute(sa.select(t.prediction).where(*self._my_cells()))]
+        return [Prediction(*row) for row in self._rows(sa.select(t.prediction).where(*self._my_cells()))]
 
     def _my_cells(self) -> tuple[sa.ColumnElement[bool], ...]:
         mine = sa.select(t.cell.c.cell_key).where(t.cell.c.target == self.only)

@@ -7,7 +7,7 @@ import contextlib
 import copy
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -97,6 +97,22 @@ class Database:
 
     def close(self) -> None:
         self._file.dispose()
+
+    def _rows(self, query: sa.Select[Any]) -> Sequence[Any]:
+        """All rows of a query."""
+        with self._engine.connect() as link:
+            return link.execute(query).all()
+
+    def _value(self, query: sa.Select[Any]) -> Any:
+        """The first value of the first row of a query; None without a row."""
+        with self._engine.connect() as link:
+            return link.execute(query).scalar()
+
+    def _do(self, *statements: sa.Executable) -> None:
+        """One transaction of these statements."""
+        with self._engine.begin() as link:
+            for one in statements:
+                link.execute(one)
 
     @contextlib.contextmanager
     def together(self) -> Iterator[sa.Connection]:

@@ -66,13 +66,8 @@ class Visits(Database):
 
     def has_visits(self, purpose: Purpose) -> bool:
         """Whether visits of that purpose were ever planned."""
-        with self._engine.connect() as link:
-            return (
-                link.execute(
-                    sa.select(t.visit.c.visit_id).where(t.visit.c.purpose == purpose, *self._mine()).limit(1)
-                ).first()
-                is not None
-            )
+        query = sa.select(t.visit.c.visit_id).where(t.visit.c.purpose == purpose, *self._mine())
+        return self._value(query.limit(1)) is not None
 
     def planned(self, *purposes: Purpose, limit: int | None = None) -> list[PlannedVisit]:
         """Visits that have yet to be made, in their order."""
@@ -81,8 +76,7 @@ class Visits(Database):
             .where(t.visit.c.status == VisitStatus.PLANNED, t.visit.c.purpose.in_(purposes), *self._mine())
             .order_by(t.visit.c.visit_id)
         )
-        with self._engine.connect() as link:
-            rows = link.execute(query.limit(limit) if limit else query).all()
+        rows = self._rows(query.limit(limit) if limit else query)
         return [planned_visit(row, self._first_replicate) for row in rows]
 
     def drop_planned(self, reason: str, *, replicate: int | None = None, purpose: Purpose | None = None) -> int:
@@ -103,8 +97,7 @@ class Visits(Database):
         """The latest failed visit of every cell and replicate that no other visit made up for, nor is planned to."""
         made_up = (VisitStatus.DONE, VisitStatus.PLANNED)
         query = sa.select(t.visit).where(t.visit.c.purpose == purpose, *self._mine()).order_by(t.visit.c.visit_id)
-        with self._engine.connect() as link:
-            rows = link.execute(query).all()
+        rows = self._rows(query)
         settled = {(row.cell_key, row.block) for row in rows if row.status in made_up}
         failed = {(row.cell_key, row.block): row for row in rows if row.status == VisitStatus.FAILED}
         return [planned_visit(row, self._first_replicate) for key, row in failed.items() if key not in settled]
@@ -112,8 +105,7 @@ class Visits(Database):
     def count_dropped(self, reason: str, purpose: Purpose) -> int:
         """Visits that were given up before they were made, for this reason."""
         dropped = (t.visit.c.status == VisitStatus.DROPPED, t.visit.c.reason == reason, t.visit.c.purpose == purpose)
-        with self._engine.connect() as link:
-            return int(link.execute(sa.select(sa.func.count()).where(*dropped, *self._mine())).scalar_one())
+        return int(self._value(sa.select(sa.func.count()).where(*dropped, *self._mine())))
 
     def discard_visits(self, visit_ids: Iterable[int], reason: Reason) -> None:
         """Take finished visits out of every figure; they stay in the journal with the reason."""
@@ -130,11 +122,10 @@ class Visits(Database):
             t.visit.c.reason.startswith(reason, autoescape=True),
             *self._mine(),
         )
-        with self._engine.connect() as link:
-            return [
-                (row.visit_id, row.cell_key, row.block - self._first_replicate, read_verdict(row.verdict or ""))
-                for row in link.execute(query)
-            ]
+        return [
+            (row.visit_id, row.cell_key, row.block - self._first_replicate, read_verdict(row.verdict or ""))
+            for row in self._rows(query)
+        ]
 
     def reinstate(self, visit_id: int, verdict: Verdict) -> None:
         """A discarded visit counts after all, the whole of its window: no warm-up was found in it."""
@@ -153,8 +144,7 @@ class Visits(Database):
                 t.visit.c.status.in_((VisitStatus.DISCARDED, VisitStatus.FAILED)),
             )
         )
-        with self._engine.connect() as link:
-            return int(link.execute(query).scalar_one())
+        return int(self._value(query))
 
     def count_visits(self) -> dict[VisitStatus, int]:
         """Number of visits by status, probes left out."""
@@ -163,8 +153,7 @@ class Visits(Database):
             .where(t.visit.c.purpose != Purpose.PROBE, *self._mine())
             .group_by(t.visit.c.status)
         )
-        with self._engine.connect() as link:
-            rows = link.execute(query).all()
+        rows = self._rows(query)
         return {VisitStatus(status): int(count) for status, count in rows}
 
     def statuses(self) -> dict[int, VisitStatus]:
@@ -177,8 +166,7 @@ class Visits(Database):
         """(cell_key, replicate, design_json) of every visit that the adaptive design asked for, in its order."""
         query = sa.select(t.visit).where(t.visit.c.design_json.is_not(None), *self._mine())
         query = query.order_by(t.visit.c.visit_id)
-        with self._engine.connect() as link:
-            return [(row.cell_key, row.block - self._first_replicate, row.design_json) for row in link.execute(query)]
+        return [(row.cell_key, row.block - self._first_replicate, row.design_json) for row in self._rows(query)]
 
     def visits(self, *, with_series: bool = False) -> list[Visit]:
         """All finished visits, discarded ones included (`discarded` says why), in the order in which they were made.
@@ -242,17 +230,13 @@ class Visits(Database):
         query = sa.select(t.visit.c.visit_id, t.visit.c.runtime_ms).where(
             t.visit.c.batch_id.is_not(None), *self._mine()
         )
-        with self._engine.connect() as link:
-            return {row.visit_id: row.runtime_ms for row in link.execute(query) if row.runtime_ms is not None}
+        return {row.visit_id: row.runtime_ms for row in self._rows(query) if row.runtime_ms is not None}
 
     def failures(self) -> list[tuple[str, str]]:
         """(cell_key, reason) of visits that failed."""
-        with self._engine.connect() as link:
-            rows = link.execute(
-                sa.select(t.visit.c.cell_key, t.visit.c.reason).where(
-                    t.visit.c.status == VisitStatus.FAILED, *self._mine()
-                )
-            ).all()
+        rows = self._rows(
+            sa.select(t.visit.c.cell_key, t.visit.c.reason).where(t.visit.c.status == VisitStatus.FAILED, *self._mine())
+        )
         return [(key, reason) for key, reason in rows]
 
 
