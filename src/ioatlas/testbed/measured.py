@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -47,7 +47,7 @@ def client_rate(executor: Executor, bs_bytes: int, *, numjobs: int = 1, iodepth:
     """What fio generates on this client when I/Os cost nothing (its null engine). Raises IoAtlasError."""
     load = {**_NULL, "bs": bs_bytes, "numjobs": numjobs, "iodepth": iodepth}
     with _scratch() as directory:
-        return _rates(executor, directory, [load], seconds)[0]
+        return _rate(executor, directory, load, seconds)
 
 
 def stack_rate(executor: Executor, kind: Memory, bs_bytes: int, *, numjobs: int = 1, seconds: float = 1.0) -> Rate:
@@ -55,8 +55,11 @@ def stack_rate(executor: Executor, kind: Memory, bs_bytes: int, *, numjobs: int 
 
     Raises IoAtlasError.
     """
-    with _in_memory(kind) as (directory, place):
-        return _rates(executor, directory, [{**place(bs_bytes), "numjobs": numjobs}], seconds)[0]
+    # A server needs some I/Os in flight, and the fewer the larger they are.
+    queue: Load = {"iodepth": 16 if bs_bytes < 1 << 20 else 4} if kind == "nbd" else {}
+    with _scratch() as directory, _export(directory) if kind == "nbd" else _memory_file() as place:
+        load: Load = {"rw": "randread", "size": _MEMORY_BYTES, **place, **queue, "bs": bs_bytes, "numjobs": numjobs}
+        return _rate(executor, directory, load, seconds)
 
 
 def target_rate(
@@ -76,26 +79,13 @@ def target_rate(
     else:
         load |= {"ioengine": "libaio", "direct": 1, "filename": str(Path(location).absolute())}
     with _scratch() as directory:
-        return _rates(executor, directory, [load], seconds, "--readonly")[0]
+        return _rate(executor, directory, load, seconds, "--readonly")
 
 
 @contextlib.contextmanager
 def _scratch() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="ioatlas-ceiling-") as directory:
         yield Path(directory)
-
-
-@contextlib.contextmanager
-def _in_memory(kind: Memory) -> Iterator[tuple[Path, Callable[[int], Load]]]:
-    """A target in memory while the context lasts: a directory to work in, and what reads it with blocks of a size."""
-    with _scratch() as directory, _export(directory) if kind == "nbd" else _memory_file() as place:
-        common: Load = {"rw": "randread", "size": _MEMORY_BYTES, **place}
-        yield directory, lambda bs_bytes: {**common, **_queue(kind, bs_bytes), "bs": bs_bytes}
-
-
-def _queue(kind: Memory, bs_bytes: int) -> Load:
-    """A server needs some I/Os in flight, and the fewer the larger they are."""
-    return {"iodepth": 16 if bs_bytes < 1 << 20 else 4} if kind == "nbd" else {}
 
 
 @contextlib.contextmanager
@@ -132,8 +122,7 @@ def _export(directory: Path) -> Iterator[Load]:
         server.wait()
 
 
-def _rates(executor: Executor, directory: Path, loads: Sequence[Load], seconds: float, *options: str) -> list[Rate]:
-    """Rates of loads that run one after the other in one process."""
+def _rate(executor: Executor, directory: Path, load: Load, seconds: float, *options: str) -> Rate:
     common: Load = {
         "thread": 1,
         "group_reporting": 1,
@@ -142,17 +131,13 @@ def _rates(executor: Executor, directory: Path, loads: Sequence[Load], seconds: 
         "norandommap": 1,
         "clocksource": "clock_gettime",
     }
-    sections = [JobSection(f"ceiling{number}", {"stonewall": None, **load}) for number, load in enumerate(loads)]
-    how = [
-        " ".join(f"{key}={value}" for key, value in load.items() if key not in {"filename", "uri"}) for load in loads
-    ]
-    job, expected = render_job(sections, common), len(loads) * seconds
-    outcome, output = run_job(executor, job, directory, expected_seconds=expected, options=options)
+    how = " ".join(f"{key}={value}" for key, value in load.items() if key not in {"filename", "uri"})
+    job = render_job([JobSection("ceiling", load)], common)
+    outcome, output = run_job(executor, job, directory, expected_seconds=seconds, options=options)
     if outcome.exit_code or output is None:
-        said = outcome.stderr[-300:]
-        raise IoAtlasError(f"fio ended with status {outcome.exit_code}: {said}", where=how[0])
-    reads = [job.directions["read"] for job in output.jobs]
-    return [Rate(one.bw_bytes_per_s or 0.0, one.iops or 0.0, said) for one, said in zip(reads, how, strict=True)]
+        raise IoAtlasError(f"fio ended with status {outcome.exit_code}: {outcome.stderr[-300:]}", where=how)
+    read = output.jobs[0].directions["read"]
+    return Rate(read.bw_bytes_per_s or 0.0, read.iops or 0.0, how)
 
 
 def _tool(name: str) -> str:

@@ -21,8 +21,9 @@ import os
 import re
 import signal
 import subprocess
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
@@ -40,121 +41,70 @@ class MeterError(IoAtlasError):
     """A meter did not answer, or what it said holds no power."""
 
 
-class Meter(ABC):
+@dataclass(frozen=True)
+class Meter:
     """One source of watts.
 
-    name: as the person called it. of: whose power. interval_seconds: no sense in asking it more often.
-    idle_watts, loaded_watts: typed in; None where they have to be measured.
+    name: as the person called it. of: whose power. source: how it is read, without addresses. sample: watts now; raises
+    MeterError. interval_seconds: no sense in asking it more often. idle_watts, loaded_watts: typed in; None where they
+    have to be measured.
     """
 
+    name: str
+    of: Of
+    source: str
+    sample: Callable[[], float]
+    interval_seconds: float = 1.0
     idle_watts: float | None = None
     loaded_watts: float | None = None
-    interval_seconds = 1.0
-
-    def __init__(self, name: str, of: Of = "target") -> None:
-        self.name = name
-        self.of: Of = of
-
-    @abstractmethod
-    def sample(self) -> float:
-        """Watts now. Raises MeterError."""
-
-    @property
-    @abstractmethod
-    def source(self) -> str:
-        """How it is read, without addresses."""
 
 
-class TypedMeter(Meter):
-    """What a person read off a meter by hand: one value under load, one at rest."""
-
-    interval_seconds = math.inf
-
-    def __init__(self, name: str, loaded_watts: float, idle_watts: float | None, of: Of = "target") -> None:
-        super().__init__(name, of)
-        self._watts = self.loaded_watts = loaded_watts
-        self.idle_watts = idle_watts
-
-    @property
-    def source(self) -> str:
-        return "typed in"
-
-    def sample(self) -> float:
-        return self._watts
-
-
-class CommandMeter(Meter):
-    """A command of the user's own, run by /bin/sh: the last line that it prints is the watts."""
-
-    def __init__(self, name: str, command: str, of: Of = "target") -> None:
-        super().__init__(name, of)
-        self._command = command
-
-    @property
-    def source(self) -> str:
-        return "a command"
-
-    def sample(self) -> float:
-        with subprocess.Popen(
-            ["/bin/sh", "-c", self._command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process:
-            try:
-                said, complaint = process.communicate(timeout=TIMEOUT_SECONDS)
-            except subprocess.TimeoutExpired as error:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise MeterError(f"no answer within {TIMEOUT_SECONDS:g} s", where=self.name) from error
-        watts = _number((said.strip().splitlines() or [""])[-1])
-        if watts is None:
-            reason = (complaint.strip() or said.strip() or f"exit status {process.returncode}").splitlines()[-1]
-            raise MeterError(
-                f"its command prints no watts: {reason}", where=self.name, remedy="let its last line be a number"
-            )
-        return watts
-
-
-class UrlMeter(Meter):
-    """A URL that answers with a number, or with JSON that holds one at `path` ('outlets.3.watts')."""
-
-    def __init__(self, name: str, url: str, path: str = "", of: Of = "target") -> None:
-        super().__init__(name, of)
-        self._url, self._path = url, path
-
-    @property
-    def source(self) -> str:
-        return f"HTTP{f', {self._path}' if self._path else ''}"
-
-    def sample(self) -> float:
-        import urllib.request
-
-        place = urlsplit(self._url)
-        where = f"{place.scheme}://{place.hostname}{place.path}"
-        # A meter stands in the same room: no proxy lies between.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+def _of_command(name: str, command: str) -> float:
+    """What a command of the user's own, run by /bin/sh, prints in its last line."""
+    with subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
         try:
-            with opener.open(self._url, timeout=TIMEOUT_SECONDS) as answer:
-                said = json.loads(answer.read(_MOST_BYTES))
-        except OSError as error:
-            raise MeterError(
-                f"the meter does not answer: {getattr(error, 'reason', '') or error}",
-                where=where,
-                remedy="is the address right? Where it asks for a password, use a command such as curl",
-            ) from error
-        except (ValueError, RecursionError) as error:
-            raise MeterError("it answers neither a number nor JSON", where=where, remedy="use a command") from error
-        watts = value_at(said, self._path)
-        if watts is None:
-            raise MeterError(
-                f"there is no number at {self._path!r}",
-                where=self.name,
-                remedy='write path = "a.b.0.watts"',
-            )
-        return watts
+            said, complaint = process.communicate(timeout=TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise MeterError(f"no answer within {TIMEOUT_SECONDS:g} s", where=name) from error
+    watts = _number((said.strip().splitlines() or [""])[-1])
+    if watts is None:
+        reason = (complaint.strip() or said.strip() or f"exit status {process.returncode}").splitlines()[-1]
+        raise MeterError(f"its command prints no watts: {reason}", where=name, remedy="let its last line be a number")
+    return watts
+
+
+def _of_url(name: str, url: str, path: str) -> float:
+    """What a URL answers: a number, or JSON that holds one at `path` ('outlets.3.watts')."""
+    import urllib.request
+
+    place = urlsplit(url)
+    where = f"{place.scheme}://{place.hostname}{place.path}"
+    # A meter stands in the same room: no proxy lies between.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=TIMEOUT_SECONDS) as answer:
+            said = json.loads(answer.read(_MOST_BYTES))
+    except OSError as error:
+        raise MeterError(
+            f"the meter does not answer: {getattr(error, 'reason', '') or error}",
+            where=where,
+            remedy="is the address right? Where it asks for a password, use a command such as curl",
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise MeterError("it answers neither a number nor JSON", where=where, remedy="use a command") from error
+    watts = value_at(said, path)
+    if watts is None:
+        raise MeterError(f"there is no number at {path!r}", where=name, remedy='write path = "a.b.0.watts"')
+    return watts
 
 
 def value_at(data: Any, path: str) -> float | None:
@@ -209,17 +159,18 @@ def _open(name: str, entry: Mapping[str, object], where: str) -> Meter:
         raise UsageError(f"of = {of!r}", where=where, remedy="it is the power of the target or of the client")
     whose = cast(Of, of)
     if "loaded" in entry:
-        idle = entry.get("idle")
-        return TypedMeter(name, _watts(entry["loaded"], where), None if idle is None else _watts(idle, where), whose)
+        loaded, idle = (_watts(entry[key], where) if entry.get(key) is not None else None for key in ("loaded", "idle"))
+        return Meter(name, whose, "typed in", lambda: loaded or 0.0, math.inf, idle, loaded)
     if "command" in entry:
         command = str(entry["command"])
         if not command.strip() or "\n" in command:
             raise UsageError("its command is no single line", where=where, remedy="call a script for more")
-        return CommandMeter(name, command, whose)
+        return Meter(name, whose, "a command", partial(_of_command, name, command))
     url = str(entry["url"])
     if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
         raise UsageError(f"{url!r} is not a URL of a meter", where=where, remedy="write http://ADDRESS/PATH")
-    return UrlMeter(name, url, str(entry.get("path", "")), whose)
+    path = str(entry.get("path", ""))
+    return Meter(name, whose, f"HTTP{f', {path}' if path else ''}", partial(_of_url, name, url, path))
 
 
 def _watts(value: object, where: str) -> float:

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -158,12 +159,10 @@ def test_a_command_is_taken_from_a_file_that_was_named_only(tmp_path: Path, monk
 
 
 def test_a_log_asks_beside_a_load_and_keeps_gaps_apart(device: str) -> None:
-    meters = open_meters(
+    *live, typed = open_meters(
         {"nas": {"url": f"{device}/plain"}, "gone": {"url": "http://127.0.0.1:9/"}, "typed": {"loaded": 5}}
     )
-    for meter in meters[:2]:
-        meter.interval_seconds = 0.02
-    with PowerLog(meters) as log:
+    with PowerLog([*(replace(one, interval_seconds=0.02) for one in live), typed]) as log:
         end = time.monotonic() + 300
         while not (log._samples and log.failures) and time.monotonic() < end:
             time.sleep(0.01)
@@ -175,10 +174,10 @@ def test_a_log_asks_beside_a_load_and_keeps_gaps_apart(device: str) -> None:
 
 def test_idle_watts_are_measured_or_typed_in() -> None:
     shelf, typed = open_meters({"shelf": {"command": "echo 7"}, "typed": {"loaded": 9, "idle": 4}})
-    shelf.interval_seconds = 0.02
+    shelf = replace(shelf, interval_seconds=0.02)
     assert idle_watts([shelf, typed], lambda: False, 0.5) == {"shelf": 7.0, "typed": 4.0}
     [broken] = open_meters({"shelf": {"command": "exit 1"}})
-    broken.interval_seconds = 0.02
+    broken = replace(broken, interval_seconds=0.02)
     with pytest.raises(MeterError, match="shelf: its command"):
         idle_watts([broken], lambda: False, 0.5)
 
