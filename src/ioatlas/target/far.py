@@ -6,13 +6,13 @@ The same refusals as on this machine (`guard.py`), from what a shell can see. Wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from ioatlas.errors import RefusedError
+from ioatlas.fleet.client import Client
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.target.signatures import FRONT_BYTES, own_signatures
@@ -25,15 +25,6 @@ _SIGNATURES = 'found=$(wipefs -p "$1") && printf "%s\\n" "$found"'
 """Tells only; without an option that says so, wipefs wipes nothing."""
 _FRONT = 'od -An -v -tx1 -N "$2" "$1"'
 _CKSUM = 0x04C11DB7
-
-
-class Runner(Protocol):
-    """What can run a small command on a client (`ioatlas.fleet.client.Client`)."""
-
-    @property
-    def name(self) -> str: ...
-
-    def run(self, command: Sequence[str], *, seconds: float = 10.0) -> str | None: ...
 
 
 @dataclass(frozen=True)
@@ -98,7 +89,7 @@ class FarTarget:
         return told
 
 
-def look(client: Runner, path: str, marker: str = "", held: str = "") -> FarTarget | None:
+def look(client: Client, path: str, marker: str = "", held: str = "") -> FarTarget | None:
     """What a client says about `path`; None where nothing can be run on it. held: where it reaches what it holds."""
     words = ["sh", "-c", _SCRIPT.read_text(encoding="utf-8"), "sh", path, marker, held or path]
     said = client.run(words, seconds=LOOK_SECONDS)
@@ -158,7 +149,7 @@ def _mount_of(mounts: list[Mount], device: str, real: str) -> Mount | None:
 
 
 def check_far(
-    client: Runner, target: Target, path: str, *, writes: bool, marker: tuple[str, str] = ("", ""), held: str = ""
+    client: Client, target: Target, path: str, *, writes: bool, marker: tuple[str, str] = ("", ""), held: str = ""
 ) -> FarTarget:
     """The target as the client sees it, when it is the one that was named here and may be loaded there.
 
@@ -260,7 +251,7 @@ def _refuse(where: str, reasons: list[str]) -> None:
 # -- why it must not be written there ----------------------------------------------------------------------------------
 
 
-def _reasons(client: Runner, seen: FarTarget) -> Iterator[str]:
+def _reasons(client: Client, seen: FarTarget) -> Iterator[str]:
     if not seen.writable:
         yield f"no right to write there{'' if seen.root else ', for the user we log in as'}"
     if seen.kind == "directory":
@@ -277,7 +268,7 @@ def _reasons(client: Runner, seen: FarTarget) -> Iterator[str]:
     yield from _block_reasons(client, seen)
 
 
-def _block_reasons(client: Runner, seen: FarTarget) -> Iterator[str]:
+def _block_reasons(client: Client, seen: FarTarget) -> Iterator[str]:
     device = seen.block
     assert device is not None
     if device.read_only:
@@ -305,7 +296,7 @@ def _block_reasons(client: Runner, seen: FarTarget) -> Iterator[str]:
         yield from _signatures(client, each, label)
 
 
-def _signatures(client: Runner, device: FarBlock, label: str) -> Iterator[str]:
+def _signatures(client: Client, device: FarBlock, label: str) -> Iterator[str]:
     said = client.run(["sh", "-c", _SIGNATURES, "sh", device.node], seconds=LOOK_SECONDS)
     front = client.run(["sh", "-c", _FRONT, "sh", device.node, str(FRONT_BYTES)], seconds=LOOK_SECONDS)
     if said is None or not front:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from ioatlas.errors import IoAtlasError
+from ioatlas.fleet.client import Client
 from ioatlas.model.testbed import Fact
 from ioatlas.testbed.beats import Beats, Recorder
 from ioatlas.testbed.sheet import Sheet, as_int
@@ -20,16 +19,7 @@ _FACTS = Path(__file__).with_name("facts.sh")
 _COUNTERS = 'for file in "$@"; do [ -r "$file" ] && { echo "@ $file"; cat "$file"; }; done; true'
 
 
-class Runner(Protocol):
-    """What can run a small command on a client (`ioatlas.fleet.client.Client`)."""
-
-    @property
-    def name(self) -> str: ...
-
-    def run(self, command: Sequence[str], *, seconds: float = 10.0) -> str | None: ...
-
-
-def look_at_client(client: Runner) -> tuple[tuple[Fact, ...], Watched | None]:
+def look_at_client(client: Client) -> tuple[tuple[Fact, ...], Watched | None]:
     """Facts of a client, and whose counters are worth reading there; no facts and None where nothing can be run.
 
     Raises IoAtlasError where it is lost.
@@ -79,7 +69,7 @@ class FarSampler(Recorder):
     others to say.
     """
 
-    def __init__(self, client: Runner, watched: Watched, interval_seconds: float = 1.0) -> None:
+    def __init__(self, client: Client, watched: Watched, interval_seconds: float = 1.0) -> None:
         self._client = client
         self._watched = watched
         self._keep = keepers(watched)
