@@ -6,13 +6,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from ioatlas.model.units import RATE_UNITS, rates_in
+from ioatlas.errors import UsageError
+from ioatlas.model.units import RATE_UNITS, parse_duration_seconds, rates_in
 
 
 class PathOrWord(StringParamType):
@@ -40,6 +41,15 @@ WORDS = {"bw": "throughput", "iops": "IOPS", "lat_mean": "mean latency", "lat_p9
 def quantity_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`--quantity`, with what it is the quantity of."""
     return click.option("--quantity", type=click.Choice(tuple(WORDS)), default="bw", show_default=True, help=meaning)
+
+
+def latency_limit(p99: str | None, mean: str | None) -> tuple[Literal["p99", "mean"], float | None]:
+    """Which latency is limited, and to how many nanoseconds; None for no limit. Raises UsageError for two limits."""
+    if p99 is not None and mean is not None:
+        raise UsageError("there are two latency limits", where="--p99, --mean", remedy="keep one of them")
+    name: Literal["p99", "mean"] = "p99" if mean is None else "mean"
+    text = p99 if mean is None else mean
+    return name, None if text is None else parse_duration_seconds(text, where=f"--{name}") * 1e9
 
 
 path_option = functools.partial(click.option, type=click.Path(path_type=Path))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -32,43 +32,37 @@ _NAME = 16
 _MARKS = {"higher": "+", "lower": "-", "same": "=", "not different": "?"}
 
 
-@dataclass(frozen=True)
-class Asked:
-    """How the answer is wanted. output, junit, markdown: files to write; None for none. gate: end with 3 when something
-    got worse.
-    """
-
-    output: Path | None
-    all_cells: bool
-    verbose: bool
-    gate: bool
-    as_json: bool
-    junit: Path | None
-    markdown: Path | None
-
-
-def tell(found: SidesComparison, asked: Asked) -> None:
+def tell(
+    found: SidesComparison,
+    *,
+    output: Path | None,
+    all_cells: bool,
+    verbose: bool,
+    fail_if_worse: bool,
+    as_json: bool,
+    junit: Path | None,
+    markdown: Path | None,
+) -> None:
     """Print, write what was asked for. Raises GateError when a side is worse and that was asked for, UsageError when
     that cannot be known.
     """
-    if (asked.gate or asked.junit or asked.markdown) and not any(pair.cells for pair in found.against_base):
+    if (fail_if_worse or junit or markdown) and not any(pair.cells for pair in found.against_base):
         raise UsageError(
             "no load has repeats on both sides, so nothing can be tested",
             where="--fail-if-worse, --junit, --markdown",
             remedy="leave it out, or compare campaigns: `ioatlas map` measures every load several times",
         )
-    output = asked.output
     if output is not None:
         _write(found, output)
-    if asked.as_json:
+    if as_json:
         say_json(document(found))
     else:
-        _print(found, all_cells=asked.all_cells, verbose=asked.verbose)
+        _print(found, all_cells=all_cells, verbose=verbose)
     if output is not None:
-        click.echo(f"{'table' if output.suffix.lower() == '.csv' else 'page'}: {output}", err=asked.as_json)
-    if asked.junit or asked.markdown:
-        write_gate(gate_of(found, WORDS[found.quantity]), asked.junit, asked.markdown)
-    if asked.gate:
+        click.echo(f"{'table' if output.suffix.lower() == '.csv' else 'page'}: {output}", err=as_json)
+    if junit or markdown:
+        write_gate(gate_of(found, WORDS[found.quantity]), junit, markdown)
+    if fail_if_worse:
         _gate(found)
 
 
@@ -86,7 +80,7 @@ def _gate(found: SidesComparison) -> None:
 def _print(found: SidesComparison, *, all_cells: bool, verbose: bool) -> None:
     for line in answer(found, every=verbose):
         click.echo(line)
-    lines = _pair_lines(found, all_cells=all_cells) if len(found.sides) == 2 else list(_cell_lines(found))
+    lines = _pair_lines(found, all_cells=all_cells) if len(found.sides) == 2 else _cell_lines(found)
     shown = lines if all_cells or verbose else lines[: MOST_SHOWN + 1]
     if len(shown) > 1:
         signs = ": + higher  - lower  = same  ? undecided  ~ predicted" if len(found.sides) > 2 else ""
@@ -289,38 +283,30 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
 
 
-def _cell_lines(found: SidesComparison) -> Iterator[str]:
+def _cell_lines(found: SidesComparison) -> list[str]:
     """One line for each load: its change on every side against the base, the surest differences first."""
     pairs = found.against_base
     cells = [{cell.cell: cell for cell in (*pair.cells, *pair.untested)} for pair in pairs]
     guesses = {(one.first, one.second, one.load): one for one in found.predicted}
-    names = [_cut(found.names[pair.second], 10) for pair in pairs]
-    labels = {load: row.label for load, row in found.loads.rows.items()}
-    wide = max((len(label) for label in labels.values()), default=0)
-    known: dict[str, float] = {}
-    told: dict[str, list[str]] = {}
-    for load in labels:
-        row = []
+    rows: list[tuple[float, list[str]]] = []
+    for load, about in found.loads.rows.items():
+        row, sure = [about.label], []
         for pair, own in zip(pairs, cells, strict=True):
             cell = own.get(load)
             guess = guesses.get((pair.first, pair.second, load)) or guesses.get((pair.second, pair.first, load))
             if cell is not None and cell.ratio is not None:
                 row.append(f"{_change(cell.ratio)}{_MARKS.get(cell.outcome, ' ')}")
-                known[load] = min(known.get(load, 2.0), cell.p if cell.p is not None else 1.5)
+                sure.append(1.5 if cell.p is None else cell.p)
             elif guess is not None:
-                ratio = guess.ratio if guess.first == pair.first else 1 / guess.ratio
-                row.append(f"{_change(ratio)}~")
-                known.setdefault(load, 1.8)
+                row.append(f"{_change(guess.ratio if guess.first == pair.first else 1 / guess.ratio)}~")
+                sure.append(1.8)
             else:
                 row.append("")
-        told[load] = row
-    if not known:
-        return
-    columns = [max(9, len(name) + 1) for name in names]
-    yield " " * wide + "".join(f"{name:>{width}} " for name, width in zip(names, columns, strict=True)).rstrip()
-    for load in sorted(known, key=lambda load: known[load]):
-        figures = "".join(f"{text:>{width + 1}}" for text, width in zip(told[load], columns, strict=True))
-        yield f"{labels[load]:<{wide}}{figures}".rstrip()
+        if sure:
+            rows.append((min(sure), row))
+    head = ["", *(f"{_cut(found.names[pair.second], 10)} " for pair in pairs)]
+    ordered = [row for _, row in sorted(rows, key=lambda one: one[0])]
+    return columns([head, *ordered], right=range(1, len(head)), gap=" ")
 
 
 def _pair_lines(found: SidesComparison, *, all_cells: bool) -> list[str]:

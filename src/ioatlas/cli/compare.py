@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ioatlas.cli._arguments import path_option, quantity_option, units_option
 from ioatlas.cli._campaigns import SideArgument
 from ioatlas.cli._commands import examples
-from ioatlas.cli._comparison import Asked, tell
+from ioatlas.cli._comparison import tell
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._gate import gate_files
 from ioatlas.model.units import parse_percent
@@ -64,13 +65,7 @@ def command(
     reference: str,
     by: str | None,
     same: tuple[Path, ...],
-    output: Path | None,
-    all_cells: bool,
-    verbose: bool,
-    fail_if_worse: bool,
-    junit: Path | None,
-    markdown: Path | None,
-    as_json: bool,
+    **wanted: Any,
 ) -> None:
     """Compare SIDEs, cell by cell and as whole maps.
 
@@ -84,7 +79,7 @@ def command(
     from ioatlas.results.comparison import compare_sides
 
     found = compare_sides(sides, quantity, tolerance=share, reference=reference, by_target=by is not None, same=same)
-    tell(found, Asked(output, all_cells, verbose, fail_if_worse, as_json, junit, markdown))
+    tell(found, **wanted)
 
 
 def _tell_the_same(sides: tuple[Path, ...]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import path_option
+from ioatlas.cli._arguments import latency_limit, path_option
 from ioatlas.cli._campaigns import CampaignDirectory
 from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
@@ -164,7 +164,6 @@ def _named(directory: Path, result: CampaignResult) -> list[Offer]:
 
 def _workload(at: Sequence[str], p99: str | None, mean: str | None) -> Workload:
     from ioatlas.model.options import read_option
-    from ioatlas.model.units import parse_duration_seconds
     from ioatlas.product.readings import Workload
 
     options = {}
@@ -174,12 +173,8 @@ def _workload(at: Sequence[str], p99: str | None, mean: str | None) -> Workload:
             raise UsageError(f"{text!r} is not OPTION=VALUE", where="--at", remedy="write --at bs=4k")
         key, read = read_option(name, value, where=f"--at {name}")
         options[key] = read
-    if p99 is not None and mean is not None:
-        raise UsageError("there are two latency limits", where="--p99, --mean", remedy="keep one of them")
-    limit = p99 if p99 is not None else mean
-    where = "--p99" if p99 is not None else "--mean"
-    ns = parse_duration_seconds(limit, where=where) * 1e9 if limit is not None else None
-    return Workload(options, ns, "lat_p99_ns" if mean is None else "lat_mean_ns")
+    name, limit_ns = latency_limit(p99, mean)
+    return Workload(options, limit_ns, f"lat_{name}_ns")
 
 
 def _title(found: CostComparison) -> str:

@@ -20,6 +20,7 @@ from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
     from ioatlas.model.estimate import Estimate
     from ioatlas.model.panel import Table
@@ -115,7 +116,10 @@ def command(
         parts += _map(result, quantity(quantity_name or _usual(result)), x, y, console)
     if not asked:
         print_lines([Text("")], console)
-    _print([*(_findings(result) if verbose else title_lines(summarise(result), console.width)), *parts], console)
+    _print(
+        [*(_findings(result, console.width) if verbose else title_lines(summarise(result), console.width)), *parts],
+        console,
+    )
 
 
 def _print(parts: Sequence[RenderableType], console: Console) -> None:
@@ -131,21 +135,17 @@ def _print(parts: Sequence[RenderableType], console: Console) -> None:
         click.echo(line.rstrip())
 
 
-def _findings(result: CampaignResult) -> list[RenderableType]:
+def _findings(result: CampaignResult, width: int) -> list[Text]:
     """Every one under its title, after the numbers that the first screen has no room for."""
-    from rich.padding import Padding
-    from rich.table import Table
     from rich.text import Text
 
     from ioatlas.analysis.summary import summarise
-    from ioatlas.cli._screen import MOST_HEADLINES
+    from ioatlas.cli._screen import MOST_HEADLINES, labelled
     from ioatlas.report.told import value_of, where_of
 
-    findings = Table.grid(padding=(0, 1))
-    numbers = [(one.label, f"{value_of(one)}, {where_of(one)}") for one in summarise(result).headlines[MOST_HEADLINES:]]
-    for title, text in (*numbers, *((one.title, one.sentence) for one in result.findings)):
-        findings.add_row("•", Text(f"{title}: ", style="bold").append(text, style="not bold"))
-    return [Padding(findings, (0, 0, 1, 0))]
+    told = [(one.label, f"{value_of(one)}, {where_of(one)}") for one in summarise(result).headlines[MOST_HEADLINES:]]
+    told += [(one.title, one.sentence) for one in result.findings]
+    return [*(line for title, text in told for line in labelled(f"• {title}: ", text, width, 2)), Text("")]
 
 
 def _own(result: CampaignResult) -> list[Table]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas import beneath
-from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._arguments import PathOrWord, latency_limit
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import say_json
@@ -21,7 +21,6 @@ from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
 from ioatlas.model.units import (
     format_duration,
-    parse_duration_seconds,
 )
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.results.library import REPORT
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from ioatlas.run.procedure import Procedure
     from ioatlas.store.journal import Journal
 
+MOST_LIMIT_NS = 60e9
 RESULT, JOB = "tune.json", "best.fio"
 SHORTEST_BUDGET_SECONDS = 10.0
 BUDGET = CAMPAIGN.option("budget")
@@ -145,25 +145,20 @@ def _goal(
 ) -> Goal:
     from ioatlas.design.latency_search import Goal
 
-    if sum((p99 is not None, mean is not None, max_throughput, advise)) > 1:
+    name, limit_ns = latency_limit(p99, mean)
+    if sum((limit_ns is not None, max_throughput, advise)) > 1:
         raise UsageError(
             "only one goal is possible: --p99 TIME, --mean TIME, --max-throughput or --advise",
             where="tune",
             remedy="keep one of them",
         )
-    if p99 is None and mean is None:
-        return Goal(limit_ns=None, max_jobs=max_jobs, max_depth=max_depth)
-    name, text = ("--p99", p99) if p99 is not None else ("--mean", mean)
-    seconds = parse_duration_seconds(text or "", where=name)
-    if seconds <= 0:
-        raise UsageError("the limit is zero", where=name, remedy="write a time such as 5ms")
-    if seconds >= 60:
+    if limit_ns is not None and not 0 < limit_ns < MOST_LIMIT_NS:
         raise UsageError(
-            f"a limit of {format_duration(seconds)} is none",
-            where=name,
+            f"a limit of {format_duration(limit_ns / 1e9)} is none",
+            where=f"--{name}",
             remedy="bare numbers are seconds: write 5ms, or --max-throughput",
         )
-    return Goal("p99" if p99 is not None else "mean", seconds * 1e9, max_jobs, max_depth)
+    return Goal(name, limit_ns, max_jobs, max_depth)
 
 
 def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget: str | None) -> CampaignSpec:
