@@ -119,7 +119,6 @@ def test_those_that_need_setting_up_are_measured_one_after_another_in_a_random_o
     assert sorted(steps[::2]) == ["+1", "+2", "+4"]
     assert [step.replace("+", "-") for step in steps[::2]] == steps[1::2], "each is taken down before the next"
     assert world.best() == as_measured()
-    assert world.rows("pragma user_version") == [(2,)]
 
 
 def test_each_has_a_session_of_its_own_and_its_batches_hold_no_other(finished):
