@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas import toml
 from ioatlas.config import profiles
-from ioatlas.config.configurations import read_configurations, read_confirmations, write_configuration
+from ioatlas.config.configurations import (
+    read_configurations,
+    read_confirmations,
+    read_place,
+    write_configuration,
+    write_place,
+)
 from ioatlas.config.options import Constants, Declared, Given, Table, Where, declared, plain
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
@@ -156,7 +162,7 @@ class CampaignFormat:
             document |= table.entries(spec)
             axes, constants = table.swept(axes, constants)
         document["target"] = [
-            ({"name": name} if name else {}) | {"uri" if "://" in location else "path": location}
+            ({"name": name} if name else {}) | write_place(location)
             for name, location in spec.targets
             if not spec.configurations
         ]
@@ -219,14 +225,7 @@ def _patterns(tables: Iterable[Mapping[str, Any]], where: Where, keys: Collectio
 
 
 def _targets(tables: Any, where: Where) -> tuple[tuple[str, str], ...]:
-    targets = []
-    for index, table in enumerate(tables if isinstance(tables, list) else [tables]):
-        places = [table[key] for key in ("path", "uri") if key in table]
-        if len(places) != 1:
-            raise UsageError(
-                "a target needs `path` or `uri`, one of them",
-                where=where("target", index),
-                remedy="write path = or uri =",
-            )
-        targets.append((table.get("name", ""), places[0]))
-    return tuple(targets)
+    tables = tables if isinstance(tables, list) else [tables]
+    return tuple(
+        (table.get("name", ""), read_place(table, where("target", index))) for index, table in enumerate(tables)
+    )

@@ -86,13 +86,21 @@ def _members(table: Mapping[str, Any], at: Where) -> tuple[tuple[str, str], ...]
     tables = table["target"] if isinstance(table["target"], list) else [table["target"]]
     found = []
     for number, one in enumerate(tables, 1):
-        places = [one[key] for key in ("path", "uri") if key in one]
-        if len(places) != 1:
-            raise UsageError(
-                "a target needs `path` or `uri`, one of them", where=at("target"), remedy="write path = or uri ="
-            )
-        found.append((_member_name(table, one, number), places[0]))
+        found.append((_member_name(table, one, number), read_place(one, at("target"))))
     return tuple(found)
+
+
+def read_place(table: Mapping[str, Any], where: str) -> str:
+    """The `path` or `uri` of a target's table. Raises UsageError where it names none, or both."""
+    places = [table[key] for key in ("path", "uri") if key in table]
+    if len(places) != 1:
+        raise UsageError("a target needs `path` or `uri`, one of them", where=where, remedy="write path = or uri =")
+    return str(places[0])
+
+
+def write_place(location: str) -> dict[str, str]:
+    """As a target's table says it."""
+    return {"uri" if "://" in location else "path": location}
 
 
 def _member_name(table: Mapping[str, Any], member: Mapping[str, Any], number: int) -> str:
@@ -164,11 +172,9 @@ def write_configuration(one: Configuration) -> dict[str, Any]:
     """A configuration as a campaign file says it, without what was typed to confirm it."""
     entry: dict[str, Any] = {"name": one.name}
     if one.members:
-        entry["target"] = [
-            {"name": name, "uri" if "://" in location else "path": location} for name, location in one.members
-        ]
+        entry["target"] = [{"name": name} | write_place(location) for name, location in one.members]
     else:
-        entry["uri" if "://" in one.location else "path"] = one.location
+        entry |= write_place(one.location)
     entry |= {key: value for key in ("product", "before", "after", "ask", "folder") if (value := getattr(one, key))}
     factors = write_factors(one.factors)
     return entry | ({"factors": factors} if factors else {})
