@@ -16,11 +16,11 @@ from ioatlas import beneath
 from ioatlas.fio.batch import Section
 from ioatlas.fio.clock import read_clock
 from ioatlas.fio.figures import buckets
-from ioatlas.fio.io_log import read_io_log
+from ioatlas.fio.io_log import IoLog, read_io_log
 from ioatlas.fio.output import parse_fio_json
 from ioatlas.fio.records import FioJob, FioOutput, LatencyStats
 from ioatlas.fio.replay import read_replay
-from ioatlas.fio.series import DIRECTIONS, Moved, read_series
+from ioatlas.fio.series import DIRECTIONS, Moved, SectionSeries, read_series
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Flush, Part, Purpose, SectionState, Series, Visit
@@ -97,6 +97,13 @@ def _cores(section: Section, jobs: Sequence[FioJob]) -> tuple[float, float] | No
     return sum(user for user, _ in shares), sum(system for _, system in shares)
 
 
+def _interval_logs(directory: Path, name: str, section: Section, job: FioJob) -> SectionSeries:
+    moved = {
+        direction: Moved(figures.io_bytes or 0, figures.total_ios or 0) for direction, figures in job.directions.items()
+    }
+    return read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job), moved=moved)
+
+
 def complete_output(directory: Path) -> FioOutput | None:
     """Fio's JSON of a batch when it is there in full, else None."""
     try:
@@ -139,27 +146,18 @@ def read_batch(
         overloaded = ""
         replayed, unlike = SectionState.FINISHED, ""
         for (name, stream, job), (_, _, cell) in zip(jobs, section.jobs, strict=True):
+            log: IoLog | None = None
             if section.cell.trace:
                 log, replayed, unlike = read_replay(directory, name, section.cell)
-                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream, cell)]
-                starts += [log.series.start_ms] if log.series.start_ms is not None else []
-                overloaded = log.overloaded
-                continue
-            if section.logs_each_io:
+            elif section.logs_each_io:
                 log = read_io_log(
                     directory, name, section.cell, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job)
                 )
-                parts += [log.intended(part) for part in _parts(job, log.series.by_direction, stream, cell)]
-                starts += [log.series.start_ms] if log.series.start_ms is not None else []
-                overloaded = log.overloaded
-                continue
-            moved = {
-                direction: Moved(figures.io_bytes or 0, figures.total_ios or 0)
-                for direction, figures in job.directions.items()
-            }
-            logs = read_series(directory, name, interval_ms=section.interval_ms, runtime_ms=_ran_ms(job), moved=moved)
-            parts += _parts(job, logs.by_direction, stream, cell)
+            logs = log.series if log is not None else _interval_logs(directory, name, section, job)
+            made = _parts(job, logs.by_direction, stream, cell)
+            parts += made if log is None else (log.intended(part) for part in made)
             starts += [logs.start_ms] if logs.start_ms is not None else []
+            overloaded = log.overloaded if log is not None else overloaded
         start_ms = round(1000 * clock.session(min(starts) / 1000)) if starts else None
         visit = Visit(
             section.visit_id,

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.fio.series import DIRECTIONS, SectionSeries, jobs_of, load_rows
+from ioatlas.fio.figures import buckets
+from ioatlas.fio.series import DIRECTIONS, SectionSeries, jobs_of, load_rows, means_of, series_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series
@@ -22,8 +23,6 @@ bounds.
 RESOLUTION_NS = 1e6
 """fio's log tells the time of a completion in whole milliseconds; its latency in nanoseconds."""
 INTENDED = "intended"
-_STEPS = 64
-"""Bins of the histogram in each doubling, as many as fio's."""
 
 
 def paced_iops(cell: Cell, direction: str) -> float | None:
@@ -127,22 +126,10 @@ def series_of_rows(rows: NDArray[np.int64], start_ms: int, interval_ms: int, n: 
     """`n` intervals from rows of (completion ms, latency ns, direction, bytes), one for each I/O."""
     slot = np.clip((rows[:, 0] - start_ms) // interval_ms, 0, n - 1)
     moved = np.bincount(slot, weights=rows[:, 3].astype(np.float64), minlength=n)
-    counts = np.bincount(slot, minlength=n)
-    sums = np.bincount(slot, weights=rows[:, 1].astype(np.float64), minlength=n)
-    means = np.divide(sums, counts, out=np.zeros(n), where=counts > 0)
-    ends = tuple(interval_ms * (place + 1) for place in range(n))
-    return Series(
-        interval_ms,
-        ends,
-        tuple(float(value) * 1000 / interval_ms for value in moved),
-        tuple(float(value) for value in means),
-    )
+    return series_of(interval_ms, moved, means_of(slot, rows[:, 1], n))
 
 
 def _histogram(latency_ns: NDArray[np.float64]) -> Histogram:
-    """Counts in bins of a 64th of a doubling, each named by its middle, as fio's histogram has them."""
-    values = np.maximum(latency_ns, 1.0)
-    width = np.exp2(np.floor(np.log2(values))) / _STEPS
-    middle = np.maximum(1, np.rint((np.floor(values / width) + 0.5) * width)).astype(np.int64)
-    names, counts = np.unique(middle, return_counts=True)
-    return Histogram(tuple((int(name), int(count)) for name, count in zip(names, counts, strict=True)))
+    """Counts in fio's buckets, each named by its middle."""
+    names, counts = np.unique(buckets(np.maximum(latency_ns, 1.0).astype(np.int64)), return_counts=True)
+    return Histogram(tuple(zip(names.tolist(), counts.tolist(), strict=True)))

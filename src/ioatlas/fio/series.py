@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,16 +100,20 @@ def read_series(
         jobs = jobs_of(bw_rows) if len(bw_rows) else []
         done = _done(jobs, start_ms, edges, interval_ms, (moved or {}).get(direction))
         slot = np.clip((lat_rows[:, 0] - start_ms - 1) // interval_ms, 0, n - 1)
-        counts = np.bincount(slot, minlength=n)
-        sums = np.bincount(slot, weights=lat_rows[:, 1].astype(np.float64), minlength=n)
-        means = np.divide(sums, counts, out=np.zeros(n), where=counts > 0)
-        series[direction] = Series(
-            interval_ms,
-            tuple(int(edge) for edge in edges[1:]),
-            tuple(float(value) for value in np.diff(done) * 1000 / interval_ms),
-            tuple(float(value) for value in means),
-        )
+        series[direction] = series_of(interval_ms, np.diff(done), means_of(slot, lat_rows[:, 1], n))
     return SectionSeries(start_ms, end_ms, series)
+
+
+def means_of(slot: NDArray[np.int64], values: NDArray[np.int64], n: int) -> Floats:
+    """Means of the values in each of `n` slots; 0 where there is none."""
+    counts, sums = np.bincount(slot, minlength=n), np.bincount(slot, values.astype(np.float64), n)
+    return np.divide(sums, counts, out=np.zeros(n), where=counts > 0)
+
+
+def series_of(interval_ms: int, moved: NDArray[Any], lat_mean_ns: Floats) -> Series:
+    """From the bytes moved and the mean latency of each interval."""
+    ends = tuple(interval_ms * (place + 1) for place in range(len(moved)))
+    return Series(interval_ms, ends, tuple((moved * 1000 / interval_ms).tolist()), tuple(lat_mean_ns.tolist()))
 
 
 def _start_ms(latency: NDArray[np.int64], bandwidth: NDArray[np.int64], interval_ms: int) -> int:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ioatlas import beneath
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult, complete_output, read_batch
+from ioatlas.fio.series import series_of
 from ioatlas.fleet.client import ClockOffset
 from ioatlas.fleet.sharing import RATES, rate_of
 from ioatlas.model.cell import Options
@@ -378,7 +379,7 @@ def _part(parts: Sequence[Part], cuts: Sequence[_Cut], section: Section) -> Part
     moved = np.sum([cut.moved for cut in cuts], axis=0)
     weighted = np.sum([cut.moved * cut.latency_ns for cut in cuts], axis=0)
     latency = np.divide(weighted, moved, out=np.zeros(len(moved)), where=moved > 0)
-    series = _series(section.interval_ms, moved, latency)
+    series = series_of(section.interval_ms, moved, latency)
     known = [(part.lat_mean_ns, part.total_ios) for part in parts if part.lat_mean_ns is not None]
     ios = sum(count for _, count in known)
     kinds = {part.lat_kind for part in parts}
@@ -395,13 +396,4 @@ def _part(parts: Sequence[Part], cuts: Sequence[_Cut], section: Section) -> Part
         sum(part.drop_ios for part in parts),
         parts[0].stream,
         Flush.joined(part.flush for part in parts),
-    )
-
-
-def _series(interval_ms: int, moved: Floats, latency_ns: Floats) -> Series:
-    return Series(
-        interval_ms,
-        tuple(interval_ms * (place + 1) for place in range(len(moved))),
-        tuple(float(value) for value in moved * 1000 / interval_ms),
-        tuple(float(value) for value in latency_ns),
     )
