@@ -16,7 +16,7 @@ from ioatlas.analysis.imported_physics import doubts
 from ioatlas.analysis.imported_repeats import with_repeats
 from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.estimate import Estimate, LatKind
-from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.imported_reading import ImportedReading, Labelled
 from ioatlas.model.units import format_count, format_latency, format_rate
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.words import words
@@ -29,22 +29,6 @@ NO_DATA = "no data"
 MOST_FILES, FEWEST_OF_A_SET = 12, 4
 """More sets than this that only their paths would tell apart are taken for repeats, unless each has so many files."""
 _WORDS = re.compile(r"[^\s/_.\-]+")
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """A reading, and what the user called the results it came with ('' when nothing)."""
-
-    label: str
-    reading: ImportedReading
-
-    @property
-    def file(self) -> str:
-        return self.reading.source
-
-    @property
-    def tool(self) -> str:
-        return self.reading.tool
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.imported_reading import Labelled
 from ioatlas.model.units import format_count, format_latency, format_rate
 from ioatlas.stats.intervals import t_half_width
 
@@ -30,26 +30,7 @@ _CLONES = frozenset({"fio"})
 """Tools that print one load several times in one file because several jobs ran it at once."""
 
 
-class Known(Protocol):
-    """What has to be known of a reading besides its estimate."""
-
-    @property
-    def label(self) -> str:
-        """What the user called the results it came with."""
-        ...
-
-    @property
-    def file(self) -> str:
-        """The file it stands in."""
-        ...
-
-    @property
-    def tool(self) -> str:
-        """What wrote it."""
-        ...
-
-
-def with_repeats(readings: Sequence[Known], estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+def with_repeats(readings: Sequence[Labelled], estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
     """One estimate for each load of a set.
 
     With one label, where each stands in a file of its own: mean and standard deviation of the values as they are, 95%

@@ -125,3 +125,19 @@ class ImportedReading:
 _LATER = tuple(
     item.name for item in fields(ImportedReading) if item.name not in FIRST_COLUMNS and item.name != "details"
 )
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A reading, and what the user called the results it came with ('' when nothing)."""
+
+    label: str
+    reading: ImportedReading
+
+    @property
+    def file(self) -> str:
+        return self.reading.source
+
+    @property
+    def tool(self) -> str:
+        return self.reading.tool

@@ -11,7 +11,7 @@ from statistics import median
 
 from ioatlas import beneath
 from ioatlas.analysis.balance import client_findings
-from ioatlas.analysis.imported import ImportedMap, Labelled, imported_map
+from ioatlas.analysis.imported import ImportedMap, imported_map
 from ioatlas.analysis.imported_answer import LOADS, SETS, TITLES, by_kind, named, operation_of, rivals
 from ioatlas.analysis.imported_methods import differences
 from ioatlas.analysis.imported_methods import several as _several
@@ -19,7 +19,7 @@ from ioatlas.analysis.summary import small_io
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.imported_reading import ImportedReading, Labelled
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.target import Target

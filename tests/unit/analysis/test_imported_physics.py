@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.imported import Labelled, imported_map
+from ioatlas.analysis.imported import imported_map
 from ioatlas.analysis.imported_physics import doubts
-from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.imported_reading import ImportedReading, Labelled
 
 SOUND = ImportedReading(
     "a.json",

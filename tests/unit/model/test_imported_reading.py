@@ -3,8 +3,8 @@
 
 import pytest
 
-from ioatlas.analysis.imported import Labelled, imported_map
-from ioatlas.model.imported_reading import ImportedReading, OneLatency
+from ioatlas.analysis.imported import imported_map
+from ioatlas.model.imported_reading import ImportedReading, Labelled, OneLatency
 
 COMPLETION, TOTAL = "completion", "total"
 

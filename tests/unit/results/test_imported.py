@@ -15,13 +15,13 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
-from ioatlas.analysis.imported import Labelled, imported_map
+from ioatlas.analysis.imported import imported_map
 from ioatlas.analysis.summary import summarise
 from ioatlas.campaign import load_result
 from ioatlas.cli.export import command as export_command
 from ioatlas.cli.import_ import command
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.imported_reading import ImportedReading, Labelled
 from ioatlas.report.export.quantities import quantity
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import write_csv
