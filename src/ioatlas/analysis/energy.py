@@ -5,32 +5,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.outcomes import KeptMeter
 from ioatlas.model.units import format_count, format_rate
 from ioatlas.model.visit import COUNTED, Visit
-
-
-@dataclass(frozen=True)
-class MeterFacts:
-    """A meter as the journal keeps it. of: 'target' or 'client'. loaded_watts: typed in; None where it was read."""
-
-    name: str
-    of: str
-    source: str
-    idle_watts: float | None = None
-    loaded_watts: float | None = None
 
 
 def with_watts(
     estimates: Iterable[Estimate],
     visits: Iterable[Visit],
     watts: Mapping[int, Mapping[str, float]],
-    meters: Sequence[MeterFacts],
+    meters: Sequence[KeptMeter],
 ) -> tuple[Estimate, ...]:
     """The estimates with the target's power: all of its meters added, the mean over the visits beside which every
     one of them answered.
@@ -53,15 +43,15 @@ def with_watts(
     )
 
 
-def power_findings(estimates: Sequence[Estimate], meters: Sequence[MeterFacts]) -> tuple[Finding, ...]:
+def power_findings(
+    estimates: Sequence[Estimate], meters: Sequence[KeptMeter], idle_watts: Mapping[str, float]
+) -> tuple[Finding, ...]:
     """Idle and loaded watts, and the most throughput and I/Os for a watt; how many values have none."""
     if not meters:
         return ()
     known = [e for e in estimates if e.kind == "measured" and e.watts]
     measured = [e for e in estimates if e.kind == "measured"]
-    idle = [
-        f"{meter.name} {meter.idle_watts:.3g} W ({meter.source})" for meter in meters if meter.idle_watts is not None
-    ]
+    idle = [f"{one.name} {idle_watts[one.name]:.3g} W ({one.source})" for one in meters if one.name in idle_watts]
     parts = [f"idle: {', '.join(idle)}" if idle else "idle power is not known"]
     cells: tuple[str, ...] = ()
     if known:

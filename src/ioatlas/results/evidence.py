@@ -12,18 +12,17 @@ from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targ
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath
-from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
+from ioatlas.analysis.energy import power_findings, with_watts
 from ioatlas.analysis.limits import CeilingsOf, ceilings_of
 from ioatlas.analysis.together import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Bound, Estimate, Limit
 from ioatlas.model.finding import Finding
-from ioatlas.model.outcomes import IdleWatts, Meters
+from ioatlas.model.outcomes import KeptMeter
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.usage import CpuShares, Usage
 from ioatlas.model.visit import COUNTED, Visit
 from ioatlas.results.counts import Counts, counted_in_windows
-from ioatlas.store.journal import Journal
 from ioatlas.testbed.visit_usage import cpu_shares_of, usage_of
 
 if TYPE_CHECKING:
@@ -39,14 +38,15 @@ def judge(
     telemetry: Mapping[int, Mapping[str, Any]] | None = None,
     holes: Iterable[str] = (),
     paths: Mapping[str, CountedPath] | None = None,
-    meters: Sequence[MeterFacts] = (),
+    meters: Sequence[KeptMeter] = (),
+    idle_watts: Mapping[str, float] | None = None,
     fits: Mapping[str, Fit] | None = None,
 ) -> tuple[tuple[Estimate, ...], tuple[Finding, ...]]:
     """The estimates with cache verdicts, and findings on caches, power and balance.
 
     counts: claims against the counters of the targets' paths. telemetry: what was read during each visit, by its id.
-    holes: targets with holes. paths: where each target's bytes are counted. meters: of power. fits: laws
-    of targets, which tell the limits of the cells that they cover.
+    holes: targets with holes. paths: where each target's bytes are counted. meters: of power, with idle_watts
+    of each at rest. fits: laws of targets, which tell the limits of the cells that they cover.
     """
     telemetry = telemetry or {}
     counted = counted_in_windows(visits, {e.cell.key: e.cell.target for e in estimates}, paths or {}, telemetry)
@@ -69,7 +69,7 @@ def judge(
     marked = with_watts(
         marked, made, {visit: record["watts"] for visit, record in telemetry.items() if "watts" in record}, meters
     )
-    found += [*power_findings(marked, meters)]
+    found += [*power_findings(marked, meters, idle_watts or {})]
     usages = [usage for record in telemetry.values() if (usage := usage_of(record)) is not None]
     for groups in {groups_of(bed) for bed in beds.values()}:
         found += balance_findings(groups, usages)
@@ -117,13 +117,6 @@ def _balance_of_targets(
             groups_of_targets(group, [beds[name] for name in names if name in beds]), seen.get(group, ())
         )
     )
-
-
-def meter_facts(journal: Journal) -> tuple[MeterFacts, ...]:
-    """The meters that were asked, with what they said at rest."""
-    idle = journal.kept(IdleWatts).watts
-    meters = journal.kept(Meters).meters
-    return tuple(MeterFacts(m.name, m.of, m.source, idle.get(m.name), m.loaded_watts) for m in meters)
 
 
 def ceilings_by_cell(beds: Mapping[str, Testbed]) -> CeilingsOf:

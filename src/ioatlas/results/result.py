@@ -33,9 +33,11 @@ from ioatlas.model.outcomes import (
     ClocksParted,
     ComputeSeconds,
     HoleCheck,
+    IdleWatts,
     Integrity,
     IntegrityCheck,
     KeptLaw,
+    Meters,
     Needed,
     Voided,
 )
@@ -54,7 +56,7 @@ from ioatlas.results.counts import (
     flushed_findings,
     foreign_traffic,
 )
-from ioatlas.results.evidence import is_served_here, judge, meter_facts
+from ioatlas.results.evidence import is_served_here, judge
 from ioatlas.results.factors import with_factors
 from ioatlas.results.imported import is_imported, load_imported, with_imported
 from ioatlas.results.parts import ResultParts, Row
@@ -210,7 +212,8 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
             telemetry=records_by_visit(parts.journal.usages()),
             holes=parts.journal.kept(HoleCheck).targets,
             paths=counted_paths(parts.journal),
-            meters=meter_facts(parts.journal),
+            meters=parts.journal.kept(Meters).meters,
+            idle_watts=parts.journal.kept(IdleWatts).watts,
             fits=fits,
         )
         if fits:

@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.analysis.balance import balance_findings, client_findings, groups_of
-from ioatlas.analysis.energy import MeterFacts, power_findings, with_watts
+from ioatlas.analysis.energy import power_findings, with_watts
 from ioatlas.analysis.headlines import _ORDER, TOP, headlines
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.outcomes import KeptMeter
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 from ioatlas.model.verdict import VerdictCode
@@ -197,20 +198,20 @@ def test_power_of_the_target_counts_and_a_gap_is_told():
     part = Part("read", MIB, 1, 1000, None, Histogram(), Series(0))
     visits = [Visit(n, e.cell.key, 1, n, 0, 0, 0.0, (part,)) for n in (1, 2, 3)]
     meters = (
-        MeterFacts("nas", "target", "JSON over HTTP", 30.0),
-        MeterFacts("shelf", "target", "typed in", 8.0, 10.0),
-        MeterFacts("cpu", "client", "RAPL", 5.0),
+        KeptMeter("nas", "target", "JSON over HTTP"),
+        KeptMeter("shelf", "target", "typed in", 10.0),
+        KeptMeter("cpu", "client", "RAPL"),
     )
     watts = {1: {"nas": 40.0, "cpu": 60.0}, 2: {"nas": 50.0}, 3: {"cpu": 60.0}}
     made = with_watts([e, other], visits, watts, meters)
     assert made[0].watts == pytest.approx(55.0)
     assert made[0].bw_bytes_per_s_per_watt == pytest.approx(200e6 / 55)
     assert made[1].watts is None
-    (finding,) = power_findings(made, meters)
+    (finding,) = power_findings(made, meters, {"nas": 30.0, "shelf": 8.0, "cpu": 5.0})
     assert "idle: nas 30 W" in finding.sentence
     assert "1 value of 2 without power" in finding.sentence
     assert with_watts([e], visits, watts, ()) == (e,)
-    assert power_findings([e], ()) == ()
+    assert power_findings([e], (), {}) == ()
 
 
 def test_every_kind_of_finding_has_one_place_in_the_order():

@@ -27,6 +27,7 @@ from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
 from ioatlas.results.parts import Axes, ResultParts, Row
 from ioatlas.store.journal import Journal
+from ioatlas.testbed.visit_usage import records_by_visit
 
 NOT_MEASURED = "not measured"
 
@@ -138,16 +139,11 @@ def load_curves(journal: Journal, spec: CampaignSpec, files: Mapping[str, Mappin
 def _watts(journal: Journal, meters: Sequence[KeptMeter]) -> dict[int, dict[str, float]]:
     """Watts by visit and meter; what was typed in holds for every load."""
     typed = {meter.name: meter.loaded_watts for meter in meters if meter.loaded_watts is not None}
-    found: dict[int, dict[str, float]] = {}
-    for usage in journal.usages().values():
-        for visit_id, entry in usage.get("visits", {}).items():
-            if "watts" in entry:
-                found[int(visit_id)] = dict(entry["watts"])
-    return (
-        {visit.visit_id: {**typed, **found.get(visit.visit_id, {})} for visit in journal.visits()}
-        if typed or found
-        else {}
-    )
+    records = records_by_visit(journal.usages())
+    read = {visit_id: record["watts"] for visit_id, record in records.items() if "watts" in record}
+    if not typed and not read:
+        return {}
+    return {visit.visit_id: {**typed, **read.get(visit.visit_id, {})} for visit in journal.visits()}
 
 
 def stream_rows(journal: Journal, visits: Sequence[Visit]) -> tuple[list[tuple[Cell, str]], list[Visit]]:
