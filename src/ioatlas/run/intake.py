@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ioatlas.analysis.load_curve import together
 from ioatlas.design.pace import Pace
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
@@ -17,6 +18,7 @@ from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import BatchStatus, Purpose, SectionState, Visit
 from ioatlas.run.gates import Gates
 from ioatlas.stats.gates import judge_visit
+from ioatlas.stats.stream_gates import judge_streams
 from ioatlas.stats.verdict import judge
 from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
 from ioatlas.testbed.visit_usage import records_by_visit
@@ -194,26 +196,33 @@ def book(intake: Intake, result: SectionResult) -> None:
 
 
 def judged(section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
-    """The visit with its verdict, cut and gates; and whether it settled too late to be trusted."""
-    cell = section.cell
-    report = judge_visit(
-        visit,
-        cell,
-        asked_ms=None if cell.work_bounded else section.runtime_ms,
-        ceilings=_ceilings(visit, cell, gates),
-        waiting=visit.waiting,
-    )
-    rates = [part.series.bw_bytes_per_s for part in visit.parts if part.series.bw_bytes_per_s]
+    """The visit with its verdict, cut and gates; and whether it settled too late to be trusted.
+
+    Streams that have names run at once, and are judged together.
+    """
+    cell, parts = section.cell, visit.parts
+    streams = any(name for name, _ in cell.streams)
+    bounded = cell.work_bounded and not streams
+    asked_ms = None if bounded else section.runtime_ms
+    if streams:
+        parts = tuple(together(visit.parts))
+        report = judge_streams(visit, cell, asked_ms=asked_ms, waiting=visit.waiting)
+    else:
+        ceilings = _ceilings(visit, cell, gates)
+        report = judge_visit(visit, cell, asked_ms=asked_ms, ceilings=ceilings, waiting=visit.waiting)
+    rates = [part.series.bw_bytes_per_s for part in parts if part.series.bw_bytes_per_s]
     label, cut_ms, late = Verdict(VerdictCode.TOO_SHORT), 0, False
-    if rates and not cell.work_bounded:
+    if rates and not bounded:
         # What drains after the window is counted, but no level: nothing is submitted any more.
-        asked = max(1, section.runtime_ms // section.interval_ms)
+        asked = None if streams else max(1, section.runtime_ms // section.interval_ms)
         series = [sum(values) for values in zip(*rates, strict=False)][:asked]
         quantum = cell.bs_bytes * 1000 / section.interval_ms
         verdict = judge(series, interval_ms=section.interval_ms, quantum=quantum, outstanding=cell.outstanding)
-        label, late = verdict.verdict, verdict.late
-        cut_ms = verdict.cut_ms if verdict.steady else 0
-    elif cell.work_bounded:
+        label, late = verdict.verdict, verdict.late and not streams
+        # An offered load has no warm-up to be cut from its rate; where its response time settles late, the load point
+        # says so by its spread.
+        cut_ms = verdict.cut_ms if verdict.steady and not (streams and cell.loop == "open") else 0
+    elif bounded:
         label = Verdict(VerdictCode.WORK_DONE)
     if report.labels:
         # What the load generator did outweighs the shape of the series, and a longer visit would not change it.

@@ -48,6 +48,34 @@ def only_directories(targets: Sequence[Target], what: str) -> None:
             )
 
 
+def check_whole_blocks(target: Target, sizes: Iterable[int], where: str) -> None:
+    """Raises UsageError for a block size, in bytes, that direct I/O cannot move on a target."""
+    block = target.logical_block_bytes
+    odd = next((size for size in sizes if size % block), 0)
+    if odd and target.kind != "uri":
+        meant = f"; if {odd} means KiB, write {odd}k" if odd < 4096 else ""
+        raise UsageError(
+            f"bs={odd} with direct=1: direct I/O moves whole blocks of {block} B on {target.location}",
+            where=where,
+            remedy=f"use multiples of {block}, or direct=0 to measure through the page cache{meant}",
+        )
+
+
+def complete_options(given: Mapping[str, OptionValue], target: Target, size_bytes: int = 0) -> dict[str, OptionValue]:
+    """Everything set that affects the I/O, whether asked for or ours. size_bytes: where `given` has no size."""
+    options: dict[str, OptionValue] = {"rw": "read", "numjobs": 1, "iodepth": 1, "direct": 1}
+    # Without meaning for some modes, but set for all: what every cell shares need not be told of each.
+    options |= {"norandommap": 1, "refill_buffers": 1, **given}
+    if "bssplit" not in options:
+        options.setdefault("bs", 4096)
+    options.setdefault("size", size_bytes - int(options.get("offset", 0)))
+    if target.ioengine:
+        options["ioengine"] = target.ioengine
+    else:
+        options.setdefault("ioengine", "psync" if int(options["iodepth"]) == 1 else "libaio")
+    return options
+
+
 @dataclass(frozen=True)
 class Plan:
     """A campaign's cells in sweep order, each with the reason why it is not measured ('' when it is)."""

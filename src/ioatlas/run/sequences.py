@@ -23,8 +23,6 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.reason import BUDGET_ENDED
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind
-from ioatlas.run.gates import Gates
-from ioatlas.run.intake import Intake
 from ioatlas.run.plan import FIO_SECONDS, visit_turns
 from ioatlas.run.steps import REPORT_SECONDS, Steps
 from ioatlas.store.journal import NewVisit, PlannedVisit
@@ -37,6 +35,8 @@ class SequencedSteps(Steps, Generic[One]):
     """One session of sequences. sequences: the cells of each in their order."""
 
     sequences: Mapping[One, Sequence[Cell]]
+    repeats = False
+    """A sequence is repeated as a whole."""
     _begun = False
 
     @abstractmethod
@@ -62,18 +62,6 @@ class SequencedSteps(Steps, Generic[One]):
             known = self.seconds_of(self.sequence_of(cell), [cell])
             left += count * (self.usual_seconds(cell) if known is None else known)
         return self.told_progress(waiting.total(), left)
-
-    def take_in(
-        self,
-        results: Sequence[SectionResult],
-        planned: dict[int, PlannedVisit],
-        gates: Gates | None,
-        usage: Mapping[str, Any] | None,
-    ) -> Intake:
-        """Nothing is made again by itself: a sequence is repeated as a whole."""
-        intake = super().take_in(results, planned, gates, usage)
-        intake.again = []
-        return intake
 
     def side_by_side(self, one: One) -> Hashable:
         """Sequences that have this in common meet the same moments: one follows the other."""

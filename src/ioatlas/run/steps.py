@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -42,6 +43,8 @@ class Steps(ABC):
     any_order = False
     """Whether planned visits may be passed over for others that the time that is left still allows."""
 
+    repeats = True
+    """Whether a visit that does not count is made again by itself."""
     counted: frozenset[Purpose] | None = None
     """Purposes of the visits that the closing line counts; None for all but probes."""
 
@@ -73,6 +76,11 @@ class Steps(ABC):
             # Clients that start far apart run for longer, so that what they have in common outweighs it.
             runtime_ms = max(runtime_ms, outweighing_ms(self.runner.skew_ms))
         return self.runner.section(visit, max(runtime_ms, visit.runtime_ms or 0), gap_ms)
+
+    def seed(self, *numbers: object) -> int:
+        """Of the offsets of a visit: a function of the campaign's seed and of these."""
+        order = self.runner.plan.spec.order_seed
+        return random.Random(f"{order} {numbers}").randrange(1, 2**31)  # noqa: S311 - offsets, not secrets
 
     def drains_long(self, section: Section) -> bool:
         """Whether what is in flight when its window ends takes so long that it has a process of its own."""
@@ -111,7 +119,15 @@ class Steps(ABC):
         """What the batch gave: its visits judged, what failed, what is made again. gates, usage: None for a batch read
         back after a crash.
         """
-        return take_in(results, planned, gates, usage, self.judge)
+        if not self.gated(results):
+            gates = usage = None
+        intake = take_in(results, planned, gates, usage, self.judge)
+        intake.again = intake.again if self.repeats else []
+        return intake
+
+    def gated(self, results: Sequence[SectionResult]) -> bool:  # noqa: ARG002
+        """Whether counters and waiting times of the machine can judge a batch."""
+        return True
 
     def usage(self, seen: Seen, intake: Intake, cells: Sequence[Cell]) -> dict[str, Any]:  # noqa: ARG002
         """What was read beside the batch, for the journal."""

@@ -73,10 +73,3 @@ def test_a_test_without_its_tracked_cell_is_refused():
     for changed in ({"bs": (8192,)}, {"rwmixread": (100, 50)}):
         with pytest.raises(UsageError, match="tracks one cell"):
             passes("iops", cells_of("iops", **changed))
-
-
-def test_impossible_plans_are_refused():
-    cells = cells_of("iops")
-    for test, given, rate in (("iops", [], 1.0), ("iops", cells, 0.0), ("fast", cells, 1.0)):
-        with pytest.raises(UsageError):
-            plan_snia(test, given, sequential_write_bytes_per_s=rate)

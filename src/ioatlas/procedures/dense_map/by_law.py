@@ -16,7 +16,6 @@ from ioatlas.model.outcomes import KeptLaw, LaidOuts
 from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.steps import MapSteps
-from ioatlas.procedures.load_points.steps import judged_together
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.gates import Gates
 from ioatlas.run.plan import Plan
@@ -141,9 +140,8 @@ class LawSteps(MapSteps):
         """What a course means is the law's business: nothing is cut from it, and none is made again for its shape.
         Reads under writes are told of the second half, or credit that a pause gave would pass for lasting.
         """
-        together = bool(section.cell.streams)
-        visit = judged_together(section, visit) if together else super().judge(section, visit, gates)[0]
-        return replace(visit, window_start_ms=section.runtime_ms // 2 if together else 0), False
+        visit, _ = super().judge(section, visit, gates)
+        return replace(visit, window_start_ms=section.runtime_ms // 2 if section.cell.streams else 0), False
 
     def reserve_seconds(self) -> float:
         total, seen = self.budget.total or 0.0, self._courses()

@@ -16,7 +16,7 @@ from ioatlas.model.options import GROWING, SYNCHRONOUS_ENGINES
 from ioatlas.model.target import Group, Target, on_members
 from ioatlas.model.units import format_duration, format_rate, format_size
 from ioatlas.procedures.dense_map.together import check_together
-from ioatlas.run.plan import Plan, files_of, leave_out
+from ioatlas.run.plan import Plan, check_whole_blocks, complete_options, files_of, leave_out
 from ioatlas.target.placing import ALIGNMENT, DATA_OPTIONS, Places
 from ioatlas.target.preparation import BY_WRITING
 
@@ -180,17 +180,10 @@ def _check(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], targ
         )
     direct = any(int(value) for value in _values(spec, axes, "direct", 1))
     for target in targets:
-        for value in _values(spec, axes, "bs", 4096):
-            sizes = [int(part) for part in str(value).split(",") if part]
-            odd = [size for size in sizes if size % target.logical_block_bytes]
-            if direct and odd and target.kind != "uri":
-                raise UsageError(
-                    f"bs={odd[0]} with direct=1: direct I/O moves whole blocks of {target.logical_block_bytes} B on "
-                    f"{target.location}",
-                    where="[sweep] bs",
-                    remedy=f"use multiples of {target.logical_block_bytes}, or direct=0 to measure through the page "
-                    "cache" + (f"; if {odd[0]} means KiB, write {odd[0]}k" if odd[0] < 4096 else ""),
-                )
+        if direct:
+            values = _values(spec, axes, "bs", 4096)
+            sizes = [int(part) for value in values for part in str(value).split(",") if part]
+            check_whole_blocks(target, sizes, "[sweep] bs")
         growing = [name for name in GROWING if any(_values(spec, axes, name, 0))]
         if growing and target.kind != "directory":
             raise UsageError(
@@ -236,19 +229,7 @@ def _fitting_sizes(
 
 def _cell(spec: CampaignSpec, target: Target, chosen: Mapping[str, OptionValue]) -> Cell:
     """A cell with everything set that affects the I/O, whether asked for or ours."""
-    options: dict[str, OptionValue] = {**spec.constants, **chosen}
-    options.setdefault("rw", "read")
-    options.setdefault("bs", 4096)
-    options.setdefault("numjobs", 1)
-    options.setdefault("iodepth", 1)
-    options.setdefault("direct", 1)
-    if target.ioengine:
-        options["ioengine"] = target.ioengine
-    else:
-        options.setdefault("ioengine", "psync" if int(options["iodepth"]) == 1 else "libaio")
-    # Without meaning for some modes, but set for all: what every cell shares need not be told of each.
-    options.setdefault("norandommap", 1)
-    options.setdefault("refill_buffers", 1)
+    options = complete_options({"bs": 4096, **spec.constants, **chosen}, target)
     return Cell.of(target.name, options, sharing=spec.sharing)
 
 

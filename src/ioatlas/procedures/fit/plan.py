@@ -15,8 +15,7 @@ from ioatlas.model.cell import CLIENT_RANGE, CLIENTS, FLUSHES, OF_FLEETS, Cell, 
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size_rounded
 from ioatlas.procedures.fit.use import Asked, Load, Quantity, Use
-from ioatlas.procedures.load_points.plan import complete
-from ioatlas.run.plan import Plan, files_of
+from ioatlas.run.plan import Plan, complete_options, files_of
 
 Options = Mapping[str, OptionValue]
 ALIGN = 1 << 20
@@ -75,7 +74,7 @@ def cells_of(use: Use, target: Target, shared: Options) -> Iterator[tuple[Cell, 
                 options["fsync"] = options.pop("fdatasync")  # engines of the network know one kind of flush
             if target.kind != "directory":
                 options.pop("file_append", None)  # nothing grows there
-            placed.append((load.name, complete(options, target, size)))
+            placed.append((load.name, complete_options(options, target, size)))
             end += -(-size // ALIGN) * ALIGN
         if len(loads) == 1:
             options = dict(placed[0][1])

@@ -14,7 +14,6 @@ from ioatlas.procedures.fit.fits import carried, fits_of
 from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.use import Uses
 from ioatlas.procedures.fit.verdict import GAP_MS, PACED_WINDOW_SECONDS, RATE_WINDOW_SECONDS, WINDOW_SECONDS, counts
-from ioatlas.procedures.load_points.steps import judged_together
 from ioatlas.run.fleet import FLEET_WINDOW_SECONDS
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, judged
@@ -114,7 +113,7 @@ class FitSteps(Steps):
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
         """Nothing is made longer, and a target that stands still is no reason to look away."""
-        return (judged_together(section, visit) if section.cell.streams else judged(section, visit, gates)[0]), False
+        return judged(section, visit, gates)[0], False
 
     def progress(self, batch: Batch) -> dict[str, float]:
         told = super().progress(batch)

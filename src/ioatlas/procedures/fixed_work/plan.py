@@ -19,7 +19,7 @@ from ioatlas.model.testbed import Fact
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.workload import Workload
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
-from ioatlas.run.plan import Plan, only_directories
+from ioatlas.run.plan import Plan, check_whole_blocks, only_directories
 from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import usable_bytes
 from ioatlas.testbed.host import memory_bytes
@@ -45,7 +45,8 @@ def build_sequence_plan(
     remarks = [*spec.remarks, *_remarks(spec)]
     direct = bool(spec.constants.get("direct", 1))
     records = [int(value) for value in _values(spec, "bs")]
-    _check_records(records, targets, direct=direct)
+    for target in targets if direct else ():
+        check_whole_blocks(target, records, "[sweep] bs")
     cells: list[tuple[Cell, str]] = []
     sizes: list[int] = []
     for target in targets:
@@ -180,18 +181,6 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
         raise UsageError(
             "IOzone as a second engine is for the profile iozone2017", where="engine", remedy="leave it out"
         )
-
-
-def _check_records(records: Sequence[int], targets: Sequence[Target], *, direct: bool) -> None:
-    for target in targets:
-        odd = [record for record in records if direct and record % target.logical_block_bytes]
-        if odd:
-            raise UsageError(
-                f"bs={odd[0]} with direct=1: direct I/O moves whole blocks of {target.logical_block_bytes} B on "
-                f"{target.location}",
-                where="[sweep] bs",
-                remedy=f"use multiples of {target.logical_block_bytes}, or direct = 0",
-            )
 
 
 def _sizes(spec: CampaignSpec, target: Target, facts: Sequence[Fact]) -> tuple[list[int], dict[int, str], list[str]]:

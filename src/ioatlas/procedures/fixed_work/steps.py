@@ -183,18 +183,9 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         opening, closing = map(float, kept.read_text().split())
         return opening, closing
 
-    def take_in(
-        self,
-        results: Sequence[SectionResult],
-        planned: dict[int, PlannedVisit],
-        gates: Gates | None,
-        usage: Mapping[str, Any] | None,
-    ) -> Intake:
-        # Little's law and steadiness are for loads bounded by time: flush and close are part of this one's time. IOzone
-        # counts no I/Os.
-        if any(tool_of(result.section.cell) == IOZONE for result in results):
-            gates, usage = None, None
-        return super().take_in(results, planned, gates, usage)
+    def gated(self, results: Sequence[SectionResult]) -> bool:
+        """Not where IOzone made the load, which counts no I/Os."""
+        return all(tool_of(result.section.cell) != IOZONE for result in results)
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
         if tool_of(section.cell) != IOZONE:  # which counts no I/Os and takes no latencies

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ioatlas.analysis.load_curve import LOAD, OFFERED, PHASE
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.load_search import START_IOPS
 from ioatlas.errors import UsageError
@@ -21,7 +22,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.workload import Arrival, Workload
 from ioatlas.procedures.load_points.options import FREE, HIGHEST, StreamSpec, StreamsSpec, streams_of
-from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
+from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, check_whole_blocks, complete_options
 from ioatlas.stats.stream_gates import offered_by_direction, offered_iops
 from ioatlas.target.placing import SHARED_FILE
 
@@ -37,8 +38,6 @@ OPEN_DEPTH = 64
 """I/Os that one job of an open loop may have in flight: with fewer it waits for the target as a closed loop does."""
 TRIAL_SECONDS, SHORTEST_TRIAL_SECONDS = 1.5, 0.5
 USUAL_TRIALS = 12
-PHASE, LOAD, OFFERED = "phase", "load", "load_iops"
-"""Names under which a cell of several streams says which load it is."""
 _BOUND = frozenset(
     {"filename", "filename_format", "time_based", "runtime", "ramp_time", "rate_iops", "rate_process", "io_size"}
 )
@@ -129,9 +128,8 @@ def _study_phase(spec: CampaignSpec, streams: StreamsSpec, target: Target, workl
                 options[option] = normal
         options |= _whole_blocks(options, target)
         options |= {name: value for name, value in spec.constants.items() if name != "size"}
-        templates.append(
-            Template(section.name, complete(options, target, footprint), rate / sum(rates) if any(rates) else None)
-        )
+        share = rate / sum(rates) if any(rates) else None
+        templates.append(Template(section.name, complete_options(options, target, footprint), share))
     load: float | None = 0.0
     if any(rates):
         load = None if streams.load == HIGHEST else sum(rates) if isinstance(streams.load, str) else streams.load
@@ -180,29 +178,13 @@ def _phase(
         if stream.name in weights:
             options |= {"flow": weights[stream.name], "flow_id": 1, "flow_sleep": 10}
         share = None if closed else paced[stream.name] / total if total else shared.get(stream.name, 1.0)
-        whole = complete(options, target, footprint)
+        whole = complete_options(options, target, footprint)
         _fits(stream, whole, footprint)
         rates = offered_by_direction(Cell.of("", stream.options))
         reads = rates.get("read", 0.0) / sum(rates.values()) if rates else int(whole.get("rwmixread", 50)) / 100
         templates.append(Template(stream.name, whole, share, process, reads))
     load = 0.0 if closed else total or (None if streams.load == HIGHEST else float(streams.load))
     return Phase(name, tuple(templates), load)
-
-
-def complete(given: Mapping[str, OptionValue], target: Target, footprint: int) -> dict[str, OptionValue]:
-    """Everything set that affects the I/O, whether asked for or ours."""
-    options: dict[str, OptionValue] = dict(given)
-    options.setdefault("rw", "read")
-    if "bssplit" not in options:
-        options.setdefault("bs", ALIGN)
-    for name, value in (("numjobs", 1), ("iodepth", 1), ("direct", 1), ("norandommap", 1), ("refill_buffers", 1)):
-        options.setdefault(name, value)
-    options.setdefault("size", footprint - int(options.get("offset", 0)))
-    if target.ioengine:
-        options["ioengine"] = target.ioengine
-    else:
-        options.setdefault("ioengine", "psync" if int(options["iodepth"]) == 1 else "libaio")
-    return options
 
 
 def _fits(stream: StreamSpec, options: Mapping[str, OptionValue], footprint: int) -> None:
@@ -250,24 +232,8 @@ def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
         first = [first_cells(phase, target.name, streams) for phase in phases]
         cells += [(cell, "") for group in first for cell in group]
         writes = any(cell.writes for group in first for cell in group)
-        odd = sorted(
-            {
-                size
-                for group in first
-                for cell in group
-                for m in cell.members
-                if m.integer("direct", 1)
-                for size in m.block_sizes
-                if size % target.logical_block_bytes
-            }
-        )
-        if odd and target.kind != "uri":
-            raise UsageError(
-                f"a block of {odd[0]} B with direct=1: direct I/O moves whole blocks of {target.logical_block_bytes} "
-                f"B on {target.location}",
-                where="[[stream]]",
-                remedy=f"use multiples of {target.logical_block_bytes}, or direct = 0",
-            )
+        members = [m for group in first for cell in group for m in cell.members if m.integer("direct", 1)]
+        check_whole_blocks(target, sorted({size for m in members for size in m.block_sizes}), "[[stream]]")
         if read_only and writes:
             raise UsageError(
                 "the streams write", where="--read-only", remedy="leave it out, or use streams that only read"

@@ -5,11 +5,10 @@ often as asked.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ioatlas.analysis.load_curve import mean_latency_ns, together
+from ioatlas.analysis.load_curve import OFFERED, PHASE, mean_latency_ns, together
 from ioatlas.design.load_search import LoadTrial, search_load
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import TURN_MS, Section
@@ -18,12 +17,9 @@ from ioatlas.model.outcomes import HighestLoad, HighestLoads, IdleWatts
 from ioatlas.model.reason import BUDGET_ENDED, UnmeasuredCode
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_duration
-from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.procedures.load_points.options import StreamsSpec, streams_of
 from ioatlas.procedures.load_points.plan import (
-    OFFERED,
-    PHASE,
     TRIAL_SECONDS,
     Phase,
     describe_rounding,
@@ -35,11 +31,11 @@ from ioatlas.procedures.load_points.plan import (
 )
 from ioatlas.run.conditions import note_power
 from ioatlas.run.gates import Gates
+from ioatlas.run.intake import judged
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import Steps
 from ioatlas.stats.gates import CPU_LIMIT_PERCENT
-from ioatlas.stats.stream_gates import judge_streams, offered_iops, stream_backlog
-from ioatlas.stats.verdict import judge
+from ioatlas.stats.stream_gates import offered_iops, stream_backlog
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
 SHORTEST_WINDOW_SECONDS = 0.5
@@ -156,7 +152,7 @@ class LoadPointSteps(Steps):
         load, long = answer.next
         cell = self.runner.know(phase.cell(target.name, load_iops=load), UnmeasuredCode.TRIAL)
         length = self._window_ms if long else round(trial_seconds(self.runner.plan.spec) * 1000)
-        seed = self._seed(len(made), load)
+        seed = self.seed(len(made), load)
         return [NewVisit(cell.key, len(made), seed, Purpose.SEARCH, alone=True, runtime_ms=length)]
 
     def _client_busy(self, visit: Visit) -> bool:
@@ -220,7 +216,7 @@ class LoadPointSteps(Steps):
                 self._tell_rounding(phase, load)
         window_ms, visits = self._fitted(len(cells))
         rows = [
-            NewVisit(cell.key, replicate, self._seed(replicate, cell.key), Purpose.SWEEP, runtime_ms=window_ms)
+            NewVisit(cell.key, replicate, self.seed(replicate, cell.key), Purpose.SWEEP, runtime_ms=window_ms)
             for replicate in range(visits)
             for cell in cells
         ]
@@ -260,9 +256,6 @@ class LoadPointSteps(Steps):
 
     # -- helpers ---------------------------------------------------------------------------------------------
 
-    def _seed(self, *numbers: object) -> int:
-        return random.Random(f"{self.runner.plan.spec.order_seed} {numbers}").randrange(1, 2**31)  # noqa: S311 - offsets, not secrets
-
     def section(self, visit: PlannedVisit) -> Section:
         return self.runner.section(visit, visit.runtime_ms or self._window_ms, round(1000 * gap_seconds(self._streams)))
 
@@ -277,9 +270,9 @@ class LoadPointSteps(Steps):
         """One event a direction, all streams together."""
         return visit if visit.discarded else replace(visit, parts=tuple(together(visit.parts)))
 
-    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:  # noqa: ARG002
+    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
         """Streams are judged together. Nothing is made longer: the window is what the load point says."""
-        return judged_together(section, visit), False
+        return judged(section, visit, gates)[0], False
 
     def out_of_time(self, purpose: Purpose, taken: Sequence[Section]) -> bool:
         """The search leaves time for the load points, and each of these is made once however small the budget is."""
@@ -318,26 +311,3 @@ class LoadPointSteps(Steps):
             + self.reserve_seconds()
         )
         return min(need, (spec.budget_seconds or need) / 2)
-
-
-def judged_together(section: Section, visit: Visit) -> Visit:
-    """The visit with its verdict, where its warm-up ends, and why it is discarded."""
-    cell = section.cell
-    report = judge_streams(visit, cell, asked_ms=section.runtime_ms, waiting=visit.waiting)
-    rates = [part.series.bw_bytes_per_s for part in together(visit.parts) if part.series.bw_bytes_per_s]
-    label, cut_ms = Verdict(VerdictCode.TOO_SHORT), 0
-    if rates:
-        series = [sum(values) for values in zip(*rates, strict=False)]
-        verdict = judge(
-            series,
-            interval_ms=section.interval_ms,
-            quantum=cell.bs_bytes * 1000 / section.interval_ms,
-            outstanding=cell.outstanding,
-        )
-        # An offered load has no warm-up to be cut from its rate; where its response time settles late, the load point
-        # says so by its spread.
-        cut_ms = verdict.cut_ms if verdict.steady and cell.loop == "closed" else 0
-        label = verdict.verdict
-    if report.labels:
-        label = report.labels[0]
-    return replace(visit, verdict=label, window_start_ms=cut_ms, discarded=report.discards)

@@ -18,7 +18,6 @@ from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import SectionState, Visit
 from ioatlas.procedures.metadata.plan import expected_seconds, inodes_at_once
 from ioatlas.run.gates import Gates
-from ioatlas.run.intake import Intake
 from ioatlas.run.runner import Runner
 from ioatlas.run.sequences import SequencedSteps
 from ioatlas.store.journal import PlannedVisit
@@ -113,15 +112,9 @@ class TreeSteps(SequencedSteps[Tree]):
     def read(self, batch: Batch, planned: Mapping[int, PlannedVisit]) -> list[SectionResult]:
         return [_timed(result) for result in super().read(batch, planned)]
 
-    def take_in(
-        self,
-        results: Sequence[SectionResult],
-        planned: dict[int, PlannedVisit],
-        gates: Gates | None,  # noqa: ARG002
-        usage: Mapping[str, Any] | None,  # noqa: ARG002
-    ) -> Intake:
-        # Neither Little's law nor the device's counters bound a load that moves no data.
-        return super().take_in(results, planned, None, None)
+    def gated(self, results: Sequence[SectionResult]) -> bool:  # noqa: ARG002
+        """Neither Little's law nor the device's counters bound a load that moves no data."""
+        return False
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:  # noqa: ARG002
         return replace(visit, verdict=Verdict(VerdictCode.WORK_BOUNDED), window_start_ms=0), False

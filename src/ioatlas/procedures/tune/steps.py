@@ -91,7 +91,7 @@ class TuneSteps(Steps):
             replicate = 1 + max((visit.replicate for visit in visits if visit.purpose == SEARCH), default=-1)
             length = {point: self._length(point, TRIAL_IOS, TRIAL_MS, TRIAL_LONGEST_MS, visits) for point in points}
             return [
-                NewVisit(self._cell_of(point).key, replicate, self._seed(replicate, *point), SEARCH, runtime_ms=ms)
+                NewVisit(self._cell_of(point).key, replicate, self.seed(replicate, *point), SEARCH, runtime_ms=ms)
                 for point, ms in length.items()
             ]
 
@@ -130,7 +130,7 @@ class TuneSteps(Steps):
                     )
                     blocks = range(replicate, replicate + missing)
                     self.journal.add_visits(
-                        NewVisit(cell.key, k, self._seed(k), FRESH, runtime_ms=length) for k in blocks
+                        NewVisit(cell.key, k, self.seed(k), FRESH, runtime_ms=length) for k in blocks
                     )
                 self.runner.make_planned(FRESH)
                 visits = self.journal.visits(with_series=True)
@@ -159,7 +159,7 @@ class TuneSteps(Steps):
             cell = self._cell_of((level.numjobs, level.iodepth), level.options, UnmeasuredCode.NOT_OF_THE_MAP)
             longest = TRIAL_LONGEST_MS if left is None else each
             wanted = min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops)))
-            rows.append(NewVisit(cell.key, level.percent, self._seed(level.percent, 7), CURVE, runtime_ms=wanted))
+            rows.append(NewVisit(cell.key, level.percent, self.seed(level.percent, 7), CURVE, runtime_ms=wanted))
         self.journal.add_visits(rows)
         self.runner.make_planned(CURVE)
         self._repeat_deciding_steps()
@@ -197,7 +197,7 @@ class TuneSteps(Steps):
                 return
             cell = self._cell_of((level.numjobs, level.iodepth), level.options, UnmeasuredCode.NOT_OF_THE_MAP)
             numbers = (percent + n * REPEATED for n in range(1 + REPEATS))
-            self.journal.add_visits(NewVisit(cell.key, k, self._seed(k, 7), CURVE, runtime_ms=length) for k in numbers)
+            self.journal.add_visits(NewVisit(cell.key, k, self.seed(k, 7), CURVE, runtime_ms=length) for k in numbers)
             self.runner.make_planned(CURVE)
 
     def _repeat(self, numbers: range, low: float, high: float, only: frozenset[float] | None = None) -> None:
@@ -219,7 +219,7 @@ class TuneSteps(Steps):
         if left is not None and len(numbers) * sum(lengths.values()) / 1000 * self.budget.slowdown + 3 > left:
             return
         rows = [
-            NewVisit(visit.cell_key, k, self._seed(k, 7), CURVE, runtime_ms=lengths[visit.cell_key])
+            NewVisit(visit.cell_key, k, self.seed(k, 7), CURVE, runtime_ms=lengths[visit.cell_key])
             for visit in deciding
             for k in (visit.replicate + n * REPEATED for n in numbers)
         ]
@@ -234,9 +234,6 @@ class TuneSteps(Steps):
         constants = {**self._spec.constants, "numjobs": point[0], "iodepth": point[1], **(more or {})}
         cell, _ = build_plan(replace(self._spec, axes={}, constants=constants), self.runner.plan.targets).cells[0]
         return self.runner.know(cell, reason)
-
-    def _seed(self, *numbers: int) -> int:
-        return random.Random(f"{self._spec.order_seed} {numbers}").randrange(1, 2**31)  # noqa: S311 - offsets, not secrets
 
     def _length(self, point: Point, ios: int, shortest_ms: int, longest_ms: int, visits: Sequence[Visit]) -> int:
         """Milliseconds that hold so many I/Os if throughput grows with the load; where it does not, trials are
