@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from math import exp, log, sqrt
 from pathlib import Path
 
-from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.distributions import t_quantile
 
 Rates = dict[str, float]
 IMAGE_BYTES = 1 << 30

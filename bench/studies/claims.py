@@ -16,7 +16,8 @@ from typing import Literal
 import numpy as np
 
 from bench.studies.study import Claim, Place, Value
-from ioatlas.stats.intervals import PooledVariance, pool_variance, t_quantile
+from ioatlas.stats.distributions import t_quantile
+from ioatlas.stats.intervals import PooledVariance, pool_variance
 
 Outcome = Literal["same", "differs", "undecided", "new", "not measured"]
 LEVEL = 0.05

@@ -18,7 +18,8 @@ import numpy as np
 from ioatlas.analysis.set_ups import FEWEST as FEWEST_SET_UPS
 from ioatlas.analysis.set_ups import Between, between
 from ioatlas.errors import UsageError
-from ioatlas.stats.intervals import PooledVariance, exceeds_pool, pool_variance, t_quantile
+from ioatlas.stats.distributions import t_quantile, t_tail
+from ioatlas.stats.intervals import PooledVariance, exceeds_pool, pool_variance
 from ioatlas.stats.level import Spread, level_spread
 from ioatlas.stats.warmup import Floats
 
@@ -312,15 +313,10 @@ def _spread_of(differences: Sequence[float]) -> tuple[float, float] | None:
 
 def _p_beyond(difference: float, error: float, dof: float, margin: float) -> float:
     """P of |true difference| <= margin, at its edges (two-sided)."""
-    from scipy.special import ndtr, stdtr
-
     if error == 0:
         return 0.0 if abs(difference) > margin else 1.0
-
-    def upper(x: float) -> float:
-        return float(ndtr(-x)) if dof == inf else float(stdtr(dof, -x))
-
-    return min(1.0, upper((abs(difference) - margin) / error) + upper((abs(difference) + margin) / error))
+    edges = np.array([abs(difference) - margin, abs(difference) + margin])
+    return min(1.0, float(t_tail(edges / error, dof).sum()))
 
 
 def _satterthwaite(parts: Sequence[tuple[float, float]]) -> float:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ioatlas.model.factors import Factor, FactorEffects, FactorLine, FactorPoint, Load, Measured, Member
 from ioatlas.model.load_curve import Spread
-from ioatlas.stats.intervals import t_half_width, t_quantile
+from ioatlas.stats.distributions import t_quantile
+from ioatlas.stats.intervals import t_half_width
 
 NO_GAIN = 0.05
 """More of a factor that adds less than this share gains nothing."""

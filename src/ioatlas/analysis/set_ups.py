@@ -18,7 +18,7 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.visit import Purpose, Visit, set_up_of
-from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.distributions import t_quantile
 
 METHOD = "set-ups/1"
 FEWEST = 2

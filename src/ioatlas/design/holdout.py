@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from ioatlas.model.map_model import StatedError
+from ioatlas.stats.distributions import beta_below, t_quantile
 from ioatlas.surrogate.space import Floats
 
 COVER = 0.9
@@ -70,19 +71,16 @@ def quantile(values: Floats, q: float) -> float:
 
 
 def _quantile_weights(n: int, q: float) -> Floats:
-    from scipy.special import betainc
-
-    return np.asarray(np.diff(betainc((n + 1) * q, (n + 1) * (1 - q), np.arange(n + 1) / n)))
+    return np.asarray(np.diff(beta_below((n + 1) * q, (n + 1) * (1 - q), np.arange(n + 1) / n)))
 
 
 def _rank_bounds(n: int, q: float) -> tuple[int | None, int | None]:
     """Ranks (1 to n) between which the q-quantile lies with at least `CONFIDENCE`, a side at a time; None: beyond the
     sample.
     """
-    from scipy.special import bdtr
-
     tail = (1 - CONFIDENCE) / 2
-    below = bdtr(np.arange(n + 1), n, q)
+    count = np.arange(n)
+    below = np.append(beta_below(n - count, count + 1, 1 - q), 1.0)
     low = int(np.searchsorted(below, tail, side="right"))
     high = int(np.searchsorted(below, 1 - tail, side="left")) + 1
     return (low if low >= 1 else None), (high if high <= n else None)
@@ -121,11 +119,10 @@ def _small_sample(n: int, q: float) -> tuple[float, float, float]:
     Errors taken as |Student-t| with `ERROR_DOF` degrees of freedom; drawn with a fixed seed, so that equal picks
     state equal errors.
     """
-    from scipy.special import stdtrit
-
     drawn = np.random.default_rng(n).standard_t(ERROR_DOF, (DRAWS, n))
     weights = _quantile_weights(n, q)
-    away = np.log(np.maximum(np.sort(np.abs(drawn), axis=1), 1e-9)) @ weights - np.log(stdtrit(ERROR_DOF, 0.5 + q / 2))
+    away = np.log(np.maximum(np.sort(np.abs(drawn), axis=1), 1e-9)) @ weights
+    away -= np.log(t_quantile(0.5 + q / 2, ERROR_DOF))
     tail = (1 - CONFIDENCE) / 2
     return float(np.mean(away)), float(np.quantile(away, tail)), float(np.quantile(away, 1 - tail))
 

@@ -17,7 +17,7 @@ from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_duration
-from ioatlas.stats.intervals import t_quantile
+from ioatlas.stats.distributions import t_quantile
 
 WIDE = 2.2
 """Half-width of an interval in standard deviations: 95% where the variance is itself estimated from a dozen loads."""

@@ -19,7 +19,8 @@ from ioatlas.analysis.many import ManyComparison, Pair, Place, compare_many
 from ioatlas.errors import UsageError
 from ioatlas.results.conditions import Apart, conditions_apart, options_apart
 from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Guess, Side, align, read_campaign, read_sides
-from ioatlas.stats.intervals import pool_variance, t_quantile
+from ioatlas.stats.distributions import t_quantile
+from ioatlas.stats.intervals import pool_variance
 
 MOST_SIDES = 40
 GATE_LEVEL = 0.001

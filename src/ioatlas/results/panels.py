@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from statistics import NormalDist
 
 from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.wording import Namer, size_text
@@ -206,9 +207,7 @@ def latency_curves(results: Sequence[tuple[str, CampaignResult]], *, where: Filt
 
 def _percentile_place(percent: float) -> float:
     """Each further nine is one step, the median in the middle of what is below the first: the normal quantile."""
-    from scipy.special import ndtri
-
-    return float(ndtri(percent / 100))
+    return NormalDist().inv_cdf(percent / 100)
 
 
 def _load(aligned: Aligned, names: Mapping[str, str], pools: Sequence[PooledVariance | None], quantity: str) -> Load:

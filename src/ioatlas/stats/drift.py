@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.errors import UsageError
+from ioatlas.stats.distributions import beta_below
 from ioatlas.stats.warmup import Floats, change_points, noise_around
 
 Codes = NDArray[np.intp]
@@ -144,7 +145,6 @@ def _means(group: Codes, weights: Floats, values: Floats) -> Floats:
 
 
 def _need_connected(cell: Codes, replicate: Codes, replicates: int) -> None:
-    """By hand: the import of scipy's graphs takes longer than all else that an answer needs."""
     label = np.arange(replicates)
     lowest = np.empty(int(cell.max()) + 1, dtype=np.intp)
     while True:
@@ -222,9 +222,7 @@ def lost_cells(lost: int, cells: int, lost_elsewhere: int, cells_elsewhere: int)
     """
     if not cells or lost < 2 or lost <= LOST_SHARE * cells:
         return ""
-    from scipy.special import bdtrc
-
-    if float(bdtrc(lost - 1, cells, LOST_SHARE)) >= LOST_CHANCE:
+    if beta_below(lost, cells - lost + 1, LOST_SHARE) >= LOST_CHANCE:
         return ""
     if cells_elsewhere and _drawn(lost, cells + cells_elsewhere, lost + lost_elsewhere, cells) >= LOST_CHANCE:
         return ""

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import product
-from math import comb, exp, inf, isfinite, lgamma, log, log1p, pi, sqrt
-from statistics import NormalDist
+from math import comb, exp, inf, isfinite, log, sqrt
 
 import numpy as np
 
 from ioatlas.errors import UsageError
+from ioatlas.stats.distributions import f_tail, log_gamma, t_quantile
 from ioatlas.stats.warmup import Floats
 
 LOG_T = "log-t/1"
@@ -170,48 +170,6 @@ def rank_coverage(n: int, low: int) -> float:
     return float(1 - 2 * sum(comb(n, i) for i in range(low)) / 2**n)
 
 
-@cache
-def t_quantile(probability: float, dof: float) -> float:
-    """Student's t quantile; the normal one for infinitely many degrees of freedom.
-
-    By Newton's steps on the upper tail: it is convex, so that from the normal quantile on none passes the root. Own
-    code: the import of `scipy.special` takes longer than all else that shows a map.
-    """
-    if probability < 0.5:
-        return -t_quantile(1 - probability, dof)
-    t = NormalDist().inv_cdf(probability)
-    if dof == inf or probability == 0.5:
-        return t
-    step = t
-    while step > 1e-14 * t:  # rounding ends it
-        tail, density = _t_tail(t, dof)
-        step = (tail - (1 - probability)) / density
-        t += step
-    return t
-
-
-def _t_tail(t: float, dof: float) -> tuple[float, float]:
-    """P(T > t) and the density of T at t > 0, by the series of the incomplete beta function that converges faster."""
-    near = t * t < dof
-    share, first = (t * t / (dof + t * t), 1.0) if near else (dof / (dof + t * t), dof)
-    total = term = 1.0
-    number = 0
-    while term > 1e-17 * total:
-        number += 2
-        term *= share * (dof + number - 1) / (first + number)
-        total += term
-    density = exp(_log_gamma_step(dof / 2) - log(pi * dof) / 2 - (dof + 1) / 2 * log1p(t * t / dof))
-    area = t * density * total / first
-    return 0.5 - area if near else area, density
-
-
-def _log_gamma_step(a: float) -> float:
-    """Logarithm of gamma(a + 1/2) / gamma(a): where the difference would lose digits, its asymptotic series."""
-    if a < 50:
-        return lgamma(a + 0.5) - lgamma(a)
-    return log(a) / 2 - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5)
-
-
 def t_half_width(values: Sequence[float], confidence: float = 0.95) -> float:
     """Of Student's interval of the mean of n >= 2 values."""
     return t_quantile((1 + confidence) / 2, len(values) - 1) * float(np.std(values, ddof=1)) / sqrt(len(values))
@@ -231,13 +189,11 @@ def _checked(values: Sequence[float], confidence: float) -> list[float]:
 
 def exceeds_pool(variance: float, dof: int, pooled_variance: float, pooled_dof: float) -> bool:
     """Whether a cell's own variance cannot have come from the pool: F or chi-square test, p < 0.01."""
-    from scipy.special import chdtrc, fdtrc
-
     if pooled_variance < EQUAL:
         return variance >= EQUAL
     ratio = variance / pooled_variance
-    chance = chdtrc(dof, ratio * dof) if pooled_dof == inf else fdtrc(dof, pooled_dof, ratio)
-    return bool(chance < 0.01)
+    # A ratio of 1 is never rare; with so many degrees of freedom below the line F is chi-square.
+    return ratio > 1 and bool(f_tail(dof, min(pooled_dof, 1e9), ratio) < 0.01)
 
 
 def _withheld(values: Sequence[float], confidence: float, method: str, reason: str) -> Interval:
@@ -390,25 +346,26 @@ def _pooled(samples: tuple[tuple[float, int], ...]) -> PooledVariance | None:
         return None
     # Equal readings (coarse counters) have variance 0, which no continuous law produces: they count as very small.
     variance = np.maximum(variance, 1e-6 * typical)
-    from scipy.special import chdtri, fdtrc, gammaln
+    kinds, kind = np.unique(dof, return_inverse=True)
+    limits = np.array([np.quantile(variance[dof == d], _CENSORED) for d in kinds])
+    censored = variance > limits[kind]
+    beyond = np.bincount(kind[censored], minlength=kinds.size)
+    d, seen, kind = dof[~censored], variance[~censored], kind[~censored]
+    of_kinds = log_gamma(kinds / 2)
 
-    quantiles = {d: float(np.quantile(variance[dof == d], _CENSORED)) for d in np.unique(dof)}
-    limit = np.array([quantiles[d] for d in dof])
-    censored = variance > limit
-    d, seen, beyond_d, beyond_limit = dof[~censored], variance[~censored], dof[censored], limit[censored]
-    of_d = gammaln(d / 2)
-
-    centre = np.array([log(max(float(np.median(variance / chdtri(dof, 0.5) * dof)), 1e-6 * typical)), 2.5])
+    # The median of chi-square over its degrees of freedom is nearly this (Wilson and Hilferty 1931).
+    centre = np.array([log(max(float(np.median(variance / (1 - 2 / (9 * dof)) ** 3)), 1e-6 * typical)), 2.5])
     reach = np.array([4.0, 3.5])  # as far as the two may lie from there, as logarithms
     for _ in range(_CLOSER):
         points = centre + reach * _GRID
         points[:, 1] = np.clip(points[:, 1], -1.0, 6.0)
         scale, d0 = np.exp(points.T)[:, :, None]
         ratio = seen / scale
-        density = gammaln((d + d0) / 2) - of_d - gammaln(d0 / 2) + d / 2 * np.log(d / d0) + (d / 2 - 1) * np.log(ratio)
+        gammas = log_gamma((kinds + d0) / 2) - of_kinds - log_gamma(d0 / 2)
+        density = gammas[:, kind] + d / 2 * np.log(d / d0) + (d / 2 - 1) * np.log(ratio)
         density -= (d + d0) / 2 * np.log1p(d * ratio / d0) + np.log(scale)
-        beyond = np.log(np.maximum(fdtrc(beyond_d, d0, beyond_limit / scale), 1e-300))
-        best = points[np.argmax(density.sum(axis=1) + beyond.sum(axis=1))]
+        tails = np.log(np.maximum(f_tail(kinds, d0, limits / scale), 1e-300))
+        best = points[np.argmax(density.sum(axis=1) + tails @ beyond)]
         reach = np.where(np.abs(best - centre) < 0.99 * reach, 0.6, 1.0) * reach  # from an edge it moves on
         centre = best
     # No cell can say more about a variance than the pool as a whole has seen.

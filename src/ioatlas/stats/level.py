@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ioatlas.stats.distributions import NEWTON_STEPS, t_beyond, t_tail
 from ioatlas.stats.warmup import Floats
 
 METHOD = "white-plus-ou/1"
@@ -34,23 +35,25 @@ class Spread:
 
     def beyond(self, x: float) -> float:
         """P(error > x)."""
-        from scipy.special import stdtr
-
         known = self.scales > 0
-        chance = np.where(known, stdtr(self.dof, -x / np.where(known, self.scales, 1.0)), float(x < 0))
+        chance = np.where(known, t_tail(x / np.where(known, self.scales, 1.0), self.dof), float(x < 0))
         return float(self.weights @ chance)
 
     def half_width(self, confidence: float = 0.95) -> float:
         """The h for which P(|error| <= h) is `confidence`."""
-        from scipy.optimize import brentq
-
         tail = (1 - confidence) / 2
         if self.beyond(0.0) <= tail:
             return 0.0
-        top = float(self.scales.max())
-        while self.beyond(top) > tail:
-            top *= 2
-        return float(brentq(lambda x: self.beyond(x) - tail, 0.0, top, xtol=1e-9))
+        # Of a tail, which is convex, no step of Newton's passes the root from below.
+        weights, scales = self.weights[self.scales > 0], self.scales[self.scales > 0]
+        x = 1e-6 * float(scales.max())
+        for _ in range(NEWTON_STEPS):
+            tails, slopes = t_beyond(x / scales, self.dof)
+            step = x * float((weights @ tails - tail) / (weights @ slopes))
+            x += step
+            if step <= 1e-9 * x:
+                break
+        return x
 
 
 def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: float = 0.0) -> Spread | None:
@@ -64,8 +67,6 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
     slower still cannot be told from a change of the target. None with fewer than 4 stretches of visits in one campaign.
     extra_variance is added to every component.
     """
-    from scipy.special import softmax
-
     pieces = [
         _stretches(np.asarray(times, dtype=float), np.asarray(residuals, dtype=float)) for times, residuals in campaigns
     ]
@@ -100,7 +101,8 @@ def level_spread(campaigns: Sequence[tuple[Floats, Floats]], *, extra_variance: 
         return Spread(np.ones(1), np.array([np.sqrt(extra_variance)]), float(dof), extra_variance)
     # Strong drift is held less likely beforehand, in proportion to 1 - q: short campaigns cannot rule it out and would
     # find nothing.
-    weights = softmax(np.log(1 - share) - 0.5 * (log_det + dof * np.log(squares)))
+    logs = np.log(1 - share) - 0.5 * (log_det + dof * np.log(squares))
+    weights = np.exp(logs - np.logaddexp.reduce(logs))
     variance = squares / dof
     scales = np.sqrt(variance * mean_variance + extra_variance)
     return Spread(weights, scales, float(dof), float(weights @ (variance * drift_variance)) + extra_variance)

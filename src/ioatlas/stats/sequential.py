@@ -18,8 +18,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf, sqrt
+from statistics import NormalDist
 
 import numpy as np
+
+from ioatlas.stats.distributions import normal_tail, t_tail
 
 METHOD = "self-starting-cusum/2"
 ALLOWANCE = 1.0
@@ -160,8 +163,6 @@ class Watcher:
 
     def _learn(self, value: float, phase: Hashable) -> float | None:
         """The value as a standard normal one, from what was known before it; then it is known too."""
-        from scipy.special import ndtri, stdtr
-
         count, mean = self._means.get(phase, (0, 0.0))
         off, dof = value - mean, self._dof
         self._means[phase] = (count + 1, mean + off / (count + 1))
@@ -174,8 +175,8 @@ class Watcher:
         if known <= 0.0:
             return inf * off if off else 0.0
         t = off / sqrt(known / dof * (1 + 1 / count))
-        # The lower tail keeps its digits.
-        lower = float(ndtri(stdtr(dof, -abs(t))))
+        # The lower tail keeps its digits; one too small for any is held back all the same.
+        lower = NormalDist().inv_cdf(max(float(t_tail(abs(t), dof)), 1e-300))
         return -lower if t > 0 else lower
 
     def _change(self, since: int, at: int) -> Found | None:
@@ -245,16 +246,14 @@ def run_length(limit: float, shift: float = 0.0) -> float:
     33(5)): every figure keeps its digits however rarely the limit is passed. A solver subtracts chances from 1, and has
     only rounding left once they add up to 1 but for 1e-16.
     """
-    from scipy.special import ndtr
-
     if not 0 < limit <= _HIGHEST:
         raise ValueError(f"a sum with a limit of {limit} has no run length that is known")
     width = 2 * limit / (2 * _STATES - 1)
     centres = np.arange(_STATES) * width
     # From one centre into the interval of another, for steps that are held back at both ends.
     edges = (centres + width / 2)[None, :] - centres[:, None] + ALLOWANCE
-    below = np.where(edges >= HELD, 1.0, np.where(edges < -HELD, 0.0, ndtr(edges - shift)))
-    passed = np.where(edges[:, -1] >= HELD, 0.0, ndtr(shift - edges[:, -1]))
+    below = np.where(edges >= HELD, 1.0, np.where(edges < -HELD, 0.0, normal_tail(shift - edges)))
+    passed = np.where(edges[:, -1] >= HELD, 0.0, normal_tail(edges[:, -1] - shift))
     # Of each state: the chance to pass the limit next, the mean number of values spent, the chances of states.
     table = np.column_stack([passed, np.ones(_STATES), np.diff(below, axis=1, prepend=0.0)])
     for state in range(_STATES - 1, 0, -1):

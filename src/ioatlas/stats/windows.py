@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf, log, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -133,13 +134,11 @@ def _percentile(windows: Sequence[Histogram], levels: Floats, left: float) -> Ca
     """The latency that a share of all I/Os exceeds, above the middle of the windows' levels and by their spread, where
     I/Os lie around the level of their window as these do.
     """
-    from scipy.special import ndtri
-
     bins = [(log(ns) - level, n) for one, level in zip(windows, levels, strict=True) for ns, n in one.bins]
     bins.sort()
     around = np.array([at for at, _ in bins])
     above = 1 - np.concatenate(([0.0], np.cumsum([float(n) for _, n in bins]))) / sum(n for _, n in bins)
-    nodes = ndtri((np.arange(_NODES) + 0.5) / _NODES)
+    nodes = np.array([NormalDist().inv_cdf(part) for part in _BETS])
 
     def latency(spread: float) -> float:
         low, high = float(around[0]) - 4 * spread, float(around[-1]) + 4 * spread

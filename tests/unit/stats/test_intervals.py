@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import stats
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.intervals import (
@@ -20,7 +20,6 @@ from ioatlas.stats.intervals import (
     pool_variance,
     pooled_log_interval,
     rank_coverage,
-    t_quantile,
 )
 
 positive = st.floats(1e-3, 1e12)
@@ -120,14 +119,6 @@ def test_rank_coverage_is_binomial_and_no_table_entry_falls_short():
         assert high == n + 1 - low
     assert order_statistic_ranks(5, 0.95) is None
     assert median_interval([1.0, 2, 3, 4, 5]).withheld
-
-
-@settings(deadline=None)
-@given(st.floats(0.0001, 0.9999), st.floats(-1, 9))
-def test_t_quantile_is_scipys(probability, log_dof):
-    dof = 10**log_dof
-    assert t_quantile(probability, dof) == pytest.approx(special.stdtrit(dof, probability), rel=1e-8, abs=1e-10)
-    assert t_quantile(probability, math.inf) == pytest.approx(special.ndtri(probability), rel=1e-12, abs=1e-15)
 
 
 @settings(deadline=None)
