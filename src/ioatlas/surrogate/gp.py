@@ -11,15 +11,22 @@ covariances of thousands of cells are look-ups. Hyperparameters are the most pro
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ioatlas.surrogate.space import Floats, Ints, Space
 
 _ROOT5 = float(np.sqrt(5.0))
+BOX, LONGEST_STEP, SHORTENINGS, LEAST_GAIN = 6.0, 2.0, 20, 2e-9
+"""Of the search for hyperparameters: standard deviations of its prior within which each is looked for, those that one
+step takes, how often it is shortened, and the part of the value whose gain ends the search.
+"""
+SMALL = 24
+"""Rows from which half a matrix is inverted by halves again."""
 
 
 @dataclass(frozen=True)
@@ -72,18 +79,13 @@ class GridKernel:
         same = gap == 0
         return np.where(same, 1.0, other), np.where(same, 0.0, other * (1 - other))
 
-    def parts(self, hyper: Hyper, rows: Ints, columns: Ints) -> list[Floats]:
-        at = self.space.index
-        return [
-            self._table(d, hyper.length[d])[0][at[rows, d][:, None], at[columns, d][None, :]] for d in range(self.count)
-        ]
-
     def covariance(self, hyper: Hyper, rows: Ints, columns: Ints) -> Floats:
         """Shape (len(rows), len(columns)), without the rough part."""
         total = np.zeros((len(rows), len(columns)))
         squares = np.zeros_like(total)
         product = np.ones_like(total)
-        for part in self.parts(hyper, rows, columns):
+        for d, length in enumerate(hyper.length):
+            part = self._table(d, length)[0][np.ix_(self.space.index[rows, d], self.space.index[columns, d])]
             total += part
             squares += part**2
             product *= part
@@ -114,8 +116,6 @@ class GridKernel:
         known:     covariance that is given (the uncertainty of the mean's parameters), (n, n).
         weight:    what noise and rough part are divided by, (n,).
         """
-        from scipy.optimize import minimize
-
         # All matrices are symmetric: what is computed of them is one triangle, as a vector, (n (n+1) / 2,).
         count = len(rows)
         triangle = np.tril_indices(count)
@@ -127,17 +127,12 @@ class GridKernel:
         shared, given = twice > 0, known[triangle]
         diagonal = np.flatnonzero(triangle[0] == triangle[1])
         full = np.zeros((count, count))
-        prior_mean = np.concatenate(
-            [
-                np.where(self.numeric, np.log(0.7), 0.0),
-                np.log(self.start(scale_var, 0.01).variance),
-                [np.log(scale_var * 0.003)],
-            ]
-        )
+        prior_mean = replace(self.start(scale_var, 0.0), rough_var=scale_var * 0.003).vector()
         prior_sd = np.concatenate([np.where(self.numeric, 0.8, 1.5), [1.5, 1.5, 1.5], [2.0]])
 
-        def objective(vector: Floats) -> tuple[float, Floats]:
-            hyper = Hyper.of(vector)
+        def objective(away: Floats) -> tuple[float, Floats]:
+            """At hyperparameters so many standard deviations of their prior away from its mean."""
+            hyper = Hyper.of(prior_mean + away * prior_sd)
             tables = [self._table(d, hyper.length[d]) for d in range(self.count)]
             parts = [tables[d][0].take(pick[d]) for d in range(self.count)]
             total, squares, product = np.zeros(len(given)), np.zeros(len(given)), np.ones(len(given))
@@ -151,16 +146,18 @@ class GridKernel:
             covariance += given
             covariance[diagonal] += (noise_var + hyper.rough_var) / weight
             full[triangle] = covariance
-            solved = _solved(full, residual)
-            if solved is None:
-                return 1e25, np.zeros_like(vector)
-            log_root, alpha, inverse = solved
-            away = (vector - prior_mean) / prior_sd
-            value = 0.5 * residual @ alpha + log_root + 0.5 * away @ away
+            try:
+                lower = np.linalg.cholesky(full)
+            except np.linalg.LinAlgError:  # not positive, by rounding
+                return np.inf, away
+            root = _inverted(lower)
+            inverse = root.T @ root
+            alpha = inverse @ residual
+            value = 0.5 * residual @ alpha + np.sum(np.log(np.diag(lower))) + 0.5 * away @ away
             middle = inverse[triangle] - alpha[triangle[0]] * alpha[triangle[1]]
             rough = 0.5 * hyper.rough_var * float(np.sum(middle[diagonal] / weight))
             middle *= twice  # a sum over the triangle is one over the matrix
-            gradient = np.empty_like(vector)
+            gradient = np.empty_like(away)
             mains = middle * (hyper.variance[0] + hyper.variance[1] * total)
             paired, whole = hyper.variance[1] * middle, hyper.variance[2] * middle * product
             for d, part in enumerate(parts):
@@ -171,68 +168,79 @@ class GridKernel:
             gradient[self.count + 1] = 0.5 * hyper.variance[1] * middle @ pairs
             gradient[self.count + 2] = 0.5 * hyper.variance[2] * middle @ product
             gradient[-1] = rough
-            return float(value), gradient + away / prior_sd
+            return float(value), gradient * prior_sd + away
 
-        span = 6.0 * prior_sd
-        bounds = list(zip(prior_mean - span, prior_mean + span, strict=True))
-        begin = np.clip(start.vector(), prior_mean - span, prior_mean + span)
-        found = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": iterations})
-        return Hyper.of(found.x if np.isfinite(found.fun) else begin), -float(found.fun)
+        found, value = _minimum(objective, (start.vector() - prior_mean) / prior_sd, iterations)
+        return Hyper.of(prior_mean + found * prior_sd), -value
 
 
-def _solved(matrix: Floats, right: Floats) -> tuple[float, Floats, Floats] | None:
-    """(half the logarithm of the determinant, solution, inverse) of a symmetric matrix; None where it is not positive.
+def _minimum(
+    function: Callable[[Floats], tuple[float, Floats]], start: Floats, iterations: int
+) -> tuple[Floats, float]:
+    """(place, value there) of the least value that so many steps find of a function that also gives its slope.
 
-    Of the matrix and of the inverse only the lower triangle counts. LAPACK itself: the wrappers of `scipy.linalg` take
-    as long as the work on the small matrices of a map, and an inverse from the factor needs a third of a solution.
+    BFGS (Nocedal and Wright 2006, section 6.1) within BOX, from a curvature of 1, which is the prior's, with steps
+    shortened until they gain a part of what the slope promises.
     """
-    from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+    z = np.clip(start, -BOX, BOX)
+    value, slope = function(z)
+    inverse = np.eye(len(z))
+    for _ in range(iterations):
+        step = -inverse @ slope
+        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-300))
+        for _ in range(SHORTENINGS):
+            tried = np.clip(z + step, -BOX, BOX)
+            there, slope_there = function(tried)
+            if there <= value + 1e-4 * min(float(slope @ (tried - z)), 0.0):
+                break
+            step *= 0.25
+        else:
+            break
+        moved, turned, gain = tried - z, slope_there - slope, value - there
+        z, value, slope = tried, there, slope_there
+        bent = float(moved @ turned)
+        if bent > 0:
+            aside = np.eye(len(z)) - np.outer(moved, turned) / bent
+            inverse = aside @ inverse @ aside.T + np.outer(moved, moved) / bent
+        if gain <= LEAST_GAIN * max(abs(value), 1.0):
+            break
+    return z, value
 
-    lower, failed = dpotrf(matrix, lower=1, clean=0)
-    if failed:
-        return None
-    solution, _ = dpotrs(lower, right, lower=1)
-    log_root = float(np.sum(np.log(np.diag(lower))))
-    inverse, _ = dpotri(lower, lower=1, overwrite_c=1)
-    return log_root, solution, inverse
+
+def _inverted(lower: NDArray[np.floating]) -> Floats:
+    """Inverse of a lower triangular matrix, by halves: as products, in which BLAS is fastest."""
+    half = len(lower) // 2
+    if half < SMALL:
+        return np.linalg.inv(lower).astype(np.float64)
+    inverse = np.zeros(lower.shape)
+    inverse[:half, :half], inverse[half:, half:] = _inverted(lower[:half, :half]), _inverted(lower[half:, half:])
+    inverse[half:, :half] = -inverse[half:, half:] @ (lower[half:, :half] @ inverse[:half, :half])
+    return inverse
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Solved linear system of one training set: enough for predictions, leave-one-out residuals and updates."""
+    """Solved linear system of one training set: enough for predictions, leave-one-out residuals and updates.
 
-    lower: Floats
+    root: inverse of the lower triangular root of the covariance, (n, n). alpha: solution, (n,).
+    """
+
+    root: Floats
     alpha: Floats
 
     @classmethod
     def of(cls, covariance: Floats, residual: Floats) -> Posterior:
-        from scipy.linalg import cho_solve, cholesky
-
         jitter = 1e-10 * float(np.mean(np.diag(covariance)))
-        lower = cholesky(covariance + jitter * np.eye(len(residual)), lower=True, check_finite=False)
-        return cls(lower, cho_solve((lower, True), residual, check_finite=False))
-
-    @property
-    def log_evidence(self) -> float:
-        residual = self.lower @ (self.lower.T @ self.alpha)
-        return float(
-            -0.5 * residual @ self.alpha
-            - np.sum(np.log(np.diag(self.lower)))
-            - 0.5 * len(self.alpha) * np.log(2 * np.pi)
-        )
+        root = _inverted(np.linalg.cholesky(covariance + jitter * np.eye(len(residual))))
+        return cls(root, root.T @ (root @ residual))
 
     def whiten(self, cross: Floats) -> Floats:
         """L^-1 cross, cross of shape (n, m)."""
-        from scipy.linalg import solve_triangular
-
-        return np.asarray(solve_triangular(self.lower, cross, lower=True, check_finite=False))
+        return self.root @ cross
 
     def leave_one_out(self) -> tuple[Floats, Floats]:
         """(reading minus its prediction from the others, variance of that): Rasmussen and Williams, section 5.4.2."""
-        from scipy.linalg import cho_solve
-
-        inverse = cho_solve((self.lower, True), np.eye(len(self.alpha)), check_finite=False)
-        variance = 1.0 / np.diag(inverse)
+        variance = 1.0 / np.sum(self.root**2, axis=0)
         return self.alpha * variance, variance
 
 

@@ -284,10 +284,8 @@ class Law:
     def fit(self, cells: Ints, log_iops: Floats, noise_var: Floats, start: Floats, iterations: int) -> Floats:
         """Most probable parameters for independent errors of variance `noise_var`, shape (n,); Levenberg-Marquardt.
 
-        With Huber's loss. Own code: from the same start `scipy.optimize.least_squares` ends in other, worse optima.
+        With Huber's loss.
         """
-        from scipy.linalg.lapack import dposv
-
         weight, view = 1.0 / np.sqrt(noise_var), self._view(cells)
         longest = LONGEST_STEP / self.prior_sd
 
@@ -307,7 +305,7 @@ class Law:
             gradient, normal = rows.T @ (residual * kept) - z, rows.T @ rows + np.eye(len(z))
             for _ in range(DAMPINGS):
                 np.fill_diagonal(damped := normal.copy(), (1 + damping) * np.diag(normal))
-                step = np.minimum(np.maximum(dposv(damped, gradient)[1], -longest), longest)
+                step = np.minimum(np.maximum(np.linalg.solve(damped, gradient), -longest), longest)
                 tried, residual_there, slope_there = at(z + step)
                 if tried < now:
                     break

@@ -143,18 +143,15 @@ class Surrogate:
         known = dict(zip(self.training.cells.tolist(), self.weight.tolist(), strict=True))
         return np.array([known.get(cell, 1.0) for cell in cells.tolist()])
 
-    def _mean_and_slope(self, rows: Ints) -> tuple[Floats, Floats]:
-        """Prior mean and the scaled derivative of the mean by its parameters; law at the most probable parameters."""
-        return _mean_and_slope(self.law, self.theta, rows)
-
-    def cross(self, rows: Ints) -> tuple[Floats, Floats]:
-        """(prior mean, covariance with the training cells): (m,), (n, m)."""
-        mean, slope = self._mean_and_slope(rows)
-        return mean, self.kernel.covariance(self.hyper, self.training.cells, rows) + self.slope @ slope.T
+    def _cross(self, rows: Ints) -> tuple[Floats, Floats, Floats]:
+        """(prior mean, its scaled derivative by the parameters, covariance with the training cells): (m,), (m, p),
+        (n, m).
+        """
+        mean, slope = _mean_and_slope(self.law, self.theta, rows)
+        return mean, slope, self.kernel.covariance(self.hyper, self.training.cells, rows) + self.slope @ slope.T
 
     def predict(self, rows: Ints) -> Prediction:
-        mean, slope = self._mean_and_slope(rows)
-        cross = self.kernel.covariance(self.hyper, self.training.cells, rows) + self.slope @ slope.T
+        mean, slope, cross = self._cross(rows)
         half = self.posterior.whiten(cross)
         prior = self.kernel.variance(self.hyper) + np.sum(slope**2, axis=1)
         smooth = np.maximum(prior - np.sum(half**2, axis=0), 1e-10)
@@ -162,8 +159,7 @@ class Surrogate:
 
     def covariance(self, rows: Ints) -> Floats:
         """Posterior covariance of the smooth part between cells, (m, m)."""
-        _, slope = self._mean_and_slope(rows)
-        cross = self.kernel.covariance(self.hyper, self.training.cells, rows) + self.slope @ slope.T
+        _, slope, cross = self._cross(rows)
         half = self.posterior.whiten(cross)
         return self.kernel.covariance(self.hyper, rows, rows) + slope @ slope.T - half.T @ half
 
@@ -212,14 +208,11 @@ def fit(
     known = slope @ slope.T
     residual = reading - mean
     weight = _first_weights(training, law, theta, start, robust)
-    hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, LAW_VAR, iterations, weight)
-    if robust:
-        weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
+    for _ in range(2 if robust else 1):
         hyper, log_evidence = kernel.fit(cells, residual, noise_var, known, hyper, LAW_VAR, iterations, weight)
-        weight = _weights(kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var, residual, weight)
-    posterior = Posterior.of(
-        kernel.covariance(hyper, cells, cells) + known + np.diag((noise_var + hyper.rough_var) / weight), residual
-    )
+        smooth, nugget = kernel.covariance(hyper, cells, cells) + known, noise_var + hyper.rough_var
+        weight = _weights(smooth, nugget, residual, weight) if robust else weight
+    posterior = Posterior.of(smooth + np.diag(nugget / weight), residual)
     return Surrogate(space, training, law, theta, kernel, hyper, weight, posterior, slope, log_evidence)
 
 
