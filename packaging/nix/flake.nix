@@ -29,7 +29,6 @@
           orjson
           pydantic
           rich
-          scipy
           sqlalchemy
           starlette
           threadpoolctl
