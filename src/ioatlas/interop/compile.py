@@ -249,6 +249,13 @@ def _per_direction(rate: float, stream: Stream) -> tuple[int | str, float]:
     return f"{parts[0]},{parts[1]}", sum(parts) / rate - 1
 
 
+def _rate_note(rate: str, error: float) -> Fidelity:
+    if abs(error) < 1e-9:
+        return exact("arrival", rate)
+    rounded = "; fio takes whole numbers for each job and direction"
+    return approximate("arrival", rate + rounded, f"{100 * error:+.3g}% of the rate")
+
+
 def _arrival(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
     arrival, notes = stream.arrival, []
     if arrival.rate_iops:
@@ -256,25 +263,10 @@ def _arrival(stream: Stream, options: dict[str, JobValue]) -> list[Fidelity]:
         if arrival.law == "poisson":
             options["rate_process"] = "poisson"
         spacing = "exponential gaps" if arrival.law == "poisson" else "even gaps"
-        note = f"{arrival.rate_iops:g} I/Os per second over {stream.jobs} jobs, {spacing}"
-        if abs(error) < 1e-9:
-            notes.append(exact("arrival", note))
-        else:
-            notes.append(
-                approximate(
-                    "arrival",
-                    note + "; fio takes whole numbers for each job and direction",
-                    f"{100 * error:+.3g}% of the rate",
-                )
-            )
+        notes.append(_rate_note(f"{arrival.rate_iops:g} I/Os per second over {stream.jobs} jobs, {spacing}", error))
     if arrival.rate_bytes_per_s:
         options["rate"], error = _per_direction(arrival.rate_bytes_per_s / stream.jobs, stream)
-        note = f"{arrival.rate_bytes_per_s:g} bytes per second over {stream.jobs} jobs"
-        notes.append(
-            exact("arrival", note)
-            if abs(error) < 1e-9
-            else approximate("arrival", note + "; rounded", f"{100 * error:+.3g}% of the rate")
-        )
+        notes.append(_rate_note(f"{arrival.rate_bytes_per_s:g} bytes per second over {stream.jobs} jobs", error))
     if arrival.think_us:
         options["thinktime"] = arrival.think_us
         if arrival.think_blocks > 1:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ioatlas.interop.read.kit import reading
+from ioatlas.interop.read.kit import latencies, reading
 from ioatlas.interop.read.numbers import KIB, agreed, num, per_second, printed, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -112,9 +112,7 @@ def _part(
             listed[f"{at:g}"] = latency * _US
     details: dict[str, Any] = {"percentiles_ns": listed or None}
     for kind, stats in (("slat", _four(part, 4)), ("clat", clat), ("lat", lat)):
-        details |= dict(
-            zip((f"{kind}_{what}_ns" for what in ("min", "max", "mean", "stddev")), stats or (), strict=False)
-        )
+        details |= latencies(kind, stats)
     # 0 is less than the microsecond that is printed, not a figure
     p99 = (listed.get("99") if clat or lat else None) or None
     return reading(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ioatlas.interop.read.kit import objects
+from ioatlas.interop.read.kit import objects, word_of
 from ioatlas.interop.read.numbers import num, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -90,8 +90,8 @@ def _reading(
         tool_version=export.version,
         label=label or None,
         direction=str(row["direction"]),
-        rw=_word(row.get("rw")),
-        operation=_word(told.get("operation")),
+        rw=word_of(row, "rw"),
+        operation=word_of(told, "operation"),
         bs_bytes=_whole(row.get("bs_bytes")),
         size_bytes=_whole(row.get("size_bytes")),
         numjobs=_whole(row.get("numjobs")),
@@ -114,7 +114,7 @@ def _notes(row: Mapping[str, Any]) -> Iterator[str]:
     low, high = _figure(row.get("bw_low")), _figure(row.get("bw_high"))
     if low is not None and high is not None:
         yield f"its own 95% interval: {format_rate(low)} to {format_rate(high)}"
-    if verdict := _word(row.get("verdict")):
+    if verdict := word_of(row, "verdict"):
         yield f"verdict: {verdict}"
 
 
@@ -133,7 +133,3 @@ def _figure(value: Any) -> float | None:
 
 def _whole(value: Any) -> int | None:
     return whole(_text(value))
-
-
-def _word(value: Any) -> str | None:
-    return value[:200] if isinstance(value, str) and value else None

@@ -229,5 +229,5 @@ def part(value: object, *names: str) -> dict[str, Any]:
 
 
 def word_of(value: object, name: str) -> str | None:
-    found = value.get(name) if isinstance(value, dict) else None
+    found = value.get(name) if isinstance(value, Mapping) else None
     return found[:500] if isinstance(found, str) and found else None
