@@ -23,6 +23,7 @@ from ioatlas_lab.recipes import (
     nbdkit,
     number,
     per,
+    read_latency,
     scenario,
     throttled_null,
     whole,
@@ -93,17 +94,7 @@ def _latency(s: Mapping[str, Setting]) -> Recipe:
         ),
     }
     checks = (
-        Check(
-            "lat_mean_ms",
-            ("rw=randread", "bs=4k", "iodepth=1"),
-            "latency",
-            0,
-            3,
-            0.02,
-            0.3,
-            sleep_ms=delay,
-            without_delay="lat_ms",
-        ),
+        read_latency("lat_mean_ms", delay, without_delay="lat_ms"),
         Check("iops_per_job", ("rw=randread", "bs=4k", f"iodepth={4 * threads}"), "iops", 0.5, 3, sleep_ms=delay),
     )
     return Recipe((server,), URI, truth, checks=checks)
@@ -135,17 +126,7 @@ def _single_queue(s: Mapping[str, Setting]) -> Recipe:
             "iops", ("rw=randread", "bs=4k", "iodepth=1"), "iops", 0.5, 3, sleep_ms=service, without_delay="service_ms"
         ),
         Check("iops", ("rw=randwrite", "bs=4k", "iodepth=1", "numjobs=4"), "iops", 0.5, 4, sleep_ms=service),
-        Check(
-            "lat_mean_ms",
-            ("rw=randread", "bs=4k", "iodepth=1"),
-            "latency",
-            0,
-            3,
-            0.02,
-            0.3,
-            sleep_ms=service,
-            without_delay="service_ms",
-        ),
+        read_latency("lat_mean_ms", service, without_delay="service_ms"),
     )
     return Recipe((server,), URI, truth, checks=checks)
 

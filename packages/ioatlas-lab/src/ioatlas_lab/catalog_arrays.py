@@ -11,7 +11,7 @@ from ioatlas_lab.array_model import Layout, cached_iops, random_iops, stream_byt
 from ioatlas_lab.catalog_root import IPERF, IPERF_SERVER, IPROUTE, PORT
 from ioatlas_lab.instance import SHEET
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import FIO, PATH_NOTE, SIZE, SOCKET, URI, number, scenario, whole
+from ioatlas_lab.recipes import FIO, PATH_NOTE, SIZE, SOCKET, URI, each_way, number, read_latency, scenario, whole
 from ioatlas_lab.scenario import Check, Link, Recipe, Serve, Setting, Text, Truth
 
 BLOCK = 4096
@@ -157,10 +157,8 @@ def _model(s: Mapping[str, Setting]) -> Recipe:
     layout = layout_of(s)
     size = f"size={layout.size_bytes}"
     deep = ("bs=4k", "iodepth=256", size)
-    stream = ("bs=256k", "iodepth=8", size)
     checks = [
-        Check("read_bytes_per_s", ("rw=read", *stream), settle_seconds=1),
-        Check("write_bytes_per_s", ("rw=write", *stream), settle_seconds=1),
+        *each_way("{way}_bytes_per_s", "bs=256k", "iodepth=8", size, settle_seconds=1),
         Check("random_write_iops", ("rw=randwrite", *deep), "iops", 1, 6, 0.03, wider=UNEVEN),
     ]
     if not layout.cache_bytes:
@@ -215,16 +213,7 @@ def _zones(s: Mapping[str, Setting]) -> Recipe:
     checks = (
         Check("outer_bytes_per_s", stream, settle_seconds=1, seconds=5),
         Check("inner_bytes_per_s", (*stream, f"offset={half}"), settle_seconds=1, seconds=5),
-        Check(
-            "lat_mean_ms",
-            ("rw=randread", "bs=4k", "iodepth=1", f"size={half}"),
-            "latency",
-            0,
-            3,
-            0.02,
-            0.3,
-            sleep_ms=1000 * seek,
-        ),
+        read_latency("lat_mean_ms", 1000 * seek, f"size={half}"),
     )
     return Recipe((array_server(layout),), URI, truth, checks=checks)
 
@@ -260,11 +249,7 @@ def _array_link(s: Mapping[str, Setting]) -> Recipe:
         "drive_iops": array["drive_iops"],
     }
     burst = 256 << 10 if rate <= 5_000_000_000 else 1 << 20
-    stream = ("bs=64k", "iodepth=32", f"size={layout.size_bytes}")
-    checks = (
-        Check("read_bytes_per_s", ("rw=read", *stream), settle_seconds=1),
-        Check("write_bytes_per_s", ("rw=write", *stream), settle_seconds=1),
-    )
+    checks = each_way("{way}_bytes_per_s", "bs=64k", "iodepth=32", f"size={layout.size_bytes}", settle_seconds=1)
     place = f"{{server}}:{PORT}"
     steps = (array_sheet("array-link", layout), Link(rate, mtu, burst), array_server(layout, place), IPERF_SERVER)
     return Recipe(steps, f"nbd://{place}", truth, checks=checks)

@@ -11,7 +11,7 @@ from ioatlas_lab.catalog_arrays import ARRAY, array_server, layout_of
 from ioatlas_lab.catalog_nodes import iperf_server
 from ioatlas_lab.catalog_root import IPERF, IPERF_SERVER, IPROUTE, PORT
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import FIO, scenario, whole
+from ioatlas_lab.recipes import FIO, each_way, scenario, whole
 from ioatlas_lab.scenario import Check, Link, Nodes, Recipe, Serve, Setting, Truth
 
 MOST = 16
@@ -20,7 +20,6 @@ _TIMES = 50
 """How many times as fast as a node's port this machine's is: never what limits."""
 _QUEUE_MS = 2000
 """Long enough that nothing is dropped: a client whose first packet to a full port is lost starts a second later."""
-_STREAM = ("bs=64k", "iodepth=16")
 
 
 _DRIVES: dict[str, Setting] = {
@@ -51,10 +50,7 @@ def _truth(one: Mapping[str, float], together: Mapping[str, float], what: str) -
 
 
 def _checks(size: int) -> tuple[Check, ...]:
-    return tuple(
-        Check(f"{way}_bytes_per_s", (f"rw={way}", *_STREAM, f"size={size}"), settle_seconds=2)
-        for way in ("read", "write")
-    )
+    return each_way("{way}_bytes_per_s", "bs=64k", "iodepth=16", f"size={size}", settle_seconds=2)
 
 
 @scenario(

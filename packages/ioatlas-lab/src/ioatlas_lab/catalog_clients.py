@@ -16,7 +16,7 @@ from ioatlas_lab.catalog_root import (
     smb_steps,
 )
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import FIO, NBDKIT, SIZE, nbdkit, scenario, whole
+from ioatlas_lab.recipes import FIO, NBDKIT, SIZE, each_way, nbdkit, scenario, whole
 from ioatlas_lab.scenario import Check, Link, Memory, Recipe, Setting, Truth
 
 _BURST_SECONDS = 0.1
@@ -50,10 +50,7 @@ def _slow_nic(s: Mapping[str, Setting]) -> Recipe:
         "nic_bits_per_s": Truth(card, "bit/s", note="of the token bucket that stands for the card"),
         "target_bytes_per_s": Truth(rate, "B/s", note="what the target gives, after a burst of 0.1 s"),
     }
-    stream = ("bs=64k", "iodepth=16")
-    checks = tuple(
-        Check("bw_bytes_per_s", (f"rw={way}", *stream), settle_seconds=1, tolerance=0.005) for way in ("read", "write")
-    )
+    checks = each_way("bw_bytes_per_s", "bs=64k", "iodepth=16", settle_seconds=1, tolerance=0.005)
     return Recipe((Link(card, mtu), server, IPERF_SERVER), f"nbd://{{server}}:{PORT}", truth, checks=checks)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
+from ioatlas.model.words import words
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.recipes import (
     FIO,
@@ -15,6 +16,7 @@ from ioatlas_lab.recipes import (
     SIZE,
     SOCKET,
     STORAGE_DAEMON,
+    each_way,
     nbdkit,
     number,
     scenario,
@@ -87,10 +89,7 @@ def _link(s: Mapping[str, Setting]) -> Recipe:
         "burst_bytes": Truth(burst, "B", note="what the bucket lets through at once after an idle time"),
     }
     depth = "iodepth=16" if rate >= 5 * 10**8 else "iodepth=4"
-    checks = (
-        Check("bw_bytes_per_s", ("rw=read", "bs=64k", depth), settle_seconds=1, tolerance=0.005),
-        Check("bw_bytes_per_s", ("rw=write", "bs=64k", depth), settle_seconds=1, tolerance=0.005),
-    )
+    checks = each_way("bw_bytes_per_s", "bs=64k", depth, settle_seconds=1, tolerance=0.005)
     return Recipe(steps, f"nbd://{{server}}:{PORT}", truth, checks=checks)
 
 
@@ -416,25 +415,9 @@ def _san(s: Mapping[str, Setting]) -> Recipe:
             f"{{server}}:{iscsi_port}",
             inside=True,
         ),
-        Run((*admin, "--op", "new", "--mode", "target", "--tid", "1", "--targetname", name)),
-        Run(
-            (
-                *admin,
-                "--op",
-                "new",
-                "--mode",
-                "logicalunit",
-                "--tid",
-                "1",
-                "--lun",
-                "1",
-                "--bstype",
-                "aio",
-                "--backing-store",
-                "{loop0}",
-            )
-        ),
-        Run((*admin, "--op", "bind", "--mode", "target", "--tid", "1", "--initiator-address", "ALL")),
+        Run((*admin, *words(f"--op new --mode target --tid 1 --targetname {name}"))),
+        Run((*admin, *words("--op new --mode logicalunit --tid 1 --lun 1 --bstype aio --backing-store {loop0}"))),
+        Run((*admin, *words("--op bind --mode target --tid 1 --initiator-address ALL"))),
         Limit("{loop0}", drive),
         Serve(
             "disk",

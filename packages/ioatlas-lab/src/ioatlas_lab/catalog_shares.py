@@ -13,9 +13,8 @@ from ioatlas.errors import UsageError
 from ioatlas_lab.catalog_nodes import choice, iperf_server
 from ioatlas_lab.catalog_root import IPERF, IPERF_SERVER, IPROUTE, LOSETUP
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import NAMED_URI, SOCKET, STORAGE_DAEMON, scenario, storage_export, whole
+from ioatlas_lab.recipes import NAMED_URI, SOCKET, STORAGE_DAEMON, each_way, scenario, storage_export, whole
 from ioatlas_lab.scenario import (
-    Check,
     FarLink,
     Link,
     Loop,
@@ -109,10 +108,7 @@ def _nfs(s: Mapping[str, Setting]) -> Recipe:
         "rate_bits_per_s": Truth(rate, "bit/s", note="of the token bucket at each end"),
     }
     kernel = ("ioengine=libaio", "direct=1") if client == "kernel" else ()
-    checks = tuple(
-        Check("bw_bytes_per_s", (*kernel, f"rw={way}", "bs=64k", "iodepth=4", f"size={size}"), settle_seconds=1)
-        for way in ("read", "write")
-    )
+    checks = each_way("bw_bytes_per_s", *kernel, "bs=64k", "iodepth=4", f"size={size}", settle_seconds=1)
     by_file = client == "kernel"
     return Recipe(
         tuple(steps),
@@ -249,8 +245,6 @@ def _cluster(s: Mapping[str, Setting]) -> Recipe:
     }
     common = ("ioengine=libaio", "direct=1", "filename={dir}/mount/data", "size=64m", "bs=128k", "iodepth=8")
     wider = "headers of the RPC, and writes that the client has taken but not yet sent"
-    checks = tuple(
-        Check(f"{way}_bytes_per_s", (*common, f"rw={way}"), "mean_bw", 3, 8, 0.03, wider=wider)
-        for way in ("write", "read")
-    )
+    of_both = {"kind": "mean_bw", "settle_seconds": 3, "seconds": 8, "tolerance": 0.03, "wider": wider}
+    checks = each_way("{way}_bytes_per_s", *common, **of_both)[::-1]  # what is read was written before
     return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 1})

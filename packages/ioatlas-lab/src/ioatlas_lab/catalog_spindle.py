@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ioatlas.errors import UsageError
-from ioatlas_lab.recipes import NBDKIT, PYTHON_PLUGIN, REGISTRY, URI, nbdkit, number, whole
+from ioatlas_lab.recipes import NBDKIT, PYTHON_PLUGIN, REGISTRY, URI, each_way, nbdkit, number, whole
 from ioatlas_lab.scenario import Check, Recipe, Scenario, Setting, Truth
 from ioatlas_lab.spindle_disk import BLOCK, RESERVE, SEGMENT, TRACK
 
@@ -154,10 +154,7 @@ def _in_place(s: Mapping[str, Setting]) -> Recipe:
             0.3,
             wider=why,
         ),
-        *(
-            Check("bw_bytes_per_s", (f"rw={way}", "bs=64k", "iodepth=4", whole_size), settle_seconds=0.5)
-            for way in ("read", "write")
-        ),
+        *each_way("bw_bytes_per_s", "bs=64k", "iodepth=4", whole_size, settle_seconds=0.5),
     )
     return Recipe((nbdkit(*drive_words(s, log=False)),), URI, truth, checks=checks)
 

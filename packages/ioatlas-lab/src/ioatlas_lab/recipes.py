@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from ioatlas_lab.scenario import Recipe, Requirement, Scenario, Serve, Setting
+from ioatlas_lab.scenario import Check, Recipe, Requirement, Scenario, Serve, Setting
 
 NBDKIT = Requirement("nbdkit", "nbdkit")
 PYTHON_PLUGIN = Requirement("nbdkit-python-plugin", "nbdkit-plugin-python")
@@ -73,6 +74,17 @@ def nbdkit(
     return Serve(name, argv, ready, inside=inside, node=node, daemon=True, environment=environment)
 
 
+def each_way(quantity: str, *options: str, **more: Any) -> tuple[Check, ...]:
+    """A check of sequential reads and one of writes. quantity: may hold {way}; more: fields of both checks."""
+    return tuple(Check(quantity.format(way=way), (f"rw={way}", *options), **more) for way in ("read", "write"))
+
+
+def read_latency(quantity: str, sleep_ms: float, *options: str, without_delay: str = "") -> Check:
+    """A check of small random reads, one in flight, that rest on a sleep."""
+    words = ("rw=randread", "bs=4k", "iodepth=1", *options)
+    return Check(quantity, words, "latency", 0, 3, 0.02, 0.3, sleep_ms=sleep_ms, without_delay=without_delay)
+
+
 def delays(milliseconds: int) -> tuple[str, str]:
     """Settings of nbdkit's delay filter: reads and writes wait as long."""
     return f"rdelay={milliseconds}ms", f"wdelay={milliseconds}ms"
@@ -83,17 +95,10 @@ def throttled_null(size_bytes: Setting, **limits: int) -> Serve:
     group names them.
     """
     rules = "".join(f",x-{name.replace('_', '-')}={value}" for name, value in limits.items())
-    argv = (
-        "qemu-storage-daemon",
-        "--object",
-        f"throttle-group,id=limit{rules}",
-        "--blockdev",
-        f"driver=null-co,node-name=raw,size={size_bytes}",
-        "--blockdev",
-        "driver=throttle,node-name=disk,throttle-group=limit,file=raw",
-        *storage_export(),
-    )
-    return Serve("disk", argv, SOCKET)
+    group = ("--object", f"throttle-group,id=limit{rules}")
+    raw = ("--blockdev", f"driver=null-co,node-name=raw,size={size_bytes}")
+    disk = ("--blockdev", "driver=throttle,node-name=disk,throttle-group=limit,file=raw")
+    return Serve("disk", ("qemu-storage-daemon", *group, *raw, *disk, *storage_export()), SOCKET)
 
 
 def storage_export() -> tuple[str, ...]:
