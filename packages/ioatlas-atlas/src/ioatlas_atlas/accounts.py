@@ -107,7 +107,7 @@ def new_token(
             sa.insert(token).values(
                 id=number,
                 account_id=of.id,
-                hash=_hash(secret),
+                hash=digest(secret),
                 scopes=" ".join(wanted),
                 label=label,
                 created_at=now,
@@ -154,14 +154,19 @@ def viewer_of(database: Database, text: str, now: float | None = None) -> Viewer
     asked = asked.where(token.c.id == parts[1], token.c.revoked_at.is_(None), account.c.disabled_at.is_(None))
     with database.reading() as link:
         row = link.execute(asked).mappings().first()
-    if row is None or not hmac.compare_digest(row["hash"], _hash(parts[2])):
+    if row is None or not hmac.compare_digest(row["hash"], digest(parts[2])):
         return None
     if row["expires_at"] is not None and row["expires_at"] <= (time.time() if now is None else now):
         return None
+    return viewer_in(row, parts[1])
+
+
+def viewer_in(row: sa.RowMapping, token_id: str) -> Viewer:
+    """Of a row with the columns of an account, and its scopes."""
     holder = Account(row["id"], row["name"], AccountKind(row["kind"]), row["vendor"], row["created_at"])
-    return Viewer(holder, frozenset(map(Scope, row["scopes"].split())), parts[1])
+    return Viewer(holder, frozenset(map(Scope, row["scopes"].split())), token_id)
 
 
-def _hash(secret: str) -> str:
+def digest(secret: str) -> str:
     """The secret is 256 random bits: a slow hash would protect nothing."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -142,3 +143,20 @@ def _first(error: ValidationError) -> str:
 
 class BusyError(IoAtlasError):
     """As many uploads are being read as this service reads at once."""
+
+
+class Turns:
+    """Few do something at once, and few wait for it: a context manager, which raises BusyError for who is too many."""
+
+    def __init__(self, at_once: int, waiting: int, what: str) -> None:
+        self._what = what
+        self._working, self._places = threading.Semaphore(at_once), threading.Semaphore(at_once + waiting)
+
+    def __enter__(self) -> None:
+        if not self._places.acquire(blocking=False):
+            raise BusyError(self._what, where="the atlas", remedy="try again in a minute")
+        self._working.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._working.release()
+        self._places.release()

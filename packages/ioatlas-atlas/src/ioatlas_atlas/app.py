@@ -92,12 +92,9 @@ def make_app(
     app.state.service = Service(database, blobs, desk, metrics, derived.warm if warm else _leave, origin)
     app.include_router(api.router)
     app.include_router(handling.router)
-    app.state.pages = Pages(database, derived, _viewer, origin)
-    app.state.mine = Mine(database, blobs, app.state.pages, _viewer, desk.limits, provider)
-    app.state.moderation = Moderation(database, app.state.pages, _viewer)
-    app.state.reply_form = ReplyForm(database, app.state.pages, _viewer)
-    for pages in (app.state.pages, app.state.mine, app.state.moderation, app.state.reply_form):
-        app.router.routes.extend(pages.routes())
+    app.state.pages = pages = Pages(database, derived, _viewer, origin)
+    for some in (pages, Mine(pages, blobs, desk.limits, provider), Moderation(pages), ReplyForm(pages)):
+        app.router.routes.extend(some.routes())
     app.add_api_route("/healthz", _healthz, include_in_schema=False)
     app.add_api_route("/metrics", _metrics, include_in_schema=False)
     app.add_exception_handler(IoAtlasError, _fault)

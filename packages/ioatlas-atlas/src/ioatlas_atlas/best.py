@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import State
 from ioatlas_atlas.queries import NOBODY, current, public, today
-from ioatlas_atlas.tables import best, cell, product, result
+from ioatlas_atlas.tables import BEST_VALUES, best, cell, product, result
 
 ANY_RW, ANY_SIZE = "", 0
 """The row of a product and its conditions for any load: it has no values."""
@@ -24,7 +24,6 @@ ALIKE = 1.25
 _CONDITIONS = ("product_id", "protocol", "link")
 LOAD = ("rw", "direction", "bs_bytes", "in_flight")
 _WHO = ("owner_id", "signer", "testbed")
-_VALUES = ("iops", "iops_low", "iops_high", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns")
 
 
 def refresh(link: sa.Connection, *products: str | None) -> None:
@@ -35,7 +34,7 @@ def refresh(link: sa.Connection, *products: str | None) -> None:
     here: list[sa.ColumnElement[bool]] = [result.c.product_id.in_(ids)] if ids else [result.c.product_id.is_not(None)]
     shown = (*here, public(), current(NOBODY))
     link.execute(sa.delete(best).where(*([best.c.product_id.in_(ids)] if ids else [])))
-    names = [*_CONDITIONS, *LOAD, "result_id", "confirmed", "evaluators", "least", "most", *_VALUES]
+    names = [*_CONDITIONS, *LOAD, "result_id", "confirmed", "evaluators", "least", "most", *BEST_VALUES]
     link.execute(sa.insert(best).from_select(names, _best_cells(shown)))
     conditions = [result.c[name] for name in _CONDITIONS]
     no_load = (sa.literal(ANY_RW), sa.literal(""), sa.literal(ANY_SIZE), sa.literal(0))
@@ -53,7 +52,7 @@ def _best_cells(shown: Any) -> sa.Select[Any]:
     fit = (
         sa.select(*(result.c[name] for name in (*_CONDITIONS, *_WHO, "reproduced")), *load)
         .add_columns(cell.c.result_id, cell.c.number)
-        .add_columns(*(cell.c[name] for name in _VALUES))
+        .add_columns(*(cell.c[name] for name in BEST_VALUES))
         .join(result, result.c.id == cell.c.result_id)
         .where(*shown, result.c.verified, *alike)
         .cte("fit")
@@ -81,7 +80,7 @@ def _best_cells(shown: Any) -> sa.Select[Any]:
     joined = sa.and_(*(ranked.c[name] == spread.c[name] for name in (*_CONDITIONS, *LOAD)))
     return (
         sa.select(*(ranked.c[name] for name in (*_CONDITIONS, *LOAD)), ranked.c.result_id, ranked.c.confirmed)
-        .add_columns(spread.c.evaluators, spread.c.least, spread.c.most, *(ranked.c[name] for name in _VALUES))
+        .add_columns(spread.c.evaluators, spread.c.least, spread.c.most, *(ranked.c[name] for name in BEST_VALUES))
         .join(spread, joined)
         .where(ranked.c.place == 1)
     )

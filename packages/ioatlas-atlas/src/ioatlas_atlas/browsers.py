@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 
@@ -12,7 +11,7 @@ import sqlalchemy as sa
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas_atlas import accounts, audit
 from ioatlas_atlas.database import Database, insert_new
-from ioatlas_atlas.records import Account, AccountKind, Scope, Viewer
+from ioatlas_atlas.records import Account, Viewer
 from ioatlas_atlas.tables import account, browser, identity, token
 
 COOKIE = "ioatlas"
@@ -26,7 +25,7 @@ def sign_in(database: Database, viewer: Viewer) -> str:
     secret, now = secrets.token_urlsafe(32), time.time()
     with database.writing() as link:
         link.execute(sa.delete(browser).where(browser.c.expires_at < now))
-        values = {"id": _hash(secret), "account_id": viewer.account.id, "token_id": viewer.token_id or None}
+        values = {"id": accounts.digest(secret), "account_id": viewer.account.id, "token_id": viewer.token_id or None}
         scopes = " ".join(sorted(viewer.scopes))
         link.execute(sa.insert(browser).values(**values, made_at=now, scopes=scopes, expires_at=now + SECONDS))
         audit.note(link, viewer.account.id, "signed in", viewer.account.name, token=viewer.token_id)
@@ -36,7 +35,7 @@ def sign_in(database: Database, viewer: Viewer) -> str:
 def sign_out(database: Database, secret: str) -> None:
     """The cookie is good for nothing any more."""
     with database.writing() as link:
-        link.execute(sa.delete(browser).where(browser.c.id == _hash(secret)))
+        link.execute(sa.delete(browser).where(browser.c.id == accounts.digest(secret)))
 
 
 def viewer_of(database: Database, secret: str) -> Viewer | None:
@@ -48,15 +47,12 @@ def viewer_of(database: Database, secret: str) -> Viewer | None:
         sa.select(browser.c.scopes, browser.c.token_id, account)
         .join(account, account.c.id == browser.c.account_id)
         .outerjoin(token, token.c.id == browser.c.token_id)
-        .where(browser.c.id == _hash(secret), browser.c.expires_at > now, account.c.disabled_at.is_(None))
+        .where(browser.c.id == accounts.digest(secret), browser.c.expires_at > now, account.c.disabled_at.is_(None))
         .where(token.c.revoked_at.is_(None), sa.or_(token.c.expires_at.is_(None), token.c.expires_at > now))
     )
     with database.reading() as link:
         row = link.execute(asked).mappings().first()
-    if row is None:
-        return None
-    holder = Account(row["id"], row["name"], AccountKind(row["kind"]), row["vendor"], row["created_at"])
-    return Viewer(holder, frozenset(map(Scope, row["scopes"].split())), row["token_id"] or "")
+    return accounts.viewer_in(row, row["token_id"] or "") if row else None
 
 
 def account_of(database: Database, issuer: str, subject: str, wanted: str) -> Account:
@@ -94,7 +90,3 @@ def link_to(database: Database, of: Account, issuer: str, subject: str) -> None:
         if not insert_new(link, identity, values):
             raise UsageError("this person has an account already", where=subject[:60], remedy="name another")
         audit.note(link, "", "identity linked", of.name, issuer=issuer)
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -51,12 +51,12 @@ class Decision(StrEnum):
 
 
 def publication_of(
-    licence_says: str, permission: str, embargo: str, *, private: bool, flagged: str = "", day: date | None = None
+    licence_says: str, permission: str, embargo: str, *, private: bool, flagged: str = ""
 ) -> Publication:
-    """Who may see a result. licence_says: of the product's sheet; '' where it has none."""
+    """Who may see a result today. licence_says: of the product's sheet; '' where it has none."""
     said = Publishing(licence=Permission(licence_says)) if licence_says else None
     declared = Declaration(permission=permission, embargo=embargo)
-    return fairness.publication(said, declared, day or _today(), wants_private=private, flagged=flagged)
+    return fairness.publication(said, declared, datetime.now(UTC).date(), wants_private=private, flagged=flagged)
 
 
 def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, dry_run: bool = False) -> Publication:
@@ -147,10 +147,7 @@ def settle_publisher(link: sa.Connection, campaign_id: str, owner_id: str) -> No
         raise RefusedError("another account published this campaign", where="campaign", remedy=NOT_YOURS)
 
 
-def tell(link: sa.Connection, number: str, what: str, text: str) -> None:
-    """A line of its trace."""
-    link.execute(sa.insert(trace).values(result_id=number, at=time.time(), what=what, text=text))
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
+def tell(link: sa.Connection, number: str, what: str, text: str, about: str | None = None) -> None:
+    """A line of its trace. about: another result that it tells of."""
+    values = {"result_id": number, "what": what, "text": text, "about_id": about}
+    link.execute(sa.insert(trace).values(**values, at=time.time()))

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ioatlas_atlas.records import Result
+from ioatlas_atlas.views import day
 
 _SPECIAL = re.compile(r"([&%$#_{}~^\\])")
 _WORDS = {
@@ -16,36 +18,24 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Cited:
-    """What a citation needs. by: who published it. published: ISO date. address: the permanent one."""
-
-    id: str
-    title: str
-    by: str
-    published: str
-    address: str
-    sha256: str
-
-
-def as_text(one: Cited) -> str:
-    """One line."""
+def as_text(one: Result, origin: str) -> str:
+    """One line. origin: address of the service."""
     what = f"{one.title}: performance map"
-    who = f"{one.by or 'Anonymous'} ({one.published[:4]})"
-    return f"{who}. {what}. I/O Atlas, result {one.id}. {one.address}. SHA-256 {one.sha256}."
+    who = f"{one.owner or 'Anonymous'} ({day(one.uploaded_at)[:4]})"
+    return f"{who}. {what}. I/O Atlas, result {one.id}. {origin}/r/{one.id}. SHA-256 {one.bundle_sha256 or 'deleted'}."
 
 
-def as_bibtex(one: Cited) -> str:
+def as_bibtex(one: Result, origin: str) -> str:
     """An entry that any version of BibTeX takes."""
     what = f"{one.title}: performance map"
     key = re.sub(r"[^A-Za-z0-9]", "", one.id)
     return (
         f"@misc{{ioatlas-{key},\n"
-        f"  author = {{{{{_plain(one.by or 'Anonymous')}}}}},\n"
+        f"  author = {{{{{_plain(one.owner or 'Anonymous')}}}}},\n"
         f"  title = {{{_plain(what)}}},\n"
-        f"  year = {{{one.published[:4]}}},\n"
-        f"  howpublished = {{\\url{{{one.address}}}}},\n"
-        f"  note = {{I/O Atlas result {_plain(one.id)}, SHA-256 {one.sha256}}},\n"
+        f"  year = {{{day(one.uploaded_at)[:4]}}},\n"
+        f"  howpublished = {{\\url{{{origin}/r/{one.id}}}}},\n"
+        f"  note = {{I/O Atlas result {_plain(one.id)}, SHA-256 {one.bundle_sha256 or 'deleted'}}},\n"
         "}\n"
     )
 

@@ -57,15 +57,15 @@ class Client:
                 "Idempotency-Key": key,
             }
             path = f"/api/v1/results?{urlencode(said)}"
-            return self._json("POST", path, headers, _pieces(file, told), seconds=READING_SECONDS)
+            return self._json(*self._ask("POST", path, headers, _pieces(file, told), seconds=READING_SECONDS))
 
     def search(self, asked: Mapping[str, str], what: str = "results") -> dict[str, Any]:
         """A page of results, or of products."""
-        return self._json("GET", f"/api/v1/{what}?{urlencode(asked)}", {})
+        return self.ask("GET", f"/api/v1/{what}?{urlencode(asked)}")
 
     def result(self, result_id: str) -> dict[str, Any]:
         """One result. Raises IoAtlasError."""
-        return self._json("GET", f"/api/v1/results/{quote(result_id, safe='')}", {})
+        return self.ask("GET", f"/api/v1/results/{quote(result_id, safe='')}")
 
     def reproduces(self, result_id: str, by: str) -> str:
         """What came of holding one's own result against another's there. Raises IoAtlasError."""
@@ -77,10 +77,10 @@ class Client:
     ) -> dict[str, Any]:
         """Any other request; {} where it answers nothing. said: as JSON. Raises IoAtlasError."""
         if said is None:
-            return self._json(method, path, {})
+            return self._json(*self._ask(method, path, {}))
         body = json.dumps(said).encode()
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-        return self._json(method, path, headers, [body], seconds=seconds)
+        return self._json(*self._ask(method, path, headers, [body], seconds=seconds))
 
     def fetch(self, result_id: str, path: Path, told: Callable[[int], None] = lambda _: None) -> int:
         """Its bundle, into a new file, whole or not at all; the bytes. Raises IoAtlasError."""
@@ -110,26 +110,11 @@ class Client:
 
     # -- one request ---------------------------------------------------------------------------------------------
 
-    def _json(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: Iterable[bytes] | None = None,
-        *,
-        seconds: float | None = None,
-    ) -> dict[str, Any]:
-        connection, answer = self._ask(method, path, headers, body, seconds=seconds)
-        if answer.status == 204:
-            connection.close()
-            return {}
-        try:
-            told = json.loads(answer.read(MOST_ANSWER_BYTES))
-        except (OSError, ValueError, RecursionError, http.client.HTTPException):
-            told = None
-        finally:
-            connection.close()
-        if not isinstance(told, dict):
+    def _json(self, connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> dict[str, Any]:
+        """What is answered; the connection ends with it."""
+        with contextlib.closing(connection):
+            told = {} if answer.status == 204 else _object(answer, MOST_ANSWER_BYTES)
+        if told is None:
             raise IoAtlasError("it does not answer as an atlas does", where=self.url, remedy="check the address")
         return told
 
@@ -157,19 +142,13 @@ class Client:
                 f"it cannot be reached: {error or type(error).__name__}", where=self.url, remedy="check the address"
             ) from error
         if not 200 <= answer.status < 300:
-            try:
+            with contextlib.closing(connection):
                 raise self._refusal(answer)
-            finally:
-                connection.close()
         return connection, answer
 
     def _refusal(self, answer: http.client.HTTPResponse) -> IoAtlasError:
         """An error from problem details (RFC 9457); its texts are a stranger's, and stay short and on one line."""
-        try:
-            told = json.loads(answer.read(PIECE_BYTES))
-        except (OSError, ValueError, RecursionError, http.client.HTTPException):
-            told = {}
-        told = told if isinstance(told, dict) else {}
+        told = _object(answer, PIECE_BYTES) or {}
         what = _line(told.get("detail") or told.get("title") or answer.reason or "it refused")
         remedy = _line(told.get("remedy") or REMEDIES.get(answer.status, ""))
         kind = RefusedError if answer.status in (400, 401, 403, 404, 409, 410, 413, 415, 422) else IoAtlasError
@@ -188,6 +167,15 @@ REMEDIES = {
     429: "wait a while, then try again",
     503: "wait a while, then try again",
 }
+
+
+def _object(answer: http.client.HTTPResponse, most_bytes: int) -> dict[str, Any] | None:
+    """A JSON object; None for anything else."""
+    try:
+        told = json.loads(answer.read(most_bytes))
+    except (OSError, ValueError, RecursionError, http.client.HTTPException):
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def _line(text: object) -> str:

@@ -14,20 +14,19 @@ import shutil
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ioatlas import __version__
-from ioatlas_atlas.admission import BusyError, Limits, confined
+from ioatlas_atlas.admission import Limits, Turns, confined
 from ioatlas_atlas.blobs import Blobs, full
 from ioatlas_atlas.derive import EXPLORER, EXPORT
 from ioatlas_atlas.extract import DISK_FULL
 
 MOST_KEPT_BYTES = 64 << 20
 """Of exports, as texts, that are kept in memory: the pages of one result ask for the same."""
-MOST_WAITING = 8
+MOST_WAITING = 7
 
 
 class Derived:
@@ -35,10 +34,9 @@ class Derived:
 
     def __init__(self, blobs: Blobs, limits: Limits) -> None:
         self._blobs, self._limits = blobs, limits
-        self._lock, self._memory = threading.Lock(), threading.Lock()
+        self._memory, self._turn = threading.Lock(), Turns(1, MOST_WAITING, "many pages are being made")
         self._unfit: set[str] = set()
         self._documents: OrderedDict[str, tuple[Mapping[str, Any], int]] = OrderedDict()
-        self._places = threading.Semaphore(MOST_WAITING)
 
     def document(self, sha256: str) -> Mapping[str, Any] | None:
         """The export of a bundle; None for one that is not there, or cannot be read within the limits."""
@@ -72,16 +70,6 @@ class Derived:
         with gzip.open(place / name) as opened:
             return opened.read()
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        if not self._places.acquire(blocking=False):
-            raise BusyError("many pages are being made", where="the atlas", remedy="try again in a minute")
-        try:
-            with self._lock:
-                yield
-        finally:
-            self._places.release()
-
     def _made(self, sha256: str) -> Path | None:
         """The folder with both files."""
         bundle = self._blobs.path(sha256)
@@ -91,7 +79,7 @@ class Derived:
             return None
         if place.is_dir():
             return place
-        with self._turn():
+        with self._turn:
             if place.is_dir():
                 return place
             if sha256 in self._unfit:

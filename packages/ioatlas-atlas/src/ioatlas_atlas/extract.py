@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.model.units import format_size
-from ioatlas_atlas.kinds import kind_of, media_of
+from ioatlas_atlas.kinds import kind_of, link_speed, media_of, plain_facts
 
 if TYPE_CHECKING:
     from ioatlas.bundle.verify import Verification
@@ -37,10 +37,11 @@ TIMES_UNPACKED = 3
 """How often a bundle lies unpacked on disk while it is read: twice, and as a database."""
 GRACE = {resource.RLIMIT_CPU: 5}
 """At the lower limit a process is told why it ends, at the upper one it is killed."""
-_VALUES = (
+VALUES = (
     "iops", "iops_low", "iops_high", "bw_bytes_per_s", "bw_low", "bw_high", "lat_mean_ns", "lat_mean_low_ns",
     "lat_mean_high_ns", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns",
 )  # fmt: skip
+"""What was measured of a cell, as its estimate names it."""
 _AWAY = {"nfs": "NFS", "nfs4": "NFS", "cifs": "SMB", "smb3": "SMB", "smb2": "SMB", "fuse.sshfs": "SSHFS"}
 TYPED_IN = " (typed in)"
 """With what the value of a fact ends that a person typed in."""
@@ -207,7 +208,7 @@ def _testbed(result: CampaignResult) -> str:
 
     '' where no processor was read, or where one of these facts was typed in: that tells no client apart.
     """
-    facts = {name.rsplit(": ", 1)[-1]: value for session in result.sessions for name, value in session.items()}
+    facts = plain_facts(result.sessions)
     named = {name: facts[name] for name in _CLIENT if name in facts}
     if "cpu.model" not in named or any(value.endswith(TYPED_IN) for value in named.values()):
         return ""
@@ -241,7 +242,7 @@ def _cell(one: Estimate, swept: tuple[str, ...]) -> dict[str, Any]:
         "loop": cell.loop,
         "options": {_clean(name): _clean(str(cell.option[name])) for name in swept if name in cell.option},
         "n_visits": one.n_visits,
-        **{name: _finite(getattr(one, name)) for name in _VALUES},
+        **{name: _finite(getattr(one, name)) for name in VALUES},
         "verdict": str(one.verdict),
         "cached": one.verdict is VerdictCode.CACHED,
         "usable": usable(one),
@@ -251,9 +252,12 @@ def _cell(one: Estimate, swept: tuple[str, ...]) -> dict[str, Any]:
 def _protocol(result: CampaignResult) -> str:
     """How the target is reached, as far as its facts say it; 'local' where nothing says otherwise."""
     kinds = {str(value) for target in result.targets for name, value in target.identity.facts if name == "fs_type"}
-    names = {name.rsplit(": ", 1)[-1] for session in result.sessions for name in session}
     found = [_AWAY[kind] for kind in sorted(kinds) if kind in _AWAY]
-    found += [said for begin, said in _FAMILIES.items() if any(name.startswith(begin) for name in names)]
+    found += [
+        said
+        for begin, said in _FAMILIES.items()
+        if any(name.startswith(begin) for name in plain_facts(result.sessions))
+    ]
     schemes = {target.location.partition("://")[0] for target in result.targets if "://" in target.location}
     found += [scheme.upper() for scheme in sorted(schemes)]
     return _clean(found[0]) if found else "local"
@@ -261,17 +265,14 @@ def _protocol(result: CampaignResult) -> str:
 
 def _here(result: CampaignResult) -> str:
     """How a target is reached that is on this very client; '' for one elsewhere, as far as facts tell."""
-    facts = {name.rsplit(": ", 1)[-1]: value for session in result.sessions for name, value in session.items()}
+    facts = plain_facts(result.sessions)
     if _protocol(result) == "local":
         return "a local disk or directory"
     return "on the client itself" if facts.get("nic.kind") == "loopback" or "UNIX" in _protocol(result) else ""
 
 
 def _link(result: CampaignResult) -> str:
-    if _protocol(result) == "local":
-        return ""
-    facts = {name.rsplit(": ", 1)[-1]: value for session in result.sessions for name, value in session.items()}
-    return next((value for name, value in facts.items() if name.startswith("nic.") and name.endswith("speed")), "")
+    return "" if _protocol(result) == "local" else link_speed(plain_facts(result.sessions))
 
 
 def _finite(value: float | None) -> float | None:

@@ -15,6 +15,7 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.product.figures import drives_line, held_by_licence
 from ioatlas.product.sheet import Publishing, Sheet
+from ioatlas_atlas.kinds import link_speed, plain_facts
 
 MOST_DISCARDED = 0.1
 """Share of the visits that may be discarded before a reader has to ask why."""
@@ -104,7 +105,7 @@ def checklist(
     licence: str = "",
 ) -> tuple[Condition, ...]:
     """All conditions, those of the product first. licence: of the data, '' where none was given."""
-    facts = {name: value for session in result.sessions for name, value in session.items()}
+    facts = plain_facts(result.sessions)
     return (
         *_of_product(sheet),
         _any("client", facts, ("cpu.model", "host.kernel"), "processor and kernel", "run `ioatlas probe` there"),
@@ -113,12 +114,11 @@ def checklist(
         _any("tools", facts, ("ioatlas", "fio"), "versions of ioatlas and fio", ""),
         *_of_method(result),
         Condition("raw output", Told.YES, True, "every batch's job and output are in the bundle"),
-        Condition(
+        _condition(
             "signature",
-            Told.YES if signed else Told.NO,
-            False,
+            _told(signed),
             "signed" if signed else "nobody signed it",
-            "" if signed else "`ioatlas atlas key new`, then bundle it again",
+            "`ioatlas atlas key new`, then bundle it again",
         ),
         _text("licence of the data", licence, "bundle it with --license, such as CC-BY-4.0"),
         _said("sponsor", declared.sponsor, "publish it with --sponsor, or --sponsor none"),
@@ -162,21 +162,17 @@ def _of_product(sheet: Sheet | None) -> tuple[Condition, ...]:
     return (
         Condition("product", Told.YES, True, sheet.name),
         _text("firmware", firmware, "write firmware in the product sheet"),
-        Condition(
-            "drives and layout",
-            Told.YES if drives and sheet.layout else Told.PARTLY if drives or sheet.volume else Told.NO,
-            True,
+        _condition(
+            "drives and layout", _told(drives and sheet.layout, drives or sheet.volume),
             drives or ("a volume of a service" if sheet.volume else "not told"),
-            "" if drives and sheet.layout else "write [[drives]] and [layout] in the product sheet",
+            "write [[drives]] and [layout] in the product sheet", needed=True,
         ),
         Condition(
-            "price",
-            (Told.YES if dated or sheet.rates else Told.PARTLY) if known else Told.NO,
-            False,
+            "price", _told(dated or sheet.rates, known), False,
             "with its date" if dated else "without a date" if known else "not told",
             "" if dated else "write [[price]] with source and date",
         ),
-    )
+    )  # fmt: skip
 
 
 def _of_method(result: CampaignResult) -> tuple[Condition, ...]:
@@ -190,35 +186,27 @@ def _of_method(result: CampaignResult) -> tuple[Condition, ...]:
     return (
         _text("preparation", prepared, "", needed=True),
         _text("random order", f"seed {seed}" if seed else "", "", needed=True),
-        Condition(
-            "intervals",
-            Told.YES if with_interval == len(measured) else Told.PARTLY if with_interval else Told.NO,
-            True,
-            f"{with_interval:,} of {total} have one",
-            "" if with_interval == len(measured) else f"measure it with --visits {ENOUGH_VISITS}",
+        _condition(
+            "intervals", _told(with_interval == len(measured), with_interval), f"{with_interval:,} of {total} have one",
+            f"measure it with --visits {ENOUGH_VISITS}", needed=True,
         ),
-        Condition(
-            "caches",
-            Told.YES if all(one.verdict is not VerdictCode.NONE for one in measured) else Told.PARTLY,
-            True,
+        _condition(
+            "caches", _told(all(one.verdict is not VerdictCode.NONE for one in measured), True),
             f"{cached:,} of {total} came from a cache and are not ranked; {sum(map(usable, measured)):,} are usable",
+            "", needed=True,
         ),
-        Condition(
-            "discards",
-            Told.YES if lost <= MOST_DISCARDED else Told.PARTLY,
-            False,
+        _condition(
+            "discards", _told(lost <= MOST_DISCARDED, True),
             f"{result.n_discarded} of {plural(made, 'visit')} were discarded, each with its reason",
-            "" if lost <= MOST_DISCARDED else "measure it again on an idle system",
+            "measure it again on an idle system",
         ),
-        Condition(
-            "other load",
-            Told.PARTLY if result.other_traffic else Told.YES,
-            False,
+        _condition(
+            "other load", _told(not result.other_traffic, True),
             "other activity was seen" if result.other_traffic else "none was seen",
-            "measure it again on an idle system" if result.other_traffic else "",
+            "measure it again on an idle system",
         ),
         _complete(result),
-    )
+    )  # fmt: skip
 
 
 def _complete(result: CampaignResult) -> Condition:
@@ -235,30 +223,35 @@ def _complete(result: CampaignResult) -> Condition:
 
 
 def _any(name: str, facts: Mapping[str, str], begins: tuple[str, ...], what: str, todo: str) -> Condition:
-    """Whether a fact of each of these names is told; names of several targets carry the target's before them."""
-    plain = {one.rsplit(": ", 1)[-1]: value for one, value in facts.items()}
+    """Whether a fact of each of these names is told."""
     exact = [one for one in begins if not one.endswith(".")]
     families = tuple(one for one in begins if one.endswith("."))
-    found = [plain[one] for one in exact if one in plain]
-    found += [value for fact, value in plain.items() if families and fact.startswith(families)][:2]
+    found = [facts[one] for one in exact if one in facts]
+    found += [value for fact, value in facts.items() if families and fact.startswith(families)][:2]
     if not found:
         return Condition(name, Told.NO, True, f"{what}: not told", todo)
-    whole = all(one in plain for one in exact) or bool(families)
+    whole = all(one in facts for one in exact) or bool(families)
     return Condition(name, Told.YES if whole else Told.PARTLY, True, ", ".join(found)[:200], "" if whole else todo)
 
 
 def _path(facts: Mapping[str, str]) -> Condition:
     """Speed of the link, where there is one."""
-    plain = {one.rsplit(": ", 1)[-1]: value for one, value in facts.items()}
-    link = next((value for name, value in plain.items() if name.startswith("nic.") and name.endswith("speed")), "")
-    away = any(name.startswith(("nfs.", "cifs.", "smb.", "iscsi.", "server.")) for name in plain)
-    if not away:
+    if not any(name.startswith(("nfs.", "cifs.", "smb.", "iscsi.", "server.")) for name in facts):
         return Condition("link", Told.NOT_APPLICABLE, False, "no network between client and target was seen")
-    return _text("link", link, "write nic.speed in testbed.toml", needed=True)
+    return _text("link", link_speed(facts), "write nic.speed in testbed.toml", needed=True)
+
+
+def _told(whole: object, partly: object = False) -> Told:
+    return Told.YES if whole else Told.PARTLY if partly else Told.NO
+
+
+def _condition(name: str, told: Told, text: str, todo: str, *, needed: bool = False) -> Condition:
+    """todo: where it is not told in full."""
+    return Condition(name, told, needed, text, "" if told is Told.YES else todo)
 
 
 def _text(name: str, text: str, todo: str, *, needed: bool = False) -> Condition:
-    return Condition(name, Told.YES if text else Told.NO, needed, text or "not told", "" if text else todo)
+    return _condition(name, _told(text), text or "not told", todo, needed=needed)
 
 
 def _said(name: str, text: str | None, todo: str) -> Condition:
@@ -277,13 +270,10 @@ def publication(
     *,
     wants_private: bool = False,
     flagged: str = "",
-    withdrawn: bool = False,
 ) -> Publication:
     """Who may see a result today. publishing: what the product's sheet says of it; None without a sheet. flagged: why a
     check doubts it, '' for no doubt.
     """
-    if withdrawn:
-        return Publication(State.WITHDRAWN, "its owner withdrew it")
     if flagged:
         return Publication(State.FLAGGED, flagged)
     if wants_private:

@@ -108,6 +108,6 @@ def reproduce(service: Served, viewer: Asking, number: Number, said: Again) -> H
     found, mine = readable(service, number, viewer), readable(service, said.by, viewer)
     if mine.state not in ("public", "embargoed"):
         raise HTTPException(403, "your result is not public")
-    with service.desk.turn():
+    with service.desk.turn:
         outcome = reproductions.claim(service.database, service.blobs, service.desk.limits, found, mine, account)
     return Held(str(outcome))

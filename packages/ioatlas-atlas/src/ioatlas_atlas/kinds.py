@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a product is, by the words of its sheet: its kind and its media. Pure."""
+"""What a product is, by the words of its sheet: its kind and its media; what facts of a testbed say. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 
 KINDS = {
     "NAS": ("nas", "filer"),
@@ -22,3 +24,13 @@ def kind_of(said: str) -> str:
 def media_of(drives: str) -> str:
     """'flash', 'spindles', both, or '' where nothing tells."""
     return " and ".join(name for name, words in _MEDIA.items() if any(word in drives.lower() for word in words))
+
+
+def plain_facts(sessions: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Of all sessions, without the target's name that facts of several targets have before theirs."""
+    return {name.rsplit(": ", 1)[-1]: value for session in sessions for name, value in session.items()}
+
+
+def link_speed(facts: Mapping[str, str]) -> str:
+    """Of the network card; '' where none is told."""
+    return next((value for name, value in facts.items() if name.startswith("nic.") and name.endswith("speed")), "")

@@ -18,10 +18,9 @@ from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.changes import Change
-from ioatlas_atlas.database import Database
 from ioatlas_atlas.oidc import Provider, Started
 from ioatlas_atlas.pages import Pages
-from ioatlas_atlas.records import Account, Result, Scope, Viewer
+from ioatlas_atlas.records import Result, Scope, Viewer
 
 STARTED, STARTED_SECONDS = "ioatlas-sign-in", 600
 
@@ -30,10 +29,8 @@ STARTED, STARTED_SECONDS = "ioatlas-sign-in", 600
 class Mine:
     """limits: of an account. provider: of OpenID Connect, None where there is none."""
 
-    database: Database
-    blobs: Blobs
     pages: Pages
-    viewer_of: Callable[[Request], Viewer]
+    blobs: Blobs
     limits: Limits
     provider: Provider | None = None
 
@@ -61,11 +58,11 @@ class Mine:
     def sign_in_with_token(self, request: Request, form: Form) -> Response:
         """With a token of the command line."""
         text = form.get("token", "").strip()
-        viewer = accounts.viewer_of(self.database, text)
+        viewer = accounts.viewer_of(self.pages.database, text)
         if viewer is None:
             fault = "This token is not good."
             return self.pages.page("sign-in", provider=bool(self.provider), fault=fault, status_code=403)
-        return self._signed_in(request, browsers.sign_in(self.database, viewer))
+        return self._signed_in(request, browsers.sign_in(self.pages.database, viewer))
 
     def leave(self, request: Request) -> Response:
         """To the provider."""
@@ -79,14 +76,14 @@ class Mine:
         provider = self._provider()
         started = Started.of(request.cookies.get(STARTED, ""))
         person = provider.finish(dict(request.query_params), started, self._back())
-        of = browsers.account_of(self.database, provider.issuer, person.subject, person.name)
+        of = browsers.account_of(self.pages.database, provider.issuer, person.subject, person.name)
         viewer = Viewer(of, frozenset(accounts.DEFAULT_SCOPES[of.kind]))
-        answer = self._signed_in(request, browsers.sign_in(self.database, viewer))
+        answer = self._signed_in(request, browsers.sign_in(self.pages.database, viewer))
         answer.delete_cookie(STARTED)
         return answer
 
     def sign_out(self, request: Request, _form: Form) -> Response:
-        browsers.sign_out(self.database, request.cookies.get(browsers.COOKIE, ""))
+        browsers.sign_out(self.pages.database, request.cookies.get(browsers.COOKIE, ""))
         answer = RedirectResponse("/", 303)
         answer.delete_cookie(browsers.COOKIE)
         return answer
@@ -112,9 +109,9 @@ class Mine:
 
     def mine(self, request: Request, token: str = "") -> Response:
         """Results in every state, newest first."""
-        account, viewer = self._account(request)
+        account, viewer = self.pages.signed_in(request)
         cursor = request.query_params.get("cursor", "")
-        found = queries.owned(self.database, viewer, cursor=cursor)
+        found = queries.owned(self.pages.database, viewer, cursor=cursor)
         return self.pages.page(
             "mine",
             account=account,
@@ -127,14 +124,14 @@ class Mine:
 
     def token(self, request: Request, form: Form) -> Response:
         """A new token, shown once."""
-        account, viewer = self._account(request)
+        account, viewer = self.pages.signed_in(request)
         label = form.get("label", "")[:60]
-        made = accounts.new_token(self.database, account, viewer.scopes, label=label, made_with=viewer.token_id)
+        made = accounts.new_token(self.pages.database, account, viewer.scopes, label=label, made_with=viewer.token_id)
         return self.mine(request, made)
 
     def one(self, request: Request, fault: str = "") -> Response:
         """What can be changed of a result."""
-        found = self._own(request, self._account(request)[1])
+        found = self._own(request, self.pages.signed_in(request)[1])
         return self.pages.page(
             "change",
             result=found,
@@ -145,7 +142,7 @@ class Mine:
 
     def change(self, request: Request, form: Form) -> Response:
         """One change: the button that was pressed says which."""
-        _, viewer = self._account(request)
+        _, viewer = self.pages.signed_in(request)
         found = self._own(request, viewer)
         if Scope.PUBLISH not in viewer.scopes:
             raise HTTPException(403, "You signed in with a token that does not allow it.")
@@ -166,25 +163,19 @@ class Mine:
             "private": lambda: Change(private=True),
         }
         if do in wishes:
-            changes.change(self.database, found, viewer, wishes[do]())
+            changes.change(self.pages.database, found, viewer, wishes[do]())
         elif do == "withdraw":
-            removal.withdraw(self.database, found, viewer, text)
+            removal.withdraw(self.pages.database, found, viewer, text)
         elif do == "delete":
             if text != found.id:
                 raise UsageError("its id was not typed", remedy="type it, so that nothing is deleted by mistake")
-            removal.delete(self.database, self.blobs, found, viewer)
+            removal.delete(self.pages.database, self.blobs, found, viewer)
         else:
             raise UsageError("nothing was chosen", remedy="press one of the buttons")
 
-    def _account(self, request: Request) -> tuple[Account, Viewer]:
-        viewer = self.viewer_of(request)
-        if viewer.account is None or not viewer.account_id:
-            raise HTTPException(401, "Sign in first: /sign-in")
-        return viewer.account, viewer
-
     def _own(self, request: Request, viewer: Viewer) -> Result:
-        found = queries.result_of(self.database, request.path_params["id"], viewer)
-        if found is None or found.owner_id != viewer.account_id:
+        found = self.pages.named(request, viewer)
+        if found.owner_id != viewer.account_id:
             raise HTTPException(404, "You have no such result.")
         return found
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
@@ -15,20 +14,17 @@ from ioatlas.errors import RefusedError, UsageError
 from ioatlas_atlas import audit, changes, queries, views
 from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.changes import DECIDED, Decision
-from ioatlas_atlas.database import Database
 from ioatlas_atlas.pages import Pages
-from ioatlas_atlas.records import Result, Viewer
+from ioatlas_atlas.records import Viewer
 
 MOST_DECISIONS = 50
 
 
 @dataclass(frozen=True)
 class Moderation:
-    """viewer_of: who asks. Anybody else than a moderator gets 401 or 403."""
+    """Anybody else than a moderator gets 401 or 403."""
 
-    database: Database
     pages: Pages
-    viewer_of: Callable[[Request], Viewer]
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -40,7 +36,7 @@ class Moderation:
     def decisions(self, request: Request) -> Response:
         """The newest ones."""
         self._moderator(request)
-        entries = reversed([*audit.entries(self.database, MOST_DECISIONS, begins=DECIDED)])
+        entries = reversed([*audit.entries(self.pages.database, MOST_DECISIONS, begins=DECIDED)])
         return self.pages.page(
             "moderate",
             decisions=[
@@ -53,13 +49,13 @@ class Moderation:
     def one(self, request: Request, fault: str = "") -> Response:
         """One result: why it is doubted, what happened to it, and the form."""
         viewer = self._moderator(request)
-        found = self._found(request, viewer)
+        found = self.pages.named(request, viewer)
         return self.pages.page(
             "decide",
             result=found,
             doubts=[one for one in found.checks if one["state"] in ("failed", "note")],
             own=found.owner_id == viewer.account_id,
-            trail=queries.traces_of(self.database, found.id, viewer),
+            trail=queries.traces_of(self.pages.database, found.id, viewer),
             fault=fault,
             status_code=422 if fault else 200,
         )
@@ -67,25 +63,17 @@ class Moderation:
     def decide(self, request: Request, form: Form) -> Response:
         """The button that was pressed says what."""
         viewer = self._moderator(request)
-        found = self._found(request, viewer)
+        found = self.pages.named(request, viewer)
         try:
             if form.get("do") not in tuple(Decision):
                 raise UsageError("nothing was chosen", remedy="press one of the buttons")
-            changes.decide(self.database, found.id, Decision(form["do"]), form.get("reason", "").strip(), viewer)
+            changes.decide(self.pages.database, found.id, Decision(form["do"]), form.get("reason", "").strip(), viewer)
         except (RefusedError, UsageError) as error:
             return self.one(request, f"{error.what}: {error.remedy}")
         return RedirectResponse("/moderate", 303)
 
     def _moderator(self, request: Request) -> Viewer:
-        viewer = self.viewer_of(request)
-        if viewer.account is None:
-            raise HTTPException(401, "Sign in first: /sign-in")
+        _, viewer = self.pages.signed_in(request)
         if not viewer.moderates:
             raise HTTPException(403, "Only moderators decide.")
         return viewer
-
-    def _found(self, request: Request, viewer: Viewer) -> Result:
-        found = queries.result_of(self.database, request.path_params["id"], viewer)
-        if found is None:
-            raise HTTPException(404, "There is no such result.")
-        return found

@@ -30,7 +30,7 @@ from ioatlas_atlas.catalogue import Sought
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import GRADE_WORDS, State
 from ioatlas_atlas.pareto import chart
-from ioatlas_atlas.records import DOUBTED, Result, Viewer, Wanted
+from ioatlas_atlas.records import DOUBTED, Account, Result, Viewer, Wanted
 
 HERE = Path(__file__).parent
 POLICY = (
@@ -193,7 +193,7 @@ class Pages:
             conditions=one.conditions,
             checks=one.checks,
             testbed=views.testbed(document),
-            citation=citation.as_text(self._cited(one)),
+            citation=citation.as_text(one, self.origin),
             trail=queries.traces_of(self.database, one.id, self.viewer_of(request)),
             status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
         )
@@ -226,7 +226,7 @@ class Pages:
 
     def bibtex(self, request: Request) -> Response:
         one, _ = self._result(request)
-        return self._file(citation.as_bibtex(self._cited(one)), "application/x-bibtex", f"{one.id}.bib")
+        return self._file(citation.as_bibtex(one, self.origin), "application/x-bibtex", f"{one.id}.bib")
 
     def badge(self, request: Request) -> Response:
         """For other people's pages."""
@@ -309,15 +309,19 @@ class Pages:
         one = queries.result_of(self.database, result_id, self.viewer_of(request))
         return f"{one.title}, by {one.owner}" if one is not None else ""
 
-    def _cited(self, one: Result) -> citation.Cited:
-        return citation.Cited(
-            one.id,
-            one.title,
-            one.owner,
-            views.day(one.uploaded_at),
-            f"{self.origin}/r/{one.id}",
-            one.bundle_sha256 or "deleted",
-        )
+    def signed_in(self, request: Request) -> tuple[Account, Viewer]:
+        """Who asks. Raises 401 for nobody."""
+        viewer = self.viewer_of(request)
+        if viewer.account is None or not viewer.account_id:
+            raise HTTPException(401, "Sign in first: /sign-in")
+        return viewer.account, viewer
+
+    def named(self, request: Request, viewer: Viewer) -> Result:
+        """The result of the address. Raises 404 for one that is not there or not for the viewer."""
+        one = queries.result_of(self.database, request.path_params["id"], viewer)
+        if one is None:
+            raise HTTPException(404, "There is no such result, or it is not public.")
+        return one
 
     def page(self, name: str, *, status_code: int = 200, **values: object) -> Response:
         return self._render(name, status_code, origin=self.origin or "URL", **values)

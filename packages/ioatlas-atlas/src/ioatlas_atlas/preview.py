@@ -11,21 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.bundle.opening import open_bundle, unpack
-from ioatlas.bundle.verify import Check, verify
+from ioatlas.bundle.verify import Verification, verify
 from ioatlas.campaign import load_result
 from ioatlas.errors import UsageError
 from ioatlas.product.kept import kept_sheet
 from ioatlas_atlas.extract import title_of
-from ioatlas_atlas.fairness import (
-    Condition,
-    Declaration,
-    Grade,
-    Publication,
-    Told,
-    checklist,
-    grade,
-    publication,
-)
+from ioatlas_atlas.fairness import Condition, Declaration, Publication, Told, checklist, grade, publication
 
 
 @dataclass(frozen=True)
@@ -33,7 +24,7 @@ class Preview:
     """What a stranger would see of a bundle.
 
     names: campaign and targets, which stay. replaced: how many names the bundle has placeholders for. kept: kinds of
-    names that its plan kept. checks: of `ioatlas verify`.
+    names that its plan kept. checked: by `ioatlas verify`.
     """
 
     path: Path
@@ -42,16 +33,12 @@ class Preview:
     title: str
     product: str
     licence: str
-    signer: str
     names: tuple[str, ...]
     replaced: int
     kept: tuple[str, ...]
     n_cells: int
-    verified: bool
-    refused: bool
-    checks: tuple[Check, ...]
+    checked: Verification
     conditions: tuple[Condition, ...]
-    grade: Grade
     publication: Publication
 
     @property
@@ -68,15 +55,15 @@ class Preview:
             "title": self.title,
             "product": self.product or None,
             "licence": self.licence or None,
-            "signed_by": self.signer or None,
+            "signed_by": self.checked.fingerprint or None,
             "names_that_stay": list(self.names),
             "names_replaced": self.replaced,
             "names_kept": list(self.kept),
             "cells": self.n_cells,
-            "verified": self.verified,
-            "refused": self.refused,
-            "checks": [vars(one) for one in self.checks],
-            "grade": self.grade,
+            "verified": self.checked.verified,
+            "refused": self.checked.refused,
+            "checks": [vars(one) for one in self.checked.checks],
+            "grade": grade(self.conditions),
             "missing": [{"name": one.name, "todo": one.todo} for one in self.missing],
             "state": self.publication.state,
             "reason": self.publication.reason,
@@ -108,11 +95,9 @@ def preview(path: Path, declared: Declaration, today: date, *, private: bool = F
         result = load_result(directory)
         targets = [target.name for target in result.targets]
         sheet = kept_sheet(directory, targets[0] if targets else "")
-        index, key = bundle.index, bundle.attestation.key
-    checked = verify(path)
+        index, signed = bundle.index, bundle.attestation.key is not None
     licence = str(index.get("licence") or "")
     redaction = index.get("redaction") or {}
-    conditions = checklist(result, sheet, declared, signed=key is not None, licence=licence)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Preview(
@@ -122,15 +107,11 @@ def preview(path: Path, declared: Declaration, today: date, *, private: bool = F
         title_of(result, sheet),
         sheet.name if sheet else "",
         licence,
-        key.fingerprint if key else "",
         (result.name, *targets),
         sum(redaction.get("names", {}).values()),
         tuple(redaction.get("kept", ())),
         int(index["counts"]["cells"]),
-        checked.verified,
-        checked.refused,
-        tuple(checked.checks),
-        conditions,
-        grade(conditions),
+        verify(path),
+        checklist(result, sheet, declared, signed=signed, licence=licence),
         publication(sheet.publishing if sheet else None, declared, today, wants_private=private),
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 from ioatlas.analysis.marks import SIGNS, Mark
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
+from ioatlas_atlas.kinds import link_speed
 
 METHOD = ("ioengine", "direct", "preparation", "files", "fio", "check")
 """Conditions that have to be the same before one result may stand above another."""
@@ -122,9 +123,7 @@ def conditions(document: Mapping[str, Any]) -> dict[str, str]:
         "window": settings.get("window", ""),
         "client's processor": session.get("cpu.model", ""),
         "client's threads": session.get("cpu.threads", ""),
-        "link": next(
-            (text for name, text in session.items() if name.startswith("nic.") and name.endswith("speed")), ""
-        ),
+        "link": link_speed(session),
         "file system": session.get("fs.type", ""),
     }
     return {name: str(value) for name, value in told.items()}

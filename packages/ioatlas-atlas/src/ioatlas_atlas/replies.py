@@ -9,11 +9,11 @@ import time
 import sqlalchemy as sa
 
 from ioatlas.errors import RefusedError, UsageError
-from ioatlas_atlas import audit
+from ioatlas_atlas import audit, changes
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import State
 from ioatlas_atlas.records import Account, AccountKind, Result, Scope, Viewer
-from ioatlas_atlas.tables import reply, trace
+from ioatlas_atlas.tables import reply
 
 MOST_LETTERS = 4000
 VENDOR, EVALUATOR = "vendor", "evaluator"
@@ -58,8 +58,7 @@ def write(database: Database, found: Result, of: Account, text: str) -> int:
         values = {"id": secrets.token_hex(8), "result_id": found.id, "account_id": of.id, "kind": kind}
         link.execute(sa.insert(reply).values(**values, version=version, text=plain, written_at=time.time()))
         said = "changed its reply" if last else "replied"
-        text_of_trace = f"the {kind} {said}"
-        link.execute(sa.insert(trace).values(result_id=found.id, at=time.time(), what="reply", text=text_of_trace))
+        changes.tell(link, found.id, "reply", f"the {kind} {said}")
         audit.note(link, of.id, "reply", found.id, kind=kind, version=version)
     return version
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
@@ -14,18 +13,15 @@ from starlette.routing import BaseRoute, Route
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas_atlas import queries, replies, views
 from ioatlas_atlas.bodies import Form, taken
-from ioatlas_atlas.database import Database
 from ioatlas_atlas.pages import Pages
-from ioatlas_atlas.records import Account, Reply, Result, Scope, Viewer
+from ioatlas_atlas.records import Account, Reply, Result, Scope
 
 
 @dataclass(frozen=True)
 class ReplyForm:
-    """viewer_of: who asks. Anybody but the product's vendor and the evaluator gets 401, 403 or 404."""
+    """Anybody but the product's vendor and the evaluator gets 401, 403 or 404."""
 
-    database: Database
     pages: Pages
-    viewer_of: Callable[[Request], Viewer]
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -46,7 +42,7 @@ class ReplyForm:
         try:
             plain = replies.checked(text)
             if form.get("do") == "send":
-                replies.write(self.database, found, account, plain)
+                replies.write(self.pages.database, found, account, plain)
                 return RedirectResponse(f"/r/{found.id}#replies", 303)
         except UsageError as error:
             return self._page(found, account, text=text, fault=f"{error.what}: {error.remedy}")
@@ -54,7 +50,7 @@ class ReplyForm:
 
     def _page(self, found: Result, account: Account, *, text: str, preview: str = "", fault: str = "") -> Response:
         said = self._mine(found, account)
-        said_so_far = views.replies(queries.replies_of(self.database, found.id))
+        said_so_far = views.replies(queries.replies_of(self.pages.database, found.id))
         return self.pages.page(
             "reply",
             result=found,
@@ -70,19 +66,15 @@ class ReplyForm:
         )
 
     def _mine(self, found: Result, account: Account) -> list[Reply]:
-        return [one for one in queries.replies_of(self.database, found.id) if one.account_id == account.id]
+        return [one for one in queries.replies_of(self.pages.database, found.id) if one.account_id == account.id]
 
     def _allowed(self, request: Request) -> tuple[Result, Account]:
-        viewer = self.viewer_of(request)
-        if viewer.account is None:
-            raise HTTPException(401, "Sign in first: /sign-in")
-        found = queries.result_of(self.database, request.path_params["id"], viewer)
-        if found is None:
-            raise HTTPException(404, "There is no such result, or it is not public.")
+        account, viewer = self.pages.signed_in(request)
+        found = self.pages.named(request, viewer)
         if Scope.REPLY not in viewer.scopes:
             raise HTTPException(403, "You signed in with a token that does not allow it.")
         try:
-            replies.kind_of(found, viewer.account)
+            replies.kind_of(found, account)
         except RefusedError as error:
             raise HTTPException(403, f"{error.what}: {error.remedy}") from None
-        return found, viewer.account
+        return found, account

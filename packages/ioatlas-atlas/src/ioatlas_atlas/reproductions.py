@@ -12,14 +12,14 @@ import sqlalchemy as sa
 
 from ioatlas.bundle.reproduce import Outcome
 from ioatlas.errors import RefusedError, UsageError
-from ioatlas_atlas import audit
+from ioatlas_atlas import audit, changes
 from ioatlas_atlas.admission import Limits, confined
 from ioatlas_atlas.again import OUTCOME
 from ioatlas_atlas.best import refresh_of
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.records import Account, Result
-from ioatlas_atlas.tables import reproduction, result, trace
+from ioatlas_atlas.tables import reproduction, result
 
 
 def claim(database: Database, blobs: Blobs, limits: Limits, found: Result, mine: Result, of: Account) -> Outcome:
@@ -42,8 +42,7 @@ def claim(database: Database, blobs: Blobs, limits: Limits, found: Result, mine:
         link.execute(sa.update(result).where(result.c.id == found.id).values(reproduced=int(count)))
         refresh_of(link, found.id)
         said = f"{of.name} measured it again: {outcome}"
-        told = {"result_id": found.id, "what": "reproduction", "text": said, "about_id": mine.id}
-        link.execute(sa.insert(trace).values(**told, at=time.time()))
+        changes.tell(link, found.id, "reproduction", said, mine.id)
         audit.note(link, of.id, "reproduction", found.id, by=mine.id, outcome=str(outcome))
     return outcome
 

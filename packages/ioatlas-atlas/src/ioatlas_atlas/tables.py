@@ -9,7 +9,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import JSON, BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text
 
+from ioatlas_atlas.extract import VALUES
+
 metadata = MetaData()
+BEST_VALUES = (*VALUES[:3], *VALUES[-3:])
 _OWN_NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
 schema = Table(
@@ -133,18 +136,7 @@ cell = Table(
     Column("loop", Text, nullable=False),
     Column("options", JSON, nullable=False, comment="swept options in fio's names"),
     Column("n_visits", Integer, nullable=False),
-    Column("iops", Double),
-    Column("iops_low", Double),
-    Column("iops_high", Double),
-    Column("bw_bytes_per_s", Double),
-    Column("bw_low", Double),
-    Column("bw_high", Double),
-    Column("lat_mean_ns", Double),
-    Column("lat_mean_low_ns", Double),
-    Column("lat_mean_high_ns", Double),
-    Column("lat_p99_ns", Double),
-    Column("lat_p99_low_ns", Double),
-    Column("lat_p99_high_ns", Double),
+    *(Column(name, Double) for name in VALUES),
     Column("verdict", Text, nullable=False),
     Column("cached", Boolean, nullable=False),
     Column("usable", Boolean, nullable=False, comment="a value of the target: not cached, not withheld, not doubted"),
@@ -170,12 +162,7 @@ best = Table(
     Column("evaluators", Integer, nullable=False),
     Column("least", Double, comment="I/Os a second of the evaluator who reached least"),
     Column("most", Double),
-    Column("iops", Double),
-    Column("iops_low", Double),
-    Column("iops_high", Double),
-    Column("lat_p99_ns", Double),
-    Column("lat_p99_low_ns", Double),
-    Column("lat_p99_high_ns", Double),
+    *(Column(name, Double) for name in BEST_VALUES),
     Index("best_load", "rw", "bs_bytes", "iops", "in_flight", "product_id", "protocol", "iops_low", "lat_p99_high_ns"),
 )
 

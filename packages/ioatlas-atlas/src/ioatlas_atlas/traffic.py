@@ -9,6 +9,7 @@ import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -116,7 +117,7 @@ class Traffic:
             client = client_of((scope.get("client") or ("",))[0])
             limited = not scope["path"].startswith(UNCOUNTED)
             if limited and (wait := self._limiter.wait_seconds(client)):
-                await _too_many(counted, wait)
+                await _too_many(wait)(scope, receive, counted)
             else:
                 await self._app(scope, receive, counted)
         finally:
@@ -157,12 +158,6 @@ def _with_headers(headers: list[tuple[bytes, bytes]], scope: Scope) -> list[tupl
     return headers + [(name, value) for name, value in wanted.items() if name not in present]
 
 
-async def _too_many(send: Send, wait: float) -> None:
-    body = b'{"type":"about:blank","title":"too many requests","status":429,"detail":"wait, then go on"}'
-    headers = [
-        (b"content-type", b"application/problem+json"),
-        (b"retry-after", str(max(1, round(wait))).encode()),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    await send({"type": "http.response.start", "status": 429, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _too_many(wait: float) -> JSONResponse:
+    said = {"type": "about:blank", "title": "too many requests", "status": 429, "detail": "wait, then go on"}
+    return JSONResponse(said, 429, {"Retry-After": str(max(1, round(wait)))}, media_type="application/problem+json")

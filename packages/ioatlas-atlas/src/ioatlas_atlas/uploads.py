@@ -10,27 +10,23 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas_atlas import accounts, admission, audit, changes, spread, tables
-from ioatlas_atlas.admission import BusyError, Limits, NotAdmittedError
+from ioatlas_atlas.admission import Limits, NotAdmittedError, Turns
 from ioatlas_atlas.best import refresh_of
 from ioatlas_atlas.blobs import Blobs, Incoming
 from ioatlas_atlas.database import Database, insert_new
 from ioatlas_atlas.extracted import Found
-from ioatlas_atlas.fairness import Declaration, Publication, State
+from ioatlas_atlas.fairness import Declaration, State
 from ioatlas_atlas.queries import public
 from ioatlas_atlas.records import Account
-from ioatlas_atlas.tables import cell, once, product, result, trace
+from ioatlas_atlas.tables import cell, once, product, result
 
 LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 ID_LENGTH = 10
@@ -80,19 +76,7 @@ class Desk:
 
     def __init__(self, database: Database, blobs: Blobs, limits: Limits) -> None:
         self.database, self.blobs, self.limits = database, blobs, limits
-        self._reading = threading.Semaphore(READ_AT_ONCE)
-        self._places = threading.Semaphore(READ_AT_ONCE + WAITING)
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Few bundles are read at once, and few wait. Raises BusyError."""
-        if not self._places.acquire(blocking=False):
-            raise BusyError("too many uploads are being read", where="the atlas", remedy="try again in a minute")
-        try:
-            with self._reading:
-                yield
-        finally:
-            self._places.release()
+        self.turn = Turns(READ_AT_ONCE, WAITING, "too many uploads are being read")
 
     def check_quota(self, of: Account) -> None:
         """Raises QuotaError when the account sent as many as it may in a day."""
@@ -111,7 +95,7 @@ class Desk:
         self.check_quota(of)
         self._check_replaced(of, wish)
         upload.finish()
-        with self.turn():
+        with self.turn:
             try:
                 found = admission.read(upload.path, wish.declared, self.limits)
             except NotAdmittedError:
@@ -174,7 +158,9 @@ class Desk:
 
     def _note(self, upload: Incoming, of: Account, wish: Wish, found: Found) -> Taken:
         number, now = new_id(), time.time()
-        published = publication_of(found, wish, datetime.now(UTC).date())
+        permission = wish.declared.permission or found.licence_permission
+        embargo = wish.declared.embargo
+        published = changes.publication_of(found.licence_says, permission, embargo, private=wish.private)
         with self.database.writing() as link:
             if published.state is State.PRIVATE:
                 self._check_private(link, of)
@@ -194,8 +180,8 @@ class Desk:
                     replaces=wish.replaces or None,
                     published_at=now if published.state is State.PUBLIC else None,
                     uploaded_at=now,
-                    embargo=wish.declared.embargo,
-                    permission=wish.declared.permission or found.licence_permission,
+                    embargo=embargo,
+                    permission=permission,
                     sponsor=wish.declared.sponsor,
                     conflict=wish.declared.conflict,
                     checks=[one.model_dump() for one in found.checks],
@@ -211,11 +197,9 @@ class Desk:
                 values = {"account_id": of.id, "key": wish.key, "request_sha256": request, "result_id": number}
                 link.execute(sa.insert(once).values(**values, at=now))
             changes.settle_publisher(link, found.campaign_id, of.id)
-            told = [{"result_id": number, "what": "taken in", "text": published.reason, "about_id": None}]
+            changes.tell(link, number, "taken in", published.reason)
             if wish.replaces:
-                text = f"replaced by {number}"
-                told += [{"result_id": wish.replaces, "what": "corrected", "text": text, "about_id": number}]
-            link.execute(sa.insert(trace).values(at=now), told)
+                changes.tell(link, wish.replaces, "corrected", f"replaced by {number}", number)
             audit.note(link, of.id, TAKEN, number, sha256=upload.sha256, state=published.state)
         return Taken(number, new=True)
 
@@ -227,13 +211,6 @@ _NOT_OF_RESULT = {"cells", "checks", "has_sheet", "vendor", "model", "licence_pe
 def new_id() -> str:
     """A short name for good: 50 random bits, no letters that look like digits."""
     return "".join(secrets.choice(LETTERS) for _ in range(ID_LENGTH))
-
-
-def publication_of(found: Found, wish: Wish, day: date) -> Publication:
-    """Who may see it on a day, by what its product's sheet says and what its publisher wishes."""
-    permission = wish.declared.permission or found.licence_permission
-    says = found.licence_says if found.has_sheet else ""
-    return changes.publication_of(says, permission, wish.declared.embargo, private=wish.private, day=day)
 
 
 def _words(found: Found) -> str:

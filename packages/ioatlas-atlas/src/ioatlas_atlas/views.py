@@ -103,7 +103,7 @@ def notice(one: Result) -> str:
     words = {
         "withdrawn": "This result was withdrawn",
         "flagged": "A moderator flagged this result. Only its owner and moderators see it",
-        "private": "Only you and those you share it with see this",
+        "private": "Only you see this",
         "embargoed": "Only you see this until its embargo ends",
     }
     told = words.get(one.state)

@@ -157,4 +157,3 @@ def test_withdrawn_and_flagged_stand_before_all_else():
     assert publication(None, Declaration(), TODAY).state is State.PUBLIC
     assert publication(None, Declaration(), TODAY, wants_private=True).state is State.PRIVATE
     assert publication(None, Declaration(), TODAY, flagged="10 times its like").state is State.FLAGGED
-    assert publication(None, Declaration(), TODAY, flagged="x", withdrawn=True).state is State.WITHDRAWN

@@ -114,7 +114,7 @@ def test_a_private_result_is_nowhere(client, people, database, desk):
         assert "hidden one" not in client.get(place).text
     assert client.get(f"/r/{hidden}").status_code == 404
     assert client.get(f"/r/{hidden}/badge.svg").status_code == 404
-    assert "Only you and those" in client.get(f"/r/{hidden}", headers=people["alice"]).text
+    assert "hidden one" in client.get(f"/r/{hidden}", headers=people["alice"]).text
 
 
 def test_a_search_finds_by_what_a_cell_surely_does(client, people, database, desk):

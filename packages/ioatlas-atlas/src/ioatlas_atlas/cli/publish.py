@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WHO = {
     "public": "anybody",
-    "private": "you and those you share it with",
+    "private": "you alone",
     "embargoed": "you, until its embargo ends; then anybody",
 }
 
@@ -67,7 +67,7 @@ def command(
         say_json({"to": client.url, "published": False, **seen.document()})
     elif not as_json or not yes:
         _show(seen, client.url)
-    if seen.refused:
+    if seen.checked.refused:
         raise RefusedError(
             "it does not verify, so no atlas takes it", where=str(bundle), remedy=f"ioatlas verify {bundle}"
         )
@@ -98,6 +98,7 @@ def _why(answer: dict[str, Any]) -> str:
 def _show(seen: Preview, url: str) -> None:
     """On standard error: what is printed after it is the address."""
     from ioatlas.analysis.wording import plural
+    from ioatlas_atlas.fairness import grade
 
     lines = [
         f"{seen.path.name} to {url}: {seen.size_bytes:,} bytes, {seen.n_cells:,} cells",
@@ -105,22 +106,28 @@ def _show(seen: Preview, url: str) -> None:
         f"  title       {seen.title}",
         f"  product     {seen.product or 'no product sheet'}",
         f"  names       {', '.join(dict.fromkeys(seen.names))} stay; of your site replaced: {seen.replaced}",
-        f"  signed by   {seen.signer or 'nobody'}",
+        f"  signed by   {seen.checked.fingerprint or 'nobody'}",
         f"  licence     {seen.licence or 'none given'}",
         f"  recomputed  {_verified(seen)}",
-        f"  grade       {seen.grade}; missing or partly told: {plural(len(seen.missing), 'condition')}",
+        f"  grade       {grade(seen.conditions)}; missing or partly told: {plural(len(seen.missing), 'condition')}",
     ]
     if seen.kept:
         lines.append(f"  kept        {', '.join(seen.kept)} were not replaced, as your plan asked")
     lines += [f"    {one.name}: {one.text}{f'; {one.todo}' if one.todo else ''}" for one in seen.missing]
     marks = {"failed": "✘", "note": "!"}
-    lines += [f"  {marks[one.state]} {one.name}: {one.text}" for one in seen.checks if one.state in marks]
+    lines += [f"  {marks[one.state]} {one.name}: {one.text}" for one in seen.checked.checks if one.state in marks]
     for line in lines:
         click.echo(line, err=True)
 
 
 def _verified(seen: Preview) -> str:
-    return "yes" if seen.verified else "NO" if seen.refused else "not in full: its badge will be 'unchecked'"
+    return (
+        "yes"
+        if seen.checked.verified
+        else "NO"
+        if seen.checked.refused
+        else "not in full: its badge will be 'unchecked'"
+    )
 
 
 def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool, replaces: str) -> dict[str, Any]:

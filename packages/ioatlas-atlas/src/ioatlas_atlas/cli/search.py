@@ -10,6 +10,7 @@ import click
 from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
+from ioatlas_atlas.cli._token import client_of, plain
 
 
 @click.command(name="search", epilog=examples("search", "ioatlas_atlas.cli"))
@@ -35,12 +36,10 @@ from ioatlas.cli._output import say_json
 def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **asked: str) -> None:
     """Search the products of an atlas, or its results by words."""
     from ioatlas_atlas.asked import Asked
-    from ioatlas_atlas.cli._token import token_of
-    from ioatlas_atlas.client import Client
 
     wanted = Asked.of({**asked, "q": " ".join(words)})
     sought = wanted.sought()
-    client = Client(url, token_of(url))
+    client = client_of(url)
     of_products = any(asked.values())
     texts = {**wanted.texts(page=wanted.page), **({"cursor": cursor} if cursor else {})}
     found = client.search(texts, "products" if of_products else "results")
@@ -51,7 +50,7 @@ def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **aske
         for one in entries:
             click.echo(_product(client.url, one, sought.rw, sought.bs_bytes) if of_products else _line(client.url, one))
         if following := found.get("next"):
-            click.echo(f"Next: the same with --cursor {_plain(following)}", err=True)
+            click.echo(f"Next: the same with --cursor {plain(following)}", err=True)
     if not entries and not found.get("next"):
         if not as_json:
             click.echo("nothing fits: ask for less, or leave something out", err=True)
@@ -63,24 +62,19 @@ def _product(url: str, one: dict[str, Any], rw: str, bs_bytes: int) -> str:
     from ioatlas_atlas.views import load_words
 
     of = one.get("product") or {}
-    parts = [f"{_plain(of.get('vendor'))} {_plain(of.get('model'))}".strip(), _plain(one.get("protocol"))]
+    parts = [f"{plain(of.get('vendor'))} {plain(of.get('model'))}".strip(), plain(one.get("protocol"))]
     parts += [_price(of), load_words(one, rw, bs_bytes) if one.get("iops") else ""]
-    return f"{url}/products/{_plain(of.get('id'))}  {' · '.join(part for part in parts if part)}"
+    return f"{url}/products/{plain(of.get('id'))}  {' · '.join(part for part in parts if part)}"
 
 
 def _line(url: str, one: dict[str, Any]) -> str:
     """Its address and what it is."""
     from ioatlas_atlas.views import badge_of_told
 
-    parts = [_plain(one.get("title")), _plain(badge_of_told(one).text), _price(one)]
-    return f"{url}/r/{_plain(one.get('id'))}  {' · '.join(part for part in parts if part)}"
+    parts = [plain(one.get("title")), plain(badge_of_told(one).text), _price(one)]
+    return f"{url}/r/{plain(one.get('id'))}  {' · '.join(part for part in parts if part)}"
 
 
 def _price(one: dict[str, Any]) -> str:
     price = one.get("price_per_tib")
-    return f"{price:,.1f} {_plain(one.get('currency'))} per TiB" if isinstance(price, int | float) else ""
-
-
-def _plain(text: object) -> str:
-    """A stranger's text on a terminal: no control characters."""
-    return "".join(letter for letter in str(text or "") if letter.isprintable())[:200]
+    return f"{price:,.1f} {plain(one.get('currency'))} per TiB" if isinstance(price, int | float) else ""
