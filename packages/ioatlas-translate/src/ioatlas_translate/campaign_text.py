@@ -80,7 +80,6 @@ def render_campaigns(translation: Translation) -> list[str]:
     """
     families: dict[tuple[str, float | None], list[Cell]] = {}
     left: set[str] = set()
-    together = False
     most_files = 1
     streams = render_streams(translation)
     used = streams.jobs if streams else frozenset()
@@ -92,18 +91,13 @@ def render_campaigns(translation: Translation) -> list[str]:
         most_files = max(most_files, _file_count(job))
         window = seconds_of(options["runtime"]) if "runtime" in options else None
         families.setdefault((sharing, window), []).append(cell)
-    for members in groups(translation.jobs):
-        together = together or (len(members) > 1 and not used.issuperset(members))
+    together = any(len(members) > 1 and not used.issuperset(members) for members in groups(translation.jobs))
     documents: list[tuple[int, str]] = []
     for (sharing, window), cells in families.items():
         for constants, axes in _rectangles(cells):
             count = math.prod(len(v) for v in axes.values())
-            head = [
-                (
-                    f"{count} cell{'s' if count != 1 else ''} out of {translation.tool}. Name the target when it is "
-                    "run: ioatlas map TARGET --campaign FILE"
-                )
-            ]
+            cells_of = f"{count} cell{'s' if count != 1 else ''} out of {translation.tool}"
+            head = [f"{cells_of}. Name the target when it is run: ioatlas map TARGET --campaign FILE"]
             if "size" not in constants and "size" not in axes:
                 head.append("The source leaves the size to the target: add size = to [sweep].")
             if together:
@@ -181,17 +175,11 @@ def render_streams(translation: Translation) -> StreamsText | None:
     for members in groups(translation.jobs):
         if len(members) < 2:
             continue
-        entries = [_entry(translation.jobs[number], left) for number in members]
+        entries = [one for number in members if (one := _entry(translation.jobs[number], left))]
         windows = [seconds_of(translation.jobs[number].section.options.get("runtime")) for number in members]
-        if None in entries or 0.0 in windows or not _alike([entry for entry in entries if entry]):
+        if len(entries) < len(members) or 0.0 in windows or not _alike(entries):
             continue
-        phases.append(
-            (
-                _phase_name(translation, members, [name for name, _, _ in phases]),
-                [entry for entry in entries if entry],
-                max(windows),
-            )
-        )
+        phases.append((_phase_name(translation, members, [name for name, _, _ in phases]), entries, max(windows)))
         used |= set(members)
     if not phases:
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -216,6 +216,21 @@ def whole_number(text: str, what: str, where: str, *, low: int = 0, high: int = 
         raise UsageError(f"{what} {number} is out of range", where=where, remedy=f"write a number from {low} to {high}")
     return number
 
+
+def sized(text: str, what: str, where: str, units: Mapping[str, float], example: str) -> float:
+    """A number with one of these suffixes, by their lower case; '' is the unit of a bare number. Raises UsageError."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]?)", text.strip().lower())
+    if match is None or match[2] not in units:
+        suffixes = ", ".join(filter(None, units))
+        raise UsageError(
+            f"{what} takes a number, with {suffixes} behind it or alone, not {text!r}",
+            where=where,
+            remedy=f"write for example {example}",
+        )
+    return float(match[1]) * units[match[2]]
+
+
+BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 Read = Callable[[str, str, str], Any]
 """A value out of (text, option, where). Raises UsageError."""

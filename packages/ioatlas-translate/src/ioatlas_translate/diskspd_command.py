@@ -10,9 +10,7 @@ from dataclasses import dataclass, field, replace
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.model.cell import OptionValue
-from ioatlas_translate.command import Action, both, fixed, lost, put, same, whole, whole_number
-
-_FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+from ioatlas_translate.command import BINARY, Action, both, fixed, lost, put, same, sized, whole, whole_number
 
 
 @dataclass
@@ -67,18 +65,10 @@ class Span:
 
 def size_of(text: str, option: str, where: str, block: int) -> int:
     """DiskSpd sizes: whole numbers with K, M, G, T (binary) or b (blocks); nothing may follow."""
-    match = re.fullmatch(r"(\d+)([KMGTB]?)", text, re.IGNORECASE)
-    if match is None:
-        raise UsageError(
-            f"{option} takes a size with K, M, G, T or b, not {text!r}",
-            where=where,
-            remedy=f"write for example {option}64K",
-        )
-    letter = match.group(2).upper()
-    size = int(match.group(1)) * (block if letter == "B" else _FACTOR[letter])
-    if size >= 1 << 63:
-        raise UsageError(f"{option} {text!r} is larger than a file can be", where=where, remedy="write a smaller size")
-    return size
+    size = sized(text, option, where, {**BINARY, "b": block}, f"{option}64K")
+    if size >= 1 << 63 or "." in text:
+        raise UsageError(f"{option} {text!r} is no size of a file", where=where, remedy="write a whole, smaller size")
+    return int(size)
 
 
 def _ranges(kind: str, text: str, where: str, block: int) -> tuple[tuple[int, int], ...]:

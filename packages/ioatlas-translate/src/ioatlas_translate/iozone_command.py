@@ -5,7 +5,6 @@ are kilobytes of 1024 bytes.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.model.cell import OptionValue
-from ioatlas_translate.command import Action, append, both, fixed, lost, nearly, put, same, whole, whole_number
+from ioatlas_translate.command import Action, append, both, fixed, lost, nearly, put, same, sized, whole, whole_number
 
 RECORD_MAX_BYTES = 16 << 20
 _TAKES = frozenset("JjkVrtsfdluUSLHPibXYgnyq") | {f"+{letter}" for letter in "mxpqAwyCSWHPbicIsfh"}
@@ -67,17 +66,12 @@ class Plan:
 
 def kilobytes(text: str, option: str, where: str) -> int:
     """Bytes of a size as IOzone reads it: whole kilobytes, or with k, m, g (binary)."""
-    match = re.fullmatch(r"(\d+)([kmg]?)", text, re.IGNORECASE)
-    if match is None:
+    size = sized(text, option, where, {"": 1 << 10, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}, f"{option} 64k")
+    if not 0 < size < 1 << 62 or "." in text:
         raise UsageError(
-            f"{option} takes kilobytes or a size with k, m or g, not {text!r}",
-            where=where,
-            remedy=f"write for example {option} 64k",
+            f"{option} {text!r} is no size of a file", where=where, remedy="write a size of whole kilobytes"
         )
-    size = int(match.group(1)) * {"": 1 << 10, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}[match.group(2).lower()]
-    if not 0 < size < 1 << 62:
-        raise UsageError(f"{option} {text!r} is no size of a file", where=where, remedy="write a size of at least 1k")
-    return size
+    return int(size)
 
 
 def _words(words: list[str], where: str) -> Iterator[tuple[str, str]]:

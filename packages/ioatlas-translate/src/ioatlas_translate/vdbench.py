@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, exact, missing_include, not_expressible
-from ioatlas.model.words import words
+from ioatlas.model.words import pairs, words
 from ioatlas.model.workload import Workload
 from ioatlas_translate.command import Source, command_line
 from ioatlas_translate.translation import SECTIONS_MAX, Translation, from_workloads
@@ -78,17 +78,7 @@ def _parameter_source(source: Source) -> tuple[Source, dict[str, str]]:
         return replace(source, text=text), {}
     where, words = command_line(source, ("vdbench",))
     name, settings, i = "", {}, 0
-    takes = {
-        "-f": "file",
-        "-o": "output",
-        "-e": "elapsed",
-        "-i": "interval",
-        "-w": "warmup",
-        "-m": "jvms",
-        "-r": "restart",
-        "-l": "loop",
-        "-p": "port",
-    }
+    takes = pairs("-f=file -o=output -e=elapsed -i=interval -w=warmup -m=jvms -r=restart -l=loop -p=port")
     while i < len(words):
         word = words[i]
         i += 1

@@ -20,7 +20,7 @@ from typing import Any
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.model.words import words
-from ioatlas_translate.command import Source
+from ioatlas_translate.command import BINARY, Source, sized
 from ioatlas_translate.translation import safe_name
 
 KINDS = ("hd", "rg", "sd", "fsd", "wd", "fwd", "rd")
@@ -80,8 +80,6 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
         """
     ),
 }
-_SIZE = re.compile(r"^(\d+(?:\.\d+)?)([kmgt]?)$", re.IGNORECASE)
-_FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 @dataclass
@@ -124,24 +122,12 @@ class ParameterFile:
 
 def number(text: str, what: str, where: str) -> float:
     """A number with a binary suffix k, m, g or t. Raises UsageError."""
-    match = _SIZE.match(text.strip())
-    if match is None:
-        raise UsageError(
-            f"{what} takes a number, not {text!r}", where=where, remedy="write a number, with k, m, g or t for sizes"
-        )
-    return float(match.group(1)) * _FACTOR[match.group(2).lower()]
+    return sized(text, what, where, BINARY, f"{what}=64k")
 
 
 def seconds(text: str, what: str, where: str) -> float:
     """Seconds of `30`, `10s`, `10m` (minutes) or `1h`."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise UsageError(
-            f"{what} takes seconds, or a time with s, m or h, not {text!r}",
-            where=where,
-            remedy="write for example elapsed=60 or elapsed=10m",
-        )
-    return float(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600}[match.group(2).lower()]
+    return sized(text, what, where, {"": 1, "s": 1, "m": 60, "h": 3600}, f"{what}=60 or {what}=10m")
 
 
 def numbers(texts: list[str], what: str, where: str) -> list[float]:
