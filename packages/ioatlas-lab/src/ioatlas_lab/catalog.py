@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ioatlas.model.words import words
 from ioatlas_lab.recipes import (
     FIO,
     NAMED_URI,
@@ -136,20 +137,13 @@ def _cache_edge(s: Mapping[str, Setting]) -> Recipe:
     """A cache of known size before a slow disk: two regimes with an edge along the footprint."""
     edge, miss = whole(s, "edge_bytes"), whole(s, "miss_ms")
     block = 64 << 10
-    server = nbdkit(
-        "--filter=cache",
-        "--filter=delay",
-        "memory",
-        f"{s['size_bytes']}",
-        *delays(miss),
-        "cache=unsafe",
-        "cache-on-read=true",
-        f"cache-min-block-size={block}",
-        f"cache-max-size={edge}",
-        "cache-high-threshold=100",
-        "cache-low-threshold=95",
-        environment=(("TMPDIR", "{dir}"),),
+    settings = words(
+        f"cache=unsafe cache-on-read=true cache-min-block-size={block} cache-max-size={edge} cache-high-threshold=100 "
+        "cache-low-threshold=95"
     )
+    filters = words("--filter=cache --filter=delay")
+    environment = (("TMPDIR", "{dir}"),)
+    server = nbdkit(*filters, "memory", f"{s['size_bytes']}", *delays(miss), *settings, environment=environment)
     truth = {
         "edge_bytes": Truth(
             edge,
@@ -230,9 +224,9 @@ def _reducing(s: Mapping[str, Setting]) -> Recipe:
             "of data of which half of every 4 KiB block is zero; the compressed block has a small overhead",
         ),
     }
-    words = ("rw=randwrite", "bs=4k", "iodepth=4", "refill_buffers=1")
-    half = (*words, "buffer_compress_percentage=50")
-    plain = Check("bw_bytes_per_s", words, settle_seconds=0)
+    written = ("rw=randwrite", "bs=4k", "iodepth=4", "refill_buffers=1")
+    half = (*written, "buffer_compress_percentage=50")
+    plain = Check("bw_bytes_per_s", written, settle_seconds=0)
     checks = (
         (plain, Check("bw_reduced_bytes_per_s", half, settle_seconds=0, tolerance=0.05, wider=REST))
         if s["compress"]

@@ -33,15 +33,8 @@ def _slow_nic(s: Mapping[str, Setting]) -> Recipe:
     """A client whose network card (67 MB/s) is slower than the target behind it (113 MB/s)."""
     card, mtu, rate = whole(s, "nic_bits_per_s"), whole(s, "mtu"), whole(s, "bw_bytes_per_s")
     goodput = goodput_bytes_per_s(card, mtu)
-    server = nbdkit(
-        "--filter=rate",
-        "memory",
-        f"{s['size_bytes']}",
-        f"rate={rate * 8}",
-        f"burstiness={_BURST_SECONDS}",
-        address=("--ipaddr", "{server}", "--port", f"{PORT}"),
-        ready=f"{{server}}:{PORT}",
-    )
+    place, limit = f"{{server}}:{PORT}", (f"rate={rate * 8}", f"burstiness={_BURST_SECONDS}")
+    server = nbdkit("--filter=rate", "memory", f"{s['size_bytes']}", *limit, place=place)
     truth = {
         "bw_bytes_per_s": Truth(
             min(goodput, rate), "B/s", "arithmetic", "the lesser of card and target; each direction apart"
@@ -51,7 +44,7 @@ def _slow_nic(s: Mapping[str, Setting]) -> Recipe:
         "target_bytes_per_s": Truth(rate, "B/s", note="what the target gives, after a burst of 0.1 s"),
     }
     checks = each_way("bw_bytes_per_s", "bs=64k", "iodepth=16", settle_seconds=1, tolerance=0.005)
-    return Recipe((Link(card, mtu), server, IPERF_SERVER), f"nbd://{{server}}:{PORT}", truth, checks=checks)
+    return Recipe((Link(card, mtu), server, IPERF_SERVER), f"nbd://{place}", truth, checks=checks)
 
 
 @scenario(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ioatlas.model.words import words
 from ioatlas_lab.recipes import NBDKIT, PYTHON_PLUGIN, SIZE, STORAGE_DAEMON, URI, nbdkit, number, scenario, whole
 from ioatlas_lab.scenario import Check, MakeFile, Recipe, Requirement, Run, Serve, Setting, Truth
 
@@ -31,19 +32,9 @@ def _corrupting(s: Mapping[str, Setting]) -> Recipe:
 )
 def _corrupting_parallel(s: Mapping[str, Setting]) -> Recipe:
     """A file on QEMU's FUSE export, which mixes up parallel writes (QEMU before the middle of 2025)."""
-    server = Serve(
-        "disk",
-        (
-            "qemu-storage-daemon",
-            "--pidfile",
-            "{dir}/mounted",
-            "--blockdev",
-            "driver=file,node-name=disk,filename={dir}/content",
-            "--export",
-            "type=fuse,id=export,node-name=disk,mountpoint={dir}/disk,writable=on",
-        ),
-        "{dir}/mounted",
-    )
+    file = ("--blockdev", "driver=file,node-name=disk,filename={dir}/content")
+    export = ("--export", "type=fuse,id=export,node-name=disk,mountpoint={dir}/disk,writable=on")
+    server = Serve("disk", ("qemu-storage-daemon", "--pidfile", "{dir}/mounted", *file, *export), "{dir}/mounted")
     truth = {
         "safe_iodepth": Truth(
             1, "1", "documented", "writes in flight that are stored right; a newer QEMU stores any number right"
@@ -84,15 +75,10 @@ def _failing(s: Mapping[str, Setting]) -> Recipe:
 def _sector(s: Mapping[str, Setting]) -> Recipe:
     """A disk that refuses I/Os smaller than or not aligned to 4 KiB."""
     sector = whole(s, "sector_bytes")
-    server = nbdkit(
-        "--filter=blocksize-policy",
-        "memory",
-        f"{s['size_bytes']}",
-        f"blocksize-minimum={sector}",
-        f"blocksize-preferred={sector}",
-        "blocksize-maximum=32M",
-        "blocksize-error-policy=error",
+    settings = words(
+        f"blocksize-minimum={sector} blocksize-preferred={sector} blocksize-maximum=32M blocksize-error-policy=error"
     )
+    server = nbdkit("--filter=blocksize-policy", "memory", f"{s['size_bytes']}", *settings)
     truth = {"sector_bytes": Truth(sector, "B", note="smaller or unaligned requests fail with EINVAL")}
     return Recipe(
         (server,), URI, truth, checks=(Check("sector_bytes", ("rw=randread", "iodepth=1"), "refused", 0, 1, 0),)

@@ -31,14 +31,8 @@ from ioatlas_lab.scenario import Check, Recipe, Serve, Setting, Truth
 def _drifting(s: Mapping[str, Setting]) -> Recipe:
     """The rate wanders between two values in a straight line, there and back."""
     high, low, seconds = whole(s, "high_bytes_per_s"), whole(s, "low_bytes_per_s"), number(s, "drift_seconds")
-    server = nbdkit(
-        "--filter=rate",
-        "memory",
-        f"{s['size_bytes']}",
-        f"rate={high * 8}",
-        "rate-file={dir}/rate",
-        "burstiness=0.2",
-    )
+    settings = (f"rate={high * 8}", "rate-file={dir}/rate", "burstiness=0.2")
+    server = nbdkit("--filter=rate", "memory", f"{s['size_bytes']}", *settings)
     mover = Serve(
         "mover",
         ("{python}", "{plugins}/mover.py", "drift", "{dir}/rate", str(high * 8), str(low * 8), str(seconds)),

@@ -42,14 +42,13 @@ def choice(s: Mapping[str, Setting], name: str, *words: str) -> str:
 def _pair_steps(s: Mapping[str, Setting], *, log: bool, both: bool, away: bool) -> tuple[Step, ...]:
     rate, mtu = whole(s, "rate_bits_per_s"), whole(s, "mtu")
     local = "{dir}/disk1.sock"
-    disks = [nbdkit(*drive_words(s, log=log), address=("--unix", local), ready=local, name="disk1", node=1)]
+    disks = [nbdkit(*drive_words(s, log=log), place=local, name="disk1", node=1)]
     nodes = ["--blockdev", f"driver=nbd,node-name=here,server.type=unix,server.path={local}"]
     top = "here"
     if not away:
         # On all addresses of its namespace: for the other box, and for a client that reads from both.
-        port = ("--port", f"{BESIDE_PORT}")
         words = drive_words(s, log=log, number=2)
-        disks.append(nbdkit(*words, address=port, ready=f"{{beside2}}:{BESIDE_PORT}", name="disk2", node=2))
+        disks.append(nbdkit(*words, place=f"0.0.0.0:{BESIDE_PORT}", name="disk2", node=2))
         there = f"server.type=inet,server.host={{beside2}},server.port={BESIDE_PORT}"
         pair = "driver=quorum,node-name=pair,children.0=here,children.1=there,vote-threshold=1,read-pattern=fifo"
         nodes += ["--blockdev", f"driver=nbd,node-name=there,{there}", "--blockdev", pair]

@@ -68,12 +68,7 @@ def _link(s: Mapping[str, Setting]) -> Recipe:
     burst = 256 << 10 if rate <= 5_000_000_000 else 1 << 20
     steps = (
         Link(rate, mtu, burst),
-        nbdkit(
-            "memory",
-            f"{s['size_bytes']}",
-            address=("--ipaddr", "{server}", "--port", f"{PORT}"),
-            ready=f"{{server}}:{PORT}",
-        ),
+        nbdkit("memory", f"{s['size_bytes']}", place=f"{{server}}:{PORT}"),
         IPERF_SERVER,
     )
     truth = {

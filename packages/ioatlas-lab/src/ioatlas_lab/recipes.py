@@ -58,20 +58,22 @@ def per(amount: float, time: float) -> float:
 
 def nbdkit(
     *words: str,
-    address: tuple[str, ...] = ("--unix", SOCKET),
-    ready: str = SOCKET,
+    place: str = SOCKET,
     environment: tuple[tuple[str, str], ...] = (),
     name: str = "disk",
     node: int = 0,
 ) -> Serve:
-    """Start nbdkit on the scenario's socket, with 64 threads a connection unless `words` says otherwise.
+    """Start nbdkit with 64 threads a connection unless `words` says otherwise. place: a socket's path, or HOST:PORT.
 
     As a daemon, because nbdkit 1.32 in the foreground ends with the program that started it (it asks for a signal at
     its parent's death).
     """
+    on_socket = place.startswith("{dir}")
+    host, _, port = place.rpartition(":")
+    address = ("--unix", place) if on_socket else ("--ipaddr", host, "--port", port)
     argv = ("nbdkit", *address, "--pidfile", f"{{dir}}/{name}.pid", "--threads", "64", *words)
-    inside = not node and not ready.startswith("{dir}")
-    return Serve(name, argv, ready, inside=inside, node=node, daemon=True, environment=environment)
+    inside = not node and not on_socket
+    return Serve(name, argv, place, inside=inside, node=node, daemon=True, environment=environment)
 
 
 def each_way(quantity: str, *options: str, **more: Any) -> tuple[Check, ...]:
