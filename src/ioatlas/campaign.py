@@ -307,7 +307,9 @@ def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Exec
 
     Raises ForeignError otherwise.
     """
-    asks, row = asks_of(journal.directory), journal.campaign()
+    from ioatlas.run.environment import sites_of  # what only plans starts fast
+
+    asks = asks_of(journal.directory)
     try:
         key = machine_key()
         why = journal.foreign(key, _asks_text(asks))
@@ -327,24 +329,14 @@ def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Exec
             where=str(journal.directory / FACTS_FILE),
             remedy="read them, and remove [power] there; or start anew with --facts and your own copy",
         )
-    cells = [cell for cell, _ in plan.cells]
-    sites = Sites(
-        journal,
-        row.campaign_id,
-        plan.targets,
-        cells,
-        executor=executor,
-        stop_asked=lambda: False,
-        emit=lambda _: None,
-        groups=plan.groups,
-    )
+    sites = sites_of(journal, plan, executor)
     first = next(iter(plan.to_measure), None)
     confirm_trust(
         plan,
         typed,
         where=str(journal.directory),
         why=why,
-        campaign_id=row.campaign_id,
+        campaign_id=journal.campaign().campaign_id,
         visits=journal.count_visits().get(VisitStatus.PLANNED, 0),
         asks=asks,
         first={**first.members[0].option, **dict(sites.location(first))} if first is not None else {},
@@ -469,9 +461,9 @@ def _session(
 ) -> Summary:
     """One session on clients that are ready."""
     from ioatlas.run.blocks import BlockedRun
+    from ioatlas.run.environment import sites_of
     from ioatlas.run.runner import Runner
 
-    row = journal.campaign()
     procedure = procedure_of(plan.spec, journal.record_names())
     if plan.spec.blocked:
         blocks = BlockedRun(
@@ -479,32 +471,14 @@ def _session(
         )
         return blocks.run()
 
-    def sites_of(plan: Plan, emit: Emit) -> Sites:
-        cells = [cell for cell, _ in plan.cells]
-        executor = environment.executor
-        return Sites(
-            journal,
-            row.campaign_id,
-            plan.targets,
-            cells,
-            executor=executor,
-            stop_asked=stop_asked,
-            emit=emit,
-            groups=plan.groups,
-        )
+    def sites(part: Plan) -> Sites:
+        return sites_of(journal, part, environment.executor, emit=emit, stop_asked=stop_asked)
 
-    plan, sites = _laid_out_in_time(journal, plan, procedure, lambda part: sites_of(part, emit), emit)
-    runner = Runner(journal, plan, procedure, sites, environment, emit=emit, stop_asked=stop_asked, began=began)
+    plan, made = _laid_out_in_time(journal, plan, procedure, sites, emit)
+    runner = Runner(journal, plan, procedure, made, environment, emit=emit, stop_asked=stop_asked, began=began)
     runner.recover()
     runner.look_around()
-    facts = environment.conditions(environment.executor, plan.targets, journal.directory)
-    session = journal.begin_session(facts)
-    told = {"directory": str(journal.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}
-    emit(Event("campaign", told))
-    try:
-        return runner.run()
-    finally:
-        journal.end_session(session)
+    return runner.session(journal)
 
 
 LAYOUT_SHARES = (0.1, 0.15)

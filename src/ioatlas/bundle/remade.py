@@ -28,7 +28,7 @@ from ioatlas.model.verdict import Verdict
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, BatchStatus, Part, Purpose, Visit, VisitStatus
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.registry import procedure_of
-from ioatlas.run.environment import Environment
+from ioatlas.run.environment import Environment, sites_of
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, reinstated, unconfirmed
 from ioatlas.run.plan import Plan, recorded_plan
@@ -36,7 +36,6 @@ from ioatlas.run.procedure import Procedure
 from ioatlas.run.runner import PROBE_GAP_MS, Runner
 from ioatlas.run.telemetry import RAW, Seen
 from ioatlas.store.journal import Journal, PlannedVisit
-from ioatlas.target.sites import Sites
 from ioatlas.testbed.power_log import PowerLog
 from ioatlas.testbed.telemetry import Sample, Watched
 
@@ -89,18 +88,7 @@ class _Reading:
             telemetry=_no_telemetry,
             meters=lambda _directory: [],
         )
-        cells = [cell for cell, _ in plan.cells]
-        told = journal.campaign().campaign_id
-        sites = Sites(
-            journal,
-            told,
-            plan.targets,
-            cells,
-            executor=executor,
-            stop_asked=lambda: True,
-            emit=lambda _event: None,
-            groups=plan.groups,
-        )
+        sites = sites_of(journal, plan, executor, stop_asked=lambda: True)
         self.runner = Runner(
             journal, plan, procedure, sites, environment, emit=lambda _event: None, stop_asked=lambda: True
         )

@@ -22,7 +22,7 @@ from ioatlas.model.outcomes import Blocks
 from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
 from ioatlas.model.visit import RemarkKind
 from ioatlas.run.budget import Budget
-from ioatlas.run.environment import Environment
+from ioatlas.run.environment import Environment, sites_of
 from ioatlas.run.live import Summary
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import Procedure
@@ -30,7 +30,6 @@ from ioatlas.run.runner import Runner
 from ioatlas.run.set_up import StopAskedError, ask_for, opened, run_command, stopped
 from ioatlas.store.journal import Journal
 from ioatlas.target.marker import claimed
-from ioatlas.target.sites import Sites
 
 if TYPE_CHECKING:
     from ioatlas.model.cell import Cell
@@ -173,29 +172,13 @@ class BlockedRun:
         """One session of the part of the campaign that is this configuration, set up this time."""
         whole, environment = self._journal, self._environment
         journal, plan = self._seen(block), self._part(block, left)
-        row = whole.campaign()
-        sites = Sites(
-            journal,
-            row.campaign_id,
-            plan.targets,
-            [cell for cell, _ in plan.cells],
-            executor=environment.executor,
-            stop_asked=self._stop_asked,
-            emit=self._emit,
-        )
+        sites = sites_of(journal, plan, environment.executor, emit=self._emit, stop_asked=self._stop_asked)
         runner = Runner(
             journal, plan, self._procedure, sites, environment, emit=self._emit, stop_asked=self._stop_asked
         )
         runner.recover()
-        conditions = environment.conditions(environment.executor, plan.targets, whole.directory)
-        session = whole.begin_session(conditions)
-        told = {"directory": str(whole.directory), "campaign_id": row.campaign_id, "cells": len(plan.to_measure)}
-        self._emit(Event("campaign", told))
-        try:
-            with claimed(plan.targets):
-                runner.run()
-        finally:
-            whole.end_session(session)
+        with claimed(plan.targets):
+            runner.session(whole)
 
     def _seen(self, block: _Block) -> Journal:
         """What of the journal a session of this set-up sees."""

@@ -13,11 +13,14 @@ from typing import Any
 from ioatlas.fio.executor import Executor, SystemExecutor
 from ioatlas.fleet.executor import FleetExecutor
 from ioatlas.model.cell import Cell
+from ioatlas.model.events import Emit
 from ioatlas.model.target import Target
 from ioatlas.model.usage import Usage
 from ioatlas.run.conditions import conditions
 from ioatlas.run.hosts import HostTelemetry, check_hosts
+from ioatlas.run.plan import Plan
 from ioatlas.run.telemetry import BatchTelemetry
+from ioatlas.store.journal import Journal
 from ioatlas.target.sites import Sites
 from ioatlas.testbed.measured import background
 from ioatlas.testbed.power import Meter
@@ -54,3 +57,25 @@ def system_environment() -> Environment:
     executor = SystemExecutor()
     executor.find("fio")
     return Environment(executor)
+
+
+def sites_of(
+    journal: Journal,
+    plan: Plan,
+    executor: Executor,
+    *,
+    emit: Emit = lambda _: None,
+    stop_asked: Callable[[], bool] = lambda: False,
+) -> Sites:
+    """The places that a plan works on."""
+    cells, campaign_id = [cell for cell, _ in plan.cells], journal.campaign().campaign_id
+    return Sites(
+        journal,
+        campaign_id,
+        plan.targets,
+        cells,
+        executor=executor,
+        stop_asked=stop_asked,
+        emit=emit,
+        groups=plan.groups,
+    )

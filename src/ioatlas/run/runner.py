@@ -147,6 +147,19 @@ class Runner:
         if self.environment.fleet is None or not self.environment.fleet.is_elsewhere:
             tell_background(self.environment.background(self._watched, BACKGROUND_SECONDS), self.remark)
 
+    def session(self, whole: Journal) -> Summary:
+        """Run as a session of the campaign, its conditions written down. whole: its journal, of which ours may be a
+        part.
+        """
+        plan, environment = self.plan, self.environment
+        number = whole.begin_session(environment.conditions(environment.executor, plan.targets, whole.directory))
+        told = {"directory": str(whole.directory), "campaign_id": whole.campaign().campaign_id}
+        self.emit(Event("campaign", {**told, "cells": len(plan.to_measure)}))
+        try:
+            return self.run()
+        finally:
+            whole.end_session(number)
+
     def run(self) -> Summary:
         """Make all that is left to do; the targets are cleaned whatever happens. Raises PartialResultError when it ends
         early.
