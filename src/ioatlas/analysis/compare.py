@@ -8,13 +8,14 @@ All differences are logarithms of ratios, second campaign over first, so that a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p, sqrt
 from typing import Literal
 
 import numpy as np
 
+from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.set_ups import FEWEST as FEWEST_SET_UPS
 from ioatlas.analysis.set_ups import Between, between
 from ioatlas.errors import UsageError
@@ -26,8 +27,13 @@ from ioatlas.stats.warmup import Floats
 FEWEST_CELLS = 3
 TOLERANCE = 0.02
 LEVEL = 0.05
+Z90, Z95 = 1.645, 1.96
+"""Standard errors to either side of a 90% and of a 95% interval."""
 WILD = 3.0
 FALSE_DISCOVERY_RATE = 0.05
+BRIEF = "under 20 ms on both sides; use more files"
+NORMAL = 1e9
+"""Degrees of freedom from which Student's t is the normal distribution."""
 USUAL_POWER = 0.8
 """Chance with which a difference is found that is called detectable."""
 
@@ -40,6 +46,8 @@ class Reading:
     seconds, and in which set-up of its target.
 
     brief: its work was over so soon that what the system did just then decided the value.
+    error: of what the law of a target says of a cell, in place of a visit, the standard error of its logarithm; visits:
+    how many that rests on.
     """
 
     cell: str
@@ -47,6 +55,8 @@ class Reading:
     time: float
     set_up: int = 0
     brief: bool = False
+    error: float | None = None
+    visits: int = 1
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,6 @@ class MapComparison:
     high: float
     p: float
     outcome: Outcome
-    median_ratio: float
     detectable: float
 
 
@@ -95,17 +104,12 @@ class Comparison:
     cells: tuple[CellComparison, ...]
     whole: MapComparison | None
 
-    @property
-    def differing(self) -> tuple[CellComparison, ...]:
-        return tuple(cell for cell in self.cells if cell.outcome in ("higher", "lower"))
-
 
 def compare(
     first: Sequence[Reading],
     second: Sequence[Reading],
     *,
     tolerance: float = TOLERANCE,
-    false_discovery_rate: float = FALSE_DISCOVERY_RATE,
     campaign_sd: float = 0.0,
     campaign_dof: float = inf,
     level: float = LEVEL,
@@ -120,6 +124,8 @@ def compare(
     test of a difference beyond `tolerance`; Benjamini and Hochberg (1995) over cells.
     The map: mean difference; its variance from means over stretches of time of each campaign, so that slow drift
     counts (`level_spread`).
+    Where the law of a target says what a cell gives, its error is known. Such errors are largely those of one law: of a
+    map that it says all of they count as one, and do not average out.
     campaign_sd: standard deviation of the logarithm of a whole campaign's level between campaigns of one unchanged
     target, where that is known from earlier ones, with its degrees of freedom (`between_campaigns`); few of them
     widen everything, by Student's factor. Without it, the target is assumed to move no more between the campaigns
@@ -130,8 +136,6 @@ def compare(
     moved: what moves between set-ups of their targets, where more is known of it than these two tell. Where both sides
     were set up twice or more, that is the doubt that all cells share, and drift counts within set-ups only.
     """
-    if not 0 <= tolerance < 1:
-        raise UsageError(f"a tolerance of {tolerance} is no share from 0 to 1", remedy="write 2% as 0.02")
     values = [_by_cell(readings) for readings in (first, second)]
     common = [cell for cell in values[0] if cell in values[1]]
     brief = _brief(first) & _brief(second) & set(common)
@@ -140,6 +144,7 @@ def compare(
     pools = [pool_variance([side[cell].tolist() for cell in usable]) for side in values]
     logs = [{cell: np.log(side[cell]) for cell in usable} for side in values]
     difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
+    errors = [{one.cell: one.error**2 for one in side if one.error is not None} for side in (first, second)]
     margin = log1p(tolerance)
     whole = None
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
@@ -149,27 +154,34 @@ def compare(
         if moved is not None:
             shared += moved.variance_of_difference(set_ups[0], set_ups[1], level)
     if len(usable) >= FEWEST_CELLS:
-        if in_turns:
-            residuals = [_paired(first, second, set(usable))]
-            mean = float(residuals[0][1].mean())
-        else:
-            residuals = [
-                _residuals(readings, logs[side], logs[1 - side]) for side, readings in enumerate((first, second))
-            ]
-            # Without wild visits both halves are the mean over cells of the difference.
-            mean = (float(residuals[1][1].mean()) - float(residuals[0][1].mean())) / 2
-        spread = level_spread(residuals, extra_variance=shared)
+        mean, spread = (
+            _by_law(difference, errors, shared)
+            if all(side.keys() >= difference.keys() for side in errors)
+            else _by_visits(first, second, logs, shared, in_turns=in_turns)
+        )
         if spread is not None:
             shared = spread.drift_variance
-            whole = _whole(mean, list(difference.values()), spread, margin, level)
+            whole = _whole(mean, spread, margin, level)
     once = _spread_of(list(difference.values()))
-    tests = {cell: _test(logs[0][cell], logs[1][cell], pools, shared, margin, once) for cell in usable}
+    sides = tuple(zip(logs, pools, errors, strict=True))
+    parts = {
+        cell: [_mean_variance(mine[cell], pool, known.get(cell)) for mine, pool, known in sides] for cell in usable
+    }
+    tests = {cell: _test(difference[cell], parts[cell], shared, margin, once) for cell in usable}
     chances = [test.p for test in tests.values() if test is not None]
-    cut = benjamini_hochberg(chances, false_discovery_rate)
-    called = max(cut, false_discovery_rate / max(1, len(chances)))
-    cells = [_cell(cell, logs[0][cell].size, logs[1][cell].size, tests[cell], cut, called, margin) for cell in usable]
-    cells += [_stalled(cell, values[0][cell], values[1][cell]) for cell in stalled]
-    cells += [_too_brief(cell, values[0][cell].size, values[1][cell].size) for cell in common if cell in brief]
+    cut = benjamini_hochberg(chances, FALSE_DISCOVERY_RATE)
+    called = max(cut, FALSE_DISCOVERY_RATE / max(1, len(chances)))
+    visits = [Counter[str](), Counter[str]()]
+    for counts, side in zip(visits, (first, second), strict=True):
+        for one in side:
+            counts[one.cell] += one.visits
+    cells = [_cell(cell, visits[0][cell], visits[1][cell], tests[cell], cut, called, margin) for cell in usable]
+    untested = {cell: _stalled(values[0][cell], values[1][cell]) for cell in stalled}
+    untested |= {cell: BRIEF for cell in common if cell in brief}
+    cells += [
+        CellComparison(cell, visits[0][cell], visits[1][cell], None, None, None, None, "not comparable", reason)
+        for cell, reason in untested.items()
+    ]
     return Comparison(tuple(cells), whole)
 
 
@@ -180,17 +192,44 @@ def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, fl
     The level is the mean over the cells that all visited of their mean logarithms. Includes the noise of visits, so
     it errs upward.
     """
-    if len(campaigns) < 3:
-        raise UsageError(
-            f"{len(campaigns)} campaigns say too little about how campaigns differ",
-            remedy="pass three or more campaigns of one unchanged target",
-        )
     sides = [_by_cell(readings) for readings in campaigns]
     cells = [cell for cell in sides[0] if all(cell in side and min(side[cell]) > 0 for side in sides)]
     if not cells:
         raise UsageError("the campaigns share no cell", remedy="compare campaigns of one sweep")
     levels = [float(np.mean([np.log(side[cell]).mean() for cell in cells])) for side in sides]
     return float(np.std(levels, ddof=1)), float(len(levels) - 1)
+
+
+def _by_law(
+    difference: Mapping[str, float], errors: Sequence[Mapping[str, float]], shared: float
+) -> tuple[float, Spread | None]:
+    """(difference of two maps, its error), of which laws tell all cells; over those with a number: the others' runs
+    disagree. errors: variances, of each side by cell.
+    """
+    error = {cell: sqrt(sum(side[cell] for side in errors)) for cell in difference}
+    known = [cell for cell in difference if Z95 * error[cell] <= NUMBER_WIDTH]
+    if len(known) < FEWEST_CELLS:
+        return 0.0, None
+    scale = sqrt(float(np.mean([error[cell] for cell in known])) ** 2 + shared)
+    return float(np.mean([difference[cell] for cell in known])), Spread(np.ones(1), np.array([scale]), NORMAL, shared)
+
+
+def _by_visits(
+    first: Sequence[Reading],
+    second: Sequence[Reading],
+    logs: Sequence[dict[str, Floats]],
+    shared: float,
+    *,
+    in_turns: bool,
+) -> tuple[float, Spread | None]:
+    if in_turns:
+        residuals = [_paired(first, second, set(logs[0]))]
+        mean = float(residuals[0][1].mean())
+    else:
+        residuals = [_residuals(readings, logs[side], logs[1 - side]) for side, readings in enumerate((first, second))]
+        # Without wild visits both halves are the mean over cells of the difference.
+        mean = (float(residuals[1][1].mean()) - float(residuals[0][1].mean())) / 2
+    return mean, level_spread(residuals, extra_variance=shared)
 
 
 def _residuals(readings: Sequence[Reading], own: dict[str, Floats], other: dict[str, Floats]) -> tuple[Floats, Floats]:
@@ -263,15 +302,13 @@ class _Test:
 
 
 def _test(
-    first: Floats,
-    second: Floats,
-    pools: Sequence[PooledVariance | None],
+    difference: float,
+    parts: Sequence[tuple[float, float] | None],
     shared: float,
     margin: float,
     once: tuple[float, float] | None,
 ) -> _Test | None:
-    difference = float(second.mean() - first.mean())
-    parts = [_mean_variance(logs, pool) for logs, pool in zip((first, second), pools, strict=True)]
+    """parts: of each side the variance of its mean logarithm, with the degrees of freedom."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         if once is None:
@@ -282,10 +319,12 @@ def _test(
     return _Test(difference, error, dof, _p_beyond(difference, error, dof, margin))
 
 
-def _mean_variance(logs: Floats, pool: PooledVariance | None) -> tuple[float, float] | None:
-    """(variance of the mean logarithm of a cell's visits, its degrees of freedom); None for a single visit without
-    a pool.
+def _mean_variance(logs: Floats, pool: PooledVariance | None, known: float | None) -> tuple[float, float] | None:
+    """(variance of the mean logarithm of a cell's visits, its degrees of freedom), or what is known of it; None for a
+    single visit without a pool.
     """
+    if known is not None:
+        return known, inf
     n = logs.size
     own = float(logs.var(ddof=1)) if n > 1 else 0.0
     if pool is None:
@@ -334,7 +373,7 @@ def benjamini_hochberg(chances: Sequence[float], rate: float) -> float:
     return float(ordered[passed[-1]]) if passed.size else -1.0
 
 
-def _whole(mean: float, differences: Sequence[float], spread: Spread, margin: float, level: float) -> MapComparison:
+def _whole(mean: float, spread: Spread, margin: float, level: float) -> MapComparison:
     half = spread.half_width(1 - level)
     p = min(1.0, spread.beyond(abs(mean) - margin) + spread.beyond(abs(mean) + margin))
     return MapComparison(
@@ -343,7 +382,6 @@ def _whole(mean: float, differences: Sequence[float], spread: Spread, margin: fl
         exp(min(mean + half, 700.0)),
         p,
         outcome_of(mean, half, margin, p <= level),
-        exp(float(np.median(differences))),
         detectable_of_map(spread, margin, level),
     )
 
@@ -392,15 +430,9 @@ def _brief(readings: Sequence[Reading]) -> set[str]:
     return {cell for cell, count in brief.items() if 2 * count > visits[cell]}
 
 
-def _too_brief(name: str, n_first: int, n_second: int) -> CellComparison:
-    reason = "under 20 ms on both sides; use more files"
-    return CellComparison(name, n_first, n_second, None, None, None, None, "not comparable", reason)
-
-
-def _stalled(name: str, first: Floats, second: Floats) -> CellComparison:
+def _stalled(first: Floats, second: Floats) -> str:
     zeros = [int(np.count_nonzero(side == 0)) for side in (first, second)]
-    reason = f"visits that measured zero: {zeros[0]} of {first.size} and {zeros[1]} of {second.size}"
-    return CellComparison(name, first.size, second.size, None, None, None, None, "not comparable", reason)
+    return f"visits that measured zero: {zeros[0]} of {first.size} and {zeros[1]} of {second.size}"
 
 
 def _by_cell(readings: Sequence[Reading]) -> dict[str, Floats]:

@@ -270,7 +270,6 @@ def turned(pair: Pair) -> Pair:
             ratio=1 / whole.ratio,
             low=1 / whole.high,
             high=1 / whole.low,
-            median_ratio=1 / whole.median_ratio,
             outcome=_OTHER.get(whole.outcome, whole.outcome),
         )
     return Pair(

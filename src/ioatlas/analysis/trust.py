@@ -258,9 +258,7 @@ def _skipped(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[D
     share = len(lost) / total if total else 0.0
     if LEFT_OUT.level(share) is not Trust.GOOD:
         text = f"{len(lost):,} of {plural(total, 'cell')} were left out: time was up."
-        known = result.needed_seconds  # the campaign knew what each of them takes, and what comes beside them
-        longer = f"--budget {round_budget(known)}" if known else _more_time(result, total, n_measured)
-        advice = f"re-run with {longer}"
+        advice = f"re-run with {_more_time(result, total, n_measured)}"
         yield Doubt(DoubtCode.SKIPPED, LEFT_OUT.level(share), text, advice)
     skipped = result.n_not_reached
     if skipped and not lost and skipped >= CELLS.fair * max(1, result.n_visits):

@@ -256,7 +256,7 @@ def _power(found: SidesComparison) -> Iterator[str]:
     cells = [cell.detectable for pair in found.result.pairs for cell in pair.cells if cell.detectable is not None]
     weakest = max((whole.detectable for whole in wholes), default=1.0)
     if not wholes:
-        yield "Power   no whole map was tested: both sides need repeated visits"
+        yield "Power   no whole map was tested: on both sides it needs cells with repeats or an interval"
     elif weakest >= MOST_DETECTABLE:
         yield "Power   weak: even large differences between whole maps could be missed"
     else:
@@ -276,7 +276,8 @@ def _power(found: SidesComparison) -> Iterator[str]:
     elif not wholes and not _have_visits(found):
         yield "Next    measure them: `ioatlas map`. Or import several runs of each: `ioatlas import --repeats`"
     elif (silent and weakest > found.result.effect) or not wholes:
-        yield "Next    more --visits, when the targets are idle"
+        more = "a longer --budget" if any(side.by_law for side in found.sides) else "more --visits"
+        yield f"Next    {more}, when the targets are idle"
 
 
 def _percent(share: float) -> str:

@@ -73,6 +73,12 @@ def _faster(
     return {}
 
 
+def measured(cell: Cell, fit: Fit) -> Estimate:
+    """What the law and the loads of a cell say of it together, without what else is known of it."""
+    told = tell(fit, cell, cell.directions[0])
+    return _with_values(Estimate(cell, cell.directions[0], "measured", told.loads), told)
+
+
 def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit]) -> tuple[Estimate, ...]:
     """Estimates of cells that no load made, where the law is sure enough of them."""
     found = []

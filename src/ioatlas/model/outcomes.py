@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
-from math import isfinite
 from types import NoneType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
@@ -217,22 +216,6 @@ class Fitted(KeptRecord):
 
     NAME, CONTENT = "fitted", "window_share"
     share: float = 1.0
-
-
-@dataclass(frozen=True)
-class Needed(KeptRecord):
-    """Of a map whose budget left cells out. seconds: of a budget in which all of them fit; None without one."""
-
-    NAME, CONTENT = "needed", "seconds"
-    seconds: float | None = None
-
-    def content(self) -> Any:
-        return self.seconds
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        told = isinstance(content, (int, float)) and isfinite(content) and content > 0
-        return cls(float(content)) if told else cls()
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,6 @@ class CampaignResult:
     """Of an adaptive map: one for each target."""
     n_not_reached: int = 0
     """Visits of the sweep that were planned and not made: the budget ended."""
-    needed_seconds: float | None = None
-    """Of a budget in which the cells fit that were left out, as the campaign itself reckoned."""
     costs: tuple[ProductCost, ...] = ()
     """What the products of its targets cost; empty where the campaign names none."""
     headlines: tuple[Headline, ...] | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ioatlas.analysis.wording import Namer
+from ioatlas.config.spec import CampaignSpec
 from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
@@ -30,6 +31,13 @@ MOST_TAUGHT, MOST_LOADS = 60, 1000
 """Loads that a law rests on: fitting takes so much longer with each of them, and tells little more. Of more than the
 latter no law is fitted: all of them took from credit.
 """
+
+
+def are_chosen(journal: Journal, spec: CampaignSpec) -> bool:
+    """Whether the loads of a map were chosen one after another: they are no rounds, and no repeats of each other, for
+    each has its own length, and what credit those before it had left.
+    """
+    return spec.budget_seconds is not None and spec.wanted.precision is None and journal.is_kept(KeptLaw)
 
 
 def laws_of(journal: Journal, cells: Mapping[str, Cell], visits: Iterable[Visit]) -> dict[str, Fit]:

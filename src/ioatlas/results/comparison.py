@@ -14,11 +14,11 @@ from typing import Literal
 
 import numpy as np
 
-from ioatlas.analysis.compare import TOLERANCE, CellComparison, MapComparison, Outcome, Reading, between_campaigns
+from ioatlas.analysis.compare import TOLERANCE, Z95, CellComparison, MapComparison, Outcome, Reading, between_campaigns
 from ioatlas.analysis.many import ManyComparison, Pair, Place, compare_many
 from ioatlas.errors import UsageError
 from ioatlas.results.conditions import Apart, conditions_apart, options_apart
-from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Guess, Side, align, read_campaign, read_sides
+from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Side, align, read_campaign, read_sides
 from ioatlas.stats.distributions import t_quantile
 from ioatlas.stats.intervals import pool_variance
 
@@ -29,7 +29,6 @@ ONE_SET_UP = (
     "Configurations were measured one after another, each set up once. What drifted meanwhile counts as a difference; "
     "`blocks = 2` in the campaign file tells it apart."
 )
-_Z90, _Z95 = 1.6449, 1.9600
 
 Foretold = Literal["likely higher", "likely lower", "undecided"]
 
@@ -277,7 +276,7 @@ def _predicted(loads: Aligned, result: ManyComparison, tolerance: float) -> Iter
             if known[0] is None or known[1] is None:
                 continue
             (one, first_sd), (other, second_sd) = known[0], known[1]
-            difference, half = other - one, _Z95 * sqrt(first_sd**2 + second_sd**2)
+            difference, half = other - one, Z95 * sqrt(first_sd**2 + second_sd**2)
             outcome: Foretold = "undecided"
             if abs(difference) - half > margin:
                 outcome = "likely higher" if difference > 0 else "likely lower"
@@ -290,7 +289,7 @@ def _predicted(loads: Aligned, result: ManyComparison, tolerance: float) -> Iter
 def _noise(readings: Mapping[str, Sequence[Reading]]) -> float:
     """Standard deviation of the logarithm of a visit, from all cells together; 0 where nothing is known of it."""
     pool = pool_variance([[reading.value for reading in values] for values in readings.values()])
-    return 0.0 if pool is None else sqrt(pool.variance_log) * t_quantile(0.975, pool.dof) / _Z95
+    return 0.0 if pool is None else sqrt(pool.variance_log) * t_quantile(0.975, pool.dof) / Z95
 
 
 def _level(loads: Aligned, side: int, load: str, noise: float) -> tuple[float, float] | None:
@@ -301,7 +300,5 @@ def _level(loads: Aligned, side: int, load: str, noise: float) -> tuple[float, f
             return None
         logs = np.log(values)
         return float(logs.mean()), noise / sqrt(len(values))
-    guess: Guess | None = loads.guesses[side].get(load)
-    if guess is None:
-        return None
-    return log(guess.value), (log(guess.high) - log(guess.low)) / 2 / _Z90
+    guess = loads.guesses[side].get(load)
+    return (log(guess.value), guess.error or 0.0) if guess is not None else None

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import exp
 from statistics import NormalDist
 
-from ioatlas.analysis.compare import Reading
+from ioatlas.analysis.compare import Z95, Reading
 from ioatlas.analysis.wording import Namer, size_text
 from ioatlas.errors import UsageError
+from ioatlas.law.cells import METHOD
 from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.panel import Dot, Drawing, Line, Panel, Series
@@ -217,17 +219,23 @@ def _load(aligned: Aligned, names: Mapping[str, str], pools: Sequence[PooledVari
         mine = {direction: readings[name] for direction, name in names.items() if readings.get(name)}
         if not mine:
             continue
-        directions[number] = {
-            direction: _interval([row.value for row in rows], pools[number]) for direction, rows in mine.items()
-        }
-        total[number] = _interval(_totals(list(mine.values()), quantity), pools[number])
+        pool = pools[number]
+        directions[number] = {way: _by_law(rows[0]) or _interval(_values(rows), pool) for way, rows in mine.items()}
+        alone = next(iter(directions[number].values())) if len(mine) == 1 else None
+        total[number] = alone or _interval(_totals(list(mine.values()), quantity), pool)
     return Load(aligned.rows[next(iter(names.values()))].cell, directions, total)
+
+
+def _by_law(one: Reading) -> Interval | None:
+    """Of what the law says of a cell."""
+    if one.error is None:
+        return None
+    width = exp(Z95 * one.error)
+    return Interval(one.value, one.value / width, one.value * width, one.visits, 0.95, METHOD)
 
 
 def _totals(parts: Sequence[Sequence[Reading]], quantity: str) -> list[float]:
     """Rates of one visit's directions add up; of latencies the slower direction counts."""
-    if len(parts) == 1:
-        return [row.value for row in parts[0]]
     by_visit: dict[float, list[float]] = {}
     for part in parts:
         for row in part:

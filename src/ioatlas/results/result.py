@@ -38,7 +38,6 @@ from ioatlas.model.outcomes import (
     IntegrityCheck,
     KeptLaw,
     Meters,
-    Needed,
     Voided,
 )
 from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
@@ -47,7 +46,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration, format_size, format_size_rounded
 from ioatlas.model.visit import Purpose, Visit
-from ioatlas.results.by_law import law_tables, laws_of
+from ioatlas.results.by_law import are_chosen, law_tables, laws_of
 from ioatlas.results.counts import (
     Counts,
     batch_counts,
@@ -164,7 +163,6 @@ def _result(parts: ResultParts) -> CampaignResult:
         ledger_bytes=_ledger(parts.journal),
         configurations=parts.spec.configurations,
         set_ups=parts.spec.set_ups if parts.spec.set_ups > 1 else 0,
-        needed_seconds=parts.journal.kept(Needed).seconds,
         n_not_reached=parts.journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP),
         beside=_beside(read),
         by_law=law_tables(fits),
@@ -288,9 +286,7 @@ def _ledger(journal: Journal) -> Counter[str]:
 
 def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) -> CampaignResult:
     """The result with how the target was over time, and with all findings in their order."""
-    # Loads that were chosen one after another are no rounds: each has its own length, and what credit was left.
-    chosen = read.parts.journal.is_kept(KeptLaw)
-    told = read.told if read.parts.in_replicates and not chosen else []
+    told = read.told if read.parts.in_replicates and not are_chosen(read.parts.journal, read.parts.spec) else []
     replicates = replicate_rows(read.cells, told, read.parts.journal.kept(Voided).replicates)
     wandered = wanders(read.cells, told)
     return replace(

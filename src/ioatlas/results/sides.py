@@ -13,20 +13,24 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from ioatlas.analysis.compare import Reading
+from ioatlas.analysis.compare import Z90, Z95, Reading
 from ioatlas.analysis.imported import Load, counterparts, load_of, told_by_one
 from ioatlas.analysis.small_files import TELLING_SECONDS
 from ioatlas.analysis.windows import window_values
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.fio.uri import URI_ENGINES
+from ioatlas.law.cells import foretold, measured
+from ioatlas.law.read import can_be_told
 from ioatlas.model.application import DIGEST
 from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Factor
-from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.reason import ASIDE, UnmeasuredCode
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size, format_size_rounded
-from ioatlas.model.visit import Purpose, set_up_of
+from ioatlas.model.visit import Purpose, Visit, set_up_of
+from ioatlas.results.by_law import are_chosen, laws_of
 from ioatlas.results.imported import is_imported, read_imported
 from ioatlas.results.library import shown
 from ioatlas.results.predicted import predicted_estimates
@@ -61,15 +65,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Guess:
-    """What a campaign's model says of a load that was not measured: a value and its 90% interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Side:
     """One of the things compared.
 
@@ -92,9 +87,14 @@ class Side:
     rows: Mapping[Place, Row]
     factors: Mapping[str, Factor] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
-    guesses: Mapping[Place, tuple[Row, Guess]] = field(default_factory=dict)
+    guesses: Mapping[Place, tuple[Row, Reading]] = field(default_factory=dict)
     factors_of: Mapping[str, Mapping[str, Factor]] = field(default_factory=dict)
     set_ups: int = 0
+
+    @property
+    def by_law(self) -> bool:
+        """Whether the law of the target says what a cell gives."""
+        return any(one.error is not None for values in self.readings.values() for one in values)
 
     @property
     def repeated(self) -> bool:
@@ -202,7 +202,10 @@ def read_campaign(directory: Path, quantity: str) -> Side:
         targets = tuple(target.name for target in loaded_targets(journal.targets(), spec))
         facts = _conditions(journal, cells)
         factors = {one.name: one.factors for one in spec.configurations}
-        guesses = _guesses(journal, cells, quantity)
+        guesses = _guesses(predicted_estimates(cells, journal.predictions()), quantity, Z90)
+        by_law: dict[Place, Reading] = {}
+        if not guesses and quantity != "lat_p99":
+            by_law, guesses = _by_law(journal, spec, visits, quantity)
     finally:
         journal.close()
     readings: dict[Place, list[Reading]] = {}
@@ -230,7 +233,8 @@ def read_campaign(directory: Path, quantity: str) -> Side:
         raise UsageError(
             "the campaign has no visit to compare", where=shown(directory), remedy="finish it with `ioatlas resume`"
         )
-    told = {place: tuple(values) for place, values in readings.items()}
+    told = {place: (by_law[place],) if place in by_law else tuple(values) for place, values in readings.items()}
+    facts |= {"statistic": "the law of the target", "method": "loads chosen by the law"} if by_law else {}
     open_guesses = {place: guess for place, guess in guesses.items() if place not in told}
     own = factors.get(targets[0], {}) if len(targets) == 1 else {}
     set_ups = spec.set_ups if spec.blocked else 0
@@ -239,13 +243,33 @@ def read_campaign(directory: Path, quantity: str) -> Side:
     )
 
 
-def _guesses(journal: Journal, cells: Mapping[str, Cell], quantity: str) -> dict[Place, tuple[Row, Guess]]:
-    low, high = _BOUNDS[quantity]
+def _by_law(
+    journal: Journal, spec: CampaignSpec, visits: Sequence[Visit], quantity: str
+) -> tuple[dict[Place, Reading], dict[Place, tuple[Row, Reading]]]:
+    """What the law tells of a map whose loads were chosen, by them and beyond them."""
+    if not are_chosen(journal, spec):
+        return {}, {}
+    cells = {cell.key: cell for cell, reason in journal.cells() if reason not in ASIDE}
+    fits = laws_of(journal, cells, visits)
+    made = {visit.cell_key for visit in visits}
+    able = [cell for key, cell in cells.items() if key in made and cell.target in fits and can_be_told(cell)]
+    told = _guesses((measured(cell, fits[cell.target]) for cell in able), quantity, Z95)
+    open_cells = (cell for key, cell in cells.items() if key not in made)
+    return {place: one for place, (_, one) in told.items()}, _guesses(foretold(open_cells, fits), quantity, Z95)
+
+
+def _guesses(estimates: Iterable[Estimate], quantity: str, width: float) -> dict[Place, tuple[Row, Reading]]:
+    """width: of their intervals to either side, in standard errors."""
     found = {}
-    for e in predicted_estimates(cells, journal.predictions()):
-        values = [getattr(e, name) for name in (QUANTITIES[quantity], low, high)]
-        if all(value is not None and value > 0 for value in values):
-            found[e.cell.key, e.direction] = (Row(e.cell, e.direction), Guess(*values))
+    for e in estimates:
+        place = (e.cell.key, e.direction)
+        value, *bounds = (getattr(e, name) for name in (QUANTITIES[quantity], *_BOUNDS[quantity]))
+        if all(one is not None and one > 0 for one in (value, *bounds)):
+            error = log(bounds[1] / bounds[0]) / 2 / width
+            found[place] = (
+                Row(e.cell, e.direction),
+                Reading("/".join(place), value, 0.0, error=error, visits=e.n_visits),
+            )
     return found
 
 
@@ -345,7 +369,7 @@ class Aligned:
 
     sides: tuple[Side, ...]
     readings: tuple[Mapping[str, tuple[Reading, ...]], ...]
-    guesses: tuple[Mapping[str, Guess], ...]
+    guesses: tuple[Mapping[str, Reading], ...]
     rows: Mapping[str, Row]
     names: tuple[Mapping[Place, str], ...]
     by_target: bool
@@ -401,7 +425,7 @@ def align(sides: Sequence[Side]) -> Aligned:
         readings.append(mine)
         guesses.append(
             {
-                name: guess
+                name: replace(guess, cell=name)
                 for place, (_, guess) in side.guesses.items()
                 if (name := named.get(place)) is not None and name not in mine
             }
@@ -410,6 +434,10 @@ def align(sides: Sequence[Side]) -> Aligned:
         for place, (row, _) in side.guesses.items():
             if (name := named.get(place)) is not None:
                 rows.setdefault(name, row)
+    seen = set().union(*readings)
+    for side, mine, open_guesses in zip(sides, readings, guesses, strict=True):
+        for name in seen & open_guesses.keys() if side.by_law else ():  # what another one measured
+            mine[name] = (open_guesses.pop(name),)
     return Aligned(tuple(sides), tuple(readings), tuple(guesses), labelled(rows), tuple(names), by_target, told_apart)
 
 

@@ -12,6 +12,10 @@ from ioatlas.analysis.compare import Reading, between_campaigns, compare
 from ioatlas.errors import UsageError
 
 
+def differing(found):
+    return tuple(cell for cell in found.cells if cell.outcome in ("higher", "lower"))
+
+
 def campaign(seed, levels, visits=3, cv=0.05, drift=0.0):
     rng = np.random.default_rng(seed)
     order = np.concatenate([rng.permutation(len(levels)) for _ in range(visits)])
@@ -33,7 +37,7 @@ def test_a_campaign_against_itself_is_the_same():
     found = compare(campaign(0, LEVELS, cv=0.005), campaign(0, LEVELS, cv=0.005))
     assert found.whole.ratio == pytest.approx(1.0)
     assert found.whole.outcome == "same"
-    assert found.differing == ()
+    assert differing(found) == ()
     assert {cell.outcome for cell in found.cells} == {"same"}
 
 
@@ -46,7 +50,7 @@ def test_the_maps_ratio_is_the_geometric_mean_of_the_cells():
 
 def test_one_slow_cell_is_found_and_the_map_is_not_called_slower():
     found = compare(campaign(3, LEVELS, cv=0.02), scaled(campaign(4, LEVELS, cv=0.02), 0.7, {"c7"}))
-    assert [cell.cell for cell in found.differing] == ["c7"]
+    assert [cell.cell for cell in differing(found)] == ["c7"]
     assert found.whole.outcome in ("same", "not different")
 
 
@@ -66,10 +70,10 @@ def test_many_cells_are_controlled_as_benjamini_and_hochberg_do():
     first, second = campaign(5, LEVELS), scaled(campaign(6, LEVELS), 0.75, {f"c{i}" for i in range(15)})
     found = compare(first, second)
     adjusted = stats.false_discovery_control([cell.p for cell in found.cells])
-    assert {cell.cell for cell in found.differing} == {
+    assert {cell.cell for cell in differing(found)} == {
         cell.cell for cell, q in zip(found.cells, adjusted, strict=True) if q <= 0.05
     }
-    assert len(found.differing) >= 10
+    assert len(differing(found)) >= 10
 
 
 @pytest.mark.long("analysis", "stats")
@@ -78,7 +82,7 @@ def test_a_against_a_calls_few_cells_and_few_maps_different():
     for seed in range(60):
         found = compare(campaign(1000 + seed, LEVELS, cv=0.12), campaign(5000 + seed, LEVELS, cv=0.12))
         maps += found.whole.outcome in ("higher", "lower")
-        cells += len(found.differing)
+        cells += len(differing(found))
     assert maps <= 4
     assert cells <= 0.02 * 60 * 60
 
@@ -87,7 +91,7 @@ def test_ten_percent_slower_is_found_on_a_limited_target_in_every_cell():
     hits = 0
     for seed in range(20):
         found = compare(campaign(seed, LEVELS, cv=0.01), scaled(campaign(500 + seed, LEVELS, cv=0.01), 0.9))
-        hits += found.whole.outcome == "lower" and len(found.differing) == 60
+        hits += found.whole.outcome == "lower" and len(differing(found)) == 60
     assert hits >= 19
 
 
@@ -117,13 +121,11 @@ def test_known_differences_between_campaigns_count():
     assert sd == pytest.approx(np.std(np.log([1.0, 1.06, 0.95]), ddof=1), rel=0.1)
     assert dof == 2
     assert compare(first, second, campaign_sd=sd, campaign_dof=dof).whole.outcome == "not different"
-    with pytest.raises(UsageError):
-        between_campaigns(repeats[:2])
 
 
 def test_single_visits_can_be_compared_when_there_are_enough_cells():
     found = compare(campaign(12, LEVELS, visits=1), scaled(campaign(13, LEVELS, visits=1), 0.5, {"c3"}))
-    assert "c3" in [cell.cell for cell in found.differing]
+    assert "c3" in [cell.cell for cell in differing(found)]
     few = compare([Reading("a", 1.0, 0.0)], [Reading("a", 2.0, 0.0)])
     assert few.cells[0].outcome == "not comparable"
     assert "measured once" in few.cells[0].reason
@@ -157,11 +159,9 @@ def test_cells_of_one_campaign_only_are_left_out():
     assert compare([], []).cells == ()
 
 
-def test_bad_values_and_settings_are_refused():
+def test_bad_values_are_refused():
     with pytest.raises(UsageError):
         compare([Reading("a", math.nan, 0.0)], [Reading("a", 1.0, 0.0)])
-    with pytest.raises(UsageError):
-        compare([], [], tolerance=1.2)
 
 
 @pytest.mark.long("analysis", "stats")

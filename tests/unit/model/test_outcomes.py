@@ -21,7 +21,6 @@ from ioatlas.model.outcomes import (
     KeptMeter,
     KnownMemory,
     Meters,
-    Needed,
     PreparedTarget,
     PreparedTargets,
     SniaPass,
@@ -66,7 +65,6 @@ KNOWN = [
             }
         ],
     ),
-    (Needed(236.5), "needed", 236.5),
     (ComputeSeconds(1.25), "compute_seconds", 1.25),
     (AdaptiveLimit(240), "adaptive", {"cells": 240}),
     (
@@ -137,11 +135,6 @@ def test_a_record_is_read_as_it_was_written_early_and_now(record, name, early, t
         assert (journal.is_kept(kind), journal.kept(kind)) == (True, kind())
     finally:
         journal.close()
-
-
-@pytest.mark.parametrize("told", [-1, 0, float("inf"), float("nan"), "90", None, {}])
-def test_a_budget_from_elsewhere_that_is_no_time_is_none(told):
-    assert Needed.of_content(told) == Needed()
 
 
 def test_a_path_that_was_kept_before_flushes_were_counted_has_no_caches():

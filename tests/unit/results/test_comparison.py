@@ -13,7 +13,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.results import comparison
 from ioatlas.results.comparison import SidesComparison, compare_sides
 from ioatlas.results.conditions import conditions_apart
-from ioatlas.results.sides import Guess, Row, Side
+from ioatlas.results.sides import Row, Side
 
 
 def side(name: str, *, speed: float = 1.0, measured=range(10), predicted=(), seed: int = 0, **facts: str) -> Side:
@@ -28,7 +28,7 @@ def side(name: str, *, speed: float = 1.0, measured=range(10), predicted=(), see
         rows[place] = Row(cells[n], "read")
     for n in predicted:
         value = 1e6 * (n + 1) * speed
-        guesses[cells[n].key, "read"] = (Row(cells[n], "read"), Guess(value, value / 1.05, value * 1.05))
+        guesses[cells[n].key, "read"] = (Row(cells[n], "read"), Reading("", value, 0.0, error=0.03, visits=0))
     told = {name.replace("__", "."): value for name, value in facts.items()}
     return Side(name, name, Path(name), ("disk",), "measured", readings, rows, {}, told, guesses)
 

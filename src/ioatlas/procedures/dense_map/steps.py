@@ -16,7 +16,7 @@ from ioatlas.design.pace import LEAST_SHARE
 from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.outcomes import Fitted, Needed, Voided
+from ioatlas.model.outcomes import Fitted, Voided
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.visit import Purpose, Visit
@@ -38,8 +38,6 @@ CLEAN_SECONDS = 0.5
 THINKING_SHARE, MOST_THINKING_SECONDS = 0.06, 4.0
 """Kept back of a budget for fitting the law at the end."""
 LEFT_OUT = "left out: the budget did not allow it"
-LEAST_MORE = 1.2
-"""Times a budget that left something out, of which one is told that suffices."""
 
 
 class MapSteps(Steps):
@@ -129,9 +127,6 @@ class MapSteps(Steps):
             gone = [cell for cell in gone if cell.key not in told_by_law]
         if budget is None or not gone or self.journal.predictions():
             return
-        more = self.budget.elapsed + self._seconds_for(gone, 1) + self.reserve_seconds()
-        needed = max(more, LEAST_MORE * budget)
-        self.journal.keep(Needed(round(needed, 1)))
         left_out = {cell.key for cell in gone}
         told = f"{len(gone)} of {plural(len(runner.plan.to_measure), 'cell')} left out"
         cells = tuple((cell, LEFT_OUT if cell.key in left_out else why) for cell, why in runner.plan.cells)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maps within a budget are compared by what the law says of their cells: their loads are no repeats of each other."""
+
+from dataclasses import replace
+
+import pytest
+
+from ioatlas import campaign
+from ioatlas.results.comparison import compare_sides
+from tests.simulate.law import Burst, Law, Way
+from tests.unit.simulated import World
+
+WAY = Way(0.001, 800, 20e6)
+LAW = Law(read=WAY, write=WAY, noise=0.01)
+MAP = """
+budget = "60s"
+[target]
+path = "TARGET"
+[sweep]
+rw = ["read", "write", "randread", "randwrite"]
+size = "32m"
+bs = ["4k", "1m"]
+numjobs = [1, 4, 16]
+"""
+
+
+def measured(place, law, seed):
+    place.mkdir()
+    world = World(place, replace(law, seed=seed))
+    world.run(MAP)
+    return world.directory
+
+
+@pytest.fixture
+def sides(tmp_path):
+    def made(*laws):
+        return [measured(tmp_path / f"side-{at}", law, at + 1) for at, law in enumerate(laws)]
+
+    return made
+
+
+def test_it_holds_what_each_map_tells_against_the_other(sides):
+    places = sides(LAW, LAW)
+    found = compare_sides(places)
+    told = [
+        {
+            (e.cell.key, e.direction): e.bw_bytes_per_s
+            for e in campaign.load_result(place).estimates
+            if e.kind == "measured"
+        }
+        for place in places
+    ]
+    pair = found.result.pairs[0]
+    ratios = {name: cell.ratio for name in found.loads.rows for cell in pair.cells if cell.cell == name}
+    by_place = {(row.cell.key, row.direction): name for name, row in found.loads.rows.items()}
+    both = told[0].keys() & told[1].keys()
+    assert len(both) >= 5
+    for place in both:
+        assert ratios[by_place[place]] == pytest.approx(told[1][place] / told[0][place])
+    assert not any(cell.outcome in ("higher", "lower", "not comparable") for cell in pair.cells)
+    assert pair.whole.low < 1 < pair.whole.high
+
+
+def test_credit_is_no_speed(sides):
+    """One of them gives three times its rate until 60 MB were moved, and again after a rest."""
+    bursting = replace(LAW, burst=Burst(60e6, 3.0, 20e6))
+    found = compare_sides(sides(LAW, bursting))
+    large = [cell for cell in found.result.pairs[0].cells if found.loads.rows[cell.cell].cell.bs_bytes == 1 << 20]
+    assert len(large) >= 2
+    for cell in large:
+        assert cell.outcome not in ("higher", "lower")
+        assert cell.ratio == pytest.approx(1, abs=0.15)
+
+
+def test_a_slower_one_is_found_by_loads_that_only_one_of_them_made(sides):
+    slower = Way(0.001, 800, 15e6)
+    found = compare_sides(sides(LAW, replace(LAW, read=slower, write=slower)))
+    large = [cell for cell in found.result.pairs[0].cells if found.loads.rows[cell.cell].cell.bs_bytes == 1 << 20]
+    assert {"read", "write"} <= {found.loads.rows[cell.cell].direction for cell in large}
+    assert any(0 in (cell.n_first, cell.n_second) for cell in large)
+    assert {cell.outcome for cell in large} <= {"lower", "not different"}
+    assert any(cell.outcome == "lower" for cell in large)
+    for cell in large:
+        assert cell.low < 0.75 < cell.high
