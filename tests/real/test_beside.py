@@ -39,7 +39,7 @@ def test_a_write_with_its_flush_takes_as_long_as_the_server_flushes(tmp_path):
     plugin.write_text(PLUGIN)
     with server("python", plugin) as uri:
         confirmed = ("--overwrite", f"{uri} {64 << 20}")
-        done = ioatlas("map", uri, *confirmed, "--budget", "20s", "-o", tmp_path / "out")
+        done = ioatlas("map", uri, *confirmed, "--budget", "40s", "-o", tmp_path / "out")
         assert done.returncode == 0, done.stderr
     told = json.loads(ioatlas("show", tmp_path / "out", "--json").stdout)["summary"]["beside"]
     flush = told[0]

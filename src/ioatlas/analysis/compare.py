@@ -32,8 +32,6 @@ Z90, Z95 = 1.645, 1.96
 WILD = 3.0
 FALSE_DISCOVERY_RATE = 0.05
 BRIEF = "under 20 ms on both sides; use more files"
-NORMAL = 1e9
-"""Degrees of freedom from which Student's t is the normal distribution."""
 USUAL_POWER = 0.8
 """Chance with which a difference is found that is called detectable."""
 
@@ -124,8 +122,7 @@ def compare(
     test of a difference beyond `tolerance`; Benjamini and Hochberg (1995) over cells.
     The map: mean difference; its variance from means over stretches of time of each campaign, so that slow drift
     counts (`level_spread`).
-    Where the law of a target says what a cell gives, its error is known. Such errors are largely those of one law: of a
-    map that it says all of they count as one, and do not average out.
+    Where the law of a target says what a cell gives, its error is known, and that of a map is the one of their mean.
     campaign_sd: standard deviation of the logarithm of a whole campaign's level between campaigns of one unchanged
     target, where that is known from earlier ones, with its degrees of freedom (`between_campaigns`); few of them
     widen everything, by Student's factor. Without it, the target is assumed to move no more between the campaigns
@@ -206,12 +203,14 @@ def _by_law(
     """(difference of two maps, its error), of which laws tell all cells; over those with a number: the others' runs
     disagree. errors: variances, of each side by cell.
     """
-    error = {cell: sqrt(sum(side[cell] for side in errors)) for cell in difference}
-    known = [cell for cell in difference if Z95 * error[cell] <= NUMBER_WIDTH]
+    variance = {cell: sum(side[cell] for side in errors) for cell in difference}
+    known = [cell for cell in difference if Z95 * sqrt(variance[cell]) <= NUMBER_WIDTH]
     if len(known) < FEWEST_CELLS:
         return 0.0, None
-    scale = sqrt(float(np.mean([error[cell] for cell in known])) ** 2 + shared)
-    return float(np.mean([difference[cell] for cell in known])), Spread(np.ones(1), np.array([scale]), NORMAL, shared)
+    scale = sqrt(sum(variance[cell] for cell in known) / len(known) ** 2 + shared)
+    mean = _tamed(np.array([difference[cell] for cell in known])).mean()
+    # So many degrees of freedom are those of the normal distribution.
+    return float(mean), Spread(np.ones(1), np.array([scale]), 1e9, shared)
 
 
 def _by_visits(
