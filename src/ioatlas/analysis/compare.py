@@ -133,6 +133,8 @@ def compare(
     moved: what moves between set-ups of their targets, where more is known of it than these two tell. Where both sides
     were set up twice or more, that is the doubt that all cells share, and drift counts within set-ups only.
     """
+    if not 0 <= tolerance < 1:
+        raise UsageError(f"a tolerance of {tolerance} is no share from 0 to 1", remedy="write 2% as 0.02")
     values = [_by_cell(readings) for readings in (first, second)]
     common = [cell for cell in values[0] if cell in values[1]]
     brief = _brief(first) & _brief(second) & set(common)
@@ -161,17 +163,12 @@ def compare(
             whole = _whole(mean, spread, margin, level)
     once = _spread_of(list(difference.values()))
     sides = tuple(zip(logs, pools, errors, strict=True))
-    parts = {
-        cell: [_mean_variance(mine[cell], pool, known.get(cell)) for mine, pool, known in sides] for cell in usable
-    }
+    parts = {cell: [_mean_variance(own[cell], pool, known.get(cell)) for own, pool, known in sides] for cell in usable}
     tests = {cell: _test(difference[cell], parts[cell], shared, margin, once) for cell in usable}
     chances = [test.p for test in tests.values() if test is not None]
     cut = benjamini_hochberg(chances, FALSE_DISCOVERY_RATE)
     called = max(cut, FALSE_DISCOVERY_RATE / max(1, len(chances)))
-    visits = [Counter[str](), Counter[str]()]
-    for counts, side in zip(visits, (first, second), strict=True):
-        for one in side:
-            counts[one.cell] += one.visits
+    visits = [Counter(one.cell for one in side for _ in range(one.visits)) for side in (first, second)]
     cells = [_cell(cell, visits[0][cell], visits[1][cell], tests[cell], cut, called, margin) for cell in usable]
     untested = {cell: _stalled(values[0][cell], values[1][cell]) for cell in stalled}
     untested |= {cell: BRIEF for cell in common if cell in brief}
@@ -189,6 +186,9 @@ def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, fl
     The level is the mean over the cells that all visited of their mean logarithms. Includes the noise of visits, so
     it errs upward.
     """
+    if len(campaigns) < 3:
+        told = f"{len(campaigns)} campaigns say too little about how campaigns differ"
+        raise UsageError(told, remedy="pass three or more campaigns of one unchanged target")
     sides = [_by_cell(readings) for readings in campaigns]
     cells = [cell for cell in sides[0] if all(cell in side and min(side[cell]) > 0 for side in sides)]
     if not cells:

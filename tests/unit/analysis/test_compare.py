@@ -121,6 +121,8 @@ def test_known_differences_between_campaigns_count():
     assert sd == pytest.approx(np.std(np.log([1.0, 1.06, 0.95]), ddof=1), rel=0.1)
     assert dof == 2
     assert compare(first, second, campaign_sd=sd, campaign_dof=dof).whole.outcome == "not different"
+    with pytest.raises(UsageError):
+        between_campaigns(repeats[:2])
 
 
 def test_single_visits_can_be_compared_when_there_are_enough_cells():
@@ -159,9 +161,11 @@ def test_cells_of_one_campaign_only_are_left_out():
     assert compare([], []).cells == ()
 
 
-def test_bad_values_are_refused():
+def test_bad_values_and_settings_are_refused():
     with pytest.raises(UsageError):
         compare([Reading("a", math.nan, 0.0)], [Reading("a", 1.0, 0.0)])
+    with pytest.raises(UsageError):
+        compare([], [], tolerance=1.2)
 
 
 @pytest.mark.long("analysis", "stats")
