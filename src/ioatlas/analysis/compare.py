@@ -144,6 +144,8 @@ def compare(
     logs = [{cell: np.log(side[cell]) for cell in usable} for side in values]
     difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
     errors = [{one.cell: one.error**2 for one in side if one.error is not None} for side in (first, second)]
+    sides = tuple(zip(logs, pools, errors, strict=True))
+    parts = {cell: [_mean_variance(own[cell], pool, known.get(cell)) for own, pool, known in sides] for cell in usable}
     margin = log1p(tolerance)
     whole = None
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
@@ -154,16 +156,14 @@ def compare(
             shared += moved.variance_of_difference(set_ups[0], set_ups[1], level)
     if len(usable) >= FEWEST_CELLS:
         mean, spread = (
-            _by_law(difference, errors, shared)
-            if all(side.keys() >= difference.keys() for side in errors)
+            _by_law(difference, parts, shared)
+            if any(errors)
             else _by_visits(first, second, logs, shared, in_turns=in_turns)
         )
         if spread is not None:
             shared = spread.drift_variance
             whole = _whole(mean, spread, margin, level)
     once = _spread_of(list(difference.values()))
-    sides = tuple(zip(logs, pools, errors, strict=True))
-    parts = {cell: [_mean_variance(own[cell], pool, known.get(cell)) for own, pool, known in sides] for cell in usable}
     tests = {cell: _test(difference[cell], parts[cell], shared, margin, once) for cell in usable}
     chances = [test.p for test in tests.values() if test is not None]
     cut = benjamini_hochberg(chances, FALSE_DISCOVERY_RATE)
@@ -198,13 +198,13 @@ def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, fl
 
 
 def _by_law(
-    difference: Mapping[str, float], errors: Sequence[Mapping[str, float]], shared: float
+    difference: Mapping[str, float], parts: Mapping[str, Sequence[tuple[float, float] | None]], shared: float
 ) -> tuple[float, Spread | None]:
-    """(difference of two maps, its error), of which laws tell all cells; over those with a number: the others' runs
-    disagree. errors: variances, of each side by cell.
+    """(difference of two maps, its error), where a law tells cells of one or both; over those with a number: the
+    others' runs disagree. parts: as of a test.
     """
-    variance = {cell: sum(side[cell] for side in errors) for cell in difference}
-    known = [cell for cell in difference if Z95 * sqrt(variance[cell]) <= NUMBER_WIDTH]
+    variance = {cell: sum(part[0] for part in both if part) for cell, both in parts.items() if all(both)}
+    known = [cell for cell in variance if Z95 * sqrt(variance[cell]) <= NUMBER_WIDTH]
     if len(known) < FEWEST_CELLS:
         return 0.0, None
     scale = sqrt(sum(variance[cell] for cell in known) / len(known) ** 2 + shared)

@@ -161,6 +161,17 @@ def test_cells_of_one_campaign_only_are_left_out():
     assert compare([], []).cells == ()
 
 
+def test_what_a_law_tells_is_held_against_visits():
+    visits = campaign(31, LEVELS, cv=0.02)
+    law = [
+        Reading(cell, 0.9 * level, 0.0, error=0.01, visits=2)
+        for cell, level in zip((f"c{n}" for n in range(60)), LEVELS, strict=True)
+    ]
+    whole = compare(visits, law).whole
+    assert whole.outcome == "lower"
+    assert whole.low < 0.9 < whole.high
+
+
 def test_bad_values_and_settings_are_refused():
     with pytest.raises(UsageError):
         compare([Reading("a", math.nan, 0.0)], [Reading("a", 1.0, 0.0)])
