@@ -45,10 +45,27 @@ def not_expressible(attribute: str, reason: str) -> Fidelity:
     return Fidelity(attribute, "not expressible", reason)
 
 
-def missing_include(name: str) -> Fidelity:
-    return not_expressible(
-        "include", f"{name}: there is no such file; what it sets is missing. Put it beside the file that includes it"
-    )
+class Notes(list[Fidelity]):
+    """What is to be told of a load, in the order in which it was found."""
+
+    def same(self, attribute: str, reason: str) -> None:
+        self.append(exact(attribute, reason))
+
+    def nearly(self, attribute: str, reason: str, error: str) -> None:
+        self.append(approximate(attribute, reason, error))
+
+    def rounded(self, attribute: str, exactly: str, roughly: str, off: float, error: str) -> None:
+        """Exact unless a figure is off after rounding."""
+        self.append(approximate(attribute, roughly, error) if abs(off) > 1e-9 else exact(attribute, exactly))
+
+    def lost(self, attribute: str, reason: str) -> None:
+        self.append(not_expressible(attribute, reason))
+
+    def missing(self, names: Iterable[str]) -> None:
+        """Files that are included and not there."""
+        for name in names:
+            why = "there is no such file; what it sets is missing. Put it beside the file that includes it"
+            self.lost("include", f"{name}: {why}")
 
 
 _WORSE = {"not expressible": 0, "approximate": 1, "exact": 2}

@@ -14,7 +14,7 @@ import re
 from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.fidelity import Fidelity, approximate, exact
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line
@@ -25,16 +25,14 @@ from ioatlas_translate.translation import Translation, from_workloads, safe_name
 _DEFAULT_PATTERN = "0x" + bytes(range(256)).hex()
 
 
-def _address(spec: Spec, region: int | None, notes: list[Fidelity]) -> Address:
+def _address(spec: Spec, region: int | None) -> Address:
     if spec.random:
         if spec.ranges:
             zones = _zones(spec, region)
             if zones:
                 return Address("zoned", align_bytes=spec.align, zones=zones, zones_are_bytes=spec.distribution == "abs")
-            notes.append(
-                not_expressible(
-                    "address", "-rdabs needs the target's size for the rest of its I/O; uniform offsets stand in"
-                )
+            spec.notes.lost(
+                "address", "-rdabs needs the target's size for the rest of its I/O; uniform offsets stand in"
             )
         if spec.random_percent < 100:
             return Address("part-random", align_bytes=spec.align, random_percent=spec.random_percent)
@@ -80,36 +78,28 @@ _DATA: dict[str, tuple[dict[str, OptionValue], Fidelity]] = {
 }
 
 
-def _written(spec: Spec, notes: list[Fidelity]) -> dict[str, OptionValue]:
-    options, note = _DATA[spec.pattern]
-    notes.append(note)
-    return options
-
-
-def _caching(spec: Spec, depth: int, notes: list[Fidelity], *, writes: bool) -> None:
+def _caching(spec: Spec, depth: int, *, writes: bool) -> None:
+    notes = spec.notes
     if spec.mapped and depth == 1:
-        notes.append(exact("caching", "-Sm: fio's mmap engine"))
+        notes.same("caching", "-Sm: fio's mmap engine")
     elif spec.mapped:
         error = f"one I/O at a time for each thread instead of {depth}"
-        notes.append(approximate("caching", "-Sm: fio's mmap engine is synchronous", error))
+        notes.nearly("caching", "-Sm: fio's mmap engine is synchronous", error)
     elif spec.remote_only:
-        reason = "-Sr: no local cache but the server's; Linux has no such mode, so I/O is direct"
-        notes.append(not_expressible("caching", reason))
+        notes.lost("caching", "-Sr: no local cache but the server's; Linux has no such mode, so I/O is direct")
     else:
-        notes.append(exact("caching", f"the client's page cache is {'bypassed' if spec.unbuffered else 'in use'}"))
+        notes.same("caching", f"the client's page cache is {'bypassed' if spec.unbuffered else 'in use'}")
     if spec.write_through and writes:
-        notes.append(
-            approximate(
-                "write-through",
-                "-Sw/-Sh: Windows asks for forced unit access on every write; O_DSYNC asks Linux for the same",
-                "where the device has no forced unit access, Linux flushes its cache instead",
-            )
+        notes.nearly(
+            "write-through",
+            "-Sw/-Sh: Windows asks for forced unit access on every write; O_DSYNC asks Linux for the same",
+            "where the device has no forced unit access, Linux flushes its cache instead",
         )
     elif spec.write_through:
-        notes.append(exact("write-through", "no effect on reads"))
+        notes.same("write-through", "no effect on reads")
 
 
-def _arrival(spec: Spec, threads: int, notes: list[Fidelity]) -> Arrival:
+def _arrival(spec: Spec, threads: int) -> Arrival:
     arrival = Arrival()
     if spec.throughput and spec.throughput_is_iops:
         arrival = Arrival("constant", rate_iops=float(spec.throughput * threads))
@@ -118,7 +108,7 @@ def _arrival(spec: Spec, threads: int, notes: list[Fidelity]) -> Arrival:
     if spec.burst and spec.think_ms:
         return replace(arrival, think_us=spec.think_ms * 1000, think_blocks=spec.burst)
     if spec.burst or spec.think_ms:
-        notes.append(exact("think time", "-i and -j act only together: no pause"))
+        spec.notes.same("think time", "-i and -j act only together: no pause")
     return arrival
 
 
@@ -135,34 +125,33 @@ def _region(spec: Spec) -> int | None:
     return region
 
 
-def _stream(spec: Spec, span: Span, index: int) -> tuple[Stream, list[Fidelity]]:
-    notes: list[Fidelity] = []
-    threads, depth = spec.threads, spec.outstanding
+def _stream(spec: Spec, span: Span, index: int) -> Stream:
+    threads, depth, notes = spec.threads, spec.outstanding, span.notes
     if span.total_threads:
         threads = span.total_threads
         if span.per_thread_requests:
             depth = span.per_thread_requests
     elif span.per_thread_requests:
-        notes.append(exact("outstanding I/O", f"-O{span.per_thread_requests}: it counts with -F only"))
+        notes.same("outstanding I/O", f"-O{span.per_thread_requests}: it counts with -F only")
     if spec.random and (spec.parallel or spec.thread_stride):
-        notes.append(exact("address", "-p and -T are of sequential I/O: a random position follows from neither"))
+        notes.same("address", "-p and -T are of sequential I/O: a random position follows from neither")
     writes = spec.write_percent > 0
     region = _region(spec)
-    address = _address(spec, region, notes)
+    address = _address(spec, region)
     if spec.parallel and not spec.random and depth > 1:
-        notes.append(
-            approximate(
-                "outstanding I/O",
-                "-p: each outstanding I/O keeps its own position from the same start; in fio each becomes a job",
-                f"{threads * depth} jobs of depth 1 instead of {threads} threads of depth {depth}",
-            )
+        notes.nearly(
+            "outstanding I/O",
+            "-p: each outstanding I/O keeps its own position from the same start; in fio each becomes a job",
+            f"{threads * depth} jobs of depth 1 instead of {threads} threads of depth {depth}",
         )
         threads, depth = threads * depth, 1
-    options = {**spec.options, **(_written(spec, notes) if writes else {})}
-    _caching(spec, depth, notes, writes=writes)
+    options = dict(spec.options)
+    if writes:
+        options |= _DATA[spec.pattern][0]
+        notes.append(_DATA[spec.pattern][1])
+    _caching(spec, depth, writes=writes)
     if spec.mapped:
         depth = 1
-    arrival = _arrival(spec, threads, notes)
     stride = spec.thread_stride if threads > 1 and not spec.random and not spec.interlocked else 0
     size = region
     if stride and region is not None:
@@ -173,20 +162,18 @@ def _stream(spec: Spec, span: Span, index: int) -> tuple[Stream, list[Fidelity]]
                 where=spec.path,
                 remedy="use a smaller -T or a larger target",
             )
-        notes.append(
-            approximate(
-                "start of each thread",
-                "-T: fio's jobs end where the last one ends and wrap to their own start. DiskSpd's wrap to the "
-                "start of the target",
-                f"after a whole pass only, {size} bytes into the run of a thread",
-            )
+        notes.nearly(
+            "start of each thread",
+            "-T: fio's jobs end where the last one ends and wrap to their own start. DiskSpd's wrap to the "
+            "start of the target",
+            f"after a whole pass only, {size} bytes into the run of a thread",
         )
-    stream = Stream(
+    return Stream(
         name=safe_name(f"target{index}"),
         read_percent=100 - spec.write_percent,
         address=address,
         sizes=((spec.block, 100.0),),
-        arrival=arrival,
+        arrival=_arrival(spec, threads),
         jobs=threads,
         depth=depth,
         size_bytes=size,
@@ -199,51 +186,37 @@ def _stream(spec: Spec, span: Span, index: int) -> tuple[Stream, list[Fidelity]]
         engine="mmap" if spec.mapped else "",
         options=options,
     )
-    return stream, notes
 
 
-def _workload(span: Span, index: int) -> tuple[Workload, list[Fidelity]]:
-    notes = list(span.notes)
-    streams = []
-    targets = span.targets
-    for number, spec in enumerate(targets, 1):
-        stream, entries = _stream(spec, span, number)
-        streams.append(stream)
-        notes += entries
-    if span.total_threads and len(targets) > 1:
-        n = len(targets)
-        notes.append(
-            approximate(
-                "threads",
-                f"-F{span.total_threads}: each thread serves all {n} targets; in fio "
-                f"every target has {span.total_threads} jobs of its own",
-                f"outstanding I/O for each target kept, {span.total_threads * n} jobs instead of "
-                f"{span.total_threads} threads",
-            )
+def _workload(span: Span, index: int) -> Workload:
+    notes = span.notes
+    streams = [_stream(spec, span, number) for number, spec in enumerate(span.targets, 1)]
+    if span.total_threads and (n := len(streams)) > 1:
+        notes.nearly(
+            "threads",
+            f"-F{span.total_threads}: each thread serves all {n} targets; in fio "
+            f"every target has {span.total_threads} jobs of its own",
+            f"outstanding I/O for each target kept, {span.total_threads * n} jobs instead of "
+            f"{span.total_threads} threads",
         )
         if span.per_thread_requests:
             depth = max(1, span.per_thread_requests // n)
             streams = [replace(stream, depth=depth) for stream in streams]
     if span.cooldown:
-        notes.append(not_expressible("cool-down", f"-C{span.cooldown}: fio stops all jobs when the window ends"))
+        notes.lost("cool-down", f"-C{span.cooldown}: fio stops all jobs when the window ends")
     if span.seed is not None:
         if span.seed >= 0:
             streams = [replace(stream, options={**stream.options, "randseed": span.seed}) for stream in streams]
-        notes.append(
-            approximate(
-                "seed", "-z: the load is repeatable, but another generator draws it", "other offsets, same distribution"
-            )
+        notes.nearly(
+            "seed", "-z: the load is repeatable, but another generator draws it", "other offsets, same distribution"
         )
     if span.affinity:
-        streams = [
-            replace(stream, options={**stream.options, "cpus_allowed": span.affinity, "cpus_allowed_policy": "split"})
-            for stream in streams
-        ]
-        notes.append(exact("processor affinity", f"-a: jobs go round-robin to processors {span.affinity}"))
+        bound = {"cpus_allowed": span.affinity, "cpus_allowed_policy": "split"}
+        streams = [replace(stream, options={**stream.options, **bound}) for stream in streams]
+        notes.same("processor affinity", f"-a: jobs go round-robin to processors {span.affinity}")
     if span.completion_routines:
-        notes.append(exact("completion", "-x: how completions are collected does not change the load"))
-    name = f"span{index}"
-    return Workload(name, tuple(streams), runtime_seconds=span.duration, warmup_seconds=span.warmup), notes
+        notes.same("completion", "-x: how completions are collected does not change the load")
+    return Workload(f"span{index}", tuple(streams), runtime_seconds=span.duration, warmup_seconds=span.warmup)
 
 
 def translate(source: Source, tool: str) -> Translation:
@@ -259,5 +232,5 @@ def translate(source: Source, tool: str) -> Translation:
             for letter, name in (("d", "duration"), ("W", "warmup"), ("C", "cooldown"), ("z", "seed")):
                 if letter in given:
                     setattr(timed, name, getattr(span, name))
-    pairs = [_workload(span, index) for index, span in enumerate(spans, 1)]
-    return from_workloads(tool, source.where, [w for w, _ in pairs], [note for _, notes in pairs for note in notes])
+    workloads = [_workload(span, index) for index, span in enumerate(spans, 1)]
+    return from_workloads(tool, source.where, workloads, [note for span in spans for note in span.notes])

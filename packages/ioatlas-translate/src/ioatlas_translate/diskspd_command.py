@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
 from ioatlas_translate.command import BINARY, Action, both, fixed, lost, put, same, sized, whole, whole_number
 
@@ -43,7 +43,7 @@ class Spec:
     throughput_is_iops: bool = False
     pattern: str = "sequential"
     options: dict[str, OptionValue] = field(default_factory=dict)
-    notes: list[Fidelity] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
     """Those of its span."""
 
 
@@ -60,7 +60,7 @@ class Span:
     seed: int | None = None
     affinity: str = ""
     targets: list[Spec] = field(default_factory=list)
-    notes: list[Fidelity] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
 
 
 def size_of(text: str, option: str, where: str, block: int) -> int:
@@ -76,20 +76,13 @@ def _ranges(kind: str, text: str, where: str, block: int) -> tuple[tuple[int, in
     for part in text.split(":"):
         share, slash, extent = part.partition("/")
         if not slash:
-            raise UsageError(
-                f"-rd{kind} takes IO%/extent pairs, not {part!r}",
-                where=where,
-                remedy="write for example -rdpct90/10:10/90",
-            )
+            what = f"-rd{kind} takes IO%/extent pairs, not {part!r}"
+            raise UsageError(what, where=where, remedy="write for example -rdpct90/10:10/90")
         percent = whole_number(share, "-rd IO%", where, high=100)
-        ranges.append(
-            (
-                percent,
-                whole_number(extent, "-rdpct target%", where, low=1, high=100)
-                if kind == "pct"
-                else size_of(extent, "-rdabs", where, block),
-            )
-        )
+        if kind == "pct":
+            ranges.append((percent, whole_number(extent, "-rdpct target%", where, low=1, high=100)))
+        else:
+            ranges.append((percent, size_of(extent, "-rdabs", where, block)))
     if sum(share for share, _ in ranges) > 100 or (kind == "pct" and sum(extent for _, extent in ranges) > 100):
         raise UsageError("the shares of -rd exceed 100%", where=where, remedy="let both sums be at most 100")
     return tuple(ranges)
@@ -123,7 +116,7 @@ def _affinity(span: Span, _option: str, text: str, where: str) -> None:
     groups = [part for part in text.split(",") if part.startswith("g")]
     processors = [part for part in text.split(",") if not part.startswith("g")]
     if any(group != "g0" for group in groups):
-        span.notes.append(not_expressible("processor affinity", f"-a{text}: processor groups exist on Windows only"))
+        span.notes.lost("processor affinity", f"-a{text}: processor groups exist on Windows only")
         return
     span.affinity = ",".join(filter(None, [span.affinity, *processors]))
 
@@ -163,10 +156,15 @@ def _base(spec: Spec, option: str, value: str, where: str) -> None:
 
 
 def _limit_or_hint(spec: Spec, option: str, value: str, where: str) -> None:
-    if re.fullmatch(r"[rst]+", value):
-        spec.notes += _hints(spec, value)
-    else:
+    if not re.fullmatch(r"[rst]+", value):
         spec.limit = size_of(value, option, where, spec.block)
+        return
+    for letter in value:
+        if letter == "t":
+            spec.notes.lost("file attribute", "-ft: FILE_ATTRIBUTE_TEMPORARY exists on Windows only")
+        else:
+            spec.options["fadvise_hint"] = "random" if letter == "r" else "sequential"
+            spec.notes.same("access hint", f"-f{letter}: the same hint by posix_fadvise")
 
 
 def _priority(spec: Spec, option: str, value: str, where: str) -> None:
@@ -175,7 +173,7 @@ def _priority(spec: Spec, option: str, value: str, where: str) -> None:
     if priority < 3:
         spec.options |= {"prioclass": 3} if priority == 1 else {"prioclass": 2, "prio": 7}
         reason = f"-I{priority} is a Windows hint; the nearest Linux class is set"
-        spec.notes.append(approximate("I/O priority", reason, "a scheduler may ignore either"))
+        spec.notes.nearly("I/O priority", reason, "a scheduler may ignore either")
 
 
 def _one_of(pattern: str, complaint: str, remedy: str) -> Action:
@@ -194,15 +192,6 @@ def _share(text: str, option: str, where: str) -> int:
     return whole_number(text, option, where, high=100) if text else 0
 
 
-def _hints(spec: Spec, letters: str) -> Iterator[Fidelity]:
-    for letter in letters:
-        if letter == "t":
-            yield not_expressible("file attribute", "-ft: FILE_ATTRIBUTE_TEMPORARY exists on Windows only")
-        else:
-            spec.options["fadvise_hint"] = "random" if letter == "r" else "sequential"
-            yield exact("access hint", f"-f{letter}: the same hint by posix_fadvise")
-
-
 def _buffers(spec: Spec, option: str, value: str, where: str) -> None:
     if value in ("", "r"):
         spec.pattern = "per-io" if value else "zero"
@@ -211,11 +200,7 @@ def _buffers(spec: Spec, option: str, value: str, where: str) -> None:
     size_of(size, option, where, spec.block)
     spec.pattern = "random"
     if comma:
-        spec.notes.append(
-            not_expressible(
-                "write data", "-Z<size>,<file>: data out of a named file is not taken; random data stands in"
-            )
-        )
+        spec.notes.lost("write data", "-Z<size>,<file>: data out of a named file is not taken; random data stands in")
 
 
 def _help(_span: Span, _option: str, _value: str, where: str) -> None:
@@ -317,7 +302,7 @@ def read_spec(switches: Sequence[tuple[str, str]], span: Span, where: str) -> Sp
     if spec.interlocked and (spec.parallel or spec.random_percent < 100 or spec.thread_stride):
         raise UsageError("-si conflicts with -p, -rs and -T", where=where, remedy="use one of them")
     if spec.random and any(letter == "s" for letter, _ in switches):
-        span.notes.append(exact("address", "-r overrides -s"))
+        span.notes.same("address", "-r overrides -s")
         spec.interlocked = False
     return spec
 
@@ -336,7 +321,7 @@ def read_command(words: list[str], where: str) -> tuple[Span, str, list[str]]:
             "only -W -d -C -R -v -z may stand beside an XML profile", where=where, remedy="change the profile instead"
         )
     if not targets and not profile:
-        span.notes.append(exact("target", "the command names none: one is taken"))
+        span.notes.same("target", "the command names none: one is taken")
         targets = ["target"]
     span.targets = [replace(spec, path=path, options=dict(spec.options)) for path in targets]
     return span, profile, targets

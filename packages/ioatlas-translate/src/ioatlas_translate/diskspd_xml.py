@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from ioatlas.errors import UsageError, faults
-from ioatlas.interop.fidelity import not_expressible
 from ioatlas.model.words import pairs, words
 from ioatlas_translate.diskspd_command import Span, Spec, apply, read_spec
 
@@ -82,8 +81,7 @@ def _of_span(node: ET.Element) -> Iterator[Switch]:
 def _note_unknown(node: ET.Element, span: Span) -> None:
     for child in node:
         if child.tag not in _KNOWN:
-            reason = "not an element of DiskSpd's schema that is known here"
-            span.notes.append(not_expressible(f"<{child.tag}>", reason))
+            span.notes.lost(f"<{child.tag}>", "not an element of DiskSpd's schema that is known here")
 
 
 def read_profile(text: str, where: str, paths: Sequence[str]) -> list[Span]:
@@ -117,7 +115,7 @@ def _span(node: ET.Element, where: str, paths: Sequence[str]) -> Span:
             spec.path = paths[int(template.group(1)) - 1]
         if target.find("Weight") is not None or target.find("ThreadTargets") is not None:
             reason = "<Weight> and <ThreadTargets> give one thread several targets in proportion"
-            span.notes.append(not_expressible("weights of targets", reason))
+            span.notes.lost("weights of targets", reason)
         _note_unknown(target, span)
         span.targets.append(spec)
     if not span.targets:

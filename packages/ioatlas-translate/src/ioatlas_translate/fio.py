@@ -12,11 +12,11 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, located, merged, missing_include, not_expressible
+from ioatlas.interop.fidelity import Fidelity, Notes, located, merged
 from ioatlas.model.options import ALLOWED, ENGINES, REFUSED, read_option
 from ioatlas_translate.command import Source, command_line
 from ioatlas_translate.fio_options import (
@@ -39,110 +39,90 @@ _OF_ZONED_DEVICES = frozenset(
 )
 
 
-class _Reader:
-    """Turns raw jobs into plain ones; targets are numbered as they appear."""
+class _Section:
+    """One job on its way: what it was given, its options here, and what is to be told of them."""
 
-    def __init__(self, *, lenient: bool) -> None:
-        self.lenient = lenient
-        self.targets: dict[str, int] = {}
-        self.found: dict[Fidelity, list[str]] = {}
+    def __init__(self, raw: RawSection, targets: dict[str, int], *, lenient: bool) -> None:
+        """targets: numbers of all of the file, by path. lenient: values may hold variables that are not set."""
+        self.raw, self.targets, self.lenient = raw, targets, lenient
+        self.given = {ALIASES.get(key, key): value for key, value in raw.options.items()}
+        self.options: dict[str, JobValue] = {}
+        self.notes = Notes()
+        self.origin = ""
 
-    def job(self, raw: RawSection, name: str) -> Job | None:
-        notes: list[Fidelity] = []
-        options: dict[str, JobValue] = {}
-        given = {ALIASES.get(key, key): value for key, value in raw.options.items()}
-        base_text = str(given.get("kb_base") or "1024")
-        kb_base = 1000 if base_text == "1000" else 1024
-        engine = str(given.get("ioengine") or "")
-        base_engine = engine.split(":", 1)[0]
-        if base_engine in NOT_STORAGE:
-            notes.append(
-                not_expressible(
-                    "ioengine", f"{engine}: {NOT_STORAGE[base_engine]}, not a storage workload; the job is left out"
-                )
-            )
-            self._note(notes, name)
-            return None
-        origin = self._target(given, options, notes)
-        for key, value in given.items():
-            if key in ("filename", "directory", "filename_format") or (key == "name" and value):
-                continue
-            self._option(key, value, raw, kb_base, options, notes)
-        mode = str(options.get("rw", "read"))
-        if "rw" not in options:
-            options["rw"] = mode
+    def read(self) -> bool:
+        """Whether it is a load of storage."""
+        engine, options = str(self.given.get("ioengine") or ""), self.options
+        if (what := NOT_STORAGE.get(engine.split(":", 1)[0])) is not None:
+            self.notes.lost("ioengine", f"{engine}: {what}, not a storage workload; the job is left out")
+            return False
+        self._target()
+        for key, value in self.given.items():
+            if key not in ("filename", "directory", "filename_format") and not (key == "name" and value):
+                self._option(key, value)
+        options.setdefault("rw", "read")
         of_others = [key for key in options if key in OF_ENGINES and options.get("ioengine") not in OF_ENGINES[key]]
-        _withdraw(of_others, "an option of an engine that this job does not use here", options, notes)
-        _without_zones_of_a_device(given, options, notes)
-        bound = (
-            "time" if "time_based" in options else "the work, capped by runtime" if "runtime" in options else "the work"
-        )
-        notes.append(exact("duration", f"bounded by {bound}"))
-        waits = str(options.pop("stonewall", "0")) != "0"
+        self._withdraw(of_others, "an option of an engine that this job does not use here")
+        if self.given.get("zonemode") == "zbd":  # fio would take its zonesize as one of strided zones: another load
+            reason = "of zonemode=zbd, which is not carried over: fio would read it otherwise"
+            self._withdraw([key for key in options if key in _OF_ZONED_DEVICES], reason)
+        capped = "the work, capped by runtime" if "runtime" in options else "the work"
+        self.notes.same("duration", f"bounded by {'time' if 'time_based' in options else capped}")
         if str(options.get("buffered", "1")) == "0":
             options.pop("buffered")
             options["direct"] = 1
-        self._note(notes, name)
-        return Job(JobSection(name, options), origin, waits)
+        return True
 
-    def _note(self, notes: list[Fidelity], name: str) -> None:
-        for note in notes:
-            self.found.setdefault(note, []).append(name)
+    def _withdraw(self, keys: Iterable[str], reason: str) -> None:
+        """Leave out options that were kept: what was noted of them holds no more."""
+        for key in keys:
+            self.options.pop(key)
+            self.notes[:] = [note for note in self.notes if note.attribute != key]
+            self.notes.lost(key, reason)
 
-    def _target(self, given: dict[str, str | None], options: dict[str, JobValue], notes: list[Fidelity]) -> str:
-        name, directory = given.get("filename"), given.get("directory")
-        template = given.get("filename_format")
+    def _target(self) -> None:
+        name, directory = self.given.get("filename"), self.given.get("directory") or ""
+        template = self.given.get("filename_format")
         if name:
             parts = re.split(r"(?<!\\):", name)
-            numbers = [self.targets.setdefault(f"{directory or ''}/{part}", len(self.targets) + 1) for part in parts]
+            numbers = [self.targets.setdefault(f"{directory}/{part}", len(self.targets) + 1) for part in parts]
             paths = tuple(f"ioatlas-target-{number}" for number in numbers)
-            options["filename"] = paths if len(paths) > 1 else paths[0]
-            notes.append(
-                exact(
-                    "target",
-                    "no path is carried over: names become ioatlas-target-N; number and sharing of files are kept",
-                )
-            )
-            return name
-        if template:
+            self.options["filename"] = paths if len(paths) > 1 else paths[0]
+            told = "no path is carried over: names become ioatlas-target-N; number and sharing of files are kept"
+        elif template:
             plain = re.sub(r".*/", "", template)
-            options["filename_format"] = (
-                f"ioatlas-{plain}" if re.fullmatch(r"[\w.$\-]+", plain) else "ioatlas-$jobname.$jobnum.$filenum"
-            )
+            plain = plain if re.fullmatch(r"[\w.$\-]+", plain) else "$jobname.$jobnum.$filenum"
+            self.options["filename_format"] = f"ioatlas-{plain}"
             told = "file names by pattern, without directories"
-            if "$jobnum" not in template and given.get("numjobs", "1") != "1":
+            if "$jobnum" not in template and self.given.get("numjobs", "1") != "1":
                 told += "; without $jobnum in it only the first job gets files, and the others move nothing (fio 3.33)"
-            notes.append(exact("target", told))
-            return template
-        notes.append(exact("target", "fio names a file for each job itself, in the directory it runs in"))
-        return directory or ""
-
-    def _option(
-        self,
-        key: str,
-        value: str | None,
-        raw: RawSection,
-        kb_base: int,
-        options: dict[str, JobValue],
-        notes: list[Fidelity],
-    ) -> None:
-        if key in REPORTING:
-            notes.append(exact("reporting", f"{key}: changes what is reported, not the load"))
-        elif key == "verify" and value in ("0", "none", "null"):
-            notes.append(exact(key, f"{value}: no verification"))
-        elif key == "ioengine":
-            notes.append(_engine(str(value), raw.options, options))
         else:
-            where = f"{raw.where}, {key}"
+            told = "fio names a file for each job itself, in the directory it runs in"
+        self.notes.same("target", told)
+        self.origin = name or template or directory
+
+    def _option(self, key: str, value: str | None) -> None:
+        if key in REPORTING:
+            self.notes.same("reporting", f"{key}: changes what is reported, not the load")
+        elif key == "verify" and value in ("0", "none", "null"):
+            self.notes.same(key, f"{value}: no verification")
+        elif key == "ioengine":
+            self._engine(str(value))
+        else:
+            where, kb_base = f"{self.raw.where}, {key}", 1000 if self.given.get("kb_base") == "1000" else 1024
             try:
-                normal = convert(key, value, where, kb_base, notes)
+                normal = convert(key, value, where, kb_base, self.notes)
             except UsageError as error:
-                reason = self._unread(key, value, error)
-                if reason:
-                    notes.append(not_expressible(key, reason))
+                if reason := self._unread(key, value, error):
+                    self.notes.lost(key, reason)
                     return
                 normal = value
-            notes.append(_kept(key, value, normal, where, options))
+            if lost := _refused(key, value, normal, where):
+                self.notes.lost(key, lost)
+                return
+            self.options[key] = normal
+            ours = "; a campaign sets it itself" if key in REFUSED else ""
+            self.notes.same(key, "kept" if key in ALLOWED else f"kept in the job file{ours}")
 
     def _unread(self, key: str, value: str | None, error: UsageError) -> str:
         """Why a value that cannot be read is left out; '' when nothing is lost by that. Raises the error otherwise."""
@@ -154,111 +134,83 @@ class _Reader:
             return error.what
         raise error
 
-
-def _withdraw(keys: Iterable[str], reason: str, options: dict[str, JobValue], notes: list[Fidelity]) -> None:
-    """Leave out options that were kept: what was noted of them holds no more."""
-    for key in keys:
-        options.pop(key)
-        notes[:] = [note for note in notes if note.attribute != key]
-        notes.append(not_expressible(key, reason))
-
-
-def _without_zones_of_a_device(
-    given: Mapping[str, str | None], options: dict[str, JobValue], notes: list[Fidelity]
-) -> None:
-    """Without zonemode=zbd, fio would take its zonesize as one of zonemode=strided: another load."""
-    if given.get("zonemode") != "zbd":
-        return
-    reason = "of zonemode=zbd, which is not carried over: fio would read it otherwise"
-    _withdraw([key for key in options if key in _OF_ZONED_DEVICES], reason, options, notes)
+    def _engine(self, engine: str) -> None:
+        given = self.raw.options
+        if engine == "windowsaio" and sys.platform != "win32":
+            direct = given.get("direct", "0") in (None, "1") or given.get("buffered") == "0"
+            self.options["ioengine"] = own = "libaio" if direct else "io_uring"
+            told = f"windowsaio: fio has it on Windows only; {own} keeps as many I/Os in flight here"
+            self.notes.nearly("ioengine", told, "what an I/O costs the client")
+        elif engine in ENGINES:
+            self.options["ioengine"] = engine
+            self.notes.same("ioengine", engine)
+        elif engine in ("io_uring_cmd", "sg"):
+            self.notes.lost("ioengine", f"{engine}: sends commands to a device past its block layer")
+        else:
+            reason = "not an engine that is used here; fio's default engine takes its place"
+            self.notes.lost("ioengine", f"{engine}: {reason}")
 
 
-def _engine(engine: str, given: Mapping[str, str | None], options: dict[str, JobValue]) -> Fidelity:
-    if engine == "windowsaio" and sys.platform != "win32":
-        direct = given.get("direct", "0") in (None, "1") or given.get("buffered") == "0"
-        options["ioengine"] = "libaio" if direct else "io_uring"
-        return approximate(
-            "ioengine",
-            f"windowsaio: fio has it on Windows only; {options['ioengine']} keeps as many I/Os in flight here",
-            "what an I/O costs the client",
-        )
-    if engine in ENGINES:
-        options["ioengine"] = engine
-        return exact("ioengine", engine)
-    if engine in ("io_uring_cmd", "sg"):
-        return not_expressible("ioengine", f"{engine}: sends commands to a device past its block layer")
-    reason = "not an engine that is used here; fio's default engine takes its place"
-    return not_expressible("ioengine", f"{engine}: {reason}")
-
-
-def _is_of_later_fio(key: str, normal: JobValue) -> str:
-    """What fio 3.33 would refuse: the option itself, or its value."""
+def _refused(key: str, value: str | None, normal: JobValue, where: str) -> str:
+    """Why an option is not taken into the job; '' where it is."""
+    if value == "":
+        return "its value is empty: a variable that is not set"
     known = r"(random|zipf|pareto|normal|zoned|zoned_abs)\b"
+    later = "a later fio has it; fio 3.33 would refuse it"
     if (key == "random_distribution" and not re.match(known, str(normal))) or (
         key == "steadystate" and str(normal).startswith("lat")
     ):
-        return f"{normal}: a later fio has it; fio 3.33 would refuse it"
-    return "a later fio has it; fio 3.33 would refuse it" if key in NEWER else ""
+        return f"{normal}: {later}"
+    if key in NEWER:
+        return later
+    if key in CONTROL and key not in ALLOWED:
+        return ""
+    if key not in ALLOWED:
+        return REFUSED.get(key, "not an option that is carried over: unknown, of one engine, or a check of contents")
+    # What a campaign does not take, fio does: per cents of the target, and other values for writes.
+    unchecked = key in _OF_TARGETS and any(mark in str(normal) for mark in "%-,")
+    if normal is not None and not isinstance(normal, tuple) and not unchecked:
+        try:
+            read_option(key, normal, where=where)
+        except UsageError as error:
+            return error.what
+    return ""
 
 
-def _kept(key: str, value: str | None, normal: JobValue, where: str, options: dict[str, JobValue]) -> Fidelity:
-    """One option taken into the job, or the reason why it is not."""
-    if value == "":
-        return not_expressible(key, "its value is empty: a variable that is not set")
-    later = _is_of_later_fio(key, normal)
-    if later:
-        return not_expressible(key, later)
-    if key in ALLOWED:
-        # What a campaign does not take, fio does: per cents of the target, and other values for writes.
-        unchecked = key in _OF_TARGETS and any(mark in str(normal) for mark in "%-,")
-        if normal is not None and not isinstance(normal, tuple) and not unchecked:
-            try:
-                read_option(key, normal, where=where)
-            except UsageError as error:
-                return not_expressible(key, error.what)
-        options[key] = normal
-        return exact(key, "kept")
-    if key in CONTROL:
-        options[key] = normal
-        sets_itself = "; a campaign sets it itself" if key in REFUSED else ""
-        return exact(key, f"kept in the job file{sets_itself}")
-    reason = "not an option that is carried over: unknown, of one engine, or a check of contents"
-    return not_expressible(key, REFUSED.get(key, reason))
-
-
-def _program(raw: RawJobFile) -> list[Fidelity]:
-    notes = []
+def _program(raw: RawJobFile) -> Notes:
+    notes = Notes()
     for name, value in raw.program_options.items():
         if name in ("client", "server", "remote-config", "daemonize"):
-            notes.append(not_expressible(f"--{name}", "hosts are named when the load is run"))
+            notes.lost(f"--{name}", "hosts are named when the load is run")
         elif name in ("trigger", "trigger-remote", "trigger-file", "trigger-timeout", "aux-path"):
-            notes.append(not_expressible(f"--{name}", "a command or path is never taken from elsewhere"))
+            notes.lost(f"--{name}", "a command or path is never taken from elsewhere")
         else:
-            notes.append(exact("reporting", f"--{name}{'=' + value if value else ''}: not part of the load"))
+            notes.same("reporting", f"--{name}{'=' + value if value else ''}: not part of the load")
     for name in sorted(raw.undefined):
-        notes.append(
-            approximate("environment", f"${{{name}}} is not set: fio reads it as empty", "the value it would have")
-        )
+        notes.nearly("environment", f"${{{name}}} is not set: fio reads it as empty", "the value it would have")
     for name in raw.included:
-        notes.append(exact("include", f"{name}: read in its place"))
-    for name in raw.missing:
-        notes.append(missing_include(name))
+        notes.same("include", f"{name}: read in its place")
+    notes.missing(raw.missing)
     return notes
 
 
 def read_jobs(raw: RawJobFile, tool: str, where: str) -> Translation:
     """A raw job file as a translation. Raises UsageError when it holds no job."""
-    reader = _Reader(lenient=bool(raw.undefined))
+    targets: dict[str, int] = {}
+    found: dict[Fidelity, list[str]] = {}
     jobs: list[Job] = []
     seen: Counter[str] = Counter()
     for section in raw.sections:
         name = safe_name(section.name)
         seen[name] += 1
-        job = reader.job(section, name if seen[name] == 1 else f"{name}-{seen[name]}")
-        if job is not None:
-            jobs.append(job)
-    labels = [job.section.name for job in jobs]
-    notes = merged([*located(reader.found, labels), *_program(raw)])
+        name = name if seen[name] == 1 else f"{name}-{seen[name]}"
+        made = _Section(section, targets, lenient=bool(raw.undefined))
+        if made.read():
+            waits = str(made.options.pop("stonewall", "0")) != "0"
+            jobs.append(Job(JobSection(name, made.options), made.origin, waits))
+        for note in made.notes:
+            found.setdefault(note, []).append(name)
+    notes = merged([*located(found, [job.section.name for job in jobs]), *_program(raw)])
     return Translation(tool, where, tuple(jobs), notes, own_groups=True)
 
 

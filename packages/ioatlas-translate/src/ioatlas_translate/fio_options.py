@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.interop.compile import seconds_option
-from ioatlas.interop.fidelity import Fidelity, approximate
+from ioatlas.interop.fidelity import Notes
 from ioatlas.model.options import RW_VALUES
 from ioatlas.model.words import pairs, words
 from ioatlas_translate.jobfile_read import read_seconds, read_size
@@ -98,89 +98,63 @@ OF_ENGINES = {
 """Options that only these engines have."""
 
 
-def _number_list(value: str, read: Callable[[str], object]) -> JobValue:
-    """A value for reads, writes and trims, each read alone; an empty direction stays empty."""
-    parts = [read(part) if part.strip() else "" for part in value.split(",")]
-    return parts[0] if len(parts) == 1 else ",".join(str(part) for part in parts).rstrip(",") or ""  # type: ignore[return-value]
+_PIECE = re.compile(r"\([^()]*\)|[^,:/-]+")
+_Size = Callable[[str], object]
 
 
-def _range(value: str, size: Callable[[str], object]) -> str:
-    directions = []
-    for direction in re.split(r"[,/]", value):
-        low, high = [*re.split(r"[-:]", direction, maxsplit=1), ""][:2]
-        directions.append(f"{size(low)}-{size(high or low)}")
-    return ",".join(directions)
+def _resized(value: str, size: _Size) -> JobValue:
+    """A value with its sizes in bytes. Whole numbers, as of shares, stay; an empty direction stays empty."""
+    pieces = _PIECE.sub(lambda one: one[0] if one[0].isdecimal() else str(size(one[0])), "".join(value.split()))
+    return int(pieces) if re.fullmatch(r"-?\d+", pieces) else pieces
 
 
-def _bssplit(value: str, size: Callable[[str], object]) -> str:
-    """Sizes in bytes; a range of sizes inside a split stays a range, and a direction without a split stays empty."""
-    directions = []
-    for direction in value.split(","):
-        entries: list[str] = []
-        if not direction.strip():
-            directions.append("")
-            continue
-        for entry in direction.split(":"):
-            sizes, slash, percent = entry.partition("/")
-            text = "-".join(str(size(part)) for part in sizes.split("-"))
-            entries.append(f"{text}{slash}{percent}")
-        directions.append(":".join(entries))
-    return ",".join(directions)
+def _range(value: str, size: _Size) -> JobValue:
+    """low-high of each direction; one size is both."""
+    pairs = (re.split("[-:]", one, maxsplit=1) for one in re.split("[,/]", str(_resized(value, size))))
+    return ",".join(f"{pair[0]}-{pair[-1] or pair[0]}" for pair in pairs)
 
 
-def _distribution(value: str, size: Callable[[str], object]) -> str:
-    if not value.startswith("zoned_abs:"):
-        return value
-    parts = [part.partition("/") for part in value.removeprefix("zoned_abs:").split(":")]
-    return "zoned_abs:" + ":".join(
-        f"{access}{slash}{size(extent) if extent else ''}" for access, slash, extent in parts
-    )
+def _distribution(value: str, size: _Size) -> JobValue:
+    law, _, zones = value.partition(":")
+    return f"{law}:{_resized(zones, size)}" if law == "zoned_abs" else value
 
 
 def _times(value: str, where: str) -> JobValue:
     if "-" in value:
         return value
-    return _number_list(value, lambda text: seconds_option(read_seconds(text, where, unit="s")))
+    parts = [seconds_option(read_seconds(part, where, unit="s")) if part.strip() else "" for part in value.split(",")]
+    return parts[0] if len(parts) == 1 else ",".join(map(str, parts)).rstrip(",")
 
 
-def _rw(value: str, size: Callable[[str], object], where: str) -> str:
+def _rw(value: str, size: _Size, where: str) -> str:
     mode, _, postfix = value.partition(":")
     mode = {"readwrite": "rw"}.get(mode.strip(), mode.strip())
     if mode not in RW_VALUES:
         raise UsageError(f"rw={value!r} is not one of fio's", where=where, remedy="use " + ", ".join(RW_VALUES))
-    if not postfix:
-        return mode
-    number = size(postfix.removeprefix("-"))
-    return f"{mode}:{'-' if postfix.startswith('-') else ''}{number}"
-
-
-def _file_size(value: str, size: Callable[[str], object]) -> JobValue:
-    return _range(value, size) if re.search(r"\d[a-zA-Z]*[-:]", value) else size(value)  # type: ignore[return-value]
+    return f"{mode}:{_resized(postfix, size)}" if postfix else mode
 
 
 _TIMES = frozenset(words("runtime ramp_time startdelay steadystate_duration steadystate_ramp_time thinktime_iotime"))
-_OF_SIZES: dict[str, Callable[[str, Callable[[str], object]], JobValue]] = {
-    **dict.fromkeys((*_SIZES, "rate_iops"), _number_list),
+_OF_SIZES: dict[str, Callable[[str, _Size], JobValue]] = {
+    **dict.fromkeys((*_SIZES, "rate_iops"), lambda value, size: _resized(value.rstrip(", "), size)),
     "bsrange": _range,
-    "bssplit": _bssplit,
+    "bssplit": _resized,
     "random_distribution": _distribution,
-    "filesize": _file_size,
+    "filesize": lambda value, size: (_range if re.search(r"\d[a-zA-Z]*[-:]", value) else _resized)(value, size),
 }
 """How options that hold sizes are read, by (value, reader of one size)."""
 
 
-def convert(name: str, value: str | None, where: str, kb_base: int, notes: list[Fidelity]) -> JobValue:
+def convert(name: str, value: str | None, where: str, kb_base: int, notes: Notes) -> JobValue:
     """The value of an option in bare integers. Raises UsageError for what fio would not take either."""
 
     def size(text: str) -> int | str:
         if re.search(r"[kmgtp]ib?$", text.strip(), re.IGNORECASE) and kb_base != 1000:
-            notes.append(
-                approximate(
-                    "size suffix",
-                    f"{text.strip()}: by fio's manual a decimal unit with kb_base=1024, as taken here. fio 3.33 "
-                    "itself reads `ki` as binary and `KiB` as decimal",
-                    "2.4% for each power where another reading was meant",
-                )
+            notes.nearly(
+                "size suffix",
+                f"{text.strip()}: by fio's manual a decimal unit with kb_base=1024, as taken here. fio 3.33 "
+                "itself reads `ki` as binary and `KiB` as decimal",
+                "2.4% for each power where another reading was meant",
             )
         if text.strip().endswith("z"):
             raise UsageError("sizes in zones depend on the device", where=where, remedy="write bytes")

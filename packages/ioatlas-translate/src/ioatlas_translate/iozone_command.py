@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
 from ioatlas_translate.command import Action, append, both, fixed, lost, nearly, put, same, sized, whole, whole_number
 
@@ -55,7 +55,7 @@ class Plan:
     shared_file: bool = False
     name: str = ""
     options: dict[str, OptionValue] = field(default_factory=dict)
-    notes: list[Fidelity] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
     diagnosis: bool = False
 
     @property
@@ -120,26 +120,22 @@ def read_command(words: list[str], where: str) -> Plan:
 def _pattern(plan: Plan, option: str, value: str, where: str) -> None:
     byte = whole_number(value, option, where, high=255) or 0xA5
     plan.options["buffer_pattern"] = f"0x{byte:02x}"
-    plan.notes.append(
-        not_expressible("verification", "-V: the pattern is written, but checked by `ioatlas --verify` only")
-    )
+    plan.notes.lost("verification", "-V: the pattern is written, but checked by `ioatlas --verify` only")
 
 
 def _access_hint(plan: Plan, option: str, value: str, _where: str) -> None:
     hint = {"0": "0", "1": "random", "2": "sequential"}.get(value)
     if hint is None:
         reason = f"{option} {value}: this madvise value has no counterpart in fadvise_hint"
-        plan.notes.append(not_expressible("access hint", reason))
+        plan.notes.lost("access hint", reason)
     else:
         plan.options["fadvise_hint"] = hint
-        plan.notes.append(exact("access hint", f"{option} {value}"))
+        plan.notes.same("access hint", f"{option} {value}")
 
 
 def _duplicates(plan: Plan, option: str, value: str, where: str) -> None:
     plan.options["dedupe_percentage"] = whole_number(value, option, where, high=100)
-    plan.notes.append(
-        approximate("deduplication", "-+w: share of identical blocks", "which blocks repeat is drawn differently")
-    )
+    plan.notes.nearly("deduplication", "-+w: share of identical blocks", "which blocks repeat is drawn differently")
 
 
 def _text(text: str, _option: str, _where: str) -> str:

@@ -11,11 +11,11 @@ number here. Each point runs 60 s unless `-duration` says otherwise.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.fidelity import Notes
 from ioatlas.model.words import words
 from ioatlas.model.workload import Address, Stream, Workload
 from ioatlas_translate.command import Source, command_line, whole_number
@@ -50,7 +50,7 @@ class Plan:
     matrix: str = "basic"
     stripe_mb: int = 1
     name: str = "orion"
-    notes: list[Fidelity] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
 
 
 _NUMBERS = {
@@ -106,20 +106,20 @@ def _set_values(plan: Plan, values: dict[str, str], where: str) -> None:
     plan.matrix = _MATRIX_OF.get(plan.run, values.get("matrix", "basic").lower())
 
 
-def _idle(plan: Plan, values: Collection[str]) -> Iterator[Fidelity]:
+def _idle(plan: Plan, values: Collection[str]) -> None:
     """Options that no load follows from."""
     for name, counts, given in (
         ("num_streamio", "-type seq", plan.sequential),
         ("stripe", "-simulate raid0", plan.raid0),
     ):
         if name in values and not given:
-            yield exact(f"-{name}", f"it counts with {counts} only")
+            plan.notes.same(f"-{name}", f"it counts with {counts} only")
     for name in ("storage_type", "storax", "verbose", "hugenotneeded", "help", "buf_size"):
         if name in values:
-            yield exact("options", f"-{name}: which library or memory ORION uses; not part of the load")
+            plan.notes.same("options", f"-{name}: which library or memory ORION uses; not part of the load")
     for name in ("seed", "min_small", "max_small", "min_large", "max_large"):
         if name in values:
-            yield not_expressible(f"-{name}", "not an option that ORION's manual describes")
+            plan.notes.lost(f"-{name}", "not an option that ORION's manual describes")
 
 
 def read_command(words: list[str], where: str) -> Plan:
@@ -142,8 +142,8 @@ def read_command(words: list[str], where: str) -> Plan:
     for name, varied in (("num_small", ("basic", "row")), ("num_large", ("basic", "col"))):
         if plan.run == "advanced" and name in values and plan.matrix in varied:
             reason = f"-matrix {plan.matrix} varies this load by itself, up to a level that follows from -num_disks"
-            plan.notes.append(not_expressible(f"-{name}", reason))
-    plan.notes += _idle(plan, values)
+            plan.notes.lost(f"-{name}", reason)
+    _idle(plan, values)
     return plan
 
 
@@ -209,74 +209,54 @@ def _sequential(plan: Plan, name: str, count: int, read: float) -> Stream:
     )
 
 
-def _notes(plan: Plan) -> list[Fidelity]:
-    notes = list(plan.notes)
+def _tell(plan: Plan) -> None:
+    notes = plan.notes
     if not plan.disks_given:
-        notes.append(
-            approximate(
-                "load levels",
-                "without -num_disks the number of LUNs in the .lun file counts; one is taken",
-                "levels scale with the disks",
-            )
+        notes.nearly(
+            "load levels",
+            "without -num_disks the number of LUNs in the .lun file counts; one is taken",
+            "levels scale with the disks",
         )
     if plan.matrix != "point" and plan.disks > 1:
-        notes.append(
-            approximate(
-                "load levels",
-                f"levels for {plan.disks} disks by the rule that holds for one disk; ORION may skip some of them",
-                "which levels between the least and the greatest are run",
-            )
+        notes.nearly(
+            "load levels",
+            f"levels for {plan.disks} disks by the rule that holds for one disk; ORION may skip some of them",
+            "which levels between the least and the greatest are run",
         )
     if plan.sequential:
-        notes.append(
-            approximate(
-                "address of large I/O",
-                "sequential streams start at even distances over the target",
-                "ORION draws the starts",
-            )
+        notes.nearly(
+            "address of large I/O",
+            "sequential streams start at even distances over the target",
+            "ORION draws the starts",
         )
         if 0 < plan.write_percent < 100:
-            notes.append(
-                approximate(
-                    "direction",
-                    "each sequential stream only reads or only writes, as in ORION; whole streams",
-                    "rounded to streams",
-                )
+            notes.nearly(
+                "direction",
+                "each sequential stream only reads or only writes, as in ORION; whole streams",
+                "rounded to streams",
             )
     if plan.raid0:
-        notes.append(
-            not_expressible(
-                "-simulate raid0",
-                f"LUNs striped by {plan.stripe_mb} MB in ORION itself: stripe them by the volume manager",
-            )
+        notes.lost(
+            "-simulate raid0", f"LUNs striped by {plan.stripe_mb} MB in ORION itself: stripe them by the volume manager"
         )
     else:
-        notes.append(exact("-simulate concat", "LUNs end to end: name one target, or several that fio fills in turn"))
+        notes.same("-simulate concat", "LUNs end to end: name one target, or several that fio fills in turn")
     if plan.cache_mb is None:
-        notes.append(
-            not_expressible(
-                "cache warm-up",
-                "ORION fills the array's cache with random large I/O before a point; run a warm-up load first",
-            )
+        notes.lost(
+            "cache warm-up",
+            "ORION fills the array's cache with random large I/O before a point; run a warm-up load first",
         )
     elif plan.cache_mb:
-        notes.append(
-            not_expressible(
-                "cache warm-up", f"-cache_size {plan.cache_mb}: random large I/O over so many MB before each point"
-            )
-        )
+        notes.lost("cache warm-up", f"-cache_size {plan.cache_mb}: random large I/O over so many MB before each point")
     else:
-        notes.append(exact("cache warm-up", "-cache_size 0: none"))
+        notes.same("cache warm-up", "-cache_size 0: none")
     if plan.write_percent:
-        notes.append(
-            approximate(
-                "write data",
-                "what ORION writes is not described; fio writes random data",
-                "how far the data can be compressed",
-            )
+        notes.nearly(
+            "write data",
+            "what ORION writes is not described; fio writes random data",
+            "how far the data can be compressed",
         )
-    notes.append(exact("caching", "direct, asynchronous"))
-    return notes
+    notes.same("caching", "direct, asynchronous")
 
 
 def translate(source: Source, tool: str) -> Translation:
@@ -284,4 +264,5 @@ def translate(source: Source, tool: str) -> Translation:
     where, words = command_line(source, ("orion",))
     plan = read_command(words, where)
     workloads = [_workload(plan, small, large) for small, large in points(plan)]
-    return from_workloads(tool, source.where, workloads, _notes(plan))
+    _tell(plan)
+    return from_workloads(tool, source.where, workloads, plan.notes)

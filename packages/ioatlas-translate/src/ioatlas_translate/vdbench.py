@@ -10,11 +10,11 @@ curve runs at the maximum, then at 10, 50, 70, 80, 90 and 100% of what that gave
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
+from ioatlas.analysis.wording import plural
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, exact, missing_include, not_expressible
+from ioatlas.interop.fidelity import Notes
 from ioatlas.model.words import pairs, words
 from ioatlas.model.workload import Workload
 from ioatlas_translate.command import Source, command_line
@@ -30,41 +30,35 @@ _OF_VDBENCH = frozenset(words("system host hd vdbench shell user jvms clients cl
 """Parameters that only say how vdbench itself is started, and on which hosts."""
 
 
-def _general_notes(parm: ParameterFile) -> Iterator[Fidelity]:
+def _general_notes(parm: ParameterFile, notes: Notes) -> None:
     hosts = [h for h in parm.definitions["hd"] if h.name != "localhost"]
     if len(hosts) > 1 or any(h.first("system") not in (None, "localhost", "127.0.0.1") for h in hosts):
-        yield not_expressible(
-            "hosts",
-            f"{len(hosts)} hosts named in the file: one job file is one client's load; hosts are named when it is run",
-        )
-    yield from (missing_include(name) for name in parm.missing)
+        told = f"{len(hosts)} hosts named in the file"
+        notes.lost("hosts", f"{told}: one job file is one client's load; hosts are named when it is run")
+    notes.missing(parm.missing)
     for keyword in parm.general.values:
         if keyword in ("compratio", "compression", "dedupratio", "dedupunit"):
             continue
         if keyword in _REPORTING:
-            yield exact("reporting", f"{keyword}=: not part of the load")
+            notes.same("reporting", f"{keyword}=: not part of the load")
         else:
-            yield not_expressible(f"{keyword}=", "a general parameter without counterpart in fio")
+            notes.lost(f"{keyword}=", "a general parameter without counterpart in fio")
     if parm.passed_over:
-        count = len(parm.passed_over)
-        yield not_expressible(
-            "text",
-            f"{count} line{'s' if count > 1 else ''} without keyword=value passed over: "
-            f"{'; '.join(parm.passed_over[:3])}",
-        )
+        lines = plural(len(parm.passed_over), "line")
+        notes.lost("text", f"{lines} without keyword=value passed over: {'; '.join(parm.passed_over[:3])}")
     if parm.definitions["rg"]:
-        yield not_expressible("replay groups", "rg= replays a trace")
+        notes.lost("replay groups", "rg= replays a trace")
 
 
-def _unused(parm: ParameterFile) -> Iterator[Fidelity]:
+def _unused(parm: ParameterFile, notes: Notes) -> None:
     """Parameters that nothing was made of, of the definitions that a run uses. Read after all runs."""
     for kind, definitions in parm.definitions.items():
         taken = [definition for definition in definitions if definition.used or kind == "hd"]
         for keyword in dict.fromkeys(word for one in taken for word in one.values if word not in one.used):
             if keyword in _OF_VDBENCH and kind != "wd":
-                yield exact("reporting", f"{kind}: {keyword}=: not part of the load")
+                notes.same("reporting", f"{kind}: {keyword}=: not part of the load")
             else:
-                yield not_expressible(f"{kind}: {keyword}=", "nothing of this load in fio follows from it")
+                notes.lost(f"{kind}: {keyword}=", "nothing of this load in fio follows from it")
 
 
 def _parameter_source(source: Source) -> tuple[Source, dict[str, str]]:
@@ -110,14 +104,11 @@ def translate(source: Source, tool: str) -> Translation:
     """A parameter file, its text, or a command line that names one."""
     parameters, settings = _parameter_source(source)
     parm = parse(parameters, {key[1:]: value for key, value in settings.items() if key.startswith("$")})
-    notes = list(_general_notes(parm))
+    notes = Notes()
+    _general_notes(parm, notes)
     for key in settings:
         if key.startswith("option "):
-            notes.append(
-                not_expressible(
-                    key, "an execution option of vdbench (validation, simulation, journal) without counterpart"
-                )
-            )
+            notes.lost(key, "an execution option of vdbench (validation, simulation, journal) without counterpart")
     workloads: list[Workload] = []
     metadata_only = ""  # where the first run stands that moves no data
     if not parm.definitions["rd"]:
@@ -128,22 +119,19 @@ def translate(source: Source, tool: str) -> Translation:
         )
     for rd in parm.definitions["rd"]:
         if "only" in (word.lower() for word in rd.values.get("format", ())):
-            notes.append(
-                not_expressible(
-                    "format=only",
-                    f"rd={rd.name}: it only makes or removes files; fio lays its files out before the load",
-                )
+            notes.lost(
+                "format=only", f"rd={rd.name}: it only makes or removes files; fio lays its files out before the load"
             )
             continue
         for run in runs_of(rd, settings):
             workload: Workload | None
             if parm.definitions["fwd"] and (rd.all("fwd") or not parm.definitions["wd"]):
-                workload, entries = file_workload(run, parm)
+                workload = file_workload(run, parm)
                 metadata_only = metadata_only or (rd.where if workload is None else "")
             else:
-                workload, entries = raw_workload(run, parm)
+                workload = raw_workload(run, parm)
             workloads += [workload] if workload is not None else []
-            notes += entries
+            notes += run.notes
             if len(workloads) > SECTIONS_MAX:
                 raise UsageError(
                     "the loops expand into too many runs", where=rd.where, remedy="narrow the forxx= lists"
@@ -154,4 +142,5 @@ def translate(source: Source, tool: str) -> Translation:
             where=metadata_only,
             remedy="translate its read and write runs",
         )
-    return from_workloads(tool, source.where, workloads, [*notes, *_unused(parm)])
+    _unused(parm, notes)
+    return from_workloads(tool, source.where, workloads, notes)

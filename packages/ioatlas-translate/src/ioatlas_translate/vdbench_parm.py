@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.fidelity import Notes
 from ioatlas.model.words import words
 from ioatlas_translate.command import BINARY, Source, sized
 from ioatlas_translate.translation import safe_name
@@ -35,50 +35,38 @@ _STARTS: dict[str, tuple[str, ...]] = {
     "rd": ("rd",),
 }
 _KEYWORDS: dict[str, tuple[str, ...]] = {
-    "general": words(
-        """
+    "general": words("""
         compression compratio compressionseed dedup dedupratio dedupunit dedupsets deduphotsets dedupflipflop
         dedupacross dedupmaxkey port pattern data_errors dataerrors swat validate journal startcmd start_cmd endcmd
         end_cmd heartbeat_error debug unix2windows formatxfersize create_anchors formatsds report report_run_totals
         histogram psrset auxreport monitor concatenatesds messagescan abort_failed_skew misc pattern_buffer showlba
         loop host timeout fwd_thread_adjust ios_per_jvm
-        """
-    ),
+    """),
     "hd": ("system", "host", "vdbench", "shell", "user", "jvms", "clients", "mount", "client", "master"),
     "rg": ("host", "iorate", "devices"),
-    "sd": words(
-        """
+    "sd": words("""
         host hd lun count size threads hitarea offset align kstat instance replay journal resetlun resetbus openflags
         range streams dedupratio dedupunit dedupsets deduphotsets dedupflipflop compratio compression abstractsize
-        """
-    ),
-    "fsd": words(
-        """
+    """),
+    "fsd": words("""
         anchor journal host hd width depth sizes shared wss workingsetsize total_size totalsize files distribution
         cleanup openflags log count mask dedupratio dedupunit dedupsets compratio compression
-        """
-    ),
-    "wd": words(
-        """
+    """),
+    "wd": words("""
         sd skew xfersize readpct rdpct writepct wrpct range hotband seekpct stride priority iorate rhpct whpct host hd
         openflags user threads streams
-        """
-    ),
-    "fwd": words(
-        """
+    """),
+    "fwd": words("""
         fsd readpct rdpct stopafter operation fileselect fileio xfersizes skew threads target host hd openflags
         logging
-        """
-    ),
-    "rd": words(
-        """
+    """),
+    "rd": words("""
         wd sd fwd fsd iorate maxdata maxdataread maxdatawritten curve stopcurve elapsed interval warmup replay pause
         forxfersize forthreads forrdpct forrhpct forwhpct forseekpct forhitarea forcompratio forcompression fordepth
         forwidth forfiles forsizes fortotalsize forwss forworkingsetsize foroperations xfersize threads rdpct rhpct
         whpct seekpct hitarea compratio compression depth width files sizes totalsize wss workingsetsize distribution
         startcmd start_cmd endcmd end_cmd fwdrate operations format openflags mount iorate_ramp skew
-        """
-    ),
+    """),
 }
 
 
@@ -328,12 +316,10 @@ def expanded(definitions: list[Definition]) -> list[Definition]:
     return found
 
 
-_LOOPS = words(
-    """
+_LOOPS = words("""
     xfersize threads rdpct rhpct whpct seekpct hitarea compratio compression depth width files sizes totalsize wss
     workingsetsize
-    """
-)
+""")
 _SEEK_WORDS = {"seq": "0", "sequential": "0", "seqnz": "0", "rand": "100", "random": "100"}
 _CURVE = (10, 50, 70, 80, 90, 100)
 
@@ -365,7 +351,7 @@ class Run:
     warmup: float
     gaps: str
     operation: str = ""
-    notes: list[Fidelity] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
 
     def number(self, name: str, of: Definition, default: str = "0") -> float:
         """As its loops say, else as the definition does. Raises UsageError."""
@@ -384,20 +370,18 @@ def _loops(rd: Definition) -> list[tuple[str, list[float]]]:
     return found
 
 
-def _rates(rd: Definition, notes: list[Fidelity]) -> list[float | None]:
+def _rates(rd: Definition, notes: Notes) -> list[float | None]:
     values = rd.all("iorate", "fwdrate")
     if not values:
-        notes.append(exact("arrival", "no rate is given: taken as max"))
+        notes.same("arrival", "no rate is given: taken as max")
         return [None]
     if values[0].lower() == "curve":
         points = [f"{p:g}" for p in (numbers(rd.all("curve"), "curve", rd.where) or _CURVE)]
-        notes.append(
-            not_expressible(
-                "curve",
-                f"points at {', '.join(points)}% of what the first run reaches: the "
-                "rates are known after it has run; the run at the maximum is translated, "
-                "the points need its result",
-            )
+        notes.lost(
+            "curve",
+            f"points at {', '.join(points)}% of what the first run reaches: the "
+            "rates are known after it has run; the run at the maximum is translated, "
+            "the points need its result",
         )
         return [None]
     # In a list too: as fast as it goes stands beside given rates.
@@ -418,7 +402,7 @@ _WITHOUT_COUNTERPART = {
 }
 
 
-def _gaps(rd: Definition, notes: list[Fidelity]) -> str:
+def _gaps(rd: Definition, notes: Notes) -> str:
     gaps = "poisson"
     for word in rd.all("distribution"):
         if "deterministic".startswith(word.lower()):
@@ -426,9 +410,9 @@ def _gaps(rd: Definition, notes: list[Fidelity]) -> str:
         elif "uniform".startswith(word.lower()):
             gaps = "constant"
             error = "spread of the gaps: 0 instead of 58% of their mean"
-            notes.append(approximate("arrival", "uniformly distributed gaps become even gaps", error))
+            notes.nearly("arrival", "uniformly distributed gaps become even gaps", error)
         elif not "exponential".startswith(word.lower()):
-            notes.append(not_expressible("arrival", f"distribution={word}: bursts of varying rate"))
+            notes.lost("arrival", f"distribution={word}: bursts of varying rate")
     return gaps
 
 
@@ -440,7 +424,7 @@ def _time(rd: Definition, overrides: dict[str, str], name: str) -> str | None:
 
 def runs_of(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
     """Its runs in the order vdbench makes them; overrides: times given on the command line. Raises UsageError."""
-    notes: list[Fidelity] = []
+    notes = Notes()
     elapsed = seconds(_time(rd, overrides, "elapsed") or "30", "elapsed", rd.where)
     if elapsed <= 0:
         raise UsageError("elapsed= must be more than 0", where=rd.where, remedy="write for example elapsed=60")
@@ -448,15 +432,15 @@ def runs_of(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
     given_warmup = _time(rd, overrides, "warmup")
     warmup = seconds(given_warmup, "warmup", rd.where) if given_warmup else 0.0
     if not given_warmup:
-        notes.append(
-            approximate(
-                "averages",
-                "without warmup= vdbench leaves the first interval out of its averages; fio counts the whole run",
-                f"{min(100.0, 100 * interval / elapsed):.3g}% of the run",
-            )
+        notes.nearly(
+            "averages",
+            "without warmup= vdbench leaves the first interval out of its averages; fio counts the whole run",
+            f"{min(100.0, 100 * interval / elapsed):.3g}% of the run",
         )
     gaps = _gaps(rd, notes)
-    notes += [not_expressible(f"{keyword}=", why) for keyword, why in _WITHOUT_COUNTERPART.items() if rd.has(keyword)]
+    for keyword, why in _WITHOUT_COUNTERPART.items():
+        if rd.has(keyword):
+            notes.lost(f"{keyword}=", why)
     rates = _rates(rd, notes)
     loops = _loops(rd)
     operations = rd.values.get("foroperations") or rd.values.get("operations") or [""]
@@ -468,4 +452,4 @@ def runs_of(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
                 varied += [op] if len(operations) > 1 else []
                 varied += [f"rate{rate:g}"] if len(rates) > 1 and rate else []
                 name = safe_name("-".join([rd.name, *varied]))
-                yield Run(rd, point, name, rate, elapsed, warmup, gaps, op, list(notes))
+                yield Run(rd, point, name, rate, elapsed, warmup, gaps, op, Notes(notes))

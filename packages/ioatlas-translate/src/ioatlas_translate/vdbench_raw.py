@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
 from ioatlas.interop.studies.hot_band import hot_band
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate import vdbench_data as data
@@ -14,42 +13,34 @@ from ioatlas_translate.translation import SECTIONS_MAX, safe_name
 from ioatlas_translate.vdbench_parm import Definition, ParameterFile, Run, expanded, matching, number, numbers
 
 
-def _sizes(
-    values: list[str], where: str, options: dict[str, str | int | float], notes: list[Fidelity]
-) -> tuple[tuple[int, float], ...]:
-    if not values:
-        return ((4096, 100.0),)
-    found = numbers(values, "xfersize", where)
+def _sizes(run: Run, wd: Definition, options: data.Options) -> tuple[tuple[int, float], ...]:
+    own = numbers(wd.all("xfersize") or ["4096"], "xfersize", wd.where)
+    found = [run.point["xfersize"]] if "xfersize" in run.point else own
     if len(found) == 1:
         return ((int(found[0]), 100.0),)
     if len(found) == 3:
         low, high, align = (int(v) for v in found)
         options["bsrange"] = f"{low}-{high}"
         if align == low and high % low == 0:
-            notes.append(exact("block size", f"uniform over multiples of {align} from {low} to {high} bytes"))
+            run.notes.same("block size", f"uniform over multiples of {align} from {low} to {high} bytes")
         else:
             options["bs_unaligned"] = 1
-            notes.append(
-                approximate(
-                    "block size",
-                    f"uniform from {low} to {high} bytes in steps of {align}; fio "
-                    "steps by 1 byte or by the smallest size",
-                    "the step",
-                )
+            run.notes.nearly(
+                "block size",
+                f"uniform from {low} to {high} bytes in steps of {align}; fio steps by 1 byte or by the smallest size",
+                "the step",
             )
         return ((low, 100.0),)
     if len(found) % 2 or abs(sum(found[1::2]) - 100) > 0.5:
         raise UsageError(
             "xfersize= takes one size, size and per cent pairs that sum to 100, or (min,max,align)",
-            where=where,
+            where=wd.where,
             remedy="correct the list",
         )
     return tuple((int(size), percent) for size, percent in zip(found[::2], found[1::2], strict=True))
 
 
-def _region(
-    sd: Definition, wd: Definition, block: int, notes: list[Fidelity]
-) -> tuple[int, int | None, tuple[float, float] | None]:
+def _region(run: Run, sd: Definition, wd: Definition, block: int) -> tuple[int, int | None, tuple[float, float] | None]:
     """offset, size, per cent region of a workload on an sd."""
     size = int(sd.number("size")) if sd.first("size") else None
     base = int(sd.number("offset"))
@@ -62,12 +53,10 @@ def _region(
             "range= takes a start and a larger end, as in (10,20)", where=wd.where, remedy="correct the range"
         )
     if high <= 200 and high > 100:
-        notes.append(
-            approximate(
-                "region",
-                "a range beyond 100% wraps to the start of the sd; fio's region does not",
-                f"{high - 100:g}% of the sd left out",
-            )
+        run.notes.nearly(
+            "region",
+            "a range beyond 100% wraps to the start of the sd; fio's region does not",
+            f"{high - 100:g}% of the sd left out",
         )
         high = 100
     if high > 200:
@@ -78,8 +67,8 @@ def _region(
     return base + start, max(block, int(size * (high - low) / 100) // block * block), None
 
 
-def _address(run: Run, wd: Definition, notes: list[Fidelity]) -> Address:
-    text = (wd.first("seekpct") or "100").lower()
+def _address(run: Run, wd: Definition) -> Address:
+    notes, text = run.notes, (wd.first("seekpct") or "100").lower()
     if "seekpct" in run.point:
         seek = run.point["seekpct"]
     elif "random".startswith(text) and len(text) >= 3:
@@ -87,11 +76,9 @@ def _address(run: Run, wd: Definition, notes: list[Fidelity]) -> Address:
     elif text in ("seqnz", "sequential", "seq", "eof", "-1"):
         seek = 0.0
         if text in ("eof", "-1"):
-            notes.append(
-                not_expressible("end of run", "seekpct=eof ends the run at the end of the sd; fio's run ends by time")
-            )
+            notes.lost("end of run", "seekpct=eof ends the run at the end of the sd; fio's run ends by time")
         if text == "seqnz":
-            notes.append(approximate("start", "seqnz does not begin at block 0; fio does", "position of the first I/O"))
+            notes.nearly("start", "seqnz does not begin at block 0; fio does", "position of the first I/O")
     else:
         seek = number(text, "seekpct", wd.where)
     stride = [int(v) for v in numbers(wd.all("stride"), "stride", wd.where)]
@@ -99,18 +86,14 @@ def _address(run: Run, wd: Definition, notes: list[Fidelity]) -> Address:
         low, high = stride[0], stride[-1]
         skip = (low + high) // 2 // 512 * 512
         if low != high:
-            notes.append(
-                approximate(
-                    "stride", f"gaps uniform from {low} to {high} bytes become {skip}", "the spread of the gaps"
-                )
-            )
+            notes.nearly("stride", f"gaps uniform from {low} to {high} bytes become {skip}", "the spread of the gaps")
         return Address("strided", skip_bytes=skip) if skip else Address("sequential")
     if seek >= 100:
         return Address("random")
     return Address("part-random", random_percent=seek) if seek > 0 else Address("sequential")
 
 
-def _aligned(address: Address, sd: Definition, block: int, notes: list[Fidelity]) -> Address:
+def _aligned(run: Run, address: Address, sd: Definition, block: int) -> Address:
     """The addresses with the boundary that the sd asks for. Sequential blocks have theirs from the ones before."""
     align = int(sd.number("align"))
     if not align:
@@ -118,42 +101,32 @@ def _aligned(address: Address, sd: Definition, block: int, notes: list[Fidelity]
     if address.law in ("sequential", "strided"):
         if (block + address.skip_bytes) % align:
             reason = f"blocks of {block} bytes follow each other in fio, and are not moved to multiples of {align}"
-            notes.append(not_expressible("align=", reason))
+            run.notes.lost("align=", reason)
         else:
-            notes.append(exact("align=", f"blocks that follow each other begin at multiples of {align} by themselves"))
+            run.notes.same("align=", f"blocks that follow each other begin at multiples of {align} by themselves")
         return address
     return replace(address, align_bytes=align)
 
 
-def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Definition) -> tuple[Stream, list[Fidelity]]:
-    notes: list[Fidelity] = []
-    options: dict[str, str | int | float] = {}
-    values = wd.all("xfersize")
-    if "xfersize" in run.point:
-        values = [str(int(run.point["xfersize"]))]
-    sizes = _sizes(values, wd.where, options, notes)
+def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Definition) -> Stream:
+    options: data.Options = {}
+    sizes = _sizes(run, wd, options)
     block = sizes[0][0]
     if block < 512 or any(size % 512 for size, _ in sizes):
         raise UsageError("vdbench's transfers are multiples of 512 bytes", where=wd.where, remedy="correct xfersize=")
     by_reads = wd.first("rdpct", "readpct")
     percent = wd.number("rdpct", "readpct") if by_reads else 100 - wd.number("wrpct", "writepct")
     percent = run.point.get("rdpct", percent)
-    offset, size, region = _region(sd, wd, block, notes)
-    address = _address(run, wd, notes)
-    direct, sync, more = data.open_flags(sd, wd, run.rd)
-    notes += more
+    offset, size, region = _region(run, sd, wd, block)
+    address = _address(run, wd)
+    direct, sync = data.open_flags(run, sd, wd)
     if wd.all("hotband"):
         address, note = hot_band(size, block, percent)
-        notes.append(note)
-    address = _aligned(address, sd, block, notes)
-    hits = data.hit_area(run, wd, sd, size, percent)
-    if hits is not None:
-        options |= hits[0]
-        notes.append(hits[1])
+        run.notes.append(note)
+    address = _aligned(run, address, sd, block)
+    options |= data.hit_area(run, wd, sd, size, percent)
     if percent < 100:
-        more_options, more = data.content(run, general, sd, block)
-        options |= more_options
-        notes += more
+        options |= data.content(run, general, sd, block)
     jobs, increment = 1, 0
     streams = wd.first("streams") or sd.first("streams")
     if streams:
@@ -163,10 +136,10 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
         if address.law == "sequential" and size:
             jobs, increment = count, size // count // block * block
             size = increment
-            notes.append(exact("streams", f"{count} sequential streams, each in its own part of the sd"))
+            run.notes.same("streams", f"{count} sequential streams, each in its own part of the sd")
         else:
-            notes.append(not_expressible("streams", "streams= divides the sd, whose size is not given"))
-    stream = Stream(
+            run.notes.lost("streams", "streams= divides the sd, whose size is not given")
+    return Stream(
         name=safe_name(f"{run.name}.{wd.name}.{sd.name}"),
         read_percent=percent,
         address=address,
@@ -182,10 +155,9 @@ def _stream(run: Run, wd: Definition, sd: Definition, index: int, general: Defin
         sync=sync if percent < 100 else "",
         options=options,
     )
-    return stream, notes
 
 
-def _skews(run: Run, wds: list[Definition], notes: list[Fidelity]) -> dict[str, float]:
+def _skews(run: Run, wds: list[Definition]) -> dict[str, float]:
     """Per cents of the I/O by workload; those that state none share what is left. Raises UsageError when nothing is."""
     skews = {wd.name: wd.number("skew") for wd in wds}
     given = sum(skews.values())
@@ -199,13 +171,13 @@ def _skews(run: Run, wds: list[Definition], notes: list[Fidelity]) -> dict[str, 
     skews |= dict.fromkeys(open_shares, (100 - given) / max(1, len(open_shares)))
     if not open_shares and any(wd.first("skew") for wd in wds) and abs(given - 100) > 0.01:
         reason = f"the skews of this run sum to {given:g}; they are taken relative to their sum"
-        notes.append(approximate("share of streams", reason, f"{100 - given:g} points"))
+        run.notes.nearly("share of streams", reason, f"{100 - given:g} points")
     return skews
 
 
-def raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity]]:
+def raw_workload(run: Run, parm: ParameterFile) -> Workload:
     """All raw workloads of one run. Raises UsageError."""
-    notes = list(run.notes)
+    notes = run.notes
     sds = expanded(parm.definitions["sd"])
     # Without any wd the rd gives the workload itself: xfersize, rdpct and seekpct stand among its loops.
     defined = parm.definitions["wd"] or ([] if run.rd.all("wd") else [Definition("wd", "default", {}, run.rd.where)])
@@ -216,13 +188,13 @@ def raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity
         pairs += [(wd, sd) for sd in matching(["*"] if "single" in names else names, sds, wd.where)]
     if len(pairs) > SECTIONS_MAX:
         raise UsageError("too many workloads times sds", where=run.rd.where, remedy="narrow the patterns")
-    skews = _skews(run, wds, notes)
+    skews = _skews(run, wds)
     skewed, given = any(wd.first("skew") for wd in wds), sum(skews.values())
     per_wd = {wd.name: sum(1 for w, _ in pairs if w is wd) for wd in wds}
     own_rates = {wd.name: wd.number("iorate") for wd in wds}
     streams = []
     for wd, sd in pairs:
-        stream, entries = _stream(run, wd, sd, sds.index(sd) + 1, parm.general)
+        stream = _stream(run, wd, sd, sds.index(sd) + 1, parm.general)
         share = skews[wd.name] / given / per_wd[wd.name]
         threads = int(run.number("threads", sd, "8"))
         siblings = [w for w, s in pairs if s is sd]
@@ -232,22 +204,19 @@ def raw_workload(run: Run, parm: ParameterFile) -> tuple[Workload, list[Fidelity
             else max(1, round(threads * skews[wd.name] / sum(skews[w.name] for w in siblings)))
         )
         if len(siblings) > 1:
-            notes.append(
-                approximate(
-                    "outstanding I/O",
-                    "vdbench's workloads on one sd share its threads; here each has a part of them by its share",
-                    f"{threads} threads for {len(siblings)} workloads",
-                )
+            notes.nearly(
+                "outstanding I/O",
+                "vdbench's workloads on one sd share its threads; here each has a part of them by its share",
+                f"{threads} threads for {len(siblings)} workloads",
             )
         rate = own_rates[wd.name] / per_wd[wd.name] or (run.rate * share if run.rate else 0.0)
         arrival = Arrival(run.gaps if rate else "closed", rate_iops=rate or None)  # type: ignore[arg-type]
         controlled = skewed and not rate
         per_job = max(1, depth // stream.jobs)
         streams.append(replace(stream, arrival=arrival, depth=per_job, share=share if controlled else None))
-        notes += entries
         for keyword in ("priority", "user"):
             if wd.has(keyword):
-                notes.append(not_expressible(f"{keyword}=", f"wd={wd.name}: no fio option for it"))
+                notes.lost(f"{keyword}=", f"wd={wd.name}: no fio option for it")
     if run.rate and len(pairs) > 1:
-        notes.append(exact("share of streams", "each workload's rate is its share of the total"))
-    return Workload(run.name, tuple(streams), runtime_seconds=run.elapsed, warmup_seconds=run.warmup), notes
+        notes.same("share of streams", "each workload's rate is its share of the total")
+    return Workload(run.name, tuple(streams), runtime_seconds=run.elapsed, warmup_seconds=run.warmup)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.compile import seconds_option
-from ioatlas.interop.fidelity import Fidelity, approximate, exact
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line
@@ -44,7 +43,7 @@ def _positions(target: Target, block: int, total: int) -> tuple[Address, int | N
     return Address("sequential"), work, None
 
 
-def _limit(plan: Plan, target: Target, options: dict[str, OptionValue], notes: list[Fidelity]) -> None:
+def _limit(plan: Plan, target: Target, options: dict[str, OptionValue]) -> None:
     """`-timelimit` caps a pass and `-runtime` beside an amount of work the run: fio has one cap on all of it."""
     limit = min(filter(None, (target.time_limit * plan.passes, plan.runtime)), default=0.0)
     if not limit or _lasts(plan):
@@ -52,36 +51,32 @@ def _limit(plan: Plan, target: Target, options: dict[str, OptionValue], notes: l
     options["runtime"] = seconds_option(limit)
     if target.time_limit and plan.passes > 1:
         error = "passes that end early leave their time to later ones"
-        notes.append(approximate("time limit", "the cap of each pass becomes one cap on all passes", error))
+        plan.notes.nearly("time limit", "the cap of each pass becomes one cap on all passes", error)
     else:
-        notes.append(exact("time limit", "a cap: the load ends when its work is done or the time is up"))
+        plan.notes.same("time limit", "a cap: the load ends when its work is done or the time is up")
 
 
-def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> tuple[Stream, list[Fidelity]]:
-    notes: list[Fidelity] = []
-    block = target.blocksize * target.reqsize
+def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> Stream:
+    notes, block = plan.notes, target.blocksize * target.reqsize
     total = target.total or target.numreqs * block
-    timed = plan.runtime > 0 or target.time_limit > 0
-    if not total and not timed:
+    if not total and not (plan.runtime > 0 or target.time_limit > 0):
         raise UsageError(
             "nothing says how much to transfer",
             where=target.name,
             remedy="add -numreqs, -bytes, -kbytes, -mbytes or -runtime",
         )
     if total % block:
-        notes.append(
-            approximate(
-                "last request",
-                f"{total} bytes are not a whole number of requests; fio leaves the rest out",
-                f"{total % block} bytes a pass",
-            )
+        notes.nearly(
+            "last request",
+            f"{total} bytes are not a whole number of requests; fio leaves the rest out",
+            f"{total % block} bytes a pass",
         )
     read = target.read_percent if target.read_percent is not None else (0.0 if target.operation == "write" else 100.0)
     address, size, work = _positions(target, block, total)
     options: dict[str, OptionValue] = dict(target.pattern) if read < 100 else {}
     if target.flush and read < 100:
         options["fsync"] = target.flush
-        notes.append(exact("flush", f"fsync after every {target.flush} writes"))
+        notes.same("flush", f"fsync after every {target.flush} writes")
     if target.seed is not None:
         options["randseed"] = target.seed
     if target.delete:
@@ -89,8 +84,16 @@ def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> t
     delay = target.start_delay + plan.start_step * (number - 1)
     if delay:
         options["startdelay"] = seconds_option(delay)
-    _limit(plan, target, options, notes)
-    stream = Stream(
+    _limit(plan, target, options)
+    if target.operation == "noop":
+        notes.same("operation", "noop: no data is moved (fio's null engine)")
+    elif target.depth > 1:
+        notes.nearly(
+            "queue",
+            "xdd's queue is threads that each do one I/O at a time; fio keeps the same number in flight asynchronously",
+            "none in what the target sees; the client's processor use differs",
+        )
+    return Stream(
         name=f"target{index}",
         read_percent=read,
         address=address,
@@ -114,45 +117,29 @@ def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> t
         engine="null" if target.operation == "noop" else "",
         options=options,
     )
-    if target.operation == "noop":
-        notes.append(exact("operation", "noop: no data is moved (fio's null engine)"))
-    elif target.depth > 1:
-        notes.append(
-            approximate(
-                "queue",
-                "xdd's queue is threads that each do one I/O at a time; fio keeps the "
-                "same number in flight asynchronously",
-                "none in what the target sees; the client's processor use differs",
-            )
-        )
-    return stream, notes
 
 
-def _workload(plan: Plan) -> tuple[Workload, list[Fidelity]]:
-    notes = list(plan.notes)
+def _workload(plan: Plan) -> Workload:
     groups: list[tuple[Target, int, int]] = []
     for number, target in enumerate(plan.targets, 1):
         if groups and groups[-1][0] == target and not plan.start_step:
             groups[-1] = (target, groups[-1][1] + 1, groups[-1][2])
         else:
             groups.append((target, 1, number))
-    streams = []
     names: dict[str, int] = {}
-    for target, jobs, number in groups:
-        stream, entries = _stream(plan, target, names.setdefault(target.name, len(names) + 1), jobs, number)
-        streams.append(stream)
-        notes += entries
-    notes.append(
-        exact("caching", "direct" if any(t.direct for t in plan.targets) else "the client's page cache is in use")
+    streams = tuple(
+        _stream(plan, target, names.setdefault(target.name, len(names) + 1), jobs, number)
+        for target, jobs, number in groups
     )
-    lasts = _lasts(plan)
-    return Workload(
-        "xdd", tuple(streams), runtime_seconds=plan.runtime if lasts else None, passes=1 if lasts else plan.passes
-    ), notes
+    direct = any(target.direct for target in plan.targets)
+    plan.notes.same("caching", "direct" if direct else "the client's page cache is in use")
+    if _lasts(plan):
+        return Workload("xdd", streams, runtime_seconds=plan.runtime)
+    return Workload("xdd", streams, passes=plan.passes)
 
 
 def translate(source: Source, tool: str) -> Translation:
     """A command line."""
     where, words = command_line(source, ("xdd",))
-    workload, notes = _workload(read_command(words, where))
-    return from_workloads(tool, source.where, [workload], notes)
+    plan = read_command(words, where)
+    return from_workloads(tool, source.where, [_workload(plan)], plan.notes)

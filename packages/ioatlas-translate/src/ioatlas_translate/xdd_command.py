@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.words import pairs, words
 from ioatlas_translate.command import Action, Read, fixed, lost, put, same, whole, whole_number
@@ -116,7 +116,7 @@ class Target:
     start_delay: float = 0.0
     time_limit: float = 0.0
     delete: bool = False
-    notes: list[Fidelity] = field(default_factory=list, compare=False)
+    notes: Notes = field(default_factory=Notes, compare=False)
     """Those of its plan."""
 
 
@@ -128,7 +128,7 @@ class Plan:
     runtime: float = 0.0
     offset_blocks: int = 0
     start_step: float = 0.0
-    notes: list[Fidelity] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
 
 
 def _real(text: str, option: str, where: str) -> float:
@@ -189,7 +189,7 @@ def _bytes(unit: int) -> Read:
 def _pass_delay(plan: Plan, option: str, value: str, where: str) -> None:
     rest = _real(value, option, where)
     reason = f"{rest:g} s of rest between passes: fio's loops follow each other at once"
-    plan.notes.append(not_expressible(option, reason))
+    plan.notes.lost(option, reason)
 
 
 def _operation_delay(plan: Plan, option: str, value: str, where: str) -> None:
@@ -250,7 +250,7 @@ def read_command(words: list[str], where: str) -> Plan:
         if name not in _OF_PLAN and name not in _OF_TARGET and name not in _SEVERAL:
             if i < len(words) and not words[i].startswith("-"):
                 raise UsageError(f"xdd has no option {word}", where=where, remedy="remove it, or correct its spelling")
-            plan.notes.append(not_expressible(word, "not an option that xdd's manual names"))
+            plan.notes.lost(word, "not an option that xdd's manual names")
             continue
         count = _arguments(name, words[i:], where)
         values = words[i : i + count]
@@ -259,7 +259,7 @@ def read_command(words: list[str], where: str) -> Plan:
         i += count
         plan.settings.append((name, number, values))
     if not plan.targets:
-        plan.notes.append(exact("target", "the command names none: one is taken"))
+        plan.notes.same("target", "the command names none: one is taken")
         plan.targets.append(Target("target", notes=plan.notes))
     for name, number, values in plan.settings:
         _apply(plan, name, number, values, where)
@@ -317,11 +317,11 @@ def _seek(target: Target, values: list[str], where: str) -> None:
     elif word == "seed":
         target.seed = whole_number(values[1], "-seek seed", where)
         reason = "the load is repeatable, but another generator draws it"
-        target.notes.append(approximate("seed", reason, "other positions, same distribution"))
+        target.notes.nearly("seed", reason, "other positions, same distribution")
     elif word == "load":
-        target.notes.append(not_expressible("-seek load", "positions out of a file; import them as a trace"))
+        target.notes.lost("-seek load", "positions out of a file; import them as a trace")
     elif word in ("save", "disthist", "seekhist"):
-        target.notes.append(exact("reporting", f"-seek {word}: not part of the load"))
+        target.notes.same("reporting", f"-seek {word}: not part of the load")
     else:
         raise UsageError(
             f"-seek does not know {word!r}",
@@ -343,7 +343,7 @@ def _pattern(target: Target, values: list[str], _where: str) -> None:
     else:
         target.pattern = {"refill_buffers": 1}
         reason = f"-datapattern {word}: no such pattern in fio; random data stands in"
-        target.notes.append(not_expressible("write data", reason))
+        target.notes.lost("write data", reason)
 
 
 def _throttle(target: Target, values: list[str], where: str) -> None:
@@ -358,7 +358,7 @@ def _throttle(target: Target, values: list[str], where: str) -> None:
     elif word == "delay":
         target.delay_seconds = amount
     else:
-        target.notes.append(not_expressible("-throttle var", "variation of the rate"))
+        target.notes.lost("-throttle var", "variation of the rate")
 
 
 _SEVERAL = {"seek": _seek, "datapattern": _pattern, "throttle": _throttle}
