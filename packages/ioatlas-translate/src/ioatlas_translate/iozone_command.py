@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.words import words
 from ioatlas_translate.command import Action, append, both, fixed, lost, nearly, put, same, sized, whole, whole_number
 
 RECORD_MAX_BYTES = 16 << 20
@@ -74,9 +75,9 @@ def kilobytes(text: str, option: str, where: str) -> int:
     return int(size)
 
 
-def _words(words: list[str], where: str) -> Iterator[tuple[str, str]]:
+def _words(given: list[str], where: str) -> Iterator[tuple[str, str]]:
     """(letter, argument) pairs by getopt's rules: clusters of letters, arguments attached or in the next word."""
-    left = deque(words)
+    left = deque(given)
     while left:
         word = left.popleft()
         if not word.startswith("-") or word == "-":
@@ -107,10 +108,10 @@ def _words(words: list[str], where: str) -> Iterator[tuple[str, str]]:
                 break
 
 
-def read_command(words: list[str], where: str) -> Plan:
+def read_command(given: list[str], where: str) -> Plan:
     """The plan of one command line. Raises UsageError for what IOzone does not know or cannot run."""
     plan = Plan()
-    for letter, value in _words(words, where):
+    for letter, value in _words(given, where):
         _ACTIONS.get(letter, _OTHER)(plan, f"-{letter}", value, where)
     if plan.records and max(plan.records) > RECORD_MAX_BYTES:
         raise UsageError("IOzone's largest record is 16 MB", where=where, remedy="use -r 16m or less")
@@ -126,8 +127,7 @@ def _pattern(plan: Plan, option: str, value: str, where: str) -> None:
 def _access_hint(plan: Plan, option: str, value: str, _where: str) -> None:
     hint = {"0": "0", "1": "random", "2": "sequential"}.get(value)
     if hint is None:
-        reason = f"{option} {value}: this madvise value has no counterpart in fadvise_hint"
-        plan.notes.lost("access hint", reason)
+        plan.notes.lost("access hint", f"{option} {value}: this madvise value has no counterpart in fadvise_hint")
     else:
         plan.options["fadvise_hint"] = hint
         plan.notes.same("access hint", f"{option} {value}")
@@ -146,22 +146,6 @@ def _help(_plan: Plan, _option: str, _value: str, where: str) -> None:
     raise UsageError("-h asks for help; there is no load in it", where=where, remedy="give the options of a run")
 
 
-_REPORTING = {
-    "C": "bytes of each child",
-    "M": "uname",
-    "N": "microseconds per operation",
-    "O": "operations per second",
-    "R": "Excel report",
-    "Q": "offset and latency files",
-    "b": "Excel file",
-    "v": "version",
-    "S": "processor cache size, used by purging only",
-    "L": "processor cache line, used by purging only",
-    "+u": "processor use",
-    "+z": "latency histograms",
-    "x": "no stonewalling of the summary",
-}
-_MSYNC = "{{option}}: msync {} after each write; fio's mmap engine syncs at fsync only"
 _OTHER = lost("option {option}", "IOzone takes it, fio has nothing like it")
 _ACTIONS: dict[str, Action] = {
     "word": same("command line", "{value!r} follows no option: IOzone passes over it too"),
@@ -217,40 +201,9 @@ _ACTIONS: dict[str, Action] = {
     "+w": _duplicates,
     "+A": _access_hint,
     "+d": both(fixed(diagnosis=True), lost("diagnosis", "{option}: diagnostic mode checks the data")),
-    # What fio has nothing like
-    "d": lost("start", "{option} {value}: microseconds between the starts of the children"),
-    "D": lost("mapped writes", _MSYNC.format("asynchronously")),
-    "G": lost("mapped writes", _MSYNC.format("synchronously")),
-    "P": lost(
-        "processor affinity", "{option}: one processor for each child from a number on; name them with cpus_allowed"
-    ),
-    "Y": lost("telemetry", "{option}: offsets out of a telemetry file"),
-    "+y": lost("deduplication", "{option}: repetition inside and across files apart"),
-    "+C": lost("deduplication", "{option}: repetition inside and across files apart"),
-    "+q": lost("pauses", "{option} {value}: rest between tests"),
-    "p": lost("processor cache", "{option}: purging the processor's cache before each test"),
-    "K": lost("jitter", "{option}: one read in a hundred at a disturbed position"),
-    "W": lost("file locks", "{option}: locking the file around each I/O"),
-    "X": lost("telemetry", "{option}: writing a telemetry file"),
-    "m": lost("buffers", "{option}: several buffers in turn: fio's jobs have one for each I/O in flight"),
-    "Z": lost("mixed access", "{option}: mapped and file I/O on the same file in turn"),
-    "+m": lost(
-        "cluster", "{option}: clients named in a file, started by rsh or ssh; name hosts to `ioatlas map` instead"
-    ),
-    "+t": lost("network test", "{option}: a test of the network, not of storage"),
-    "+l": lost("record locks", "{option}: locking each record"),
-    "+L": lost("record locks", "{option}: locking each record of a shared file"),
-    "+K": lost("test 8", "{option}: manual control of test 8"),
-    "+X": lost("short circuit", "{option}: a mode whose results IOzone itself calls invalid"),
-    "+b": lost("bursts", "{option}: bursts by kilobytes with sleeps between"),
-    "+H": lost("time server", "{option}: clock from a PIT server"),
-    "+P": lost("time server", "{option}: port of the PIT server"),
-    "+U": lost("Windows", "{option}: unbuffered Windows calls"),
-    "+S": lost("deduplication", "{option}: sets of files that share data"),
-    "+W": lost("deduplication", "{option}: numbering of children for shared data"),
-    "+i": lost("cluster", "{option}: port of the controlling host"),
-    "+h": lost("cluster", "{option}: name of the controlling host"),
-    "+E": lost("file", "{option}: an existing foreign file, for reading only"),
-    **{letter: same("reporting", "{option}: " + reason) for letter, reason in _REPORTING.items()},
+    # What fio has nothing like, and what to do instead
+    "P": lost("processor affinity", "{option}: one processor for each child; name them with cpus_allowed"),
+    "+m": lost("cluster", "{option}: clients named in a file; name hosts to `ioatlas map` instead"),
+    **dict.fromkeys(words("C M N O R Q b v S L +u +z x"), same("reporting", "{option}: not part of the load")),
     "h": _help,
 }

@@ -34,60 +34,26 @@ _PER_TARGET = frozenset(
     memalign scsigeneric sharedmemory retry restart endtoend readafterwrite reportthreshold ordering syncio
     """)
 )
-# Options without influence on the load: how many words follow.
-_SILENT = {
-    **dict.fromkeys(
-        words("""
-        debug dryrun reallyverbose unverbose verbose version timerinfo extendedstats stoponerror noordering nobarrier
-        devicefile nomemlock noproclock minall
-        """),
-        0,
-    ),
-    **dict.fromkeys(
-        words("combinedout csvout errout identifier output percentcpu maxerrors maxerrorstoprint reportthreshold"), 1
-    ),
-    "outputformat": 2,
-}
-_INEXPRESSIBLE: dict[str, tuple[int, str]] = {
-    "createnewfiles": (0, "a new file, with a number in its name, for each pass"),
-    "lockstep": (7, ("targets that wait for each other")),
-    "maxall": (0, "highest priority and memory locks"),
-    "maximumpriority": (0, "highest priority"),
-    "processlock": (0, "locking the process in memory"),
-    "multipath": (3, "choice of paths"),
-    "passoffset": (1, "another start for each pass"),
-    "preallocate": (1, "allocation before writing"),
-    "pretruncate": (1, "truncation before writing"),
-    "processor": (2, ("one processor for one target; name it with cpus_allowed")),
-    "readafterwrite": (2, "a reader that follows a writer"),
-    "reopen": (0, ("closing and opening the file between passes")),
-    "restart": (2, "restart of a transfer"),
-    "retry": (1, "repeating failed operations"),
-    "roundrobin": (1, "distribution over processors"),
-    "singleproc": (1, "one processor for all; name it with cpus_allowed"),
-    "starttime": (1, ("a common start over hosts")),
-    "starttrigger": (4, "targets that start each other"),
-    "stoptrigger": (4, ("targets that stop each other")),
-    "syncio": (1, "synchronising every nth I/O"),
-    "targetdir": (1, "a directory for the targets, which is named when the load is run"),
-    "timeserver": (2, "a common clock"),
-    "memalign": (1, "alignment of memory; fio aligns for direct I/O"),
-    "sharedmemory": (0, "buffers in shared memory"),
-    "scsigeneric": (0, "the SCSI generic driver"),
-    "endtoend": (2, "a transfer between two hosts"),
-    "congestion": (1, "TCP's congestion control"),
-    "cookie": (1, "network cookie"),
-    "interactive": (0, "interactive mode"),
-    "verify": (1, ("checking contents; `ioatlas --verify` does it")),
-    "looseordering": (0, "order among the threads of a target"),
-    "serialordering": (0, ("order among the threads of a target")),
-    "ordering": (2, "order among the threads of a target"),
-    "targetin": (3, ("an input that is not a file or device")),
-    "targetout": (3, "an output that is not a file or device"),
-    "recreatefiles": (0, "a new file for each pass"),
-    "writeafterread": (0, "a writer that follows a reader"),
-    "xni": (1, "the network of a transfer between two hosts"),
-    "ibdevice": (1, "the network of a transfer between two hosts"),
+_SILENT = pairs("""
+    debug=0 dryrun=0 reallyverbose=0 unverbose=0 verbose=0 version=0 timerinfo=0 extendedstats=0 stoponerror=0
+    noordering=0 nobarrier=0 devicefile=0 nomemlock=0 noproclock=0 minall=0 combinedout=1 csvout=1 errout=1
+    identifier=1 output=1 percentcpu=1 maxerrors=1 maxerrorstoprint=1 reportthreshold=1 outputformat=2
+""")
+"""Options without influence on the load: how many words follow."""
+_LOST = pairs("""
+    createnewfiles=0 maxall=0 maximumpriority=0 processlock=0 reopen=0 sharedmemory=0 scsigeneric=0 interactive=0
+    looseordering=0 serialordering=0 recreatefiles=0 writeafterread=0 passoffset=1 preallocate=1 pretruncate=1 retry=1
+    roundrobin=1 singleproc=1 starttime=1 syncio=1 targetdir=1 memalign=1 congestion=1 cookie=1 verify=1 xni=1
+    ibdevice=1 processor=2 readafterwrite=2 restart=2 timeserver=2 endtoend=2 ordering=2 multipath=3 targetin=3
+    targetout=3 starttrigger=4 stoptrigger=4 lockstep=7
+""")
+"""Those that fio has nothing like."""
+_OWN = pairs("throttle=2 directio=0 deletefile=0 randomize=0 syncwrite=0")
+_INSTEAD = {
+    **dict.fromkeys(("processor", "singleproc"), "name processors with cpus_allowed"),
+    "targetdir": "a directory is named when the load is run",
+    "verify": "`ioatlas --verify` checks contents",
+    "memalign": "fio aligns memory for direct I/O",
 }
 
 
@@ -162,11 +128,7 @@ def _arguments(name: str, rest: list[str], where: str) -> int:
         raise UsageError("-seek takes a word", where=where, remedy="write -seek random, sequential, range N, ...")
     if name in _FOLLOWED:
         return 1 + (bool(rest) and rest[0] in _FOLLOWED[name])
-    if name in _INEXPRESSIBLE:
-        return _INEXPRESSIBLE[name][0]
-    return _SILENT.get(
-        name, {"throttle": 2, "directio": 0, "deletefile": 0, "randomize": 0, "syncwrite": 0}.get(name, 1)
-    )
+    return int({**_LOST, **_SILENT, **_OWN}.get(name, "1"))
 
 
 def _operation(text: str, _option: str, where: str) -> str:
@@ -188,8 +150,7 @@ def _bytes(unit: int) -> Read:
 
 def _pass_delay(plan: Plan, option: str, value: str, where: str) -> None:
     rest = _real(value, option, where)
-    reason = f"{rest:g} s of rest between passes: fio's loops follow each other at once"
-    plan.notes.lost(option, reason)
+    plan.notes.lost(option, f"{rest:g} s of rest between passes: fio's loops follow each other at once")
 
 
 def _operation_delay(plan: Plan, option: str, value: str, where: str) -> None:
@@ -199,7 +160,7 @@ def _operation_delay(plan: Plan, option: str, value: str, where: str) -> None:
 
 _OF_PLAN: dict[str, Action] = {
     **dict.fromkeys((*_SILENT, "heartbeat", "timestamps"), same("reporting", "{option}: not part of the load")),
-    **{name: lost("{option}", reason) for name, (_, reason) in _INEXPRESSIBLE.items()},
+    **{name: lost("{option}", _INSTEAD.get(name, "xdd has it, fio has nothing like it")) for name in _LOST},
     "setup": lost("{option}", "options out of another file: translate that file"),
     "passes": put("passes", whole(1)),
     "passdelay": _pass_delay,
