@@ -44,8 +44,8 @@ class Reading:
     seconds, and in which set-up of its target.
 
     brief: its work was over so soon that what the system did just then decided the value.
-    error: of what the law of a target says of a cell, in place of a visit, the standard error of its logarithm; visits:
-    how many that rests on.
+    error: of what the law of a target or the model of a map says of a cell, in place of a visit, the standard error of
+    its logarithm; visits: how many that rests on, 0 where the cell was not measured.
     """
 
     cell: str
@@ -55,6 +55,11 @@ class Reading:
     brief: bool = False
     error: float | None = None
     visits: int = 1
+
+    @property
+    def by_law(self) -> bool:
+        """Whether the law of the target tells a cell that was measured: then it tells the map."""
+        return self.error is not None and self.visits > 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,11 @@ class CellComparison:
     reason: str = ""
     detectable: float | None = None
 
+    @property
+    def predicted(self) -> bool:
+        """Whether one of the campaigns only foretells it."""
+        return not (self.n_first and self.n_second)
+
 
 @dataclass(frozen=True)
 class MapComparison:
@@ -97,10 +107,11 @@ class MapComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The cells that both have, and the map; None where it cannot be tested."""
+    """The cells that both have, and the map; None where it cannot be tested. map_cells: over how many it is."""
 
     cells: tuple[CellComparison, ...]
     whole: MapComparison | None
+    map_cells: int
 
 
 def compare(
@@ -123,6 +134,8 @@ def compare(
     The map: mean difference; its variance from means over stretches of time of each campaign, so that slow drift
     counts (`level_spread`).
     Where the law of a target says what a cell gives, its error is known, and that of a map is the one of their mean.
+    What the model of a map predicts is tested cell by cell, by its own error, and is no part of the test of the map:
+    its errors may have one cause.
     campaign_sd: standard deviation of the logarithm of a whole campaign's level between campaigns of one unchanged
     target, where that is known from earlier ones, with its degrees of freedom (`between_campaigns`); few of them
     widen everything, by Student's factor. Without it, the target is assumed to move no more between the campaigns
@@ -147,23 +160,23 @@ def compare(
     sides = tuple(zip(logs, pools, errors, strict=True))
     parts = {cell: [_mean_variance(own[cell], pool, known.get(cell)) for own, pool, known in sides] for cell in usable}
     margin = log1p(tolerance)
-    whole = None
+    whole, lawful = None, any(one.by_law for side in (first, second) for one in side)
+    told = [cell for cell in usable if lawful or not any(cell in known for known in errors)]
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
     set_ups = [len({reading.set_up for reading in readings}) for readings in (first, second)]
     if min(set_ups, default=0) > 1:
         in_turns, moved = False, moved or between_set_ups(first, second)
         if moved is not None:
             shared += moved.variance_of_difference(set_ups[0], set_ups[1], level)
-    if len(usable) >= FEWEST_CELLS:
+    if len(told) >= FEWEST_CELLS:
+        made = [{cell: side[cell] for cell in told} for side in logs]
         mean, spread = (
-            _by_law(difference, parts, shared)
-            if any(errors)
-            else _by_visits(first, second, logs, shared, in_turns=in_turns)
+            _by_law(difference, parts, shared) if lawful else _by_visits(first, second, made, shared, in_turns=in_turns)
         )
         if spread is not None:
             shared = spread.drift_variance
             whole = _whole(mean, spread, margin, level)
-    once = _spread_of(list(difference.values()))
+    once = _spread_of([difference[cell] for cell in told])
     tests = {cell: _test(difference[cell], parts[cell], shared, margin, once) for cell in usable}
     chances = [test.p for test in tests.values() if test is not None]
     cut = benjamini_hochberg(chances, FALSE_DISCOVERY_RATE)
@@ -176,7 +189,7 @@ def compare(
         CellComparison(cell, visits[0][cell], visits[1][cell], None, None, None, None, "not comparable", reason)
         for cell, reason in untested.items()
     ]
-    return Comparison(tuple(cells), whole)
+    return Comparison(tuple(cells), whole, len(told))
 
 
 def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, float]:

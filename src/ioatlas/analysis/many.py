@@ -192,12 +192,12 @@ def _pair(a: int, b: int, sides: Sequence[Readings], common: set[str], test: Tes
     )
     single = [_untested(name, first[name], second[name]) for name in both if name not in set(tested)]
     found = _compared(first, second, tested, test) if tested else None
-    whole, map_cells = (found.whole, len(tested)) if found and found.whole else (None, 0)
+    whole, map_cells = (found.whole, found.map_cells) if found and found.whole else (None, 0)
     if common <= set(tested) and max(FEWEST_CELLS, len(tested) * MOST_SHARED) <= len(common) < len(tested):
         # All maps over the same cells, or the ranking would follow from who has which.
-        over_common = _compared(first, second, [name for name in tested if name in common], test).whole
-        if over_common is not None:
-            whole, map_cells = over_common, len(common)
+        over_common = _compared(first, second, [name for name in tested if name in common], test)
+        if over_common.whole is not None:
+            whole, map_cells = over_common.whole, over_common.map_cells
     ratios = [cell.ratio for cell in (*(found.cells if found else ()), *single) if cell.ratio is not None]
     ratio = whole.ratio if whole else median(ratios) if ratios else None
     return Pair(a, b, found.cells if found else (), tuple(single), whole, ratio, map_cells)
@@ -207,8 +207,11 @@ def in_turns(first: Readings, second: Readings) -> bool:
     """Whether two sides of one campaign were visited in turns, and not one after the other: half of the visits of
     each lie between the first and the last of the other.
     """
-    times = [[reading.time for values in side.values() for reading in values] for side in (first, second)]
-    return all(
+    times = [
+        [reading.time for values in side.values() for reading in values if reading.error is None]
+        for side in (first, second)
+    ]
+    return all(times) and all(
         sum(min(others) <= time <= max(others) for time in own) >= len(own) / 2 for own, others in (times, times[::-1])
     )
 
@@ -226,7 +229,8 @@ def _untested(name: str, first: Sequence[Reading], second: Sequence[Reading]) ->
         ratio = exp(logs[1] - logs[0])
     short = [side for side, each in zip(("the first", "the second"), values, strict=True) if len(each) < FEWEST_REPEATS]
     reason = f"no test: {' and '.join(short)} side has one value"
-    return CellComparison(name, len(values[0]), len(values[1]), ratio, None, None, None, "not comparable", reason)
+    n = [sum(reading.visits for reading in readings) for readings in (first, second)]
+    return CellComparison(name, n[0], n[1], ratio, None, None, None, "not comparable", reason)
 
 
 def _controlled(pairs: Sequence[Pair], tolerance: float) -> list[Pair]:

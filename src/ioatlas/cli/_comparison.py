@@ -221,32 +221,10 @@ def _about_cells(found: SidesComparison) -> Iterator[str]:
                 yield f"Cells   {alone} only in {found.names[side]}"
     why = Counter(cell.reason for pair in result.pairs for cell in pair.cells if cell.outcome == "not comparable")
     yield from (f"Cells   {plural(count, 'cell')} not compared: {reason}" for reason, count in why.items() if reason)
-    yield from _of_models(found)
     if result.n_common and any(pair.whole and pair.map_cells != result.n_common for pair in result.pairs):
         yield "Maps    each pair over the cells it shares, for few are in all sides"
     if found.loads.told_apart:
         yield f"Left out: {found.loads.told_apart} loads, because a source does not tell what tells them apart"
-
-
-def _of_models(found: SidesComparison) -> Iterator[str]:
-    """Loads that one side did not measure, as its model predicts them; outside all tests."""
-    title = "Models"
-    for side, name in enumerate(found.names):
-        ratios = [
-            one.ratio if one.first == found.base else 1 / one.ratio
-            for one in found.predicted
-            if {one.first, one.second} == {found.base, side}
-        ]
-        if side == found.base or not ratios:
-            continue
-        likely = sum(
-            one.outcome != "undecided" for one in found.predicted if {one.first, one.second} == {found.base, side}
-        )
-        yield (
-            f"{title:<8}{_cut(name, _NAME)} {_change(median(ratios))} in the middle of {len(ratios)} predicted loads, "
-            f"{likely} likely to differ"
-        )
-        title = ""
 
 
 def _power(found: SidesComparison) -> Iterator[str]:
@@ -288,19 +266,14 @@ def _cell_lines(found: SidesComparison) -> list[str]:
     """One line for each load: its change on every side against the base, the surest differences first."""
     pairs = found.against_base
     cells = [{cell.cell: cell for cell in (*pair.cells, *pair.untested)} for pair in pairs]
-    guesses = {(one.first, one.second, one.load): one for one in found.predicted}
     rows: list[tuple[float, list[str]]] = []
     for load, about in found.loads.rows.items():
         row, sure = [about.label], []
-        for pair, own in zip(pairs, cells, strict=True):
+        for own in cells:
             cell = own.get(load)
-            guess = guesses.get((pair.first, pair.second, load)) or guesses.get((pair.second, pair.first, load))
             if cell is not None and cell.ratio is not None:
-                row.append(f"{_change(cell.ratio)}{_MARKS.get(cell.outcome, ' ')}")
+                row.append(f"{'~' if cell.predicted else ''}{_change(cell.ratio)}{_MARKS.get(cell.outcome, ' ')}")
                 sure.append(1.5 if cell.p is None else cell.p)
-            elif guess is not None:
-                row.append(f"{_change(guess.ratio if guess.first == pair.first else 1 / guess.ratio)}~")
-                sure.append(1.8)
             else:
                 row.append("")
         if sure:
@@ -312,7 +285,7 @@ def _cell_lines(found: SidesComparison) -> list[str]:
 
 def _pair_lines(found: SidesComparison, *, all_cells: bool) -> list[str]:
     """Of two sides a line for each load that differs or has no test, the surest differences first. all_cells: all of
-    them, predicted ones too.
+    them.
     """
     (pair,) = found.against_base
     untold = found.loads.told_by_one(pair.first, pair.second)
@@ -321,14 +294,11 @@ def _pair_lines(found: SidesComparison, *, all_cells: bool) -> list[str]:
     for cell in sorted((*pair.cells, *pair.untested), key=lambda cell: 2.0 if cell.p is None else cell.p):
         if all_cells or cell.outcome not in ("same", "not different"):
             values = (_value(found, side, cell.cell) for side in (pair.first, pair.second))
-            remarks = [cell.reason or cell.outcome]
+            remarks = [cell.reason or cell.outcome, *(["predicted"] if cell.predicted else [])]
             if untold.get(cell.cell):
                 remarks.append(f"{', '.join(untold[cell.cell])} told by one side only")
             row = (*values, *ratio_texts(cell), f"{cell.n_first}, {cell.n_second}", "; ".join(remarks))
             rows.append((found.loads.rows[cell.cell].label, *row))
-    for one in found.predicted if all_cells else ():
-        values = (_value(found, side, one.load) for side in (one.first, one.second))
-        rows.append((found.loads.rows[one.load].label, *values, *ratio_texts(one), "", f"{one.outcome}, predicted"))
     return columns(rows, right={1, 2, 3, 4, 5})
 
 
@@ -389,16 +359,6 @@ def document(found: SidesComparison) -> dict[str, Any]:
         "cells_without_a_best": result.undecided if result.ranking else None,
         "ranking": [{**asdict(place), "side": names[place.side]} for place in result.ranking],
         "pairs": [_pair_document(found, pair) for pair in result.pairs],
-        "predicted": [
-            {
-                **asdict(one),
-                "first": names[one.first],
-                "second": names[one.second],
-                "load": found.loads.rows[one.load].label,
-                "predicted": [names[side] for side in one.predicted],
-            }
-            for one in found.predicted
-        ],
     }
 
 

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from ioatlas.analysis.compare import CellComparison, MapComparison
     from ioatlas.report.export.to_gate import Check, Gate
-    from ioatlas.results.comparison import PredictedRatio, SidesComparison
+    from ioatlas.results.comparison import SidesComparison
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -62,7 +62,7 @@ def _check(name: str, one: MapComparison | CellComparison | None, found: SidesCo
     return Check(name, "failed" if found.fails(one) else "passed", sentence)
 
 
-def ratio_texts(one: CellComparison | PredictedRatio) -> tuple[str, str]:
+def ratio_texts(one: CellComparison) -> tuple[str, str]:
     """A ratio, and its interval."""
     if one.ratio is None or one.low is None or one.high is None:
         return "" if one.ratio is None else f"{one.ratio:.3f}", ""

@@ -18,7 +18,7 @@ COLUMNS = words("""
     first second target rw bs_bytes size_bytes numjobs iodepth direction load basis n_first n_second ratio
     ratio_low ratio_high p outcome detectable reason
 """)
-"""basis: measured, or predicted where a value of the pair comes from a model."""
+"""basis: measured, or predicted where a side has not measured the load."""
 
 
 def write_pairs(found: SidesComparison, path: Path) -> None:
@@ -32,12 +32,8 @@ def _rows(found: SidesComparison) -> Iterator[list[object]]:
     for pair in found.result.pairs:
         names = [found.names[pair.first], found.names[pair.second]]
         for cell in (*pair.cells, *pair.untested):
-            yield [*names, *_load(rows[cell.cell], by_target=found.loads.by_target), "measured", *_figures(cell)]
-    for one in found.predicted:
-        names = [found.names[one.first], found.names[one.second]]
-        figures = ("", "", one.ratio, one.low, one.high, "", one.outcome, "")
-        why = f"predicted by the model of {' and '.join(found.names[side] for side in one.predicted)}"
-        yield [*names, *_load(rows[one.load], by_target=found.loads.by_target), "predicted", *figures, why]
+            basis = "predicted" if cell.predicted else "measured"
+            yield [*names, *_load(rows[cell.cell], by_target=found.loads.by_target), basis, *_figures(cell)]
 
 
 def _load(row: Row, *, by_target: bool) -> list[object]:

@@ -1,26 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sides compared: what differs in their conditions, every pair's cells and maps, and what models say of loads that one
-side did not measure.
-"""
+"""Sides compared: what differs in their conditions, and every pair's cells and maps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, inf, log, log1p, sqrt
+from math import inf
 from pathlib import Path
-from typing import Literal
 
-import numpy as np
-
-from ioatlas.analysis.compare import TOLERANCE, Z95, CellComparison, MapComparison, Outcome, Reading, between_campaigns
+from ioatlas.analysis.compare import TOLERANCE, CellComparison, MapComparison, Outcome, between_campaigns
 from ioatlas.analysis.many import ManyComparison, Pair, Place, compare_many
 from ioatlas.errors import UsageError
 from ioatlas.results.conditions import Apart, conditions_apart, options_apart
 from ioatlas.results.sides import LOWER_IS_BETTER, Aligned, Side, align, read_campaign, read_sides
-from ioatlas.stats.distributions import t_quantile
-from ioatlas.stats.intervals import pool_variance
 
 MOST_SIDES = 40
 GATE_LEVEL = 0.001
@@ -29,26 +22,6 @@ ONE_SET_UP = (
     "Configurations were measured one after another, each set up once. What drifted meanwhile counts as a difference; "
     "`blocks = 2` in the campaign file tells it apart."
 )
-
-Foretold = Literal["likely higher", "likely lower", "undecided"]
-
-
-@dataclass(frozen=True)
-class PredictedRatio:
-    """A load that at most one of two sides measured: second over first with a 95% interval, from the model's own 90%
-    interval where it is a prediction. Outside the control over cells and pairs.
-
-    predicted: the places of the sides whose value is a prediction.
-    """
-
-    first: int
-    second: int
-    load: str
-    ratio: float
-    low: float
-    high: float
-    predicted: tuple[int, ...]
-    outcome: Foretold
 
 
 @dataclass(frozen=True)
@@ -89,7 +62,6 @@ class SidesComparison:
     loads: Aligned
     result: ManyComparison
     apart: tuple[Apart, ...]
-    predicted: tuple[PredictedRatio, ...]
     campaign_sd: float | None = None
 
     @property
@@ -217,8 +189,7 @@ def compare_sides(
         higher_is_better=quantity not in LOWER_IS_BETTER,
         between=between,
     )
-    predicted = tuple(_predicted(loads, result, tolerance))
-    return SidesComparison(quantity, loads, result, apart, predicted, between[0] if same else None)
+    return SidesComparison(quantity, loads, result, apart, between[0] if same else None)
 
 
 def _repeats(same: Sequence[Path], sides: Sequence[Side], quantity: str) -> list[Side]:
@@ -261,44 +232,3 @@ def _reference(sides: Sequence[Side], name: str) -> int | None:
         where="--reference",
         remedy=f"name one of {', '.join(side.name for side in sides)}",
     )
-
-
-def _predicted(loads: Aligned, result: ManyComparison, tolerance: float) -> Iterator[PredictedRatio]:
-    """Of each pair the loads that one side did not measure and its model, or both models, tell."""
-    noise = [_noise(readings) for readings in loads.readings]
-    margin = log1p(tolerance)
-    for pair in result.pairs:
-        both = (pair.first, pair.second)
-        for load in loads.rows:
-            if all(load in loads.readings[side] for side in both):
-                continue
-            known = [_level(loads, side, load, noise[side]) for side in both]
-            if known[0] is None or known[1] is None:
-                continue
-            (one, first_sd), (other, second_sd) = known[0], known[1]
-            difference, half = other - one, Z95 * sqrt(first_sd**2 + second_sd**2)
-            outcome: Foretold = "undecided"
-            if abs(difference) - half > margin:
-                outcome = "likely higher" if difference > 0 else "likely lower"
-            by_model = tuple(side for side in both if load not in loads.readings[side])
-            yield PredictedRatio(
-                *both, load, exp(difference), exp(difference - half), exp(difference + half), by_model, outcome
-            )
-
-
-def _noise(readings: Mapping[str, Sequence[Reading]]) -> float:
-    """Standard deviation of the logarithm of a visit, from all cells together; 0 where nothing is known of it."""
-    pool = pool_variance([[reading.value for reading in values] for values in readings.values()])
-    return 0.0 if pool is None else sqrt(pool.variance_log) * t_quantile(0.975, pool.dof) / Z95
-
-
-def _level(loads: Aligned, side: int, load: str, noise: float) -> tuple[float, float] | None:
-    """(logarithm of a load's level, its standard deviation) as measured or as predicted."""
-    values = [reading.value for reading in loads.readings[side].get(load, ())]
-    if values:
-        if min(values) <= 0:
-            return None
-        logs = np.log(values)
-        return float(logs.mean()), noise / sqrt(len(values))
-    guess = loads.guesses[side].get(load)
-    return (log(guess.value), guess.error or 0.0) if guess is not None else None

@@ -127,17 +127,10 @@ def _side_changes(part: CampaignResult, names: Mapping[str, str], found: SidesCo
     """Of one side against the base, at its own cells."""
     pair = found.result.pair(found.base, at)
     rows = {} if pair is None else {cell.cell: cell for cell in (*pair.cells, *pair.untested)}
-    guesses = {one.load: one for one in found.predicted if {one.first, one.second} == {found.base, at}}
     loads = found.loads.names[at]
     for e in part.estimates:
-        load = loads.get((e.cell.key, e.direction), "")
-        key = replace(e.cell, target=names[e.cell.target]).key
-        row, guess = rows.get(load), guesses.get(load)
-        if row is not None and row.ratio is not None:
-            if e.kind != "predicted":
-                yield Change(key, e.direction, row.ratio, row.low, row.high, row.outcome)
-        elif guess is not None:
-            ratio, low, high = guess.ratio, guess.low, guess.high
-            if guess.first != found.base:
-                ratio, low, high = 1 / ratio, 1 / high, 1 / low
-            yield Change(key, e.direction, ratio, low, high, "predicted")
+        row = rows.get(loads.get((e.cell.key, e.direction), ""))
+        if row is not None and row.ratio is not None and (e.kind != "predicted" or row.predicted):
+            key = replace(e.cell, target=names[e.cell.target]).key
+            outcome = "predicted" if row.predicted else row.outcome
+            yield Change(key, e.direction, row.ratio, row.low, row.high, outcome)

@@ -91,6 +91,8 @@ def bars(aligned: Aligned, quantity: str, *, where: Filter, title: str) -> Drawi
     notes += ["Of mixed loads it is that of the slower direction."] if mixed and not stacked else []
     if any(dot.low is None for one in series for dot in one.dots):
         notes.append("A bar without an interval has one visit.")
+    if any(total.n == 0 for load in loads for total in load.total.values()):
+        notes.append("Loads that a side did not measure are as it predicts them.")
     if quantity in ("bw", "iops") and any(side.kind == "measured" for side in aligned.sides):
         notes.append("Bars are means of whole visits; a map tells what lasts.")
     return Drawing(title, "bars", "", name, unit, (Panel("", series, ticks),), note=" ".join(notes))
@@ -222,7 +224,8 @@ def _load(aligned: Aligned, names: Mapping[str, str], pools: Sequence[PooledVari
         pool = pools[number]
         directions[number] = {way: _by_law(rows[0]) or _interval(_values(rows), pool) for way, rows in mine.items()}
         alone = next(iter(directions[number].values())) if len(mine) == 1 else None
-        total[number] = alone or _interval(_totals(list(mine.values()), quantity), pool)
+        foretold = any(rows[0].error is not None for rows in mine.values())  # their errors have one cause
+        total[number] = alone or _interval(_totals(list(mine.values()), quantity), None if foretold else pool)
     return Load(aligned.rows[next(iter(names.values()))].cell, directions, total)
 
 

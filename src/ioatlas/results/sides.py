@@ -75,7 +75,7 @@ class Side:
     rows, readings: every load with its values, by cell key and direction.
     factors_of: of each target, where the campaign has configurations. set_ups: how often each configuration was set up
     and measured; 0 where they were not measured one after another.
-    guesses:  predictions of the campaign's model, where it has one; never mixed up with readings.
+    guesses:  what its model, or the law of its targets, tells of loads that it did not measure.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Side:
     @property
     def by_law(self) -> bool:
         """Whether the law of the target says what a cell gives."""
-        return any(one.error is not None for values in self.readings.values() for one in values)
+        return any(one.by_law for values in self.readings.values() for one in values)
 
     @property
     def repeated(self) -> bool:
@@ -360,7 +360,8 @@ def set_aside(sides: Sequence[Side], *, by_target: bool) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Aligned:
-    """Sides whose loads go by common names: readings and guesses of each by the name of the load.
+    """Sides whose loads go by common names: readings of each by the name of the load. What one of them measured another
+    may only tell.
 
     by_target: whether the target's name is part of a load's name. rows: by name, the first side's words win.
     names: of each side the name of every load, by cell key and direction.
@@ -369,7 +370,6 @@ class Aligned:
 
     sides: tuple[Side, ...]
     readings: tuple[Mapping[str, tuple[Reading, ...]], ...]
-    guesses: tuple[Mapping[str, Reading], ...]
     rows: Mapping[str, Row]
     names: tuple[Mapping[Place, str], ...]
     by_target: bool
@@ -381,7 +381,6 @@ class Aligned:
             self,
             sides=self.sides[:count],
             readings=self.readings[:count],
-            guesses=self.guesses[:count],
             names=self.names[:count],
         )
 
@@ -414,7 +413,7 @@ def align(sides: Sequence[Side]) -> Aligned:
     told_apart = 0
     if not all(side.repeated for side in sides):
         names, told_apart = _loose_names(sides)
-    readings, guesses = [], []
+    readings: list[dict[str, tuple[Reading, ...]]] = []
     rows: dict[str, Row] = {}
     for side, named in zip(sides, names, strict=True):
         mine: dict[str, tuple[Reading, ...]] = {}
@@ -423,22 +422,11 @@ def align(sides: Sequence[Side]) -> Aligned:
                 mine[name] = (*mine.get(name, ()), *(replace(value, cell=name) for value in values))
                 rows.setdefault(name, side.rows[place])
         readings.append(mine)
-        guesses.append(
-            {
-                name: replace(guess, cell=name)
-                for place, (_, guess) in side.guesses.items()
-                if (name := named.get(place)) is not None and name not in mine
-            }
-        )
-    for side, named in zip(sides, names, strict=True):
-        for place, (row, _) in side.guesses.items():
-            if (name := named.get(place)) is not None:
-                rows.setdefault(name, row)
-    seen = set().union(*readings)
-    for side, mine, open_guesses in zip(sides, readings, guesses, strict=True):
-        for name in seen & open_guesses.keys() if side.by_law else ():  # what another one measured
-            mine[name] = (open_guesses.pop(name),)
-    return Aligned(tuple(sides), tuple(readings), tuple(guesses), labelled(rows), tuple(names), by_target, told_apart)
+    for side, named, mine in zip(sides, names, readings, strict=True):
+        for place, (_, guess) in side.guesses.items():
+            if (name := named.get(place, "")) in rows:
+                mine.setdefault(name, (replace(guess, cell=name),))
+    return Aligned(tuple(sides), tuple(readings), labelled(rows), tuple(names), by_target, told_apart)
 
 
 def _all_rows(side: Side) -> Iterable[tuple[Place, Row]]:
