@@ -2,7 +2,7 @@
 """Gates: tests a window must pass before its numbers count. Each returns '' or the reason to discard, with the figures.
 
 Plain numbers in, no clock, no I/O. A gate that lacks its numbers passes: what was not recorded is not held against a
-window; `judge_visit` lists which gates could be applied.
+window.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def error_gate(error: int) -> str:
     return f"error {error} reported by the load generator" if error else ""
 
 
-def generator_cpu_gate(cpu_percent: float | None, *, limit_percent: float = CPU_LIMIT_PERCENT) -> str:
+def generator_cpu_gate(cpu_percent: float | None) -> str:
     """The load generator's CPU, percent of one job's core (user + system): at the limit it measures itself."""
-    if cpu_percent is None or cpu_percent < limit_percent:
+    if cpu_percent is None or cpu_percent < CPU_LIMIT_PERCENT:
         return ""
-    return f"load generator: {cpu_percent:.0f}% CPU for each job, limit {limit_percent:.0f}%"
+    return f"load generator: {cpu_percent:.0f}% CPU for each job, limit {CPU_LIMIT_PERCENT:.0f}%"
 
 
 def ceiling_gate(value: float, ceiling: float | None, *, name: str = "the ceiling") -> str:
@@ -100,17 +100,10 @@ def no_io_gate(total_ios: int) -> str:
 
 @dataclass(frozen=True)
 class GateReport:
-    """discards: reasons to discard the visit. labels: verdicts that outweigh the shape of its series.
-    applied: names of the gates that had their numbers.
-    """
+    """discards: reasons to discard the visit. labels: verdicts that outweigh the shape of its series."""
 
     discards: tuple[Reason, ...]
     labels: tuple[Verdict, ...]
-    applied: tuple[str, ...]
-
-    @property
-    def passed(self) -> bool:
-        return not self.discards
 
 
 def judge_visit(
@@ -131,10 +124,8 @@ def judge_visit(
     """
     discards: list[Reason] = []
     limited: list[Verdict] = []
-    applied: list[str] = []
 
     def gate(code: ReasonCode, sentence: str) -> None:
-        applied.append(code)
         if sentence:
             discards.append(Reason(code, sentence))
 
@@ -149,18 +140,14 @@ def judge_visit(
     if law is not None:
         gate(ReasonCode.LITTLES_LAW, law[0])
         limited += [law[1]] if law[1] is not None else []
-    if visit.cpu_percent is not None:
-        applied.append("generator CPU")
-        reason = generator_cpu_gate(visit.cpu_percent)
-        limited += [Verdict(VerdictCode.CLIENT_LIMITED, reason)] if reason else []
-    if asked_ms:
-        gate(ReasonCode.RUNTIME, runtime_gate(runtime_ms, asked_ms))
+    reason = generator_cpu_gate(visit.cpu_percent)
+    limited += [Verdict(VerdictCode.CLIENT_LIMITED, reason)] if reason else []
+    gate(ReasonCode.RUNTIME, runtime_gate(runtime_ms, asked_ms))
     for part in parts:
         if ceilings and part.direction in ceilings and part.runtime_ms:
             bound, name = ceilings[part.direction]
             gate(ReasonCode.CEILING, ceiling_gate(part.io_bytes / part.runtime_ms * 1000, bound, name=name))
-    labels = (*limited, *_overload(visit, cell, applied))
-    return GateReport(tuple(dict.fromkeys(discards)), labels, tuple(dict.fromkeys(applied)))
+    return GateReport(tuple(dict.fromkeys(discards)), (*limited, *_overload(visit, cell)))
 
 
 def _bytes_reasons(visit: Visit, cell: Cell) -> list[str]:
@@ -207,11 +194,10 @@ def offered_iops(cell: Cell, direction: str) -> float | None:
     return rate / _sizes(cell)[direction] if rate and not several else None
 
 
-def _overload(visit: Visit, cell: Cell, applied: list[str]) -> tuple[Verdict, ...]:
+def _overload(visit: Visit, cell: Cell) -> tuple[Verdict, ...]:
     labels = []
     for option, total in (("rate_iops", "total_ios"), ("rate", "io_bytes")):
         rates = rates_of(cell, option)
-        applied += ["overload"] if rates else []
         for part in visit.parts if rates else ():
             if not part.runtime_ms:
                 continue

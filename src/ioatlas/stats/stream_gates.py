@@ -57,7 +57,6 @@ def judge_streams(
     """
     discards: list[Reason] = []
     labels: list[Verdict] = []
-    applied: list[str] = []
     runtime_ms = max((part.runtime_ms for part in visit.parts), default=0)
     if not visit.parts:
         discards.append(Reason(ReasonCode.NO_IO, ReasonCode.NO_IO))
@@ -66,9 +65,8 @@ def judge_streams(
     for (name, _), member in zip(cell.streams, cell.members, strict=True):
         parts = tuple(part for part in visit.parts if part.stream == name)
         behind = stream_backlog(member, parts, runtime_ms / 1000)
-        if behind is not None:
-            applied.append("overload")
-            overloads += [Verdict(VerdictCode.OVERLOADED, f"{behind.reason} ({name})")] if behind.reason else []
+        if behind is not None and behind.reason:
+            overloads.append(Verdict(VerdictCode.OVERLOADED, f"{behind.reason} ({name})"))
         if not parts:
             continue
         report = judge_visit(replace(visit, parts=parts), member, waiting=waiting)
@@ -79,16 +77,14 @@ def judge_streams(
             for label in report.labels
             if label.code is not VerdictCode.OVERLOADED and label.detail != cpu
         ]
-        applied += report.applied
     whole = stream_backlog(cell, visit.parts, runtime_ms / 1000)
     if whole is not None and whole.reason:
         labels.insert(0, Verdict(VerdictCode.OVERLOADED, whole.reason))
     labels += overloads
     labels += [Verdict(VerdictCode.CLIENT_LIMITED, cpu)] if cpu else []
-    if asked_ms:
-        short = runtime_gate(runtime_ms, asked_ms)
-        discards += [Reason(ReasonCode.RUNTIME, short)] if short else []
-    return GateReport(tuple(dict.fromkeys(discards)), tuple(dict.fromkeys(labels)), tuple(dict.fromkeys(applied)))
+    short = runtime_gate(runtime_ms, asked_ms)
+    discards += [Reason(ReasonCode.RUNTIME, short)] if short else []
+    return GateReport(tuple(dict.fromkeys(discards)), tuple(dict.fromkeys(labels)))
 
 
 def _of_stream(reason: Reason, name: str) -> Reason:
