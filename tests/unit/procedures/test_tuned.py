@@ -7,7 +7,8 @@ from ioatlas.design.latency_search import Goal
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series, Visit
-from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, offered_iops, trial_of
+from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, trial_of
+from ioatlas.stats.stream_gates import offered_iops
 
 
 def best(jobs, depth, iops, **shares):

@@ -12,20 +12,21 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.model.outcomes import AdaptiveLimit
-from ioatlas.model.target import Target
 from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.procedures.dense_map.expected import expected_summary, expected_text
-from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.procedures.dense_map.procedure import DenseMap
 from ioatlas.run.plan import Plan
-from ioatlas.run.procedure import PlanText, Procedure
+from ioatlas.run.procedure import PlanText
 
 if TYPE_CHECKING:
     from ioatlas.run.runner import Runner
     from ioatlas.run.steps import Steps
+    from ioatlas.store.journal import Journal
 
 
-class AdaptiveMap(Procedure):
+class AdaptiveMap(DenseMap):
     name = "adaptive_map"
+    in_set_ups = False
 
     def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:
         return (
@@ -34,8 +35,8 @@ class AdaptiveMap(Procedure):
             or AdaptiveLimit.NAME in records
         )
 
-    def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
-        return build_plan(spec, targets, read_only=read_only)
+    def begin(self, journal: Journal, plan: Plan) -> None:
+        """What is visited first is the design's."""
 
     def summary(self, plan: Plan) -> dict[str, Any]:
         return expected_summary(plan)
@@ -59,16 +60,6 @@ class AdaptiveMap(Procedure):
                 where="--precision",
                 remedy="use --error for the map's own error, or leave out --cells and --error",
             )
-
-    def may_shrink(self, plan: Plan) -> bool:
-        from ioatlas.procedures.dense_map.plan import may_shrink
-
-        return may_shrink(plan)
-
-    def with_less_to_write(self, plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:
-        from ioatlas.procedures.dense_map.plan import with_less_to_write
-
-        return with_less_to_write(plan, able_bytes, bytes_per_s)
 
     def steps(self, runner: Runner) -> Steps:
         from ioatlas.procedures.adaptive_map.sweep import adaptive_sweep

@@ -23,6 +23,7 @@ from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.intervals import Interval, bounded, log_t_interval
+from ioatlas.stats.stream_gates import offered_iops
 from ioatlas.store.journal import Journal
 
 SEARCH, FRESH, CURVE = Purpose.SWEEP, Purpose.FRESH, Purpose.CURVE
@@ -222,12 +223,6 @@ def between(tuning: Tuning) -> int | None:
     below = max((point.percent for point in tuning.curve if point.offered <= safe), default=0)
     above = min((point.percent for point in tuning.curve if point.offered > safe), default=below)
     return (below + above) // 2 if above - below > FINEST else None
-
-
-def offered_iops(cell: Cell) -> float:
-    """What the rates of a cell add up to over jobs and directions."""
-    parts = str(cell.option["rate_iops"]).split(",")
-    return sum(float(part) for part in parts if part) * cell.numjobs
 
 
 REPEATED = 1000
