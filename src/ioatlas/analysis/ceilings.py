@@ -144,6 +144,7 @@ PCIE: dict[int, tuple[float, float]] = {
 flits of 256.
 """
 _TLP_HEADER = 12
+_TLP_PAYLOAD = 256
 _TLP_FRAMING = 8
 """Start, sequence number, LCRC and end: 8 bytes in generations 1 to 5 (PCI Express base specification); none within
 a flit.
@@ -159,9 +160,8 @@ def pci_bytes_per_s(width_bits: int = 32, clock_hz: float = 33.333e6) -> float:
     return width_bits / 8 * clock_hz
 
 
-def pcie_bytes_per_s(generation: int, lanes: int, *, payload_bytes: int | None = 256) -> float:
-    """One direction of a PCIe link. payload_bytes: largest payload of a packet (128 to 4096), or None for line
-    coding only.
+def pcie_bytes_per_s(generation: int, lanes: int) -> float:
+    """One direction of a PCIe link, in packets of 256 bytes of payload.
 
     Raises UsageError for generations and widths that do not exist.
     """
@@ -170,11 +170,8 @@ def pcie_bytes_per_s(generation: int, lanes: int, *, payload_bytes: int | None =
     rate, coding = PCIE[generation]
     if lanes not in {1, 2, 4, 8, 12, 16, 32}:
         raise UsageError(f"there is no PCIe link of {lanes} lanes", remedy="use 1, 2, 4, 8, 12, 16 or 32")
-    raw = rate / 8 * coding * lanes
-    if payload_bytes is None:
-        return raw
     overhead = _TLP_HEADER + (0 if generation >= 6 else _TLP_FRAMING)
-    return raw * payload_bytes / (payload_bytes + overhead)
+    return rate / 8 * coding * lanes * _TLP_PAYLOAD / (_TLP_PAYLOAD + overhead)
 
 
 def pcie_generation(transfers_per_s: float) -> int:

@@ -140,7 +140,7 @@ def _point(member: Member, name: str, first_member: Member, first: Measured, one
     efficiency = None
     if not isinstance(level, str) and not isinstance(start, str) and level > 0 and start > 0:
         efficiency = change.scaled(start / level)
-    return FactorPoint(member.factors[name], member.name, one, change, efficiency)
+    return FactorPoint(member.factors[name], one, change, efficiency)
 
 
 def ratio_of(one: Measured, other: Measured) -> Spread:

@@ -14,10 +14,9 @@ Axes = Mapping[str, tuple[OptionValue, ...]]
 
 @dataclass(frozen=True)
 class Coarsened:
-    """What is left of the axes, what was taken from each, and how many visits every cell gets."""
+    """What is left of the axes, and how many visits every cell gets."""
 
     axes: Axes
-    left_out: Axes
     visits: int
     fits: bool = True
 
@@ -46,12 +45,7 @@ def coarsen(axes: Axes, visits: int, seconds: Callable[[Axes, int], float], budg
         if spent() > budget_seconds:
             wanted = 1
     kept = {name: tuple(values) for name, values in left.items()}
-    gone = {
-        name: tuple(v for v in values if v not in kept[name])
-        for name, values in axes.items()
-        if len(kept[name]) < len(values)
-    }
-    return Coarsened(kept, gone, wanted, fits=spent() <= budget_seconds)
+    return Coarsened(kept, wanted, fits=spent() <= budget_seconds)
 
 
 def _drop(values: list[OptionValue]) -> None:

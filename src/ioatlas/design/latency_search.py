@@ -273,10 +273,9 @@ def next_trials(goal: Goal, history: Sequence[Trial], failed: Iterable[Point] = 
     return ()
 
 
-def _doubling(highest: int, start: int = 1) -> list[int]:
-    """start, 2 start, ... and `highest` itself."""
-    levels = []
-    level = start
+def _doubling(highest: int) -> list[int]:
+    """1, 2, 4, ... and `highest` itself."""
+    levels, level = [], 1
     while level < highest:
         levels.append(level)
         level *= 2

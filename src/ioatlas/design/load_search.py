@@ -58,7 +58,7 @@ class LoadAnswer:
     limited_by: str
 
 
-def search_load(trials: Sequence[LoadTrial], limit_ns: float, start_iops: float = START_IOPS) -> LoadAnswer:
+def search_load(trials: Sequence[LoadTrial], limit_ns: float) -> LoadAnswer:
     """The next load to try, or the end. Pure: the same trials give the same answer, so that a stopped search goes on
     where it was.
     """
@@ -83,7 +83,7 @@ def search_load(trials: Sequence[LoadTrial], limit_ns: float, start_iops: float 
         return LoadAnswer(highest, None, refused, limit)
     if refused is None:
         if best is None:
-            return LoadAnswer(None, (_tidy(start_iops), False), None, "")
+            return LoadAnswer(None, (_tidy(START_IOPS), False), None, "")
         if best * GROWTH <= MOST_IOPS:
             return LoadAnswer(None, (_tidy(best * GROWTH), False), None, "")
         return LoadAnswer(highest, None if best in confirmed else (best, True), None, "nothing")

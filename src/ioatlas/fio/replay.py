@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -128,7 +128,7 @@ def read_replay(directory: Path, name: str, cell: Cell) -> tuple[IoLog, SectionS
             np.int64
         )
         series[way] = series_of_rows(rows, start_ms, interval_ms, max(1, spent_ms // interval_ms))
-        loops[way] = (whole.only(mine),)
+        loops[way] = (replace(whole, latency_ns=whole.latency_ns[mine]),)
     log = IoLog(SectionSeries(start_ms, end_ms, series), loops, spent_ms)
     if completion.size < len(trace.ios):
         return log, SectionState.CUT_SHORT, f"{completion.size} of {len(trace.ios)} I/Os of the trace were made"

@@ -53,7 +53,6 @@ class FactorPoint:
     """
 
     level: Factor
-    member: str
     measured: Measured
     change: Spread
     efficiency: Spread | None = None

@@ -46,15 +46,10 @@ class ReplicateFit:
     effects: by replicate, logarithms relative to the mean over visits. apart: standard errors of their differences,
     shape (replicates, replicates), in the order of `effects`. errors: of one, such that those of two replicates, added
     as squares, are about that of their difference.
-    levels: by cell, logarithm of the value with replicate effects taken out. residual_sd: of one visit, degrees of
-    freedom
-            accounted for.
     residuals: shape (n,), in the order of the input.
     """
 
     effects: dict[int, float]
-    levels: dict[Hashable, float]
-    residual_sd: float
     residuals: Floats
     apart: Floats
     method: str = FIT_METHOD
@@ -110,8 +105,6 @@ def fit_replicates(cells: Sequence[Hashable], replicates: Sequence[int], values:
     apart = sd * np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * inverse, 0.0))
     return ReplicateFit(
         {name: float(effect[index]) for index, name in enumerate(replicate_names)},
-        {name: float(level[index]) for index, name in enumerate(cell_names)},
-        sd,
         residuals,
         apart,
     )

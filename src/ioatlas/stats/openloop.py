@@ -8,10 +8,9 @@ are known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.warmup import Floats, as_series
@@ -31,34 +30,18 @@ START_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class OpenLoop:
-    """Open-loop view of one paced job. Arrays have shape (n,), in the order of starting.
+    """Open-loop view of one paced job.
 
-    latency_ns:   from intended start to completion, less what the generator itself waited: at least the recorded
-                  latency, up to the resolution of the log.
-    lag_ns:       how late each I/O was started. backlog: I/Os due by the time each was started and not completed before
-                  it, itself included.
-    achieved_share: I/Os completed over I/Os due, in the time from the first start to the last completion due.
-    overloaded:   less than 99% achieved, or the lag still grows at the end: percentiles then are lower bounds that grow
-                  with the run's length.
+    latency_ns: shape (n,), in the order of starting: from intended start to completion, less what the generator itself
+                waited: at least the recorded latency, up to the resolution of the log.
+    overloaded: less than 99% of the I/Os that were due completed, from the first start to the last completion due, or
+                they start ever later at the end: percentiles then are lower bounds that grow with the run's length.
     """
 
     latency_ns: Floats
-    lag_ns: Floats
-    backlog: Floats
-    achieved_share: float
     overloaded: bool
     reason: str
     method: str = METHOD
-
-    def only(self, chosen: NDArray[np.bool_]) -> OpenLoop:
-        """The same run with some of its I/Os, such as those of one direction."""
-        return replace(
-            self, latency_ns=self.latency_ns[chosen], lag_ns=self.lag_ns[chosen], backlog=self.backlog[chosen]
-        )
-
-    def percentile_ns(self, percent: float) -> float:
-        """Nearest-rank percentile of the latency, 0 < percent <= 100."""
-        return float(np.percentile(self.latency_ns, percent, method="inverted_cdf"))
 
 
 def intended_latency(
@@ -66,17 +49,15 @@ def intended_latency(
     latency_ns: Floats,
     rate_iops: float,
     *,
-    start_ns: float | None = None,
     resolution_ns: float = 0.0,
     drains: bool = False,
 ) -> OpenLoop:
-    """Latency from the intended time for one job paced at `rate_iops` with constant gaps.
+    """Latency from the intended time for one job paced at `rate_iops` with constant gaps. The first I/O is taken as due
+    at the latest time for which none starts before it is due, so every latency is a lower bound (by the first I/O's own
+    lateness).
 
     completion_ns, latency_ns: shape (n,), one record for each I/O: time of completion on any clock, and recorded
                                latency (start to completion).
-    start_ns: intended time of the first I/O on that clock. None: the latest time for which no I/O starts before it is
-    due, which makes every latency a lower bound (by the first I/O's own lateness). I/O k (counted from 0 in starting
-    order) is due at start_ns + k / rate.
     resolution_ns: of the completion times, cut off to multiples of it. Lateness that this could have made up does not
     count, so that latencies stay lower bounds: by twice the resolution at most.
     drains: the job has room for several I/Os in flight and waits for all of them before it sleeps, as fio does. An I/O
@@ -100,15 +81,11 @@ def intended_latency(
     n = completion.size
     gap = 1e9 / rate_iops
     due = np.arange(n) * gap
-    first = float(np.min(started - due)) if start_ns is None else float(start_ns)
-    due = due + first
-    lag = np.maximum(started - due - resolution_ns, 0.0)
+    first = float(np.min(started - due))
+    lag = np.maximum(started - (due + first) - resolution_ns, 0.0)
     own_wait = float(np.percentile(latency, OWN_WAIT_PERCENT)) if drains else 0.0
     intended = latency + np.maximum(lag - own_wait, 0.0)
-    finished = np.sort(completion)
-    were_due = np.floor((started - first) / gap + 1e-9) + 1
-    backlog = np.maximum(were_due - np.searchsorted(finished, started, side="left"), 0)
-    span = float(finished[-1] - first)
+    span = float(completion.max() - first)
     # The last I/O's own service belongs to no further arrival.
     offered = max(1.0, (span - float(np.median(latency))) * rate_iops / 1e9 + 1)
     share = min(1.0, n / offered)
@@ -122,7 +99,7 @@ def intended_latency(
     elif growing:
         reason = f"lag grows: {early / 1e6:.2f} ms half way, {late / 1e6:.2f} ms at the end"
     method = DRAINED_METHOD if drains else METHOD
-    return OpenLoop(intended, lag, backlog.astype(float), share, bool(reason), reason, method)
+    return OpenLoop(intended, bool(reason), reason, method)
 
 
 def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, resolution_ns: float = 0.0) -> OpenLoop:
@@ -145,18 +122,15 @@ def intended_from(completion_ns: Floats, latency_ns: Floats, due_ns: Floats, *, 
     started = completion - latency
     due = due + float(np.min(started - due))
     lag = np.maximum(started - due - resolution_ns, 0.0)
-    were_due = np.searchsorted(np.sort(due), started, side="right")
-    backlog = np.maximum(were_due - np.searchsorted(np.sort(completion), started, side="left"), 0)
     length = float(np.ptp(due))
     tail = np.argsort(due, kind="stable")[-max(1, due.size // 10) :]
     late = float(np.median(lag[tail]))
-    share = min(1.0, length / (length + late)) if length + late else 1.0
     reason = (
         f"late by {late / 1e6:.0f} ms at the end of a trace of {length / 1e9:.3g} s"
         if late > max(0.01 * length, LATE_NS)
         else ""
     )
-    return OpenLoop(latency + lag, lag, backlog.astype(float), share, bool(reason), reason, TRACE_METHOD)
+    return OpenLoop(latency + lag, bool(reason), reason, TRACE_METHOD)
 
 
 @dataclass(frozen=True)

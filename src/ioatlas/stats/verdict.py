@@ -51,7 +51,6 @@ class SteadyVerdict:
     cut:      index of the first interval of the steady window; cut_ms: milliseconds from the visit's start to it. 0:
               nothing is cut.
     late: the cut falls in the second half: the visit has to be repeated longer before its window is trusted.
-    agreed:   MSER-5 and the change points put the cut in the same place (within a tenth of the series).
     n:        intervals judged, after those without a value were left out.
     reason:   one line with the figures the verdict rests on.
     """
@@ -60,7 +59,6 @@ class SteadyVerdict:
     cut: int = 0
     cut_ms: int = 0
     late: bool = False
-    agreed: bool = True
     n: int = 0
     reason: str = ""
     method: str = METHOD
@@ -109,7 +107,7 @@ def judge(
     series = series[usable]
     n = series.size
 
-    def finish(label: VerdictCode, reason: str, cut: int = 0, *, agreed: bool = True) -> SteadyVerdict:
+    def finish(label: VerdictCode, reason: str, cut: int = 0) -> SteadyVerdict:
         index = int(position[cut]) if cut else 0
         if not index:
             cut_ms = 0.0
@@ -117,7 +115,7 @@ def judge(
             cut_ms = float(end_ms[index - 1])
         else:
             cut_ms = index * (interval_ms or 1.0)
-        return SteadyVerdict(label, index, round(cut_ms), cut > n / 2, agreed, n, reason)
+        return SteadyVerdict(label, index, round(cut_ms), cut > n / 2, n, reason)
 
     if n and not series.any():
         return finish(VerdictCode.UNSTABLE, "stalled: no I/O completed in any interval")
@@ -135,12 +133,12 @@ def judge(
             VerdictCode.TOO_SHORT,
             f"{merged.size} groups of {width} intervals hold enough I/Os to be compared, a verdict takes {FEWEST}",
         )
-    label, reason, cut, agreed = _shape(merged, step / width)
+    label, reason, cut = _shape(merged, step / width)
     if label is VerdictCode.FLAT and (start := _odd_start(merged)):
         head = float(merged[:start].mean() / merged[start:].mean()) - 1
         label, cut = (VerdictCode.SLOWDOWN if head > 0 else VerdictCode.WARM_UP), start
         reason = f"{head:+.0%} in the first {start * width} intervals"
-    return finish(label, reason, cut * width, agreed=agreed)
+    return finish(label, reason, cut * width)
 
 
 def _odd_start(series: Floats) -> int:
@@ -179,9 +177,8 @@ def _step_of(series: Floats) -> float | None:
     return step if np.all(np.abs(multiples - np.round(multiples)) < 0.05) else None
 
 
-def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[VerdictCode, str, int, bool]:
-    """(label, reason, cut, agreed) of a series of non-negative values that are not all zero, counted in steps of
-    `step`.
+def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[VerdictCode, str, int]:
+    """(label, reason, cut) of a series of non-negative values that are not all zero, counted in steps of `step`.
 
     spare: intervals at the end that are too few for a level of their own; None: END of the series.
     """
@@ -190,10 +187,10 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Verdi
     mean = float(series.mean())
     quiet = trim_spikes(series)
     if np.ptp(quiet) <= 1e-9 * mean:
-        return VerdictCode.FLAT, "constant", 0, True
+        return VerdictCode.FLAT, "constant", 0
     two = _two_levels(series, step)
     if two:
-        return VerdictCode.BISTABLE, two, 0, True
+        return VerdictCode.BISTABLE, two, 0
     one_step, line = _best_step(quiet), _line(quiet)
     residual = min((one_step, line), key=lambda fit: float(fit @ fit))
     dip = _best_dip(quiet)
@@ -210,13 +207,13 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Verdi
     trending = excursion >= RELEVANT and gain > strength * noise.long_run_variance * np.log(n)
     if not changes:
         if trending:
-            return VerdictCode.DRIFTING, f"moves by {excursion:.0%} of the mean across the window", 0, True
-        return VerdictCode.FLAT, f"no level change above {RELEVANT:.0%}", 0, True
+            return VerdictCode.DRIFTING, f"moves by {excursion:.0%} of the mean across the window", 0
+        return VerdictCode.FLAT, f"no level change above {RELEVANT:.0%}", 0
     edges = [0, *changes, n]
     levels = [float(quiet[a:b].mean()) for a, b in itertools.pairwise(edges)]
     cut, tail = _tail(edges, levels, quiet)
     if cut == 0:
-        return VerdictCode.FLAT, f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0, True
+        return VerdictCode.FLAT, f"levels of {len(levels)} stretches within {RELEVANT:.0%}", 0
     rising = all(x < y * (1 + RELEVANT / 2) for x, y in itertools.pairwise(levels))
     falling = all(x * (1 + RELEVANT / 2) > y for x, y in itertools.pairwise(levels))
     if not rising and not falling:
@@ -229,35 +226,32 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Verdi
             / n
         )
         if away < AWAY:
-            return VerdictCode.FLAT, f"away from its level for {away:.0%} of the window", 0, True
+            return VerdictCode.FLAT, f"away from its level for {away:.0%} of the window", 0
     before = levels[edges.index(cut) - 1]
     if n - cut <= spare and before > 0 and abs(tail / before - 1) * (n - cut) / n <= RELEVANT:
         # A dip or a surge that the window's end cuts off looks like this too, and MSER-5 cannot confirm it; it hardly
         # moves the window's mean.
-        inner, reason, at, agreed = _shape(series[:cut], step, spare - (n - cut))
-        return inner, f"{reason}; {tail / before - 1:+.0%} in the last {n - cut} intervals", at, agreed
+        inner, reason, at = _shape(series[:cut], step, spare - (n - cut))
+        return inner, f"{reason}; {tail / before - 1:+.0%} in the last {n - cut} intervals", at
     fitted = np.repeat(levels, np.diff(edges))
     independent = n * (1 - noise.rho) / (1 + noise.rho)
     # Bayesian information criterion: a line has 2 parameters, k changes have k + 1 levels and k places.
     gained = independent * np.log(float(line @ line) / max(float(np.sum((quiet - fitted) ** 2)), 1e-300))
     straight = gained <= (2 * len(changes) - 1) * np.log(n)
     if (rising or falling) and trending and (straight or (len(changes) >= 2 and cut > n / 2)):
-        return VerdictCode.DRIFTING, f"moves by {excursion:.0%} of the mean across the window", 0, True
+        return VerdictCode.DRIFTING, f"moves by {excursion:.0%} of the mean across the window", 0
     if not rising and not falling:
         low, high = min(levels), max(levels)
         return (
             VerdictCode.UNSTABLE,
             f"{len(levels)} levels between {low / tail - 1:+.0%} and {high / tail - 1:+.0%} of the last",
             0,
-            True,
         )
-    agreed_cut = mser_cut(series)
-    agreed = abs(agreed_cut - cut) <= max(5, n // 10)
-    if agreed:
-        cut = max(cut, agreed_cut)
+    if abs((other := mser_cut(series)) - cut) <= max(5, n // 10):
+        cut = max(cut, other)
     head = float(quiet[:cut].mean())
     label = VerdictCode.WARM_UP if head < tail else VerdictCode.SLOWDOWN
-    return label, f"{head / tail - 1:+.0%} before the cut", cut, agreed
+    return label, f"{head / tail - 1:+.0%} before the cut", cut
 
 
 def _tail(edges: list[int], levels: list[float], series: Floats) -> tuple[int, float]:

@@ -71,9 +71,8 @@ def test_waiting_behind_a_stall_is_charged():
     result = intended_latency(end, end - start, 1000)
     assert result.latency_ns == pytest.approx(end - due)
     assert np.percentile(end - start, 90) == pytest.approx(2e5)
-    assert result.percentile_ns(90) > 1e8
+    assert np.percentile(result.latency_ns, 90) > 1e8
     assert not result.overloaded
-    assert result.backlog.max() == pytest.approx(301, abs=1)
 
 
 def test_a_generator_that_falls_behind_is_overloaded():
@@ -81,7 +80,7 @@ def test_a_generator_that_falls_behind_is_overloaded():
     start, end = served(due, np.full(2000, 1.2e6))
     result = intended_latency(end, end - start, 1000)
     assert result.overloaded
-    assert result.achieved_share == pytest.approx(1 / 1.2, rel=0.01)
+    assert result.reason.startswith("83.")
 
 
 def test_slow_growth_of_the_lag_is_seen_at_99_5_percent():
@@ -90,11 +89,8 @@ def test_slow_growth_of_the_lag_is_seen_at_99_5_percent():
     assert intended_latency(end, end - start, 1000).overloaded
 
 
-def test_a_known_start_charges_the_first_ios_lateness():
-    due = np.arange(100) * 1e6
-    start, end = served(due + 5e6, np.full(100, 1e5))
-    late = intended_latency(end, end - start, 1000, start_ns=0.0)
-    assert late.latency_ns.min() == pytest.approx(5.1e6)
+def test_the_first_ios_own_lateness_is_not_charged():
+    start, end = served(np.arange(100) * 1e6 + 5e6, np.full(100, 1e5))
     assert intended_latency(end, end - start, 1000).latency_ns.min() == pytest.approx(1e5)
 
 
@@ -143,32 +139,27 @@ STALL = [0.0] * 30 + [5.0, 4.0, 3.0, 2.0, 1.0] + [0.0] * 25
 
 def test_a_stall_is_charged_to_those_that_waited_and_to_nobody_else():
     found = paced(STALL)
-    assert found.lag_ns == pytest.approx(np.array(STALL) * MS)
     assert found.latency_ns == pytest.approx((np.array(STALL) + 0.2) * MS)
-    assert found.backlog.tolist() == [1.0] * 30 + [6.0] * 6 + [1.0] * 24
-    assert (found.achieved_share, found.overloaded, found.reason) == (1.0, False, "")
-    assert paced(STALL, resolution_ns=MS).lag_ns == pytest.approx(np.maximum(np.array(STALL) - 1, 0) * MS)
-    assert paced([0.0] * 20, start_ns=-3 * MS).lag_ns == pytest.approx(np.full(20, 3 * MS))
+    assert (found.overloaded, found.reason) == (False, "")
+    coarse = paced(STALL, resolution_ns=MS)
+    assert coarse.latency_ns == pytest.approx((np.maximum(np.array(STALL) - 1, 0) + 0.2) * MS)
 
 
 def test_half_the_rate_is_half_the_share():
     found = paced(np.arange(100.0))
-    assert found.achieved_share == pytest.approx(100 / 199)
     assert found.reason == "50.3% of the offered rate achieved"
-    assert found.backlog[50] == 51
 
 
 @pytest.mark.parametrize(("n", "end_ms", "grows"), [(2000, 15.0, True), (2000, 9.0, False), (40, 0.3, False)])
 def test_a_lag_that_grows_to_the_end_is_overload_at_99_percent_too(n, end_ms, grows):
     found = paced(np.linspace(0.0, end_ms, n))
-    assert found.achieved_share >= 0.99
     assert found.overloaded == grows
     assert found.reason.startswith("lag grows: 7.50 ms half way, 14.2") == grows
 
 
 def test_slow_rates_and_latencies_of_zero_are_legal():
     slow = intended_latency(np.array([0.0, 4e9]), np.array([0.0, 0.0]), 0.5)
-    assert slow.lag_ns.tolist() == [0.0, 2e9]
+    assert slow.latency_ns.tolist() == [0.0, 2e9]
     for rate in (0.0, -1.0):
         with pytest.raises(UsageError, match="positive rate"):
             intended_latency(np.array([0.0]), np.array([0.0]), rate)
@@ -211,7 +202,7 @@ def test_a_pause_of_the_target_is_charged_though_the_generator_waits_too():
     start, end = drained(due, np.full(2000, 5 * MS), (begin, begin + long))
     told = intended_latency(end, end - start, 1000, drains=True)
     truth = np.where((due + 5 * MS >= begin) & (due < begin + long - 5 * MS), begin + long - due, 5 * MS)
-    assert told.percentile_ns(99) == pytest.approx(np.percentile(truth, 99), rel=0.05)
+    assert np.percentile(told.latency_ns, 99) == pytest.approx(np.percentile(truth, 99), rel=0.05)
     assert np.mean(told.latency_ns) == pytest.approx(np.mean(truth), rel=0.06)
     assert np.percentile(end - start, 99) < 10 * MS  # what fio's own clock saw
 
@@ -222,18 +213,6 @@ def test_a_generator_that_drains_and_falls_behind_is_overloaded():
     assert intended_latency(end, end - start, 1000, drains=True).overloaded
 
 
-def test_a_traces_backlog_holds_the_io_itself():
-    """Due and started at 0, 1 and 2 ms, each done before the next one: one is outstanding at each start."""
-    due = np.array([0.0, 1e6, 2e6])
-    assert intended_from(due + 5e5, np.full(3, 5e5), due).backlog.tolist() == [1, 1, 1]
-    assert intended_from(due + 15e5, np.full(3, 15e5), due).backlog.tolist() == [1, 2, 2]
-
-
-def test_percentiles_are_values_that_were_measured():
-    told = intended_from(np.arange(10) * 1e6 + np.arange(10), np.arange(10.0), np.arange(10) * 1e6)
-    assert [told.percentile_ns(percent) for percent in (10, 11, 50, 95, 100)] == [0, 1, 4, 9, 9]
-
-
 @pytest.mark.parametrize(("late_ms", "overloaded"), [(0, False), (9, False), (11, True), (500, True)])
 def test_a_trace_that_ends_late_was_not_carried(late_ms, overloaded):
     """100 I/Os, one each 10 ms; from the 80th on all start late."""
@@ -241,5 +220,4 @@ def test_a_trace_that_ends_late_was_not_carried(late_ms, overloaded):
     late = np.where(np.arange(100) >= 80, late_ms * 1e6, 0.0)
     told = intended_from(due + late + 1e6, np.full(100, 1e6), due)
     assert told.overloaded is overloaded
-    assert told.achieved_share == pytest.approx(990 / (990 + late_ms))
     assert told.reason == (f"late by {late_ms} ms at the end of a trace of 0.99 s" if overloaded else "")
