@@ -16,20 +16,12 @@ from ioatlas.store.journal import NewVisit
 
 
 @dataclass(frozen=True)
-class Void:
-    """A replicate to void: its visits, and what the journal keeps of it."""
-
-    visit_ids: tuple[int, ...]
-    record: VoidedReplicate
-
-
-@dataclass(frozen=True)
 class Repair:
-    """Replicates to void, visits to make instead, and what is told of it."""
+    """Replicates to void, each with its visits; visits to make instead, and what is told of it."""
 
-    voided: tuple[Void, ...] = ()
-    visits: tuple[NewVisit, ...] = ()
-    text: str = ""
+    voided: Mapping[VoidedReplicate, tuple[int, ...]]
+    visits: tuple[NewVisit, ...]
+    text: str
 
 
 def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -> Repair:
@@ -38,7 +30,7 @@ def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -
     """
     rows = replicate_rows(cells, visits)
     number = 1 + max((visit.replicate for visit in visits if visit.purpose is Purpose.SWEEP), default=0)
-    voided: list[Void] = []
+    voided: dict[VoidedReplicate, tuple[int, ...]] = {}
     planned: list[NewVisit] = []
     told: list[str] = []
     for state in [one for bad in to_repeat(rows).values() for one in bad]:
@@ -47,12 +39,12 @@ def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -
             for visit in visits
             if visit.replicate == state.replicate and _target(cells, visit) == state.target and visit.purpose in SWEPT
         ]
-        voided.append(Void(tuple(visit.visit_id for visit in mine if not visit.discarded), _record(state, number)))
+        voided[_record(state, number)] = tuple(visit.visit_id for visit in mine if not visit.discarded)
         planned += _again(mine, number, seed)
         told.append(f"replicate {ordinal(state.replicate)} voided and repeated: {state.note}")
         number += 1
     for target, state in in_doubt(rows).items():
-        if not any(void.record.target == target for void in voided):
+        if not any(record.target == target for record in voided):
             planned += _again(
                 [visit for visit in visits if _target(cells, visit) == target and visit.purpose is Purpose.SWEEP],
                 number,
@@ -60,7 +52,7 @@ def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -
             )
             told.append(f"{state.note}: another replicate decides")
             number += 1
-    return Repair(tuple(voided), tuple(planned), "; ".join(told))
+    return Repair(voided, tuple(planned), "; ".join(told))
 
 
 def _record(row: ReplicateRow, again: int) -> VoidedReplicate:

@@ -174,12 +174,10 @@ class MapSteps(Steps):
             left = self._left_for_sweep()
             if not cells or (left is not None and self._seconds_for(cells, 1) > left):
                 return  # what cannot be made again is not thrown away: it stands, and is told
-            for void in repair.voided:
-                self.journal.discard_visits(
-                    void.visit_ids, Reason(ReasonCode.VOIDED, f"{ReasonCode.VOIDED}: {void.record.reason}")
-                )
-            known = self.journal.kept(Voided).replicates
-            self.journal.keep(Voided((*known, *(void.record for void in repair.voided))))
+            for record, visit_ids in repair.voided.items():
+                why = Reason(ReasonCode.VOIDED, f"{ReasonCode.VOIDED}: {record.reason}")
+                self.journal.discard_visits(visit_ids, why)
+            self.journal.keep(Voided((*self.journal.kept(Voided).replicates, *repair.voided)))
             self.runner.emit(Event("drift", {"text": repair.text, "visits": len(repair.visits)}))
             self.journal.add_visits(repair.visits)
             if not self.runner.make_planned(Purpose.SWEEP):
