@@ -14,7 +14,7 @@ model (Brown, Durbin and Evans 1975) are independent and normal too.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf, sqrt
@@ -137,11 +137,6 @@ class Watcher:
         return min(1.0, self._up.value / self.limit)
 
     @property
-    def begin(self) -> int:
-        """The first value of the level that holds now."""
-        return self._begin
-
-    @property
     def learning(self) -> bool:
         """Whether too few values are known to tell a change."""
         return self._dof < FEWEST_DOF
@@ -213,12 +208,6 @@ class Watcher:
         self._follow = _Follow()
         for value, phase in self._values[begin:]:
             self._learn(value, phase)
-
-
-def watch(values: Sequence[float], *, limit: float, least: float = 0.0) -> list[Found]:
-    """All changes of a series."""
-    watcher = Watcher(limit, least)
-    return [found for value in values if (found := watcher.take(value)) is not None]
 
 
 @lru_cache(maxsize=32)

@@ -4,7 +4,13 @@
 import numpy as np
 import pytest
 
-from ioatlas.stats.sequential import ALLOWANCE, HELD, Watcher, limit_for, run_length, watch
+from ioatlas.stats.sequential import ALLOWANCE, HELD, Watcher, limit_for, run_length
+
+
+def watch(values, *, limit, least=0.0):
+    """All changes of a series."""
+    watcher = Watcher(limit, least)
+    return [found for value in values if (found := watcher.take(value)) is not None]
 
 
 def first_alarm(draws, limit, least=0.0, most=3000):
