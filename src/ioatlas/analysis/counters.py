@@ -176,7 +176,9 @@ class BatchCount:
 
 
 def other_traffic(path: str, counts: Sequence[BatchCount]) -> tuple[OtherTraffic, ...]:
-    """What else used a path, in each direction in which it was too much: over 2% of all batches' claims together."""
+    """What else used a path, in each direction in which it was too much: over 2% of all batches' claims together. What
+    agrees is not news, nor is what is too little beside the whole to matter.
+    """
     found = []
     for direction in ("read", "write"):
         judged = [count for count in counts if count.direction == direction and count.claimed_bytes and count.judged]
@@ -194,11 +196,9 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
     More bytes are trouble when those of all batches together are over 2% of the claims; a batch by itself may meet
     a moment's work of the system.
     """
+    others = {one.direction: one for one in other_traffic(path, counts)}
     for direction in ("read", "write"):
-        mine = [count for count in counts if count.direction == direction and count.claimed_bytes]
-        judged = [count for count in mine if count.judged]
-        if not judged:
-            continue
+        judged = [count for count in counts if count.direction == direction and count.claimed_bytes and count.judged]
         noun = "read" if direction == "read" else "wrote"
         of = f"in {{}} of {plural(len(judged), 'batch', 'batches')}"
         short = [count for count in judged if count.failed and count.counted_bytes < count.claimed_bytes]
@@ -210,14 +210,10 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
                 f"Only {share:.1%} of the bytes that fio {noun} got there."
             )
             yield Finding(FindingCode.CACHE, sentence, target=target, direction=direction)
-            continue
-        over = [count for count in judged if count.failed and count.counted_bytes > count.claimed_bytes]
-        foreign = sum(count.excess_bytes for count in over)
-        # What agrees is not news, nor is what is too little beside the whole to matter.
-        if foreign > COUNTER_TOLERANCE * sum(count.claimed_bytes for count in judged):
+        elif (other := others.get(direction)) is not None:
             sentence = (
-                f"Something else may have used {path}: {format_size_rounded(foreign)} more than fio {noun}, "
-                f"{of.format(len(over))}."
+                f"Something else may have used {path}: {format_size_rounded(other.excess_bytes)} more than fio {noun}, "
+                f"{of.format(other.batches)}."
             )
             yield Finding(FindingCode.COUNTERS, sentence, target=target, direction=direction)
 

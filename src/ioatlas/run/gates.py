@@ -10,10 +10,11 @@ from typing import Any
 
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.analysis.counters import CountedPath, excess, shortage
-from ioatlas.analysis.limits import ceilings_of
+from ioatlas.analysis.limits import CeilingsOf
 from ioatlas.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
 from ioatlas.model.testbed import Testbed
+from ioatlas.results.evidence import ceilings_by_cell
 from ioatlas.store.journal import Journal, PlannedVisit
 from ioatlas.testbed.telemetry import Watched, flushed_drives
 from ioatlas.testbed.typed_in import testbeds
@@ -42,8 +43,7 @@ class Gates:
         """paths: where bytes were counted, for a session of before; found from `watched` when left out."""
         self._journal = journal
         self._paths = dict(paths or {name: counted_path(one) for name, one in watched.items()})
-        self._beds: Mapping[str, Testbed] | None = None
-        self._known: dict[tuple[str, int, str], Ceiling | None] = {}
+        self._ceilings: CeilingsOf | None = None
         self._over: Counter[tuple[CountedPath, str]] = Counter()
 
     @property
@@ -103,23 +103,23 @@ class Gates:
         """The tightest bound by arithmetic of the path to the cell's target; None when there is none, the cell asks
         the page cache, or several clients make the load: the path is not this machine's.
         """
-        if not cell.integer("direct", 1) or cell.of_fleet:
+        if not cell.integer("direct", 1):
             return None
-        place = (cell.target, cell.bs_bytes, direction)
-        if place not in self._known:
-            bed = self._testbeds().get(cell.target)
-            if bed is not None:
-                # A token bucket lets its burst through at once: a short window rightly exceeds its rate.
-                bed = replace(bed, facts=tuple(fact for fact in bed.facts if fact.name != "nic.shaped_rate"))
-            bounds = ceilings_of(bed, cell.bs_bytes, direction) if bed is not None else ()
-            self._known[place] = next((one for one in bounds if one.kind != "measured" and one.bw_bytes_per_s), None)
-        return self._known[place]
+        if self._ceilings is None:
+            self._ceilings = ceilings_by_cell(self._testbeds())
+        bounds = self._ceilings(cell, direction)
+        return next((one for one in bounds if one.kind != "measured" and one.bw_bytes_per_s), None)
 
     def _testbeds(self) -> Mapping[str, Testbed]:
-        if self._beds is None:
-            sessions = self._journal.sessions()
-            self._beds = testbeds(self._journal.testbed(sessions[-1]), self._journal.directory) if sessions else {}
-        return self._beds
+        """As the last session saw them. A token bucket lets its burst through at once: a short window rightly exceeds
+        its rate.
+        """
+        sessions = self._journal.sessions()
+        beds = testbeds(self._journal.testbed(sessions[-1]), self._journal.directory) if sessions else {}
+        return {
+            name: replace(bed, facts=tuple(fact for fact in bed.facts if fact.name != "nic.shaped_rate"))
+            for name, bed in beds.items()
+        }
 
 
 def _may_be_short(cell: Cell) -> bool:

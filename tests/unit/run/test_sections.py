@@ -75,7 +75,7 @@ def test_counters_that_contradict_discard_a_visit_and_have_it_made_again():
     gates = Gates(None, {"t": Watched(("sda",), (), "", tops=("sda",))})
     usage = {"disks": {"sda": {"read_bytes": 10 * MIB, "write_bytes": 0}}}
     slow = result(1, cell(numjobs=32), part())
-    gates._known[("t", 4096, "read")] = None
+    gates._ceilings = lambda cell, direction: ()  # nothing is known of the path
     intake = taken(slow, gates=gates, usage=usage)
     assert [reason.code for reason in intake.visits[0].discarded] == [ReasonCode.COUNTERS]
     assert len(intake.again) == 1
