@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a report in Chromium and prints, as JSON, when its first picture stood and how long frames take while a slider moves.
+// Opens pages in Chromium, in turns with an empty one, and prints as JSON when the first picture of each stood and how
+// long a change of what is seen takes: node measure.mjs CHROMIUM REPEATS PAGE...
 import { createRequire } from "node:module";
 
 const require = createRequire(new URL("../../web/package.json", import.meta.url));
 const { chromium } = require("playwright-core");
-const [path, executablePath, repeats = "7"] = process.argv.slice(2);
+const [executablePath, repeats, ...paths] = process.argv.slice(2);
+const EMPTY = "data:text/html,<!doctype html><title>empty</title><p>empty";
 
 const browser = await chromium.launch({
   executablePath,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 
-// Looks once a frame for painted tiles; the time is taken in the frame after, when the picture is on the screen.
+// Looks once a frame for the answer and painted tiles; the time is taken behind the frame that shows them.
 const watch = () => {
   const look = () => {
-    const tiles = [...document.querySelectorAll("canvas.tile")];
-    const last = tiles.at(-1);
-    const painted = last?.getContext("2d")?.getImageData(0, last.height - 1, 1, 1).data.some((v, i) => i < 3 && v > 0);
-    if (tiles.length > 1 && painted) requestAnimationFrame(() => requestAnimationFrame(() => { window.firstPictureMs = performance.now(); }));
-    else requestAnimationFrame(look);
+    const last = [...document.querySelectorAll("canvas.tile")].at(-1);
+    const stands = document.title === "empty" ? document.body : last && document.querySelector(".card, .comparison");
+    requestAnimationFrame(stands ? () => setTimeout(() => { window.firstPictureMs = performance.now(); }) : look);
   };
   requestAnimationFrame(look);
 };
@@ -33,48 +33,62 @@ async function processorMs(page) {
   };
 }
 
-const firstPictureMs = [];
-const firstPictureCpuMs = [];
-for (let i = 0; i < Number(repeats); i++) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+async function opened(url) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
   await page.addInitScript(watch);
   const cpu = await processorMs(page);
   const before = await cpu();
-  await page.goto(`file://${path}`);
+  await page.goto(url);
   await page.waitForFunction(() => window.firstPictureMs !== undefined, undefined, { timeout: 60_000 });
-  firstPictureCpuMs.push((await cpu()) - before);
-  firstPictureMs.push(await page.evaluate(() => window.firstPictureMs));
+  const found = { ms: await page.evaluate(() => window.firstPictureMs), cpuMs: (await cpu()) - before };
   await context.close();
+  return found;
 }
 
-const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-await page.goto(`file://${path}`);
-await page.locator(".board").waitFor();
-await page.getByLabel("Tile rows", { exact: true }).selectOption({ label: "Target" });
-await page.locator("#map").scrollIntoViewIfNeeded();
-const cpu = await processorMs(page);
-const before = await cpu();
-const moved = await page.evaluate(async () => {
-  const slider = document.querySelector('input[type="range"]');
-  const frame = () => new Promise((done) => requestAnimationFrame(done));
-  const frames = [];
-  const work = [];
-  let last = await frame();
-  for (let i = 0; i < 96; i++) {
-    const from = performance.now();
-    slider.value = String(i % (Number(slider.max) + 1));
-    slider.dispatchEvent(new Event("input", { bubbles: true }));
-    await Promise.resolve().then(() => {});
-    await new Promise((done) => queueMicrotask(done));
-    work.push(performance.now() - from);
-    const now = await frame();
-    frames.push(now - last);
-    last = now;
+const urls = [EMPTY, ...paths.map((path) => `file://${path}`)];
+const first = urls.map(() => []);
+for (let i = 0; i < Number(repeats); i++) for (const [at, url] of urls.entries()) first[at].push(await opened(url));
+
+/** What a reader presses, again and again; each press does the opposite of the one before. */
+const PRESSED = {
+  quantity: "fieldset:nth-of-type(2) label:not(.on) input:is([value=throughput], [value=iops])",
+  scale: "label:not(.on) input:is([value=linear], [value=log])",
+  axes: ".swap",
+  filter: ".filters fieldset:last-of-type input:last-of-type",
+};
+
+async function changes(path) {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  await page.goto(`file://${path}`);
+  await page.locator(".more > summary").click();
+  const cpu = await processorMs(page);
+  const found = {};
+  for (const [name, selector] of Object.entries(PRESSED)) {
+    // The first presses compile what they run.
+    for (const n of [6, 24]) {
+      const before = await cpu();
+      const ms = await page.evaluate(async ([selector, n]) => {
+        const all = [];
+        for (let i = 0; i < n; i++) {
+          const from = performance.now();
+          document.querySelector(selector).click();
+          await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+          all.push(performance.now() - from);
+          await new Promise((done) => setTimeout(done, 30));
+        }
+        return all;
+      }, [selector, n]);
+      found[name] = { ms, cpuMs: ((await cpu()) - before) / n };
+    }
   }
-  return { axis: slider.labels[0].firstChild.textContent, tiles: document.querySelectorAll("canvas.tile").length, frames: frames.slice(8), work: work.slice(8) };
-});
-const moveCpuMs = ((await cpu()) - before) / 96;
+  const tiles = await page.locator("canvas.tile").count();
+  await page.close();
+  return { tiles, ...found };
+}
+
+const changed = [];
+for (const path of paths) changed.push(await changes(path));
 const version = browser.version();
 await browser.close();
-process.stdout.write(`${JSON.stringify({ version, firstPictureMs, firstPictureCpuMs, moveCpuMs, ...moved })}\n`);
+process.stdout.write(`${JSON.stringify({ version, first, changed })}\n`);

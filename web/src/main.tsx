@@ -8,6 +8,7 @@ import { openLatencies } from "./lib/latencies";
 import type { ReportData } from "./lib/report-data.gen";
 import { App } from "./views/App";
 import { AppContext } from "./views/context";
+import { settled } from "./views/Later";
 import "./style/base.css";
 import "./style/controls.css";
 import "./style/explorer.css";
@@ -57,9 +58,12 @@ async function start(): Promise<void> {
   let leave: (() => void) | null = null;
   const show = async (data: ReportData) => {
     const state = makeState(await openAtlas(data), window.innerWidth < NARROW_PX);
-    const latencies = () => openLatencies(data).then((found) => (state.atlas.latencies.value = found));
+    const rest = async () => {
+      settled.value = true;
+      state.atlas.latencies.value = await openLatencies(data);
+    };
     const first = shown === null;
-    if (!first) await latencies(); // a page that is followed keeps what its reader sees
+    if (!first) await rest(); // a page that is followed keeps what its reader sees
     leave?.();
     if (shown) stayThere(shown, state);
     else followMedia(() => shown ?? state);
@@ -72,8 +76,8 @@ async function start(): Promise<void> {
       </AppContext.Provider>,
       root,
     );
-    // Behind the first picture: what only some views show.
-    if (first) requestAnimationFrame(() => requestAnimationFrame(() => latencies().catch(tell)));
+    // Behind the first picture: two frames on, it is on the screen.
+    if (first) requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => rest().catch(tell))));
   };
   const data = JSON.parse(element.textContent ?? "") as ReportData;
   // A page that takes files brings a script for that, and an empty report to fill.

@@ -15,7 +15,16 @@ async function inflate(base64: string): Promise<ArrayBuffer> {
   const { readable, writable } = new DecompressionStream("gzip");
   const writer = writable.getWriter(); // a stream of a Blob asks another process, for each of a page's hundred columns
   Promise.all([writer.write(fromBase64(base64)), writer.close()]).catch(() => {}); // who reads hears of it
-  return new Response(readable).arrayBuffer();
+  const reader = readable.getReader(); // and a Response another thread
+  const chunks: Uint8Array[] = [];
+  for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value);
+  const bytes = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes.buffer;
 }
 
 /** A JSON array of texts, packed. */

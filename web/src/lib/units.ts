@@ -104,6 +104,11 @@ export function whole(value: number): string {
     .replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
+/** "4,288", "12.3": money and figures of other tools. Not by `Intl`, whose first use takes a page 60 ms. */
+export function grouped(value: number, digits = 3): string {
+  return Math.abs(value) < 1000 ? significant(value, digits) : whole(value).replaceAll("\u202f", ",");
+}
+
 /** "1 visit", "1 920 cells". */
 export function counted(n: number, noun: string): string {
   return `${whole(n)} ${noun}${n === 1 ? "" : "s"}`;

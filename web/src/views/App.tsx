@@ -12,6 +12,7 @@ import { Findings } from "./Findings";
 import { Header } from "./Header";
 import { ImportedMethods } from "./ImportedMethods";
 import { LatencyView } from "./LatencyView";
+import { Later } from "./Later";
 import { Legend } from "./Legend";
 import { MapView } from "./MapView";
 import { RunningBar } from "./RunningBar";
@@ -45,21 +46,23 @@ export function App() {
           <Detail />
         </div>
       </section>
-      <Limits />
-      <Costs />
-      <Findings />
-      <ImportedMethods />
-      <Fresh />
-      <Charts afterMap />
-      <NotMeasured />
-      <Method />
-      <Discards />
-      <footer>
-        <p>
-          Made by I/O Atlas {state.atlas.data.campaign.tool_version}. This file holds everything it shows and loads
-          nothing from a network.
-        </p>
-      </footer>
+      <Later>
+        <Limits />
+        <Costs />
+        <Findings />
+        <ImportedMethods />
+        <Fresh />
+        <Charts afterMap />
+        <NotMeasured />
+        <Method />
+        <Discards />
+        <footer>
+          <p>
+            Made by I/O Atlas {state.atlas.data.campaign.tool_version}. This file holds everything it shows and loads
+            nothing from a network.
+          </p>
+        </footer>
+      </Later>
     </main>
   );
 }

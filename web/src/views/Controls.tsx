@@ -10,6 +10,7 @@ import { counted } from "../lib/units";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
 import { Filters } from "./Filters";
+import { Later } from "./Later";
 import { Share } from "./Share";
 
 export function Controls() {
@@ -47,24 +48,26 @@ export function Controls() {
       {onMap ? <Sliders /> : null}
       <details class="more">
         <summary>Axes and more{hidden > 0 ? `: ${counted(hidden, "value")} hidden` : ""}</summary>
-        <div class="more-body">
-          <div class="controls-row axes">
-            {onMap && state.live.length > 1 ? <AxisSelects /> : null}
-            <Choice<ScaleKind>
-              label="Scale"
-              value={state.scaleKind.value}
-              onChange={(v) => {
-                state.scaleChoice.value = v;
-              }}
-              options={[
-                ["linear", "Linear"],
-                ["log", "Log"],
-              ]}
-            />
+        <Later>
+          <div class="more-body">
+            <div class="controls-row axes">
+              {onMap && state.live.length > 1 ? <AxisSelects /> : null}
+              <Choice<ScaleKind>
+                label="Scale"
+                value={state.scaleKind.value}
+                onChange={(v) => {
+                  state.scaleChoice.value = v;
+                }}
+                options={[
+                  ["linear", "Linear"],
+                  ["log", "Log"],
+                ]}
+              />
+            </div>
+            {onMap ? <Filters /> : null}
+            <Share />
           </div>
-          {onMap ? <Filters /> : null}
-          <Share />
-        </div>
+        </Later>
       </details>
     </div>
   );

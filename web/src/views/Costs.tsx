@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { showRows } from "../app-state";
 import type { ProductCostData, UnitPriceData } from "../lib/report-data.gen";
-import { significant } from "../lib/units";
+import { grouped, significant } from "../lib/units";
 import { useApp } from "./context";
 
 const TIB = 2 ** 40;
@@ -24,7 +24,7 @@ export function Costs() {
 function Product({ cost, several }: { cost: ProductCostData; several: boolean }) {
   const size = cost.usable_bytes;
   const parts = [
-    cost.total === null ? "no price for all of it" : `${amount(cost.total)} ${cost.currency}`,
+    cost.total === null ? "no price for all of it" : `${grouped(cost.total)} ${cost.currency}`,
     cost.dates,
     size === null ? "" : `${significant(size / TIB)} TiB (${significant(size / TB)} TB) usable`,
   ];
@@ -60,18 +60,18 @@ function UnitPrice({ one, currency }: { one: UnitPriceData; currency: string }) 
       <h3>{label}</h3>
       <p class="card-value">
         {one.lower_bound ? "≤ " : ""}
-        <b>{one.cost === null ? "no price" : amount(one.cost)}</b> {one.cost === null ? "" : currency}
+        <b>{one.cost === null ? "no price" : grouped(one.cost)}</b> {one.cost === null ? "" : currency}
       </p>
       {one.low !== null && one.high !== null ? (
         <p class="soft">
-          95 %: {amount(one.low)} to {amount(one.high)}
+          95 %: {grouped(one.low)} to {grouped(one.high)}
         </p>
       ) : null}
       <p>
-        {amount(one.amount)} {one.unit}
+        {grouped(one.amount)} {one.unit}
         {one.where ? ` at ${one.where}` : ""}
       </p>
-      {one.per_watt !== null ? <p class="soft">{amount(one.per_watt)} for each watt</p> : null}
+      {one.per_watt !== null ? <p class="soft">{grouped(one.per_watt)} for each watt</p> : null}
       {row !== null ? (
         <button
           type="button"
@@ -86,10 +86,4 @@ function UnitPrice({ one, currency }: { one: UnitPriceData; currency: string }) 
       ) : null}
     </li>
   );
-}
-
-/** Money and counts: whole from a thousand on, else three digits. */
-function amount(value: number): string {
-  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en-US");
-  return significant(value);
 }

@@ -5,6 +5,7 @@ import { copyText } from "../lib/files";
 import { jobText } from "../lib/job";
 import { counted, rate } from "../lib/units";
 import { useApp } from "./context";
+import { Later } from "./Later";
 import { CellName, Readout } from "./Readout";
 import { SliceView } from "./SliceView";
 
@@ -33,8 +34,10 @@ export function Detail() {
           </>
         )}
       </div>
-      {state.live.length > 0 ? <SliceView /> : null}
-      {slot === 0 ? null : <Job text={jobText(state.atlas, slot)} />}
+      <Later>
+        {state.live.length > 0 ? <SliceView /> : null}
+        {slot === 0 ? null : <Job text={jobText(state.atlas, slot)} />}
+      </Later>
       <p class="unseen" aria-live="polite">
         {slot === 0 ? "" : "Details of the cell are shown."}
       </p>

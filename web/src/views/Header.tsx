@@ -4,6 +4,7 @@ import { running } from "../app-state/running";
 import { counted, duration, type UnitSystem, whole } from "../lib/units";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
+import { Later } from "./Later";
 import { Trust } from "./Summary";
 
 export function Header() {
@@ -46,31 +47,33 @@ export function Header() {
         {state.atlas.data.comparison || running.value?.running ? null : <Trust />}
         <details class="display">
           <summary>Display</summary>
-          <div class="display-choices">
-            <Choice<UnitSystem>
-              label="Units"
-              value={state.units.value}
-              onChange={(v) => {
-                state.units.value = v;
-              }}
-              options={[
-                ["iec", "KiB"],
-                ["si", "kB"],
-              ]}
-            />
-            <Choice<ThemeChoice>
-              label="Theme"
-              value={state.theme.value}
-              onChange={(v) => {
-                state.theme.value = v;
-              }}
-              options={[
-                ["auto", "Auto"],
-                ["light", "Light"],
-                ["dark", "Dark"],
-              ]}
-            />
-          </div>
+          <Later>
+            <div class="display-choices">
+              <Choice<UnitSystem>
+                label="Units"
+                value={state.units.value}
+                onChange={(v) => {
+                  state.units.value = v;
+                }}
+                options={[
+                  ["iec", "KiB"],
+                  ["si", "kB"],
+                ]}
+              />
+              <Choice<ThemeChoice>
+                label="Theme"
+                value={state.theme.value}
+                onChange={(v) => {
+                  state.theme.value = v;
+                }}
+                options={[
+                  ["auto", "Auto"],
+                  ["light", "Light"],
+                  ["dark", "Dark"],
+                ]}
+              />
+            </div>
+          </Later>
         </details>
       </div>
     </header>

@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pin, placeOf, pointAt, sideAxis } from "../app-state";
-import {
-  CELL_MIN,
-  type CellPlace,
-  cellBox,
-  hit,
-  type Layout,
-  labelStride,
-  layOut,
-  type Tile,
-  tileAt,
-} from "../draw/layout";
+import { CELL_MIN, type CellPlace, cellBox, hit, type Layout, labelStride, layOut, type Tile } from "../draw/layout";
 import { DARK_INKS, LIGHT_INKS } from "../draw/marks";
 import { type Paint, paintTile } from "../draw/tile";
 import { placed } from "../lib/arrange";
-import { cellNumber } from "../lib/atlas";
+import { cellNumber, type Point } from "../lib/atlas";
 import { axisLabel, axisTitle, constantText, levelText, shortLevel } from "../lib/labels";
 import { palette } from "../lib/palettes";
 import { inOneUnit } from "../lib/quantities";
@@ -150,8 +140,7 @@ function Canvas({ layout }: { layout: Layout }) {
     >
       <Tiles layout={layout} />
       <Ticks layout={layout} />
-      <PinFrame layout={layout} />
-      <TwinFrames layout={layout} />
+      <Frames layout={layout} />
       <FocusCell layout={layout} onTip={(on) => setTipAt(on ? "keyboard" : null)} />
       {tipAt ? <Tip layout={layout} /> : null}
     </div>
@@ -317,57 +306,28 @@ function Ticks({ layout }: { layout: Layout }) {
   );
 }
 
-function PinFrame({ layout }: { layout: Layout }) {
+/** Frames of the pinned cell, and of the one under the pointer, else the pinned one, in the tiles of other sides of a comparison. */
+function Frames({ layout }: { layout: Layout }) {
   const state = useApp();
-  const point = state.pinnedPoint.value;
-  if (!point) return null;
-  const place = placeOf(state, point);
-  if (!tileAt(layout, place.column, place.row)) return null;
-  const { left, top } = cellBox(layout, place);
+  const pinned = state.pinnedPoint.value;
+  const side = sideAxis(state.atlas);
+  const point = state.hovered.value ? pointAt(state, state.hovered.value) : pinned;
+  const twins =
+    point && placed(state.arrangement.value).includes(side)
+      ? (state.seen.value[side] ?? []).filter((level) => level !== point[side])
+      : [];
   return (
-    <i
-      class="pin"
-      aria-hidden="true"
-      style={{
-        left: `${left - 2}px`,
-        top: `${top - 2}px`,
-        width: `${layout.cellWidth + 4}px`,
-        height: `${layout.cellHeight + 4}px`,
-      }}
-    />
+    <>
+      {pinned ? <CellFrame layout={layout} look="pin" point={pinned} /> : null}
+      {twins.map((level) => (
+        <CellFrame key={level} layout={layout} look="pin twin" point={point?.with(side, level) ?? []} />
+      ))}
+    </>
   );
 }
 
-/** The cell under the pointer, else the pinned one, in the tiles of the other sides of a comparison. */
-function TwinFrames({ layout }: { layout: Layout }) {
-  const state = useApp();
-  const side = sideAxis(state.atlas);
-  const point = state.hovered.value ? pointAt(state, state.hovered.value) : state.pinnedPoint.value;
-  if (side < 0 || !point || !placed(state.arrangement.value).includes(side)) return null;
-  return (
-    <>
-      {(state.atlas.axes[side]?.levels ?? []).map((name, level) => {
-        if (level === point[side] || !state.seen.value[side]?.includes(level)) return null;
-        const place = placeOf(
-          state,
-          point.map((old, a) => (a === side ? level : old)),
-        );
-        if (!tileAt(layout, place.column, place.row)) return null;
-        const { left, top } = cellBox(layout, place);
-        return (
-          <i
-            key={String(name)}
-            class="pin twin"
-            aria-hidden="true"
-            style={{
-              left: `${left - 2}px`,
-              top: `${top - 2}px`,
-              width: `${layout.cellWidth + 4}px`,
-              height: `${layout.cellHeight + 4}px`,
-            }}
-          />
-        );
-      })}
-    </>
-  );
+function CellFrame({ layout, look, point }: { layout: Layout; look: string; point: Point }) {
+  const { left, top } = cellBox(layout, placeOf(useApp(), point));
+  const [width, height] = [`${layout.cellWidth + 4}px`, `${layout.cellHeight + 4}px`];
+  return <i class={look} aria-hidden="true" style={{ translate: `${left}px ${top}px`, width, height }} />;
 }

@@ -4,6 +4,7 @@ import { factsAt, visitsText } from "../lib/facts";
 import { cellLabel } from "../lib/labels";
 import { counted, duration } from "../lib/units";
 import { useApp } from "./context";
+import { Later } from "./Later";
 import { MARK_WORDS, Swatch } from "./Swatch";
 
 /** Which cell: its levels, one beside the other. */
@@ -83,7 +84,9 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
       {brief ? null : (
         <details>
           <summary>How it was measured</summary>
-          <Meta rows={how} />
+          <Later>
+            <Meta rows={how} />
+          </Later>
         </details>
       )}
     </div>

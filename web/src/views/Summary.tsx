@@ -14,8 +14,9 @@ import type {
   SmallIoData,
   Trust as TrustLevel,
 } from "../lib/report-data.gen";
-import { count, counted, latency, percent, rate, type UnitSystem } from "../lib/units";
+import { count, counted, grouped, latency, percent, rate, type UnitSystem } from "../lib/units";
 import { useApp } from "./context";
+import { Later } from "./Later";
 import { Typed } from "./Typed";
 
 /** An interval wider than this to each side says that the runs disagree, and no number helps. */
@@ -44,7 +45,9 @@ export function Summary() {
       {cards.length > MOST_CARDS ? (
         <details class="cards-more">
           <summary>{cards.length - MOST_CARDS} more</summary>
-          <ul class="cards">{cards.slice(MOST_CARDS)}</ul>
+          <Later>
+            <ul class="cards">{cards.slice(MOST_CARDS)}</ul>
+          </Later>
         </details>
       ) : null}
       {unfinished && cards.length === 0 ? <p>Values are filled in as batches of visits are finished.</p> : null}
@@ -122,25 +125,27 @@ export function Trust() {
         Trust: {imported ? "as imported" : trust}
         <span class="soft"> – why?</span>
       </summary>
-      <div class="trust-why">
-        {doubts.length === 0 ? (
-          <p>Nothing was found that speaks against these values.</p>
-        ) : (
-          <ul>
-            {doubts.map((doubt) => (
-              <li key={doubt.code + doubt.sentence}>
-                <b>{doubt.level}</b> {doubt.sentence}
-                {doubt.advice ? (
-                  <span class="soft">
-                    {" "}
-                    To do: <Typed text={doubt.advice} />.
-                  </span>
-                ) : null}
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
+      <Later>
+        <div class="trust-why">
+          {doubts.length === 0 ? (
+            <p>Nothing was found that speaks against these values.</p>
+          ) : (
+            <ul>
+              {doubts.map((doubt) => (
+                <li key={doubt.code + doubt.sentence}>
+                  <b>{doubt.level}</b> {doubt.sentence}
+                  {doubt.advice ? (
+                    <span class="soft">
+                      {" "}
+                      To do: <Typed text={doubt.advice} />.
+                    </span>
+                  ) : null}
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      </Later>
     </details>
   );
 }
@@ -189,7 +194,7 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
     bw_bytes_per_s: (v: number) => rate(v, system),
     iops: (v: number) => `${count(v)} ${one.unit || "IOPS"}`,
     lat_mean_ns: latency,
-    figure: (v: number) => `${v.toLocaleString("en", { maximumSignificantDigits: 4 })} ${one.unit}`,
+    figure: (v: number) => `${grouped(v, 4)} ${one.unit}`,
   }[one.quantity];
   const wide = one.uncertainty;
   const runs = one.n_visits && !one.estimated ? `(${one.n_visits} run${one.n_visits === 1 ? "" : "s"})` : "";
