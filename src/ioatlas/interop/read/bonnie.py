@@ -38,25 +38,27 @@ _IO = (
     ("read", "read", None),
     ("mixed", None, _SEEKS),
 )
-"""Direction, rw and operation of the figures of a run, in their order."""
-_FILES = tuple(f"{order} {what}" for order in ("sequential", "random") for what in ("create", "stat", "delete"))
+"""Direction, rw and operation of the figures of a run, in their order; behind them those of files."""
+_FILES = [
+    (None, None, f"{order} {what}") for order in ("sequential", "random") for what in ("create", "stat", "delete")
+]
 
 
 @dataclass
 class _Run:
+    """figures: a value and its share of the processor for each of the tests; latencies: of each; '' was not printed."""
+
     line: int
     name: str
     version: str | None
     size: str | None = None
     chunk: str | None = None
     concurrency: str | None = None
-    io: Sequence[str] = ()
-    files: Sequence[str] = ()
+    figures: list[str] = field(default_factory=lambda: [""] * 24)
+    latencies: list[str] = field(default_factory=lambda: [""] * 12)
     number_of_files: str | None = None
-    latencies: Sequence[str] = ()
-    file_latencies: Sequence[str] = ()
     file_line: int = 0
-    notes: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
@@ -92,15 +94,19 @@ class _Tables:
         if self._heading(text):
             return
         if text.startswith("Latency") and self.runs:
-            cells = _columns(line, text.split()[1:], 6)
-            if self.state == "io row":
-                self.runs[-1].latencies = cells
-            elif self.state == "after files":
-                self.runs[-1].file_latencies = cells
+            if self.state in ("io row", "after files") and (cells := _columns(line, text.split()[1:], 6)):
+                at = 0 if self.state == "io row" else 6
+                self.runs[-1].latencies[at : at + 6] = cells
         elif self.state in ("file row", "after files") and (match := _FILE_ROW.match(text)):
             self._file_row(number, line, match)
         elif self.state in ("io", "io row") and (match := _ROW.match(line)) and re.search(r"\d|\+{3}", match[4]):
-            self._io_row(number, line, match)
+            run = _Run(number, (match[1] or "").strip(), self.version, match[2], match[3], self.concurrency)
+            if cells := _columns(line, match[4].split(), 12):
+                run.figures[:12] = cells
+                self._add(run)
+                self.state = "io row"
+            else:
+                self.source.problem(number, "a table row that does not fit the columns")
 
     def _heading(self, text: str) -> bool:
         if match := re.match(r"Version\s+([12]\.\d+\w*)\s+------Sequential (Output|Create)", text):
@@ -125,28 +131,18 @@ class _Tables:
 
     def _file_row(self, number: int, line: str, match: re.Match[str]) -> None:
         """A row of the table of files belongs to the run of its name above it, or stands alone."""
-        mine = [run for run in self.runs if not run.files and run.name == match[1]] if match[1] else self.runs[-1:]
-        if not mine or mine[0].files:
+        mine = [run for run in self.runs if not run.file_line and run.name == match[1]] if match[1] else self.runs[-1:]
+        if not mine or mine[0].file_line:
             mine = [_Run(number, match[1] or self.machine, self.version, concurrency=self.concurrency)]
             self._add(mine[0])
-        run = mine[0]
-        run.number_of_files, run.file_line = match[2], number
-        run.files = _columns(line, match[3].split(), 12)
+        mine[0].number_of_files, mine[0].file_line = match[2], number
+        mine[0].figures[12:] = _columns(line, match[3].split(), 12) or [""] * 12
         self.state = "after files"
-
-    def _io_row(self, number: int, line: str, match: re.Match[str]) -> None:
-        run = _Run(number, (match[1] or "").strip(), self.version, match[2], match[3], self.concurrency)
-        run.io = _columns(line, match[4].split(), 12)
-        if run.io:
-            self._add(run)
-            self.state = "io row"
-        else:
-            self.source.problem(number, "a table row that does not fit the columns")
 
 
 def _columns(line: str, cells: Sequence[str], count: int) -> list[str]:
     """`count` cells in order; when some are blank, by their place in columns of 10 characters (value and CPU share),
-    which begin behind 20 others.
+    which begin behind 20 others. None where they do not fit.
     """
     if len(cells) == count:
         return list(cells)
@@ -154,10 +150,8 @@ def _columns(line: str, cells: Sequence[str], count: int) -> list[str]:
     step = 2 if count == 12 else 1
     for match in re.finditer(r"\S+", line[20:]):
         column, end = divmod(match.end() - 1, 10)
-        if not 0 <= column < count // step:
-            return []
         place = column * step + (1 if step == 2 and end > 5 else 0)
-        if found[place]:
+        if not 0 <= column < count // step or found[place]:
             return []
         found[place] = match.group()
     return found
@@ -166,33 +160,30 @@ def _columns(line: str, cells: Sequence[str], count: int) -> list[str]:
 def _new_csv(source: Source, number: int, cells: list[str]) -> _Run:
     """Format 1.96 and 1.97, and 1.98 (bonnie++ 1.98 and 2.00) with seeks and seekers before the figures."""
     extra = 2 if cells[0] >= "1.98" else 0
-    need = 46 + extra
-    run = _Run(number, cells[2], cells[1])
-    if len(cells) < need + 2:
-        source.problem(number, f"a CSV line of {len(cells)} fields where bonnie++ writes {need + 2}: cut off")
-        cells = [*cells[:-1], *[""] * (need + 3 - len(cells))]
-    run.concurrency, run.size, run.chunk = cells[3], cells[5] or None, cells[6] or None
-    first = 7 + extra
-    run.io = cells[first : first + 12]
+    cells, first = _whole(source, number, cells, 48 + extra, "bonnie++"), 7 + extra
+    run = _Run(number, cells[2], cells[1], cells[5] or None, cells[6] or None, cells[3])
+    run.figures = cells[first : first + 12] + cells[first + 17 : first + 29]
+    run.latencies = cells[first + 29 : first + 41]
     run.number_of_files = cells[first + 12] or None
-    files = first + 17
-    run.files = cells[files : files + 12]
-    latencies = cells[files + 12 : files + 24]
-    run.latencies, run.file_latencies = latencies[:6], latencies[6:]
-    if extra:
-        run.notes.append(f"{cells[7] or '?'} seeks by {cells[8] or '?'} processes")
+    run.notes = (f"{cells[7] or '?'} seeks by {cells[8] or '?'} processes",) if extra else ()
     return run
 
 
 def _old_csv(source: Source, number: int, cells: list[str]) -> _Run:
     """1.03: name, size[:chunk], six pairs, number of files, six pairs."""
     size, _, chunk = cells[1].partition(":")
+    cells = _whole(source, number, cells, 27, "bonnie++ 1.03")
     run = _Run(number, cells[0], "1.03", size, chunk or None)
-    if len(cells) < 27:
-        source.problem(number, f"a CSV line of {len(cells)} fields where bonnie++ 1.03 writes 27: cut off")
-        cells = [*cells[:-1], *[""] * (28 - len(cells))]
-    run.io, run.number_of_files, run.files = cells[2:14], cells[14] or None, cells[15:27]
+    run.figures, run.number_of_files = cells[2:14] + cells[15:27], cells[14] or None
     return run
+
+
+def _whole(source: Source, number: int, cells: list[str], count: int, tool: str) -> list[str]:
+    """The cells of a CSV line; blank ones where it is cut off, and its last figure with them."""
+    if len(cells) >= count:
+        return cells
+    source.problem(number, f"a CSV line of {len(cells)} fields where {tool} writes {count}: cut off")
+    return [*cells[:-1], *[""] * (count + 1 - len(cells))]
 
 
 def _lettered(text: str) -> bool:
@@ -212,56 +203,38 @@ def _rate(text: str) -> float | None:
 
 
 def _readings(source: Source, run: _Run) -> Iterator[ImportedReading]:
-    common: dict[str, Any] = {"tool_version": run.version, "label": run.name or None, "host": run.name or None}
-    common["numjobs"] = whole(run.concurrency)
-    chunk = size_bytes(run.chunk)
-    found = 0
-    for place, (direction, rw, operation) in enumerate(_IO):
-        text = _at(run.io, place * 2)
+    found = False
+    for place, (direction, rw, operation) in enumerate((*_IO, *_FILES)):
+        text, line, of_files = run.figures[2 * place], run.line, place >= len(_IO)
         if (value := _rate(text)) is None:
             continue
-        found += 1
-        if operation == _SEEKS:
-            rates: dict[str, Any] = {"iops": value}
-            notes = list(run.notes)
-        else:
-            rates, notes = {"bw_bytes_per_s": value if _lettered(text) else value * KIB}, ["K/sec are KiB/s"]
+        found = True
+        fields: dict[str, Any] = {"iops": value, "notes": list(run.notes)}
+        details: dict[str, Any] = {"lat_max_ns": nanoseconds(run.latencies[place])}
+        if of_files:
+            line, details = run.file_line or line, {"files": run.number_of_files, **details}
+            fields["notes"] = ["files per second; the number of files is in units of 1024"]
+        elif operation != _SEEKS:
+            fields = {"bw_bytes_per_s": value if _lettered(text) else value * KIB, "notes": ["K/sec are KiB/s"]}
         if operation == "rewrite":
-            notes.append("each block is read, changed and written back; bytes counted once")
+            fields["notes"].append("each block is read, changed and written back; bytes counted once")
+        if not of_files:
+            per_character = bool(operation) and str(operation).startswith("per-character")
+            fields |= {"size_bytes": size_bytes(run.size), "bs_bytes": 1 if per_character else size_bytes(run.chunk)}
+            details = {"cpu_percent": num(run.figures[2 * place + 1]), **details}
         yield reading(
             source,
-            run.line,
+            line,
             "bonnie++",
-            **common,
-            **rates,
+            tool_version=run.version,
+            label=run.name or None,
+            host=run.name or None,
+            numjobs=whole(run.concurrency),
             direction=direction,
             rw=rw,
             operation=operation,
-            size_bytes=size_bytes(run.size),
-            bs_bytes=1 if operation and operation.startswith("per-character") else chunk,
-            notes=notes,
-            details={
-                "cpu_percent": num(_at(run.io, place * 2 + 1)),
-                "lat_max_ns": nanoseconds(_at(run.latencies, place)),
-            },
-        )
-    for place, operation in enumerate(_FILES):
-        if (value := _rate(_at(run.files, place * 2))) is None:
-            continue
-        found += 1
-        yield reading(
-            source,
-            run.file_line or run.line,
-            "bonnie++",
-            **common,
-            operation=operation,
-            iops=value,
-            notes=("files per second; the number of files is in units of 1024",),
-            details={"files": run.number_of_files, "lat_max_ns": nanoseconds(_at(run.file_latencies, place))},
+            **fields,
+            details=details,
         )
     if not found:
         source.problem(run.line, "nothing in this run was slow enough to be measured", lost=False)
-
-
-def _at(cells: Sequence[str], place: int) -> str:
-    return cells[place] if place < len(cells) else ""

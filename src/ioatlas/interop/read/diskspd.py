@@ -52,26 +52,32 @@ class _Result:
     percentiles: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def common_fields(targets: list[Target]) -> tuple[dict[str, Any], list[str]]:
-    """What all targets of a time span have in common; None where they differ."""
-    notes: list[str] = []
+def reading_of(
+    source: Source, line: int, targets: list[Target], sizes: set[int | None], own: str, **figures: Any
+) -> ImportedReading:
+    """Of a time span: what all its targets have in common, None where they differ, and its figures."""
 
-    def same(values: list[Any]) -> Any:
-        return values[0] if values and all(value == values[0] for value in values) else None
+    def same(name: str) -> Any:
+        values = {getattr(target, name) for target in targets}
+        return values.pop() if len(values) == 1 else None
 
-    fields = {
-        "bs_bytes": same([target.bs_bytes for target in targets]),
-        "iodepth": same([target.iodepth for target in targets]),
-    }
-    rw, percent = same([target.rw for target in targets]), same([target.read_percent for target in targets])
+    rw, percent = same("rw"), same("read_percent")
+    fields: dict[str, Any] = {"bs_bytes": same("bs_bytes"), "iodepth": same("iodepth")}
     if rw is not None and percent is not None:
         way = "read" if percent == 100 else "write" if percent == 0 else "mixed"
         fields["rw"] = rw_of(way, random=rw == "random")
         fields["rwmixread"] = percent if 0 < percent < 100 else None
-    if len(targets) > 1:
-        notes.append(f"sum over {len(targets)} targets")
-    notes += sorted({target.note for target in targets if target.note})
-    return fields, notes
+    notes = [f"sum over {len(targets)} targets"] if len(targets) > 1 else []
+    return reading(
+        source,
+        line,
+        "diskspd",
+        label="; ".join(target.path for target in targets)[:300] or None,
+        size_bytes=next(iter(sizes)) if len(sizes) == 1 else None,
+        notes=(*notes, *sorted({target.note for target in targets if target.note}), own),
+        **fields,
+        **figures,
+    )
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
@@ -231,7 +237,6 @@ def _commanded(command: str) -> list[Target]:
 
 def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: str | None) -> Iterator[ImportedReading]:
     span = spans.get(result.number) or _Span(_commanded(command) if command and not spans else [])
-    fields, notes = common_fields(span.targets)
     if not result.rows:
         source.problem(0, f"time span {result.number} has no totals")
         return
@@ -244,9 +249,8 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
         if (result.rows["total"][2].get("bytes") or 0) <= 0:
             source.problem(result.rows["total"][0], f"time span {result.number} moved no data", lost=False)
             return
-        source.problem(
-            result.rows["total"][0], f"time span {result.number} is cut off before its read and write totals"
-        )
+        what = f"time span {result.number} is cut off before its read and write totals"
+        source.problem(result.rows["total"][0], what)
         directions = ["total"]
     for name in directions:
         number, columns, values = result.rows[name]
@@ -259,15 +263,13 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
             bw = io_bytes / seconds
             own = "bandwidth is bytes over actual test time; the printed one is rounded"
         listed = {point.removesuffix("th"): value for point, value in result.percentiles.get(name, {}).items()}
-        sizes = result.sizes
-        yield reading(
+        yield reading_of(
             source,
             number,
-            "diskspd",
-            label="; ".join(target.path for target in span.targets)[:300] or None,
+            span.targets,
+            result.sizes,
+            own,
             direction=_direction(span.targets, name),
-            **fields,
-            size_bytes=next(iter(sizes)) if len(sizes) == 1 else None,
             numjobs=result.threads,
             iops=values.get("I/O per s"),
             bw_bytes_per_s=bw,
@@ -275,7 +277,6 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
             p99=listed.get("99"),
             runtime_seconds=seconds,
             io_bytes=int(io_bytes) if io_bytes is not None else None,
-            notes=(*notes, own),
             details={
                 "latency_points_ns": listed or None,
                 "iops_stddev": values.get("IopsStdDev"),

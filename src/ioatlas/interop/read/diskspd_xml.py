@@ -15,8 +15,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
-from ioatlas.interop.read.diskspd import Target, common_fields
-from ioatlas.interop.read.kit import reading
+from ioatlas.interop.read.diskspd import Target, reading_of
 from ioatlas.interop.read.numbers import num, times, whole
 from ioatlas.interop.read.source import TEXT_LIMIT, Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -109,7 +108,6 @@ def _span(source: Source, root: Element, span: Element, targets: list[Target], l
     if not seconds:
         source.problem(line, "a time span without a test time")
         return
-    fields, notes = common_fields(targets)
     for name, word in (("read", "Read"), ("write", "Write")):
         io_bytes, count = (
             sum(whole(one.text) or 0 for one in span.iterfind(f"Thread//{word}{what}")) for what in ("Bytes", "Count")
@@ -117,15 +115,14 @@ def _span(source: Source, root: Element, span: Element, targets: list[Target], l
         if not io_bytes and not count:
             continue
         points = _points(span, f"{word}Milliseconds")
-        yield reading(
+        yield reading_of(
             source,
             line,
-            "diskspd",
+            targets,
+            sizes,
+            "rates are bytes and I/Os of all threads over the test time",
             tool_version=system.get("Version"),
-            label="; ".join(target.path for target in targets)[:300] or None,
             direction=name,
-            **fields,
-            size_bytes=next(iter(sizes)) if len(sizes) == 1 else None,
             numjobs=whole(values.get("ThreadCount")),
             iops=count / seconds,
             bw_bytes_per_s=io_bytes / seconds,
@@ -134,7 +131,6 @@ def _span(source: Source, root: Element, span: Element, targets: list[Target], l
             host=system.get("ComputerName"),
             runtime_seconds=seconds,
             io_bytes=io_bytes,
-            notes=(*notes, "rates are bytes and I/Os of all threads over the test time"),
             details={
                 "total_ios": count,
                 "latency_percentiles_ns": {at: value for at, value in points.items() if at in _POINTS} or None,

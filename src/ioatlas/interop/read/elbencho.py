@@ -8,7 +8,6 @@ entries.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,19 +32,18 @@ _LATENCIES = ("io lat", "io rd lat", "io wr lat", "files lat", "dirs lat")
 _CSV_HEADER = re.compile(r"iso date[,;]|label[,;]path type", re.IGNORECASE)
 _LIVE_HEADER = re.compile(r"(?:iso date[,;])?label[,;]phase[,;]runtimems", re.IGNORECASE)
 _DATA = {"WRITE": "write", "READ": "read", "RWMIX": "write"}
-_TIME = re.compile(r"^(?:(\d+)h:?)?(?:(\d+)m:?)?(?:(\d+)(?:\.(\d+))?s)?(?:(\d+)ms)?$")
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
     lines = source.lines()
     table = _Table(source)
-    header: list[str] = []
+    header = ""
     for number, line in lines:
         if _LIVE_HEADER.match(line[:400]):
             source.problem(number, "live statistics, which are of moments inside a run: import its result", lost=True)
             return
         if _CSV_HEADER.match(line[:400]):
-            header = _split(line)
+            header = line
         elif header:
             if line.strip():
                 yield from _csv_row(source, number, header, line)
@@ -118,14 +116,7 @@ def _options(command: str) -> dict[str, str]:
 
 def _milliseconds(text: str) -> float | None:
     """`94917`, `1m34.917s`, `4ms`, `1h:2m:3s`."""
-    if (plain := num(text)) is not None:
-        return plain
-    match = _TIME.match(text)
-    if match is None or not any(match.groups()):
-        return None
-    hours, minutes, seconds, fraction, milliseconds = match.groups()
-    total = int(hours or 0) * 3_600_000 + int(minutes or 0) * 60_000 + int(seconds or 0) * 1000 + int(milliseconds or 0)
-    return total + (float("0." + fraction) * 1000 if fraction else 0)
+    return plain if (plain := num(text)) is not None else times(nanoseconds(text.replace(":", "")), 1e-6)
 
 
 def _latency(text: str) -> float | None:
@@ -179,27 +170,18 @@ def _phase(
     yield from _result_row(source, line, row, name)
 
 
-def _split(line: str) -> list[str]:
-    separator = ";" if line.count(";") > line.count(",") else ","
-    try:
-        return next(csv.reader([line], delimiter=separator))
-    except (csv.Error, StopIteration):
-        return line.split(separator)
-
-
-def _csv_row(source: Source, number: int, header: list[str], line: str) -> Iterator[ImportedReading]:
+def _csv_row(source: Source, number: int, header: str, line: str) -> Iterator[ImportedReading]:
     """One row of a result CSV. The last column (the command) holds unescaped quotes: it is cut off by count."""
-    separator = ";" if line.count(";") > line.count(",") else ","
-    cells = line.split(separator, len(header) - 1)
-    row = {name.strip(): cell.strip() for name, cell in zip(header, cells, strict=False)}
-    if len(cells) < len(header):
+    separator = ";" if ";" in header else ","
+    names = [name.strip().strip('"') for name in header.split(separator)]
+    cells = line.split(separator, len(names) - 1)
+    row = {name: cell.strip() for name, cell in zip(names, cells, strict=False)}
+    if len(cells) < len(names):
         source.problem(number, "a CSV row with fewer cells than its header")
         if len(cells) < 3 or source.unended(number):
             row = dict(list(row.items())[:-1])
-    operation = row.get("operation", "")
-    if not operation:
-        return
-    yield from _result_row(source, number, row, operation)
+    if operation := row.get("operation", ""):
+        yield from _result_row(source, number, row, operation)
 
 
 def _result_row(source: Source, number: int, row: Mapping[str, str], operation: str) -> Iterator[ImportedReading]:
@@ -270,6 +252,26 @@ def _result_row(source: Source, number: int, row: Mapping[str, str], operation: 
         source.problem(number, f"phase {operation[:30]!r} has no figures")
 
 
+_CONFIG = {
+    "label": "label",
+    "config.path_type": "path type",
+    "config.hosts": "hosts",
+    "config.threads": "threads",
+    "config.file_size": "file size",
+    "config.block_size": "block size",
+    "config.io_depth": "IO depth",
+    "config.version": "version",
+    "config.direct_io": "direct IO",
+    "last_done.latency.IO.avg_us": "IO lat us [avg]",
+    "last_done.latency.entries.avg_us": "Ent lat us [avg]",
+    "last_done.latency.IO.rwmix_read.avg_us": "rwmix read IO lat us [avg]",
+}
+_DONE = {"elapsed_time_ms": "time ms", "iops": "IOPS", "entries/s": "entries/s"}
+_LAST = {"rwmix_read.iops": "rwmix read IOPS", "rwmix_read.entries/s": "rwmix read entries/s"}
+_BYTES = {"bytes/s": "MiB/s", "rwmix_read.bytes/s": "rwmix read MiB/s", "bytes": "MiB"}
+"""Columns of the CSV by their place in the JSON: those of a run, of both times, of the last, and those in bytes."""
+
+
 def _flatten(value: Any, prefix: str = "") -> dict[str, str]:
     if not isinstance(value, dict):
         return {prefix: str(value)}
@@ -281,36 +283,12 @@ def _flatten(value: Any, prefix: str = "") -> dict[str, str]:
 
 def _json_phase(source: Source, number: int, phase: str, value: dict[str, Any]) -> Iterator[ImportedReading]:
     """The JSON file has bytes/s where the CSV has MiB/s; boost writes every number as a string."""
-    flat = _flatten(value)
-    renamed = {
-        "label": "label",
-        "config.path_type": "path type",
-        "config.hosts": "hosts",
-        "config.threads": "threads",
-        "config.file_size": "file size",
-        "config.block_size": "block size",
-        "config.io_depth": "IO depth",
-        "config.version": "version",
-        "last_done.elapsed_time_ms": "time ms [last]",
-        "last_done.iops": "IOPS [last]",
-        "last_done.entries/s": "entries/s [last]",
-        "last_done.latency.IO.avg_us": "IO lat us [avg]",
-        "last_done.latency.entries.avg_us": "Ent lat us [avg]",
-        "last_done.rwmix_read.iops": "rwmix read IOPS [last]",
-        "last_done.rwmix_read.entries/s": "rwmix read entries/s [last]",
-        "last_done.latency.IO.rwmix_read.avg_us": "rwmix read IO lat us [avg]",
-        "first_done.iops": "IOPS [first]",
-        "first_done.entries/s": "entries/s [first]",
-        "first_done.elapsed_time_ms": "time ms [first]",
-    }
-    row = {name: flat[key] for key, name in renamed.items() if key in flat}
+    flat, columns = _flatten(value), dict(_CONFIG)
+    columns |= {f"{when}_done.{key}": f"{name} [{when}]" for when in ("first", "last") for key, name in _DONE.items()}
+    columns |= {f"last_done.{key}": f"{name} [last]" for key, name in _LAST.items()}
+    row = {name: flat[key] for key, name in columns.items() if key in flat}
     row["random"] = "1" if flat.get("config.random_offsets", "").lower() in ("1", "true") else "0"
-    row["direct IO"] = flat.get("config.direct_io", "")
-    for key, name in (
-        ("last_done.bytes/s", "MiB/s [last]"),
-        ("last_done.rwmix_read.bytes/s", "rwmix read MiB/s [last]"),
-        ("last_done.bytes", "MiB [last]"),
-    ):
-        if (amount := num(flat.get(key))) is not None:
-            row[name] = repr(amount / MIB)
+    for key, name in _BYTES.items():
+        if (amount := num(flat.get(f"last_done.{key}"))) is not None:
+            row[f"{name} [last]"] = repr(amount / MIB)
     yield from _result_row(source, number, row, phase)

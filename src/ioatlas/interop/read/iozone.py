@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import cells_of, settings, settle
+from ioatlas.interop.read.kit import cells_of, reading, settings, settle
 from ioatlas.interop.read.numbers import KIB, num, positive, size_bytes, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.interop.studies.iozone import OPERATIONS
@@ -44,7 +44,7 @@ _MOST_RECORD, _MOST_SIZE = 1 << 40, 1 << 50
 _MODES = {
     "rate": ("bw_bytes_per_s", KIB, "kB is 1024 bytes"),
     "ops": ("iops", 1, "-O: operations per second"),
-    "usec": ("lat_mean_ns", 1000, "-N: microseconds per operation"),
+    "usec": ("mean", 1000, "-N: microseconds per operation"),
 }
 """What the figures are, their factor to base units, and how the reading says it."""
 _FLAG = re.compile(
@@ -74,11 +74,12 @@ _SETTINGS = settings(
 
 
 @dataclass
-class Run:
-    """What the header lines of one run say."""
+class _Run:
+    """One run: what its header lines say, and where in its text the next line stands."""
 
+    source: Source
     version: str | None = None
-    command: str | None = None
+    command: str = ""
     mode: str = "rate"  # or ops, usec
     file_bytes: int | None = None
     record_bytes: int | None = None
@@ -87,61 +88,6 @@ class Run:
     columns: tuple[str, ...] = ()
     ends: tuple[int, ...] = ()
     """Where each column's name ends, counted from the end of `reclen`."""
-
-    def tests(self) -> set[int] | None:
-        """Operations asked for by -i; None when the command line does not say."""
-        if self.command is None:
-            return None
-        found = {int(text) for text in re.findall(r"(?<!\S)-[a-zA-Z]*i\s*(\d{1,2})(?!\S)", self.command)}
-        return found or None
-
-
-def reading(source: Source, line: int, run: Run, name: str, value: float | None, **fields: Any) -> ImportedReading:
-    """One figure of one operation, in base units by the run's mode."""
-    operation = OPERATIONS[name]
-    quantity, factor, note = _MODES[run.mode]
-    rates: dict[str, Any] = {quantity: None if value is None else value * factor}
-    if run.mode == "usec":
-        rates["lat_kind"] = "total"
-    details = dict(fields.pop("details", {}))
-    if run.flags:
-        details["settings"] = list(run.flags)
-    if run.command:
-        details["command"] = run.command[:500]
-    fields = {"numjobs": run.processes, "bs_bytes": None, **fields}
-    return ImportedReading(
-        source.name,
-        line,
-        "iozone",
-        tool_version=run.version,
-        direction=operation.direction,
-        rw=operation.rw,
-        operation=operation.operation,
-        n=1,
-        notes=(note, *fields.pop("notes", ())),
-        details=details,
-        **rates,
-        **fields,
-    )
-
-
-def read(source: Source) -> Iterator[ImportedReading]:
-    text = _Text(source)
-    for number, line in source.lines():
-        if "Iozone: Performance Test of File I/O" in line:
-            yield from text.flush()
-            text = _Text(source)
-        else:
-            yield from text.take(number, line)
-    yield from text.flush()
-
-
-@dataclass
-class _Text:
-    """Where in IOzone's text the next line stands."""
-
-    source: Source
-    run: Run = field(default_factory=Run)
     report: str | None = None
     """The operation whose report the rows are of; its record sizes stand in the first one, `sizes`."""
     sizes: list[int] = field(default_factory=list)
@@ -151,14 +97,32 @@ class _Text:
     seen: set[tuple[Any, ...]] = field(default_factory=set)
     """What the table gave, so that the report does not give it again."""
 
+    def reading(
+        self, line: int, name: str, value: float | None, *notes: str, mode: str = "", **fields: Any
+    ) -> ImportedReading:
+        """One figure of one operation, in base units by the run's mode."""
+        operation, (quantity, factor, note) = OPERATIONS[name], _MODES[mode or self.mode]
+        fields[quantity] = None if value is None else value * factor
+        more = {"settings": list(self.flags) or None, "command": self.command[:500] or None}
+        return reading(
+            self.source,
+            line,
+            "iozone",
+            tool_version=self.version,
+            direction=operation.direction,
+            rw=operation.rw,
+            operation=operation.operation,
+            notes=(note, *notes),
+            details={**fields.pop("details", {}), **more},
+            **fields,
+        )
+
     def take(self, number: int, line: str) -> Iterator[ImportedReading]:
         if self._heading(number, line):
             return
         elif match := _CHILDREN.match(line):
             yield from self.flush()
-            self.pending = _children(self.source, self.run, number, match)
-            if self.pending is not None:
-                self.seen.add((self.pending.operation or self.pending.rw, self.pending.numjobs))
+            self._children(number, match)
         elif self.pending is not None and (match := _DETAIL.match(line)):
             self.pending = _detail(self.pending, match[1], num(match[2]))
         elif match := _REPORT.match(line):
@@ -169,19 +133,28 @@ class _Text:
             if self._cut_off(number, line, " "):
                 self.source.problem(number, "the file ends inside this row, which was not used")
             else:
-                yield from _throughput_row(self.source, self.run, number, match, self.seen)
+                yield from self._throughput_row(number, match)
         elif self.report is not None and line.strip():
             yield from self._report_line(number, line, self.report)
         else:
             yield from self._table_line(number, line)
 
+    def flush(self) -> Iterator[ImportedReading]:
+        if self.pending is not None:
+            yield self.pending
+        self.pending = None
+
     def _heading(self, number: int, line: str) -> bool:
         """Whether the line says what the run is or what follows, and holds no figure."""
-        if _setting(self.run, line):
-            if "Y-axis" in line:
-                self.throughput_report, self.report = True, None
+        text = line.strip()
+        if settle(self, text, _SETTINGS):
+            pass
+        elif _FLAG.match(text):
+            self.flags.append(text[:80])
+        elif "Throughput report Y-axis" in text:
+            self.throughput_report, self.report = True, None
         elif _HEADER.match(line):
-            _columns(self.source, self.run, line, number)
+            self._header(number, line)
         elif "CPU utilization report" in line:  # -+u: per cents in the layout of the reports above
             self.throughput_report, self.report = False, None
         else:
@@ -191,7 +164,88 @@ class _Text:
     def _cut_off(self, number: int, line: str, ends: str | tuple[str, ...]) -> bool:
         return self.source.unended(number) and not line.endswith(ends) and not re.search(r"[;,\t]", line)
 
+    # -- the table ---------------------------------------------------------------------------------------------------
+
+    def _header(self, number: int, line: str) -> None:
+        """The table's columns: the usual thirteen in order, more where pread/pwrite were compiled in."""
+        names = line.split()[2:]
+        extra = [name for name in names[13:] if operation_named(name)]
+        if tuple(names[:9]) != _FIRST_COLUMNS or names[9:13] != list(COLUMNS[9:13])[: len(names) - 9]:
+            self.source.problem(number, "a table header of an unknown layout")
+            self.columns = ()
+            return
+        self.columns = COLUMNS[: len(names)] + tuple(operation_named(name) or "" for name in extra)
+        if len(names) > 13 + len(extra):
+            self.source.problem(number, "table columns of unknown operations were not read")
+        ends = [match.end() for match in re.finditer(r"\S+", line)]
+        self.ends = tuple(end - ends[1] for end in ends[2 : 2 + len(self.columns)])
+
+    def _table_line(self, number: int, line: str) -> Iterator[ImportedReading]:
+        if self.columns and _ROW.match(line):
+            for found in self._row(number, line):
+                if len(self.seen) < _SEEN_LIMIT:
+                    self.seen.add((found.operation or found.rw, found.size_bytes, found.bs_bytes))
+                yield found
+        elif self.columns and re.match(r"^\s*\d{1,15}\s+\d{1,10}\s*$", line):
+            self.source.problem(number, "a table row without figures: the run stopped here")
+        elif line.strip().lower().startswith(("error ", "can not ", "cannot ", "can't ")):
+            self.source.problem(number, f"iozone reports: {line.strip()[:100]}")
+
+    def _row(self, number: int, line: str) -> Iterator[ImportedReading]:
+        spans = [(match.group(), match.end()) for match in re.finditer(r"\S+", line)]
+        size, record = whole(spans[0][0]), whole(spans[1][0])
+        if not size or not record:
+            self.source.problem(number, "a table row with no file or record size")
+            return
+        values = spans[2:]
+        names = self._names([end - spans[1][1] for _, end in values])
+        if len(set(names)) < len(names) or "" in names:
+            self.source.problem(number, "a table row whose figures cannot be told apart by column")
+            return
+        if self.source.unended(number):  # a table row is never the end of iozone's output
+            self.source.problem(number, "the file ends inside this row; its last figure was not used")
+            values, names = values[:-1], names[:-1]
+        fields: dict[str, Any] = {"bs_bytes": record * KIB, "size_bytes": size * KIB, "numjobs": 1}
+        for name, (text, _) in zip(names, values, strict=True):
+            if (value := positive(text)) is not None:
+                yield self.reading(number, name, value, **fields)
+
+    def _names(self, ends: Sequence[int]) -> list[str]:
+        """The columns of a row's figures: all, those that -i asked for, or by where the figures end; '' for none."""
+        asked = {int(text) for text in re.findall(r"(?<!\S)-[a-zA-Z]*i\s*(\d{1,2})(?!\S)", self.command)}
+        expected = [name for name in self.columns if OPERATIONS[name].test in asked]
+        if len(ends) == len(self.columns):
+            return list(self.columns)
+        if asked and len(ends) == len(expected):
+            return expected
+        places = [min(range(len(self.ends)), key=lambda at: abs(self.ends[at] - end)) for end in ends]
+        near = (abs(self.ends[place] - end) <= _COLUMN_SLACK for place, end in zip(places, ends, strict=True))
+        return [self.columns[place] if fits else "" for place, fits in zip(places, near, strict=True)]
+
+    # -- throughput blocks and reports -------------------------------------------------------------------------------
+
+    def _children(self, number: int, match: re.Match[str]) -> None:
+        name, unit = operation_named(match[3]), match[5].lower()
+        if name is None:
+            self.source.problem(number, f"throughput of an unknown operation: {match[3][:40]!r}")
+        elif unit not in ("kb", "kbytes", "kbyte", "ops"):
+            self.source.problem(number, f"throughput in an unknown unit {match[5][:20]!r}")
+        else:
+            self.pending = self.reading(
+                number,
+                name,
+                num(match[4]),
+                "sum the children saw while all ran together",
+                mode="ops" if unit == "ops" else "",
+                bs_bytes=self.record_bytes,
+                size_bytes=self.file_bytes,
+                numjobs=whole(match[2]),
+                host=match[1],
+            )
+            self.seen.add((self.pending.operation or self.pending.rw, self.pending.numjobs))
+
     def _report_line(self, number: int, line: str, report: str) -> Iterator[ImportedReading]:
+        """`size value value ...`: record sizes stand in the report's first row."""
         cells = _cells(line)
         if len(cells) > 1 and self._cut_off(number, line, (" ", '"')):
             self.source.problem(number, "the file ends inside this row; its last figure was not used")
@@ -200,28 +254,47 @@ class _Text:
         known = [value for value in values if value is not None]
         if not known or len(known) < len(values):
             self.report = None
-        elif not self.sizes:
+            return
+        if not self.sizes:
             self.sizes = [int(value) for value in known]
-        else:
-            for found in _report_row(self.source, self.run, number, report, self.sizes, known):
+            return
+        size = known[0]
+        for record, value in zip(self.sizes, known[1:], strict=False):
+            if value > 0 and 0 < record < _MOST_RECORD and 0 < size < _MOST_SIZE:
+                fields: dict[str, Any] = {"bs_bytes": int(record) * KIB, "size_bytes": int(size) * KIB, "numjobs": 1}
+                found = self.reading(number, report, value, **fields, details={"report": True})
                 if (found.operation or found.rw, found.size_bytes, found.bs_bytes) not in self.seen:
                     yield found
 
-    def _table_line(self, number: int, line: str) -> Iterator[ImportedReading]:
-        if self.run.columns and _ROW.match(line):
-            for found in _row(self.source, self.run, number, line):
-                if len(self.seen) < _SEEN_LIMIT:
-                    self.seen.add((found.operation or found.rw, found.size_bytes, found.bs_bytes))
-                yield found
-        elif self.run.columns and re.match(r"^\s*\d{1,15}\s+\d{1,10}\s*$", line):
-            self.source.problem(number, "a table row without figures: the run stopped here")
-        elif line.strip().lower().startswith(("error ", "can not ", "cannot ", "can't ")):
-            self.source.problem(number, f"iozone reports: {line.strip()[:100]}")
+    def _throughput_row(self, number: int, match: re.Match[str]) -> Iterator[ImportedReading]:
+        """One value for each number of processes; which numbers, only the command line or the blocks before say."""
+        if (name := operation_named(match[1])) is None:
+            return
+        operation = OPERATIONS[name]
+        values = [num(cell) for cell in re.split(r'[\s;"]+', match[2].strip()) if cell]
+        known = {key[1] for key in self.seen if key[0] == (operation.operation or operation.rw) and len(key) == 2}
+        if len(known) == len(values):
+            return  # the blocks above said the same
+        # `-l LOW` counts processes up from there, `-t N` has one column.
+        low, fixed = (re.search(rf"(?<!\S)-{letter}\s*(\d{{1,6}})", self.command) for letter in "lt")
+        for place, value in enumerate(values):
+            jobs = int(low[1]) + place if low else None
+            if jobs is None and len(values) == 1:
+                jobs = int(fixed[1]) if fixed else self.processes
+            if value:
+                fields: dict[str, Any] = {"bs_bytes": self.record_bytes, "size_bytes": self.file_bytes, "numjobs": jobs}
+                yield self.reading(number, name, value, **fields, details={"report": True})
 
-    def flush(self) -> Iterator[ImportedReading]:
-        if self.pending is not None:
-            yield self.pending
-        self.pending = None
+
+def read(source: Source) -> Iterator[ImportedReading]:
+    run = _Run(source)
+    for number, line in source.lines():
+        if "Iozone: Performance Test of File I/O" in line:
+            yield from run.flush()
+            run = _Run(source)
+        else:
+            yield from run.take(number, line)
+    yield from run.flush()
 
 
 def _cells(line: str) -> list[str]:
@@ -232,139 +305,15 @@ def _cells(line: str) -> list[str]:
     return cells if cells[0] else cells[1:]
 
 
-def _setting(run: Run, line: str) -> bool:
-    """A header line: remember what it says. True when the line is used up."""
-    text = line.strip()
-    if settle(run, text, _SETTINGS):
-        return True
-    if _FLAG.match(text):
-        run.flags.append(text[:80])
-        return True
-    return "Throughput report Y-axis" in text
-
-
-def _columns(source: Source, run: Run, line: str, number: int) -> None:
-    """The table's columns from its header: the usual thirteen in order, more where pread/pwrite were compiled in."""
-    names = line.split()[2:]
-    extra = [name for name in names[13:] if operation_named(name)]
-    if tuple(names[:9]) != _FIRST_COLUMNS or names[9:13] != list(COLUMNS[9:13])[: len(names) - 9]:
-        source.problem(number, "a table header of an unknown layout")
-        run.columns = ()
-        return
-    run.columns = COLUMNS[: len(names)] + tuple(operation_named(name) or "" for name in extra)
-    if len(names) > 13 + len(extra):
-        source.problem(number, "table columns of unknown operations were not read")
-    ends = [match.end() for match in re.finditer(r"\S+", line)]
-    run.ends = tuple(end - ends[1] for end in ends[2 : 2 + len(run.columns)])
-
-
-def _row(source: Source, run: Run, number: int, line: str) -> Iterator[ImportedReading]:
-    spans = [(match.group(), match.end()) for match in re.finditer(r"\S+", line)]
-    size, record = whole(spans[0][0]), whole(spans[1][0])
-    if not size or not record:
-        source.problem(number, "a table row with no file or record size")
-        return
-    values = spans[2:]
-    asked = run.tests()
-    expected = [name for name in run.columns if asked is None or OPERATIONS[name].test in asked]
-    if len(values) == len(run.columns):
-        names = list(run.columns)
-    elif asked is not None and len(values) == len(expected):
-        names = expected
-    else:
-        names = []
-        for _, end in values:
-            at = end - spans[1][1]
-            place = min(range(len(run.ends)), key=lambda column: abs(run.ends[column] - at))
-            names.append(run.columns[place] if abs(run.ends[place] - at) <= _COLUMN_SLACK else "")
-        if len(set(names)) < len(names) or "" in names:
-            source.problem(number, "a table row whose figures cannot be told apart by column")
-            return
-    if source.unended(number):  # a table row is never the end of iozone's output
-        source.problem(number, "the file ends inside this row; its last figure was not used")
-        values, names = values[:-1], names[:-1]
-    for name, (text, _) in zip(names, values, strict=True):
-        value = positive(text)
-        if value is not None:
-            yield reading(source, number, run, name, value, bs_bytes=record * KIB, size_bytes=size * KIB, numjobs=1)
-
-
-def _children(source: Source, run: Run, number: int, match: re.Match[str]) -> ImportedReading | None:
-    name = operation_named(match[3])
-    if name is None:
-        source.problem(number, f"throughput of an unknown operation: {match[3][:40]!r}")
-        return None
-    unit = match[5].lower()
-    local = replace(run, mode="ops" if unit == "ops" else run.mode)
-    if unit not in ("kb", "kbytes", "kbyte", "ops"):
-        source.problem(number, f"throughput in an unknown unit {match[5][:20]!r}")
-        return None
-    return reading(
-        source,
-        number,
-        local,
-        name,
-        num(match[4]),
-        bs_bytes=run.record_bytes,
-        size_bytes=run.file_bytes,
-        numjobs=whole(match[2]),
-        host=match[1],
-        notes=("sum the children saw while all ran together",),
-    )
-
-
 def _detail(found: ImportedReading, what: str, value: float | None) -> ImportedReading:
-    name = {
-        "Parent sees throughput": "parent",
-        "Min throughput per": "min_per_process",
-        "Max throughput per": "max_per_process",
-        "Avg throughput per": "avg_per_process",
-        "Min xfer": "min_xfer",
-    }[what]
     if value is None:
         return found
-    if name == "min_xfer":
-        details = {**found.details, "min_xfer_bytes": value * KIB}
-    elif found.iops is not None:
-        details = {**found.details, f"{name}_iops": value}
+    if what == "Min xfer":
+        name, factor = "min_xfer_bytes", KIB
     else:
-        details = {**found.details, f"{name}_bytes_per_s": value * KIB}
-    return replace(found, details=details)
-
-
-def _report_row(
-    source: Source, run: Run, number: int, name: str, sizes: Sequence[float], values: Sequence[float]
-) -> Iterator[ImportedReading]:
-    """`size value value ...`: record sizes stand in the report's first row."""
-    size = values[0]
-    for record, value in zip(sizes, values[1:], strict=False):
-        if value > 0 and 0 < record < _MOST_RECORD and 0 < size < _MOST_SIZE:
-            fields = {"bs_bytes": int(record) * KIB, "size_bytes": int(size) * KIB, "numjobs": 1}
-            yield reading(source, number, run, name, value, **fields, details={"report": True})
-
-
-def _throughput_row(
-    source: Source, run: Run, number: int, match: re.Match[str], seen: set[tuple[Any, ...]]
-) -> Iterator[ImportedReading]:
-    """One value for each number of processes; which numbers, only the command line or the blocks before say."""
-    name = operation_named(match[1])
-    if name is None:
-        return
-    operation = OPERATIONS[name]
-    values = [num(cell) for cell in re.split(r'[\s;"]+', match[2].strip()) if cell]
-    known = sorted({key[1] for key in seen if key[0] == (operation.operation or operation.rw) and len(key) == 2})
-    if len(known) == len(values):
-        return  # the blocks above said the same
-    # `-l LOW` counts processes up from there, `-t N` has one column.
-    low = re.search(r"(?<!\S)-l\s*(\d{1,6})", run.command or "")
-    fixed = re.search(r"(?<!\S)-t\s*(\d{1,6})", run.command or "")
-    for place, value in enumerate(values):
-        jobs = int(low[1]) + place if low else None
-        if jobs is None and len(values) == 1:
-            jobs = int(fixed[1]) if fixed else run.processes
-        if value:
-            fields = {"bs_bytes": run.record_bytes, "size_bytes": run.file_bytes, "numjobs": jobs}
-            yield reading(source, number, run, name, value, **fields, details={"report": True})
+        own = "parent" if what.startswith("Parent") else f"{what[:3].lower()}_per_process"
+        name, factor = (f"{own}_bytes_per_s", KIB) if found.iops is None else (f"{own}_iops", 1)
+    return replace(found, details={**found.details, name: value * factor})
 
 
 COLUMNS = tuple(OPERATIONS)[:13]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
-from ioatlas.interop.read.kit import cells_of, reading, rw_of, settings, settle
+from ioatlas.interop.read.kit import Said, cells_of, compiled, reading, runs, rw_of
 from ioatlas.interop.read.numbers import KIB, MIB, figure, num, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -24,154 +25,160 @@ SIGNATURE = re.compile(
     r"|^\s*ran \((?:small|large)\):",
     re.MULTILINE,
 )
-_AT = re.compile(r"@\s*Small\s*=\s*(\d+)\s*and\s*Large\s*=\s*(\d+)")
-_MAXIMUM = re.compile(
-    r"^(Maximum Large MBPS|Maximum Small IOPS|Minimum Small Latency)\s*=\s*([\d.,]+)\s*(usecs|us|ms|msecs)?"
+_AT = r"(?=.*?@\s*Small\s*=\s*(?P<small>\d+)\s*and\s*Large\s*=\s*(?P<large>\d+)|)"
+"""Of which data point a line is, where it says so."""
+_LINES = compiled(
+    r"^\s*(?:O?RION VERSION|ORION: ORacle IO Numbers -- Version) (?P<version>\S+)",
+    r"^\s*Test(?:$|:)(?P<test>.*)",
+    r"^\s*Small IO size(?:$|:)(?P<small_size>.*)",
+    r"^\s*Large IO size(?:$|:)(?P<large_size>.*)",
+    r"^\s*IO [Tt]ypes(?:$|:)(?P<types>.*)",
+    r"^\s*Write(?:$|:)(?P<write>.*)",
+    r".*?(?P<matrix>rates sustained by (?:large|small)|latency sustained by small.*)",
+    r"^\s*\"?Large/Small\"?\s*(?P<columns>[,;].*)",
+    r"^\s*(?P<row>(?P<what>Maximum Large (?P<mbps>MBPS)|Maximum Small (?P<iops>IOPS)|Minimum Small Latency)\s*="
+    rf"\s*(?P<value>[\d.,]+)\s*(?P<unit>usecs|us|ms|msecs)?{_AT})",
+    r"^\s*(?P<row>(?P<size>Small|Large) (?P<way>Read|Write) Latency:\s*avg=\s*(?P<mean>[\d.]+)\s*(?P<unit>us|ms)"
+    r",\s*min=\s*(?P<min>[\d.]+)\s*\w+,\s*max=\s*(?P<max>[\d.]+)\s*\w+,\s*std dev=\s*(?P<dev>[\d.]+)"
+    rf"{_AT})",
+    r"(?i)^\s*(?P<row>ran \((?P<size>small|large)\):\s*my\s+(?P<my>\d+)\s+oth\s+(?P<other>\d+)\s+iops"
+    r"\s+(?P<rate>[\d.]+)\s+size\s+(?P<kib>\d+)\s*K\s+lat\s+(?P<mean>[\d.]+)\s*(?P<unit>ms|us)\s+bw\s*=\s*(?P<bw>[\d.]+)\s*MBps\s+dur"
+    r"\s+(?P<seconds>[\d.]+)\s*s(?:\s+(?P<way>READ|WRITE))?)",
+    r"^\s*(?P<row>\"?\d+\"?\s*[,;].*)",
+    r"^(?P<command>(?:.*\s)?-run\s+(?:simple|normal|oltp|dss|advanced)\b.*)",
 )
-_LATENCY = re.compile(
-    r"^(Small|Large) (Read|Write) Latency:\s*avg=\s*([\d.]+)\s*(us|ms),\s*min=\s*([\d.]+)\s*\w+,\s*max=\s*([\d.]+)"
-    r"\s*\w+,\s*std dev=\s*([\d.]+)"
-)
-_TRACE = re.compile(
-    r"^\s*ran \((small|large)\):\s*my\s+(\d+)\s+oth\s+(\d+)\s+iops\s+([\d.]+)\s+size\s+(\d+)\s*K\s+lat\s+([\d.]+)\s*(ms"
-    r"|us)\s+bw\s*=\s*([\d.]+)\s*MBps"
-    r"\s+dur\s+([\d.]+)\s*s(?:\s+(READ|WRITE))?",
-    re.IGNORECASE,
-)
-_RUN = re.compile(r"(?:^|\s)-run\s+(?:simple|normal|oltp|dss|advanced)\b")
-_SETTINGS = settings(
-    (r"^Test(?:$|:)(.*)", lambda match: {"test": match[1].strip()[:200]}),
-    (r"^Small IO size(?:$|:)(.*)", lambda match: {"small": size_bytes(match[1])}),
-    (r"^Large IO size(?:$|:)(.*)", lambda match: {"large": size_bytes(match[1])}),
-    (r"^IO [Tt]ypes(?:$|:)(.*)", lambda match: {"types": match[1].strip()[:200]}),
-    (r"^Write(?:$|:)(.*)", lambda match: {"write": num(match[1])}),
-    (r"rates sustained by large", lambda _: {"matrix": "mbps"}),
-    (r"rates sustained by small", lambda _: {"matrix": "iops"}),
-    (r"latency sustained by small", lambda match: {"matrix": "lat us" if "microsec" in match.string else "lat"}),
-)
-_NS = {"usecs": 1e3, "us": 1e3}
-"""Of units; any other is milliseconds."""
-
-
-@dataclass
-class _Run:
-    version: str | None = None
-    test: str | None = None
-    small: int | None = None
-    large: int | None = None
-    types: str = ""
-    write: float | None = None
-    pending: ImportedReading | None = None
-    parts: tuple[ImportedReading, ImportedReading] | None = None
-    """Of `pending`, when a latency of reads went into it before it was known whether there are writes: itself without,
-    and that latency.
-    """
-    commanded: bool = False
-    matrix: str = ""
-    columns: list[int] | None = None
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
-    run = _Run()
-    for number, line in source.lines():
-        text = line.strip()
-        if match := re.match(r"^O?RION VERSION ([\d.]+)|^ORION: ORacle IO Numbers -- Version (\S+)", text):
-            yield from _flush(run)
-            # On a terminal the command line stands above the version, in a summary below it.
-            run = replace(run, version=match[1] or match[2]) if run.commanded else _Run(match[1] or match[2])
-        elif re.match(r'^"?Large/Small"?\s*[,;]', text):
-            cells = cells_of(text, ";,")
-            run.columns = [int(value) for value in (num(cell) for cell in cells[1:]) if value is not None]
-            run.matrix = _kind(source, run)
-            if not run.matrix:
-                source.problem(
-                    number,
-                    "an ORION matrix, but neither the file nor its name says whether it holds MBPS, IOPS or latency",
-                )
-        elif run.columns is not None and re.match(r'^"?\d+"?\s*[,;]', text):
-            yield from _matrix_row(source, run, number, cells_of(text, ";,"))
-        elif match := _TRACE.match(line):
-            yield from _trace(source, run, number, match)
-        elif match := _MAXIMUM.match(text):
-            yield from _flush(run)
-            run.commanded = False
-            run.pending = _maximum(source, run, number, match, text)
-        elif match := _LATENCY.match(text):
-            yield from _latency(source, run, number, match, text)
-        elif not settle(run, text, _SETTINGS) and _RUN.search(text):
-            _command(run, text)
-    yield from _flush(run)
+    # On a terminal the command line stands above the version, in a summary below it.
+    for run in runs(source, _LINES, result="", begins="version", row="row", keeps=("command",)):
+        found = [(row, one) for row in run.rows for one in _readings(source, run, row)]
+        of_others: list[ImportedReading] = []
+        for place, (row, one) in enumerate(found):
+            if "what" in row.at:
+                after = takewhile(lambda pair: "what" not in pair[0].at, found[place + 1 :])
+                alike = [other for _, other in after if "lat_min_ns" in other.details and _point(other) == _point(one)]
+                same = [other for other in alike if one.direction in (None, other.direction)]
+                of_others += same if len(same) == 1 else []
+                yield _joined(one, same[0]) if len(same) == 1 else one
+            elif not any(one is other for other in of_others):
+                yield one
 
 
-def _command(run: _Run, text: str) -> None:
-    """A command line says what the settings would: ORION's documented defaults are 8 KB, 1024 KB, random, no writes."""
-    given = dict(re.findall(r"-(size_small|size_large|write|type|testname)\s+(\S+)", text))
-    run.small = (whole(given.get("size_small")) or 8) * KIB
-    run.large = (whole(given.get("size_large")) or 1024) * KIB
-    run.write = num(given.get("write", "0"))
-    run.test = run.test or given.get("testname")
-    sequential = given.get("type", "rand").startswith("seq")
-    run.commanded = True
-    run.types = run.types or f"Small Random IOs, Large {'Sequential' if sequential else 'Random'} IOs"
+def _point(one: ImportedReading) -> tuple[int | None, int | None]:
+    return one.details.get("outstanding_small"), one.details.get("outstanding_large")
 
 
-def _kind(source: Source, run: _Run) -> str:
-    if run.matrix:
-        return run.matrix
-    match = re.search(r"_(mbps|iops|lat)(?:\.csv|\b)", source.name, re.IGNORECASE)
-    return match[1].lower() if match else ""
+def _joined(one: ImportedReading, latency: ImportedReading) -> ImportedReading:
+    """The extreme of all data points with the latency that was measured at it."""
+    own = {name: latency.details[name] for name in ("lat_min_ns", "lat_max_ns", "lat_stddev_ns")}
+    mean = latency.lat_mean_ns if one.lat_mean_ns is None else one.lat_mean_ns
+    return replace(one, lat_mean_ns=mean, lat_kind="total", details={**one.details, **own})
 
 
-def _flush(run: _Run) -> Iterator[ImportedReading]:
-    if run.pending is not None:
-        yield run.pending
-    run.pending = run.parts = None
+def _readings(source: Source, run: Said, row: Said) -> Iterator[ImportedReading]:
+    small, large = row.whole("small"), row.whole("large")
+    if "what" in row.at:
+        kind = "mbps" if "mbps" in row.at else "iops" if "iops" in row.at else "lat"
+        if (value := figure(row["value"])) is None:
+            source.problem(row.at["row"], "a figure that cannot be read")
+            return
+        notes = ["the extreme of all data points, each measured once"]
+        if kind == "lat" and "unit" not in row.at:
+            notes.append("no unit printed: milliseconds in this version")
+        unit = row["unit"] if "unit" in row.at else ""
+        yield _figure(source, row, kind, value, (small, large), notes, unit, {"what": row["what"]})
+    elif "min" in row.at:
+        low, high, dev = (row.num(name, _factor(row["unit"])) for name in ("min", "max", "dev"))
+        yield reading(
+            source,
+            row.at["row"],
+            **{**_workload(row, row["size"]), "direction": row["way"].lower()},
+            iodepth=large if row["size"] == "Large" else small,
+            mean=row.num("mean", _factor(row["unit"])),
+            notes=("latency of one direction of a data point",),
+            details={
+                "outstanding_small": small,
+                "outstanding_large": large,
+                "lat_min_ns": low,
+                "lat_max_ns": high,
+                "lat_stddev_ns": dev,
+            },
+        )
+    elif "kib" in row.at:
+        yield reading(
+            source,
+            row.at["row"],
+            **{
+                **_workload(row, row["size"].capitalize()),
+                "direction": row["way"].lower() if "way" in row.at else None,
+                "bs_bytes": (row.whole("kib") or 0) * KIB,
+                "rwmixread": None,
+            },
+            iodepth=row.whole("my"),
+            iops=row.num("rate"),
+            bw_bytes_per_s=row.num("bw", MIB),
+            mean=row.num("mean", _factor(row["unit"].lower())),
+            runtime_seconds=row.num("seconds"),
+            notes=("ORION MBps taken as MiB/s",),
+            details={"outstanding_other": row.whole("other")},
+        )
+    elif "columns" in row:
+        yield from _matrix_row(source, run, row)
 
 
-def _workload(run: _Run, which: str) -> dict[str, Any]:
-    """Direction and pattern from the write share and the IO types line; None where the file does not say."""
-    sequential = re.search(rf"{which} (?:Sequential|Seq)", run.types, re.IGNORECASE) is not None
-    random = re.search(rf"{which} Random", run.types, re.IGNORECASE) is not None
-    direction = None if run.write is None else "read" if run.write == 0 else "write" if run.write == 100 else "mixed"
+def _factor(unit: str) -> float:
+    """Nanoseconds of a unit of latency; none is milliseconds."""
+    return 1e3 if unit in ("us", "usecs") else 1e6
+
+
+def _workload(row: Said, which: str) -> dict[str, Any]:
+    """Direction and pattern from the write share and the IO types line; None where the file does not say. A command
+    line says what the settings would: ORION's documented defaults are 8 KB, 1024 KB, random, no writes.
+    """
+    given = dict(re.findall(r"-(size_small|size_large|write|type|testname)\s+(\S+)", row.get("command", "")))
+    own = {"small": size_bytes(row.get("small_size")), "large": size_bytes(row.get("large_size"))}
+    types, write = row.get("types", ""), row.num("write")
+    if "command" in row:
+        order = "Sequential" if given.get("type", "rand").startswith("seq") else "Random"
+        types = types or f"Small Random IOs, Large {order} IOs"
+        write = write if "write" in row else num(given.get("write", "0"))
+        for name, kib in (("small", 8), ("large", 1024)):
+            own[name] = own[name] or (whole(given.get(f"size_{name}")) or kib) * KIB
+    sequential = re.search(rf"{which} (?:Sequential|Seq)", types, re.IGNORECASE) is not None
+    random = re.search(rf"{which} Random", types, re.IGNORECASE) is not None
+    direction = None if write is None else "read" if write == 0 else "write" if write == 100 else "mixed"
     return {
+        "tool": "orion",
+        "tool_version": row.get("version"),
+        "label": row.get("test", "")[:200] or given.get("testname"),
         "direction": direction,
         "rw": rw_of(direction, random=True if random else False if sequential else None),
-        "rwmixread": 100 - run.write if run.write is not None and direction == "mixed" else None,
-        "bs_bytes": run.small if which == "Small" else run.large,
+        "rwmixread": 100 - write if write is not None and direction == "mixed" else None,
+        "bs_bytes": own[which.lower()],
     }
-
-
-def _common(run: _Run) -> dict[str, Any]:
-    return {"tool": "orion", "tool_version": run.version, "label": run.test, "n": 1}
-
-
-def _point(text: str) -> tuple[int | None, int | None]:
-    match = _AT.search(text)
-    return (whole(match[1]), whole(match[2])) if match else (None, None)
 
 
 def _figure(
     source: Source,
-    run: _Run,
-    number: int,
+    row: Said,
     kind: str,
     value: float,
     point: tuple[int | None, int | None],
-    *notes: str,
-    unit: str = "",
-    **details: Any,
+    notes: list[str],
+    unit: str,
+    details: dict[str, Any],
 ) -> ImportedReading:
     """A figure of one data point: of large I/Os their MBPS, of small ones IOPS or latency, in `unit`."""
     which, depth = ("Large", point[1]) if kind == "mbps" else ("Small", point[0])
-    fields: dict[str, Any] = {"iops": value} if kind == "iops" else {"mean": times(value, _NS.get(unit, 1e6))}
+    fields: dict[str, Any] = {"iops": value} if kind == "iops" else {"mean": times(value, _factor(unit))}
     if kind == "mbps":
         fields = {"bw_bytes_per_s": times(value, MIB)}
-        notes = (*notes, "ORION MBPS taken as MiB/s")
+        notes = [*notes, "ORION MBPS taken as MiB/s"]
     return reading(
         source,
-        number,
-        **_common(run),
-        **_workload(run, which),
+        row.at["row"],
+        **_workload(row, which),
         **fields,
         iodepth=depth,
         notes=notes,
@@ -179,90 +186,27 @@ def _figure(
     )
 
 
-def _maximum(source: Source, run: _Run, number: int, match: re.Match[str], text: str) -> ImportedReading | None:
-    value = figure(match[2])
-    if value is None:
-        source.problem(number, "a figure that cannot be read")
-        return None
-    kind = "mbps" if "MBPS" in match[1] else "iops" if "IOPS" in match[1] else "lat"
-    notes = ["the extreme of all data points, each measured once"]
-    if kind == "lat" and match[3] is None:
-        notes.append("no unit printed: milliseconds in this version")
-    return _figure(source, run, number, kind, value, _point(text), *notes, unit=match[3] or "", what=match[1])
-
-
-def _latency(source: Source, run: _Run, number: int, match: re.Match[str], text: str) -> Iterator[ImportedReading]:
-    """`Small Read Latency: avg=...` belongs to the maximum above it when it names the same data point."""
-    factor = 1e3 if match[4] == "us" else 1e6
-    small, large = _point(text)
-    mean, low, high, dev = (times(num(match[place]), factor) for place in (3, 5, 6, 7))
-    figures = {"lat_min_ns": low, "lat_max_ns": high, "lat_stddev_ns": dev}
-    pending = run.pending
-    direction = match[2].lower()
-    same = pending is not None and (
-        pending.details.get("outstanding_small"),
-        pending.details.get("outstanding_large"),
-    ) == (small, large)
-    own = reading(
-        source,
-        number,
-        **_common(run),
-        **{**_workload(run, match[1]), "direction": direction},
-        iodepth=large if match[1] == "Large" else small,
-        mean=mean,
-        notes=("latency of one direction of a data point",),
-        details={"outstanding_small": small, "outstanding_large": large, **figures},
-    )
-    if pending is not None and same and run.parts is not None:
-        run.pending, before = run.parts
-        run.parts = None
-        yield before
-    elif pending is not None and same and pending.direction in (None, direction):
-        run.parts = (pending, own) if pending.direction is None else None
-        run.pending = replace(
-            pending,
-            lat_mean_ns=pending.lat_mean_ns if pending.lat_mean_ns is not None else mean,
-            lat_kind="total",
-            details={**pending.details, **figures},
-        )
-        return
-    yield own
-
-
-def _matrix_row(source: Source, run: _Run, number: int, cells: list[str]) -> Iterator[ImportedReading]:
+def _matrix_row(source: Source, run: Said, row: Said) -> Iterator[ImportedReading]:
     """One row: outstanding large I/Os, then a figure for each number of outstanding small I/Os. Blank: not measured."""
-    if not run.matrix or run.columns is None:
+    said = row.get("matrix", "")
+    named = re.search(r"_(mbps|iops|lat)(?:\.csv|\b)", source.name, re.IGNORECASE)
+    kind = named[1].lower() if named else ""
+    if said:
+        kind = "lat" if "latency" in said else "mbps" if "large" in said else "iops"
+    if not kind:
+        what = "an ORION matrix, but neither the file nor its name says whether it holds MBPS, IOPS or latency"
+        source.problem(run.at["columns"], what)
         return
+    columns, cells = (cells_of(row[name], ";,") for name in ("columns", "row"))
+    levels = [int(value) for value in map(num, columns[1:]) if value is not None]
     large = whole(cells[0])
-    if len(cells) - 1 > len(run.columns) + 1:
-        source.problem(number, "a matrix row with more figures than its header")
+    if len(cells) - 1 > len(levels) + 1:
+        source.problem(row.at["row"], "a matrix row with more figures than its header")
         return
-    if source.unended(number) and len(cells) - 1 < len(run.columns):
-        source.problem(number, "the file ends inside this matrix")
-        cells = cells[:-1]
     notes = ["one data point of a matrix of outstanding small and large I/Os"]
-    if run.matrix == "lat":
+    unit = "us" if "microsec" in said else ""
+    if kind == "lat" and not unit:
         notes.append("no unit in the file: milliseconds, as ORION up to 11.1 writes")
-    kind, _, unit = run.matrix.partition(" ")
-    for small, cell in zip(run.columns, cells[1:], strict=False):
+    for small, cell in zip(levels, cells[1:], strict=False):
         if value := num(cell):
-            yield _figure(source, run, number, kind, value, (small, large), *notes, unit=unit)
-
-
-def _trace(source: Source, run: _Run, number: int, match: re.Match[str]) -> Iterator[ImportedReading]:
-    direction = match[10].lower() if match[10] else None
-    yield reading(
-        source,
-        number,
-        **_common(run),
-        direction=direction,
-        rw=_workload(run, match[1].capitalize())["rw"],
-        bs_bytes=int(match[5][:9]) * KIB,
-        iodepth=whole(match[2]),
-        iops=num(match[4]),
-        bw_bytes_per_s=times(num(match[8]), MIB),
-        mean=times(num(match[6]), 1e6 if match[7].lower() == "ms" else 1e3),
-        runtime_seconds=num(match[9]),
-        notes=("ORION MBps taken as MiB/s",),
-        details={"outstanding_other": whole(match[3])},
-    )
+            yield _figure(source, row, kind, value, (small, large), notes, unit, {})

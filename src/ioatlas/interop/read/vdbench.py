@@ -170,6 +170,73 @@ _NOTE = "vdbench MB is 1048576 bytes"
 _THREADS = "numjobs is vdbench threads: concurrent I/Os of each SD or FWD"
 
 
+@dataclass
+class _Average:
+    """An average line: what is the same of all readings that it gives."""
+
+    source: Source
+    number: int
+    common: dict[str, Any]
+    notes: list[str]
+    details: dict[str, Any]
+
+    def reading(self, iops: float | None, resp: float | None, *extra: str, **fields: Any) -> ImportedReading:
+        told = {**self.common, "details": self.details, "notes": (*self.notes, *extra), **fields}
+        return reading(self.source, self.number, "vdbench", **told, iops=iops, mean=times(resp, 1e6))
+
+    def raw(self, values: Mapping[str, float | None]) -> Iterator[ImportedReading]:
+        """Readings of raw I/O: the total; for a mix also reads and writes by the observed read percentage."""
+        rate, mb, percent, size = (values.get(name) for name in ("rate", "mb", "pct", "bytes"))
+        if rate is None:
+            self.source.problem(self.number, "an average line without an I/O rate")
+            return
+        if not rate:
+            self.source.problem(self.number, "an average line of zeros: no I/O was measured", lost=False)
+            return
+        if self.common.get("bs_bytes") is None and _whole_block(size):
+            self.common["bs_bytes"] = int(size or 0)
+            self.notes.append("block size is the mean transfer size, a power of two")
+        # MB are printed with two decimals: of a slow load the I/Os and their mean size tell more.
+        told = [] if mb is None else [Meaning(mb * MIB, 0.005 * MIB)]
+        best, alike = agreed(told, [Meaning(rate * size, 0.5 * rate + 0.005 * size)] if size else [])
+        bw = times(mb, MIB) if best is None or not alike else round(best.value, 3)
+        if percent is None or not 0 < percent < 100:
+            way = "mixed" if percent is None else "read" if percent >= 100 else "write"
+            yield self.reading(rate, values.get("resp"), direction=way, bw_bytes_per_s=bw)
+            return
+        self.details["observed_read_percent"] = percent
+        fixed = size is not None and self.common.get("bs_bytes") == size
+        share = ["I/Os are the observed read percentage of the total rate"]
+        share += ["bandwidth is I/Os times the fixed transfer size"] if fixed else []
+        for name, part in (("read", percent / 100), ("write", 1 - percent / 100)):
+            iops = rate * part
+            own = iops * (size or 0) if fixed else None
+            yield self.reading(iops, values.get(f"{name}_resp"), *share, direction=name, bw_bytes_per_s=own)
+        both = "reads and writes together"
+        yield self.reading(rate, values.get("resp"), both, direction="mixed", bw_bytes_per_s=bw)
+
+    def file_system(self, values: Mapping[str, float]) -> Iterator[ImportedReading]:
+        """Readings of file operations: those that move data, and the other calls."""
+        if (size := values.get("xfer size")) is not None:
+            self.details["mean_io_bytes"] = size
+        rates = {
+            column.removesuffix(" rate"): rate
+            for column, rate in values.items()
+            if column.endswith(" rate") and rate > 0
+        }
+        data = [name for name in ("read", "write") if name in rates]
+        calls = [name for name in rates if name not in _DATA_OPS]
+        for name in data + calls:
+            bw = times(values.get(f"mb/sec {name}"), MIB)
+            fields: dict[str, Any] = {"direction": name, "bw_bytes_per_s": bw}
+            if name in calls:
+                told = ("operations per second of file-system calls",)
+                fields = {"bs_bytes": None, "operation": name, "notes": told, "details": None}
+            yield self.reading(rates[name], values.get(f"{name} resp"), **fields)
+        if not data and not calls:
+            self.source.problem(self.number, "an average line with no operation above zero", lost=False)
+
+
 def _average(
     source: Source, run: _Run, number: int, interval: str, values: Mapping[str, float], version: str | None
 ) -> Iterator[ImportedReading]:
@@ -186,108 +253,18 @@ def _average(
         "bs_bytes": size_bytes(loops.get("xfersize")),
         "numjobs": whole(loops.get("threads")),
     }
-    notes = [_NOTE, _THREADS] if "threads" in loops else [_NOTE]
+    average = _Average(source, number, common, [_NOTE, _THREADS] if "threads" in loops else [_NOTE], details)
     if "reqstdops rate" in values:
-        yield from _file_system(source, number, values, common, notes, details)
+        yield from average.file_system(values)
         return
     kept = {"resp_max_ms": "resp max", "resp_stddev_ms": "resp stddev", "queue_depth": "queue depth"}
     details |= {name: values.get(column) for name, column in kept.items()}
-    named = {name: values.get(column) for name, (column, _) in _RAW.items()}
-    yield from _raw_readings(source, number, named, common, notes, details)
-
-
-def _raw_readings(
-    source: Source,
-    number: int,
-    values: Mapping[str, float | None],
-    common: dict[str, Any],
-    notes: list[str],
-    details: dict[str, Any],
-) -> Iterator[ImportedReading]:
-    """Readings of one raw-I/O average: the total; for a mix also reads and writes by the observed read percentage."""
-    rate, mb, percent, size = values.get("rate"), values.get("mb"), values.get("pct"), values.get("bytes")
-    if rate is None:
-        source.problem(number, "an average line without an I/O rate")
-        return
-    if not rate:
-        source.problem(number, "an average line of zeros: no I/O was measured", lost=False)
-        return
-    if common.get("bs_bytes") is None and rate > 0 and _whole_block(size):
-        common = {**common, "bs_bytes": int(size or 0)}
-        notes = [*notes, "block size is the mean transfer size, a power of two"]
-
-    def made(direction: str, iops: float | None, bw: float | None, resp: float | None, *extra: str) -> ImportedReading:
-        return reading(
-            source,
-            number,
-            "vdbench",
-            **common,
-            direction=direction,
-            iops=iops,
-            bw_bytes_per_s=bw,
-            mean=times(resp, 1e6),
-            notes=(*notes, *extra),
-            details=details,
-        )
-
-    # MB are printed with two decimals: of a slow load the I/Os and their mean size tell more.
-    told = [] if mb is None else [Meaning(mb * MIB, 0.005 * MIB)]
-    best, alike = agreed(told, [Meaning(rate * size, 0.5 * rate + 0.005 * size)] if size else [])
-    bw = times(mb, MIB) if best is None or not alike else round(best.value, 3)
-    if percent is None:
-        yield made("mixed", rate, bw, values.get("resp"))
-        return
-    if percent >= 100 or percent <= 0:
-        yield made("read" if percent >= 100 else "write", rate, bw, values.get("resp"))
-        return
-    details["observed_read_percent"] = percent
-    fixed = size is not None and common.get("bs_bytes") == size
-    share = "I/Os are the observed read percentage of the total rate"
-    for name, part in (("read", percent / 100), ("write", 1 - percent / 100)):
-        iops = rate * part
-        yield made(
-            name,
-            iops,
-            iops * (size or 0) if fixed else None,
-            values.get(f"{name}_resp"),
-            share,
-            *(("bandwidth is I/Os times the fixed transfer size",) if fixed else ()),
-        )
-    yield made("mixed", rate, bw, values.get("resp"), "reads and writes together")
+    yield from average.raw({name: values.get(column) for name, (column, _) in _RAW.items()})
 
 
 def _whole_block(size: float | None) -> bool:
     """Whether a mean transfer size means transfers of one size: a mix hits a power of two by chance alone."""
     return size is not None and size >= _SMALLEST_BLOCK and size == int(size) and int(size) & (int(size) - 1) == 0
-
-
-def _file_system(
-    source: Source,
-    number: int,
-    values: Mapping[str, float],
-    common: dict[str, Any],
-    notes: list[str],
-    details: dict[str, Any],
-) -> Iterator[ImportedReading]:
-    size = values.get("xfer size")
-    if size is not None:
-        details["mean_io_bytes"] = size
-    rates = {
-        column.removesuffix(" rate"): rate for column, rate in values.items() if column.endswith(" rate") and rate > 0
-    }
-    data = [name for name in ("read", "write") if name in rates]
-    calls = [name for name in rates if name not in _DATA_OPS]
-    for name in data + calls:
-        if name in data:
-            bw = times(values.get(f"mb/sec {name}"), MIB)
-            fields = {**common, "direction": name, "bw_bytes_per_s": bw, "notes": notes, "details": details}
-        else:
-            told = "operations per second of file-system calls"
-            fields = {**common, "bs_bytes": None, "operation": name, "notes": (told,)}
-        resp = times(values.get(f"{name} resp"), 1e6)
-        yield reading(source, number, "vdbench", **fields, iops=rates[name], mean=resp)
-    if not data and not calls:
-        source.problem(number, "an average line with no operation above zero", lost=False)
 
 
 def _unfinished(source: Source, run: _Run, version: str | None) -> Iterator[ImportedReading]:
@@ -330,8 +307,8 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
         "bs_bytes": None if size is None else int(size),
         "numjobs": None if threads is None else int(threads),
     }
-    notes = [_NOTE] if threads is None else [_NOTE, _THREADS]
     details: dict[str, Any] = {"interval": record.get("interval")}
+    average = _Average(source, number, common, [_NOTE] if threads is None else [_NOTE, _THREADS], details)
     if "read_rate" in record and "mb_read" in record:
         common["bs_bytes"] = None  # the flat file of file-system runs prints the average, not the requested size
         values = {f"mb/sec {way}": get(f"mb_{way}") or 0.0 for way in ("read", "write")}
@@ -341,7 +318,7 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
             word, _, kind = name.rpartition("_")
             if word and kind in ("rate", "resp") and (value := get(name)) is not None:
                 values[f"{word} {kind}"] = value
-        yield from _file_system(source, number, values, common, notes, details)
+        yield from average.file_system(values)
         return
     seek, requested, lun = get("seekpct"), get("rdpct"), get("lunsize")
     if seek in (0, 100) and requested is not None:
@@ -350,11 +327,10 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
         common["rwmixread"] = requested if 0 < requested < 100 else None
     if lun:
         common["size_bytes"] = int(lun * GIB)
-        notes.append("size is of all LUNs together")
+        average.notes.append("size is of all LUNs together")
     kept = ("reqrate", "resp_max", "resp_std", "queue_depth", "rhpct", "whpct", "compratio", "dedupratio")
     details |= {name: get(name) for name in kept}
-    named = {name: get(column) for name, (_, column) in _RAW.items()}
-    yield from _raw_readings(source, number, named, common, notes, details)
+    yield from average.raw({name: get(column) for name, (_, column) in _RAW.items()})
 
 
 HISTOGRAM = re.compile(r"^\s*min\(ms\)\s*<\s*max\(ms\)\s+count", re.MULTILINE)
