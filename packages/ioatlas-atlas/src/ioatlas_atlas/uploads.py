@@ -177,6 +177,7 @@ class Desk:
                     reason=published.reason,
                     wants_private=wish.private,
                     flag="",
+                    reproduced=0,
                     replaces=wish.replaces or None,
                     published_at=now if published.state is State.PUBLIC else None,
                     uploaded_at=now,
