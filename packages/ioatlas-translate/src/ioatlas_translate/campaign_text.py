@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomlkit
 
+from ioatlas.analysis.wording import plural
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.model.cell import OptionValue
@@ -96,23 +97,17 @@ def render_campaigns(translation: Translation) -> list[str]:
     for (sharing, window), cells in families.items():
         for constants, axes in _rectangles(cells):
             count = math.prod(len(v) for v in axes.values())
-            cells_of = f"{count} cell{'s' if count != 1 else ''} out of {translation.tool}"
-            head = [f"{cells_of}. Name the target when it is run: ioatlas map TARGET --campaign FILE"]
-            if "size" not in constants and "size" not in axes:
-                head.append("The source leaves the size to the target: add size = to [sweep].")
-            if together:
-                head.append(
-                    "The source runs streams at once; here each is a cell of its own. The job file runs them together."
-                )
-            if most_files > 1:
-                whose = "each job's" if sharing == "private" else "the source's"
-                head.append(f"Here {whose} files (up to {most_files}) are one file of their whole size.")
-            if left:
-                head.append("Kept in the job file only: " + ", ".join(sorted(left)) + ".")
-            settings = {"name": f"{translation.tool}-translated", "sharing": sharing}
-            if window:
-                settings["window"] = exact_duration(window)
-            documents.append((count, campaign_document(head, {**settings, "sweep": {**axes, **constants}})))
+            whose = "each job's" if sharing == "private" else "the source's"
+            remarks = {
+                "The source leaves the size to the target: add size = to [sweep].": "size" not in {**constants, **axes},
+                "The source runs streams at once; here each is a cell of its own. The job file runs them together.": (
+                    together
+                ),
+                f"Here {whose} files (up to {most_files}) are one file of their whole size.": most_files > 1,
+            }
+            settings: dict[str, Any] = {"sharing": sharing, **({"window": exact_duration(window)} if window else {})}
+            document = {**settings, "sweep": {**axes, **constants}}
+            documents.append((count, _campaign(translation, plural(count, "cell"), remarks, left, document)))
     documents.sort(key=lambda item: -item[0])
     return [*([streams.text] if streams else []), *(text for _, text in documents)]
 
@@ -300,23 +295,13 @@ def _document(
         if "size" in entry.options
     ]
     windows = {window for _, _, window in phases}
-    head = [f"{len(phases)} load{'s' if len(phases) > 1 else ''} of several streams at once out of {translation.tool}."]
-    head.append("Name the target when it is run: ioatlas map TARGET --campaign FILE")
-    if len(places) > 1:
-        head.append(f"The source's {len(places)} targets lie one behind the other in one file or device here.")
-    if any(":" in entry.target for entry in entries):
-        head.append("Several files of one stream are one file of their whole size here.")
-    if len(ends) < len(entries):
-        head.append("The source leaves the size to the target: add --size.")
-    if len(windows) > 1:
-        head.append("The source's loads last differently long; here each lasts as long as the longest.")
-    if left:
-        head.append("Kept in the job file only: " + ", ".join(sorted(left)) + ".")
-    document: dict[str, Any] = {
-        "name": f"{translation.tool}-translated",
-        "window": f"{max(windows):g}s",
-        "streams": {"load": "free"},
+    remarks = {
+        f"The source's {len(places)} targets lie one behind the other in one file or device here.": len(places) > 1,
+        "Several files of one stream are one file of their whole size here.": any(":" in one.target for one in entries),
+        "The source leaves the size to the target: add --size.": len(ends) < len(entries),
+        "The source's loads last differently long; here each lasts as long as the longest.": len(windows) > 1,
     }
+    document: dict[str, Any] = {"window": f"{max(windows):g}s", "streams": {"load": "free"}}
     if len(ends) == len(entries) or len(places) > 1:
         document["sweep"] = {"size": max(ends)}
     document["stream"] = [
@@ -324,7 +309,8 @@ def _document(
         for phase, members, _ in phases
         for entry in members
     ]
-    return campaign_document(head, document)
+    what = f"{plural(len(phases), 'load')} of several streams at once"
+    return _campaign(translation, what, remarks, left, document)
 
 
 def _stream_table(entry: _Entry, members: Sequence[_Entry], phase: str, start: int) -> dict[str, Any]:
@@ -340,9 +326,15 @@ def _stream_table(entry: _Entry, members: Sequence[_Entry], phase: str, start: i
     return table
 
 
-def campaign_document(head: Sequence[str], document: Mapping[str, Any]) -> str:
-    """A campaign file: comments, then the document."""
-    return "".join(f"# {line}\n" for line in head) + tomlkit.dumps(document)
+def _campaign(
+    translation: Translation, what: str, remarks: Mapping[str, bool], left: set[str], document: Mapping[str, Any]
+) -> str:
+    """A campaign file: what it holds and those of the remarks that apply as comments, then the document."""
+    head = [f"{what} out of {translation.tool}.", "Name the target when it is run: ioatlas map TARGET --campaign FILE"]
+    head += [remark for remark, applies in remarks.items() if applies]
+    head += [f"Kept in the job file only: {', '.join(sorted(left))}."] if left else []
+    named = {"name": f"{translation.tool}-translated", **document}
+    return "".join(f"# {line}\n" for line in head) + tomlkit.dumps(named)
 
 
 def _name(entry: _Entry, members: Sequence[_Entry]) -> str:

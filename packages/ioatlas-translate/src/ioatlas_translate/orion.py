@@ -149,64 +149,45 @@ def read_command(words: list[str], where: str) -> Plan:
 
 def points(plan: Plan) -> list[tuple[int, int]]:
     """(small, large) outstanding I/Os of each point; the idle point moves no data and is left out."""
-    step, steps_small, steps_large = 1, 5 * plan.disks, 2 * plan.disks
-    if plan.run in ("oltp", "dss"):
-        step, steps_small, steps_large = plan.disks, 20, 15
-    small = [step * k for k in range(1, steps_small + 1)]
-    large = [step * k for k in range(1, steps_large + 1)]
-    if plan.run == "advanced" and plan.matrix in ("max", "detailed") and plan.small is not None:
-        small = list(range(1, plan.small + 1))
-    if plan.run == "advanced" and plan.matrix in ("max", "detailed") and plan.large is not None:
-        large = list(range(1, plan.large + 1))
-    if plan.matrix == "basic":
-        found = [(s, 0) for s in small] + [(0, k) for k in large]
-    elif plan.matrix == "point":
-        found = [(plan.small or 0, plan.large or 0)]
-    elif plan.matrix == "row":
-        found = [(s, plan.large or 0) for s in small]
-    elif plan.matrix == "col":
-        found = [(plan.small or 0, k) for k in large]
-    else:
-        found = [(s, k) for k in [0, *large] for s in [0, *small]]
+    step, counts = (plan.disks, (20, 15)) if plan.run in ("oltp", "dss") else (1, (5 * plan.disks, 2 * plan.disks))
+    small, large = (list(range(step, step * count + 1, step)) for count in counts)
+    if plan.run == "advanced" and plan.matrix in ("max", "detailed"):
+        small = small if plan.small is None else list(range(1, plan.small + 1))
+        large = large if plan.large is None else list(range(1, plan.large + 1))
+    found = {
+        "basic": [*((s, 0) for s in small), *((0, k) for k in large)],
+        "point": [(plan.small or 0, plan.large or 0)],
+        "row": [(s, plan.large or 0) for s in small],
+        "col": [(plan.small or 0, k) for k in large],
+    }.get(plan.matrix, [(s, k) for k in [0, *large] for s in [0, *small]])
     return [point for point in dict.fromkeys(found) if point != (0, 0)]
 
 
 def _workload(plan: Plan, small: int, large: int) -> Workload:
-    read = 100.0 - plan.write_percent
-    streams = []
-    name = f"S{small}-L{large}"
-    if small:
-        streams.append(_random(plan, f"{name}-small", plan.small_bytes, small))
-    if large and not plan.sequential:
-        streams.append(_random(plan, f"{name}-large", plan.large_bytes, large))
-    elif large and 0 < plan.write_percent < 100:
-        # A sequential stream of ORION is all reads or all writes.
+    name, read = f"S{small}-L{large}", 100.0 - plan.write_percent
+    parts = [("small", plan.small_bytes, small, read, False), ("large", plan.large_bytes, large, read, plan.sequential)]
+    if plan.sequential and 0 < plan.write_percent < 100:  # a sequential stream of ORION is all reads or all writes
         writers = round(large * plan.write_percent / 100)
-        for count, kind, percent in ((large - writers, "read", 100.0), (writers, "write", 0.0)):
-            if count:
-                streams.append(_sequential(plan, f"{name}-large-{kind}", count, percent))
-    elif large:
-        streams.append(_sequential(plan, f"{name}-large", large, read))
-    return Workload(name, tuple(streams), runtime_seconds=plan.duration)
-
-
-def _random(plan: Plan, name: str, size: int, depth: int) -> Stream:
-    read = 100.0 - plan.write_percent
-    return Stream(name, read, Address("random"), ((size, 100.0),), depth=depth, origin=plan.name, direct=True)
-
-
-def _sequential(plan: Plan, name: str, count: int, read: float) -> Stream:
-    return Stream(
-        name,
-        read,
-        Address("sequential"),
-        ((plan.large_bytes, 100.0),),
-        jobs=count,
-        depth=plan.stream_depth,
-        origin=plan.name,
-        direct=True,
-        options={"offset_increment": f"{max(1, 100 // count)}%"} if count > 1 else {},
+        parts[1:] = [
+            ("large-read", plan.large_bytes, large - writers, 100.0, True),
+            ("large-write", plan.large_bytes, writers, 0.0, True),
+        ]
+    streams = (
+        Stream(
+            f"{name}-{kind}",
+            percent,
+            Address("sequential" if sequential else "random"),
+            ((size, 100.0),),
+            jobs=count if sequential else 1,
+            depth=plan.stream_depth if sequential else count,
+            origin=plan.name,
+            direct=True,
+            options={"offset_increment": f"{max(1, 100 // count)}%"} if sequential and count > 1 else {},
+        )
+        for kind, size, count, percent, sequential in parts
+        if count
     )
+    return Workload(name, tuple(streams), runtime_seconds=plan.duration)
 
 
 def _tell(plan: Plan) -> None:

@@ -10,6 +10,7 @@ curve runs at the maximum, then at 10, 50, 70, 80, 90 and 100% of what that gave
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import replace
 
 from ioatlas.analysis.wording import plural
@@ -71,24 +72,22 @@ def _parameter_source(source: Source) -> tuple[Source, dict[str, str]]:
     if re.search(r"(?m)^\s*(sd|fsd|wd|fwd|rd|hd)\s*=", text):
         return replace(source, text=text), {}
     where, words = command_line(source, ("vdbench",))
-    name, settings, i = "", {}, 0
+    name, settings, left = "", {}, deque(words)
     takes = pairs("-f=file -o=output -e=elapsed -i=interval -w=warmup -m=jvms -r=restart -l=loop -p=port")
-    while i < len(words):
-        word = words[i]
-        i += 1
-        option = word[:2]
+    while left:
+        word = left.popleft()
+        option = takes.get(word[:2], "") if word != "-rerun" else ""
         if "=" in word and not word.startswith("-"):
             key, _, value = word.partition("=")
             settings[f"${key}"] = value
-        elif option in takes and word.startswith("-") and word != "-rerun":
-            value = word[2:] or (
-                words[i] if i < len(words) and not (option == "-l" and words[i].startswith("-")) else ""
-            )
-            i += 0 if word[2:] or not value else 1
-            if option == "-f":
+        elif option:
+            value = word[2:]
+            if not value and left and not (option == "loop" and left[0].startswith("-")):
+                value = left.popleft()
+            if option == "file":
                 name = name or value
             else:
-                settings[takes[option]] = value
+                settings[option] = value
         elif word.startswith("-"):
             settings[f"option {word}"] = ""
         else:

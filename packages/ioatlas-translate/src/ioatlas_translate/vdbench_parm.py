@@ -120,31 +120,22 @@ def seconds(text: str, what: str, where: str) -> float:
 
 def numbers(texts: list[str], what: str, where: str) -> list[float]:
     """Numbers of a list; `a-b,d` doubles from a to b, `a-b,n` steps by n, as vdbench's own lists do."""
-    if len(texts) == 2 and "-" in texts[0].lstrip("-"):
-        low_text, _, high_text = texts[0].partition("-")
-        low, high = number(low_text, what, where), number(high_text, what, where)
-        step = 0.0 if texts[1].lower() == "d" else number(texts[1], what, where)
-        doubling = texts[1].lower() == "d"
-        falling = high < low  # (100-0,10) goes down, (64-1,d) halves
-        if falling:
-            low, high = high, low
-        if low < 0 or (step <= 0 if not doubling else low <= 0):
-            raise UsageError(
-                f"{what}=({','.join(texts)}) is not a series",
-                where=where,
-                remedy="write for example (1-64,d) or (100-1000,100)",
-            )
-        values: list[float] = []
-        at = high if falling else low
-        while low <= at <= high:
-            if len(values) >= 10_000:
-                raise UsageError(
-                    f"{what}=({','.join(texts)}) has more than 10,000 values", where=where, remedy="use a larger step"
-                )
-            values.append(at)
-            at = (at / 2 if falling else at * 2) if doubling else at - step if falling else at + step
-        return values
-    return [number(text, what, where) for text in texts]
+    if len(texts) != 2 or "-" not in texts[0].lstrip("-"):
+        return [number(text, what, where) for text in texts]
+    given = f"{what}=({','.join(texts)})"
+    first, last = (number(text, what, where) for text in texts[0].split("-", 1))
+    doubling, falling = texts[1].lower() == "d", last < first  # (100-0,10) goes down, (64-1,d) halves
+    step = 0.0 if doubling else number(texts[1], what, where)
+    low, high = sorted((first, last))
+    if low < 0 or (low if doubling else step) <= 0:
+        raise UsageError(f"{given} is not a series", where=where, remedy="write for example (1-64,d) or (100-1000,100)")
+    values: list[float] = []
+    while low <= first <= high:
+        if len(values) >= 10_000:
+            raise UsageError(f"{given} has more than 10,000 values", where=where, remedy="use a larger step")
+        values.append(first)
+        first = first * (0.5 if falling else 2) if doubling else first + (-step if falling else step)
+    return values
 
 
 def logical_lines(

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
@@ -122,12 +124,12 @@ _FOLLOWED = {
 """Words of options that another word follows."""
 
 
-def _arguments(name: str, rest: list[str], where: str) -> int:
+def _arguments(name: str, left: Sequence[str], where: str) -> int:
     """How many words belong to an option, after `target N`."""
-    if name == "seek" and not rest:
+    if name == "seek" and not left:
         raise UsageError("-seek takes a word", where=where, remedy="write -seek random, sequential, range N, ...")
     if name in _FOLLOWED:
-        return 1 + (bool(rest) and rest[0] in _FOLLOWED[name])
+        return 1 + (bool(left) and left[0] in _FOLLOWED[name])
     return int({**_LOST, **_SILENT, **_OWN}.get(name, "1"))
 
 
@@ -190,35 +192,30 @@ _OF_TARGET: dict[str, Action] = {
 }
 
 
-def read_command(words: list[str], where: str) -> Plan:
+def read_command(given: list[str], where: str) -> Plan:
     """The plan of one command line. Raises UsageError for options xdd does not have and values they cannot take."""
-    plan = Plan()
-    i = 0
-    while i < len(words):
-        word = words[i]
+    plan, left = Plan(), deque(given)
+    while left:
+        word = left.popleft()
         if not word.startswith("-") or len(word) < 2:
             raise UsageError(
                 f"{word!r} stands without an option", where=where, remedy="check the number after -targets"
             )
         name = _ALIASES.get(word[1:].lower(), word[1:].lower())
-        i += 1
         number: int | None = None
-        if name in _PER_TARGET and i + 1 < len(words) and words[i] == "target" and re.fullmatch(r"\d+", words[i + 1]):
-            number, i = int(words[i + 1]), i + 2
+        if name in _PER_TARGET and len(left) > 1 and left[0] == "target" and re.fullmatch(r"\d+", left[1]):
+            left.popleft()
+            number = int(left.popleft())
         if name in ("target", "targets"):
-            i = _targets(plan, name, words, i, where)
-            continue
-        if name not in _OF_PLAN and name not in _OF_TARGET and name not in _SEVERAL:
-            if i < len(words) and not words[i].startswith("-"):
-                raise UsageError(f"xdd has no option {word}", where=where, remedy="remove it, or correct its spelling")
+            _targets(plan, name, left, where)
+        elif name in _OF_PLAN or name in _OF_TARGET or name in _SEVERAL:
+            if len(left) < (count := _arguments(name, left, where)):
+                raise UsageError(f"{word} takes {count} value(s)", where=where, remedy="add what is missing")
+            plan.settings.append((name, number, [left.popleft() for _ in range(count)]))
+        elif left and not left[0].startswith("-"):
+            raise UsageError(f"xdd has no option {word}", where=where, remedy="remove it, or correct its spelling")
+        else:
             plan.notes.lost(word, "not an option that xdd's manual names")
-            continue
-        count = _arguments(name, words[i:], where)
-        values = words[i : i + count]
-        if len(values) < count:
-            raise UsageError(f"{word} takes {count} value(s)", where=where, remedy="add what is missing")
-        i += count
-        plan.settings.append((name, number, values))
     if not plan.targets:
         plan.notes.same("target", "the command names none: one is taken")
         plan.targets.append(Target("target", notes=plan.notes))
@@ -227,26 +224,17 @@ def read_command(words: list[str], where: str) -> Plan:
     return plan
 
 
-def _targets(plan: Plan, name: str, words: list[str], i: int, where: str) -> int:
-    if name == "target":
-        if i >= len(words):
-            raise UsageError("-target takes a name", where=where, remedy="add it")
-        plan.targets.append(Target(words[i], notes=plan.notes))
-        return i + 1
-    if i >= len(words):
-        raise UsageError("-targets takes a number and names", where=where, remedy="write -targets 1 FILE")
-    count = whole_number(words[i], "-targets", where, low=-4096, high=4096)
-    i += 1
-    if count < 0:
-        if i >= len(words):
-            raise UsageError("-targets takes a name after the number", where=where, remedy="add it")
-        plan.targets += [Target(words[i], notes=plan.notes) for _ in range(-count)]
-        return i + 1
-    names = words[i : i + count]
-    if len(names) < count or any(n.startswith("-") for n in names):
-        raise UsageError(f"-targets {count} needs {count} names", where=where, remedy="correct the number or the names")
-    plan.targets += [Target(n, notes=plan.notes) for n in names]
-    return i + count
+def _targets(plan: Plan, name: str, left: deque[str], where: str) -> None:
+    """-target FILE, -targets N FILE ..., or -targets -N FILE: the same one N times."""
+    count = 1
+    if name == "targets" and left:
+        count = whole_number(left.popleft(), "-targets", where, low=-4096, high=4096)
+    wanted = max(count, 1 if count < 0 else 0)
+    names = [left.popleft() for _ in range(min(wanted, len(left)))]
+    if len(names) < wanted or (name == "targets" and count > 0 and any(one.startswith("-") for one in names)):
+        example = "-target FILE, or -targets 2 FILE FILE"
+        raise UsageError(f"-{name} takes more names than follow it", where=where, remedy=f"write {example}")
+    plan.targets += [Target(one, notes=plan.notes) for one in names * max(1, -count)]
 
 
 def _apply(plan: Plan, name: str, number: int | None, values: list[str], where: str) -> None:
