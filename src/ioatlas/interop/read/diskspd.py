@@ -141,12 +141,24 @@ class _Text:
             if self.source.unended(number) and match[1] != "max":
                 self.source.problem(number, "the file ends inside this row, which was not used")
             else:
-                _percentile(result, match[1], line)
+                for kind, cell in zip(("read", "write", "total"), line.split("|")[1:], strict=False):
+                    if (value := figure(cell)) is not None:
+                        result.percentiles.setdefault(kind, {})[match[1]] = value * 1e6
         elif self.section and text.startswith("total:"):
-            _total(self.source, result, self.section, self.columns, number, line)
+            self._total(result, number, line)
             self.section = ""
         elif self.section and re.match(r"^\d+ \|", text) and (match := _FILE_SIZE.search(text)):
             result.sizes.add(size_bytes(match[1]))
+
+    def _total(self, result: _Result, number: int, line: str) -> None:
+        cells = line.split(":", 1)[1].split("|")
+        values = {name: figure(cell) for name, cell in zip(self.columns[1:], cells, strict=False)}
+        if None in (values.get(name) for name in ("bytes", "I/Os", "I/O per s")):
+            self.source.problem(number, f"a {self.section} total that cannot be read")
+        elif self.source.unended(number) and len(cells) < len(self.columns) - 2:
+            self.source.problem(number, "the file ends inside this row")
+        else:
+            result.rows[self.section] = (number, self.columns, values)
 
     def close(self) -> Iterator[ImportedReading]:
         if self.result is not None:
@@ -187,27 +199,6 @@ _MEASURED = settings(
 )
 
 
-def _total(source: Source, result: _Result, section: str, columns: list[str], number: int, line: str) -> None:
-    cells = line.split(":", 1)[1].split("|")
-    values: dict[str, float | None] = {}
-    for name, cell in zip(columns[1:], cells, strict=False):
-        values[name] = figure(cell)
-    if not {"bytes", "I/Os", "I/O per s"} <= {name for name, value in values.items() if value is not None}:
-        source.problem(number, f"a {section} total that cannot be read")
-        return
-    if source.unended(number) and len(cells) < len(columns) - 2:
-        source.problem(number, "the file ends inside this row")
-        return
-    result.rows[section] = (number, columns, values)
-
-
-def _percentile(result: _Result, name: str, line: str) -> None:
-    cells = line.split("|")[1:]
-    for kind, cell in zip(("read", "write", "total"), cells, strict=False):
-        if (value := figure(cell)) is not None:
-            result.percentiles.setdefault(kind, {})[name] = value * 1e6
-
-
 def _direction(targets: list[Target], name: str) -> str:
     """The total of a test that only reads or only writes is that direction."""
     if name != "total":
@@ -242,15 +233,14 @@ def _finish(source: Source, result: _Result, spans: dict[int, _Span], command: s
         return
     if span.measures_latency and not result.percentiles:
         source.problem(0, f"time span {result.number} has no latency distribution: cut off")
-    directions: list[str] = [
-        name for name in ("read", "write") if name in result.rows and (result.rows[name][2].get("bytes") or 0) > 0
-    ]
-    if not directions and "total" in result.rows:
-        if (result.rows["total"][2].get("bytes") or 0) <= 0:
-            source.problem(result.rows["total"][0], f"time span {result.number} moved no data", lost=False)
+    moved = {name: row[2].get("bytes") or 0 for name, row in result.rows.items()}
+    directions = [name for name in ("read", "write") if moved.get(name, 0) > 0]
+    if not directions and "total" in moved:
+        at = result.rows["total"][0]
+        if not moved["total"] > 0:
+            source.problem(at, f"time span {result.number} moved no data", lost=False)
             return
-        what = f"time span {result.number} is cut off before its read and write totals"
-        source.problem(result.rows["total"][0], what)
+        source.problem(at, f"time span {result.number} is cut off before its read and write totals")
         directions = ["total"]
     for name in directions:
         number, columns, values = result.rows[name]

@@ -192,35 +192,6 @@ class _Job:
         )
 
 
-class _Jobs:
-    """Jobs in the order of their last reports; of several reports of one run only the last is a result."""
-
-    def __init__(self) -> None:
-        self.waiting: dict[tuple[object, ...], _Job] = {}
-        self.interim: _Job | None = None
-        self.left_out = 0
-        self.any = False
-
-    def add(self, job: _Job) -> Iterator[_Job]:
-        """Takes one more, and gives back what cannot be continued or is too much to keep."""
-        self.any = True
-        before = self.waiting.pop(job.key, None)
-        if before is not None and job.goes_on(before):
-            self.interim = self.interim or before
-            self.left_out += 1
-        elif before is not None:
-            yield before
-        self.waiting[job.key] = job
-        if len(self.waiting) > _MOST_JOBS:
-            yield self.waiting.pop(next(iter(self.waiting)))
-
-    def rest(self, source: Source) -> Iterator[_Job]:
-        yield from self.waiting.values()
-        if self.interim is not None:
-            what = f"{self.left_out} interim status reports of jobs left out; the last one of each holds all"
-            source.problem(self.interim.line, what, lost=False)
-
-
 def read(source: Source) -> Iterator[ImportedReading]:
     text = _Text(source)
     for number, line in source.lines():
@@ -237,7 +208,12 @@ class _Text:
     version: str | None = None
     open: dict[str | None, _Job] = field(default_factory=dict)
     """The job whose lines come, of each host: the hosts of a client may print at the same time."""
-    jobs: _Jobs = field(default_factory=_Jobs)
+    waiting: dict[tuple[object, ...], _Job] = field(default_factory=dict)
+    """Jobs in the order of their last reports; of several reports of one run only the last is a result."""
+    interim: _Job | None = None
+    """The first report that a later one holds; `left_out`: how many there are."""
+    left_out: int = 0
+    any: bool = False
     groups: list[_Part] = field(default_factory=list)
 
     def take(self, number: int, line: str) -> Iterator[ImportedReading]:
@@ -278,23 +254,36 @@ class _Text:
             self.open.setdefault(host, _Job(host=host, line=number, version=self.version, ended=True)).parts.append(
                 part
             )
-        elif not self.jobs.any and len(self.groups) < _MOST_JOBS:
+        elif not self.any and len(self.groups) < _MOST_JOBS:
             self.groups.append(part)
 
     def close(self, *hosts: str | None) -> Iterator[ImportedReading]:
-        """The open jobs (those of `hosts`, where some are named) have no further line."""
-        for host in hosts or tuple(self.open):
-            for job in self.jobs.add(self.open.pop(host)) if host in self.open else ():
-                yield from _finish(self.source, job)
+        """The open jobs (those of `hosts`, where some are named) have no further line: what cannot be continued, or is
+        too much to keep, is given back.
+        """
+        for job in [self.open.pop(host) for host in hosts or tuple(self.open) if host in self.open]:
+            self.any = True
+            before = self.waiting.pop(job.key, None)
+            if before is not None and job.goes_on(before):
+                self.interim = self.interim or before
+                self.left_out += 1
+            elif before is not None:
+                yield from _finish(self.source, before)
+            self.waiting[job.key] = job
+            if len(self.waiting) > _MOST_JOBS:
+                yield from _finish(self.source, self.waiting.pop(next(iter(self.waiting))))
 
     def end(self) -> Iterator[ImportedReading]:
         for job in self.open.values():
             if job.parts and not job.ended:
                 self.source.problem(job.line, f"the text of job {(job.name or '')[:60]!r} is cut off")
         yield from self.close()
-        for job in self.jobs.rest(self.source):
+        for job in self.waiting.values():
             yield from _finish(self.source, job)
-        for part in self.groups if not self.jobs.any else ():
+        if self.interim is not None:
+            what = f"{self.left_out} interim status reports of jobs left out; the last one of each holds all"
+            self.source.problem(self.interim.line, what, lost=False)
+        for part in self.groups if not self.any else ():
             notes = ("sum over all jobs of a group: only fio's last lines are in the file", *part.notes)
             yield ImportedReading(
                 self.source.name,

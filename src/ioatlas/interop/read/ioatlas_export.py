@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ioatlas.interop.read.kit import objects, word_of
+from ioatlas.interop.read.kit import objects, reading, word_of
 from ioatlas.interop.read.numbers import num, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
@@ -81,10 +81,11 @@ def _reading(
     told = {**export.constants, **{name: row[name] for name in export.options if row.get(name) is not None}}
     visits = _whole(row.get("n_visits"))
     label = ", ".join([str(row.get("target") or ""), *(f"{name} {row.get(name)}" for name in apart)])
-    rate = _figure(told.get("rate_iops"))
+    kind = row.get("lat_kind")
+    sizes: dict[str, Any] = {name: _whole(row.get(name)) for name in ("bs_bytes", "size_bytes", "numjobs", "iodepth")}
     details: dict[str, Any] = {name: told[name] for name in ("ioengine", "direct") if name in told}
-    return ImportedReading(
-        source.name,
+    return reading(
+        source,
         line,
         "ioatlas",
         tool_version=export.version,
@@ -92,21 +93,17 @@ def _reading(
         direction=str(row["direction"]),
         rw=word_of(row, "rw"),
         operation=word_of(told, "operation"),
-        bs_bytes=_whole(row.get("bs_bytes")),
-        size_bytes=_whole(row.get("size_bytes")),
-        numjobs=_whole(row.get("numjobs")),
-        iodepth=_whole(row.get("iodepth")),
+        **sizes,
         rwmixread=_figure(told.get("rwmixread")),
         iops=_figure(row.get("iops")),
         bw_bytes_per_s=_figure(row.get("bw_bytes_per_s")),
-        lat_mean_ns=_figure(row.get("lat_mean_ns")),
-        lat_p99_ns=_figure(row.get("lat_p99_ns")),
-        lat_kind=_latency(row),
-        lat_p99_kind=_latency(row),
+        mean=_figure(row.get("lat_mean_ns")),
+        p99=_figure(row.get("lat_p99_ns")),
+        latency=kind if kind in ("total", "completion") else None,
         statistic="mean" if visits and visits > 1 else "single" if visits else "unknown",
         n=visits or None,
         notes=tuple(_notes(row)),
-        details=details if rate is None else {**details, "requested_rate": rate},
+        details={**details, "requested_rate": _figure(told.get("rate_iops"))},
     )
 
 
@@ -116,11 +113,6 @@ def _notes(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"its own 95% interval: {format_rate(low)} to {format_rate(high)}"
     if verdict := word_of(row, "verdict"):
         yield f"verdict: {verdict}"
-
-
-def _latency(row: Mapping[str, Any]) -> str | None:
-    kind = row.get("lat_kind")
-    return kind if kind in ("total", "completion") else None
 
 
 def _text(value: Any) -> str | None:

@@ -160,7 +160,7 @@ def reading(
     *,
     mean: float | None = None,
     p99: float | None = None,
-    latency: str = "total",
+    latency: str | None = "total",
     p99_latency: str = "",
     notes: Sequence[str] = (),
     details: Mapping[str, Any] | None = None,
