@@ -137,7 +137,6 @@ class Mine:
             result=found,
             notice=views.notice(found),
             fault=fault,
-            status_code=422 if fault else 200,
         )
 
     def change(self, request: Request, form: Form) -> Response:

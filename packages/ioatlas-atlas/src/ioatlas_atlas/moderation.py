@@ -57,7 +57,6 @@ class Moderation:
             own=found.owner_id == viewer.account_id,
             trail=queries.traces_of(self.pages.database, found.id, viewer),
             fault=fault,
-            status_code=422 if fault else 200,
         )
 
     def decide(self, request: Request, form: Form) -> Response:

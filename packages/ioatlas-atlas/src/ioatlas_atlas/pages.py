@@ -114,7 +114,7 @@ class Pages:
             sought = asked.sought()
         except IoAtlasError as error:
             fault = f"{error.where}: {error.what}. {error.remedy}".strip(": ")
-            return self.page("home", asked=asked, loads=LOADS, fault=fault, status_code=422)
+            return self.page("home", asked=asked, loads=LOADS, fault=fault)
         found = catalogue.search(self.database, sought)
         pages = -(-found.total // catalogue.A_PAGE)
         following = asked.texts(page=str(sought.page + 1)) if sought.page < pages else {}
@@ -168,33 +168,27 @@ class Pages:
     def result(self, request: Request) -> Response:
         """A result with its map and everything that speaks for and against it."""
         one, readable = self._result(request)
-        document = (self._document(one) or {}) if readable else {}
-        reproductions = queries.reproductions_of(self.database, one.id, self.viewer_of(request))
-        titles = {made.by_result_id: self._title(made.by_result_id, request) for made in reproductions}
+        viewer, document = self.viewer_of(request), (self._document(one) or {}) if readable else {}
         return self.page(
             "result",
             result=one,
             notice=views.notice(one),
-            moderates=self.viewer_of(request).moderates,
-            replies_as=replies.role_of(one, self.viewer_of(request)),
+            moderates=viewer.moderates,
+            replies_as=replies.role_of(one, viewer),
             withdrawn=not readable,
-            corrected_by=queries.corrected_by(self.database, one.id, self.viewer_of(request)),
+            corrected_by=queries.corrected_by(self.database, one.id, viewer),
             headlines=views.headlines(one.summary),
             grades=GRADE_WORDS,
             signs=[one for one in SIGNS.values() if one[0]],
             maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
             document=document,
             replies=views.replies(queries.replies_of(self.database, one.id)),
-            reproductions=[
-                {"id": made.by_result_id, "title": titles[made.by_result_id], "outcome": made.outcome, "why": made.text}
-                for made in reproductions
-                if titles[made.by_result_id]
-            ],
+            reproductions=queries.reproductions_of(self.database, one.id, viewer),
             conditions=one.conditions,
             checks=one.checks,
             testbed=views.testbed(document),
             citation=citation.as_text(one, self.origin),
-            trail=queries.traces_of(self.database, one.id, self.viewer_of(request)),
+            trail=queries.traces_of(self.database, one.id, viewer),
             status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
         )
 
@@ -304,11 +298,6 @@ class Pages:
         rows = [{**row, "doubt": why, **({"mark": Mark.SUSPECT} if why else {})} for row, why in told]
         return {**found, "rows": rows}
 
-    def _title(self, result_id: str, request: Request) -> str:
-        """'' for one that may not be seen."""
-        one = queries.result_of(self.database, result_id, self.viewer_of(request))
-        return f"{one.title}, by {one.owner}" if one is not None else ""
-
     def signed_in(self, request: Request) -> tuple[Account, Viewer]:
         """Who asks. Raises 401 for nobody."""
         viewer = self.viewer_of(request)
@@ -323,8 +312,10 @@ class Pages:
             raise HTTPException(404, "There is no such result, or it is not public.")
         return one
 
-    def page(self, name: str, *, status_code: int = 200, **values: object) -> Response:
-        return self._render(name, status_code, origin=self.origin or "URL", **values)
+    def page(self, name: str, *, status_code: int = 0, **values: object) -> Response:
+        """422 where it shows a `fault` and nothing else is said."""
+        status = status_code or (422 if values.get("fault") else 200)
+        return self._render(name, status, origin=self.origin or "URL", **values)
 
     def _render(self, name: str, status_code: int, **values: object) -> Response:
         text = _TEMPLATES.get_template(f"{name}.html").render(version=__version__, **values)

@@ -224,7 +224,7 @@ def said_of(database: Database, ids: Sequence[str]) -> tuple[list[Reply], list[t
 def reproductions_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> tuple[Reproduction, ...]:
     """Who measured the same again, and what came of it, where the viewer may see that result too."""
     asked = (
-        sa.select(reproduction, account.c.name.label("account"))
+        sa.select(reproduction, account.c.name.label("account"), result.c.title)
         .join(account, account.c.id == reproduction.c.account_id)
         .join(result, result.c.id == reproduction.c.by_result_id)
         .where(reproduction.c.result_id == result_id, seen_by(viewer))

@@ -192,7 +192,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """by_result_id: the result of the other evaluator. outcome: reproduced, differs or not comparable.
+    """by_result_id, title: of the other evaluator's result. outcome: reproduced, differs or not comparable.
 
     counted: both are signed, with two keys, and measured from two clients.
     """
@@ -205,6 +205,7 @@ class Reproduction:
     text: str
     at: float
     counted: bool = True
+    title: str = ""
 
 
 @dataclass(frozen=True)

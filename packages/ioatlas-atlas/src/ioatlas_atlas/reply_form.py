@@ -62,7 +62,6 @@ class ReplyForm:
             text=text,
             preview=preview,
             fault=fault,
-            status_code=422 if fault else 200,
         )
 
     def _mine(self, found: Result, account: Account) -> list[Reply]:

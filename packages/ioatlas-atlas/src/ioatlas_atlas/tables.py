@@ -153,7 +153,7 @@ reproduction = Table(
     _refers("result_id", "result.id", primary_key=True),
     _refers("by_result_id", "result.id", primary_key=True),
     Column("account_id", Text, ForeignKey("account.id"), nullable=False),
-    *_of(records.Reproduction, "result_id", "by_result_id", "account_id", "account", counted=sa.true()),
+    *_of(records.Reproduction, "result_id", "by_result_id", "account_id", "account", "title", counted=sa.true()),
 )
 
 trace = Table(

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from made import OLD_BUNDLE, bundle_of_today, cell, found, put, reproduce_all
 from starlette.testclient import TestClient
 
-from ioatlas_atlas import accounts, queries, tables
+from ioatlas.bundle.reproduce import Outcome
+from ioatlas_atlas import accounts, queries, reproductions, tables
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.blobs import Blobs
@@ -232,6 +233,18 @@ def test_nobody_reproduces_himself(client, people, database, desk):
     assert "same key" in name(people["robert"], same_key)
     assert "another's" in name(people["robert"], own)
     assert client.get(f"{UPLOAD}/{first}").json()["reproductions"] == []
+
+
+def test_a_result_names_who_measured_it_again(client, people, database, desk, monkeypatch):
+    monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
+    alice, robert = (accounts.account_named(database, name) for name in ("alice", "robert"))
+    first = put(desk, alice, found("first", signer="SHA256:a", testbed="bed1"))
+    again = put(desk, robert, found("once more", campaign_id="d", signer="SHA256:b", testbed="bed2"))
+    results = [queries.result_of(database, number) for number in (first, again)]
+    reproductions.claim(database, desk.blobs, desk.limits, *results, robert)
+    assert f'<a href="/r/{again}">once more, by robert</a>: reproduced, alike' in client.get(f"/r/{first}").text
+    (told,) = client.get(f"{UPLOAD}/{first}").json()["reproductions"]
+    assert (told["title"], told["account"]) == ("once more", "robert")
 
 
 def test_the_feed_is_atom_and_follows_a_search(client, people, database, desk):
