@@ -12,6 +12,7 @@ const reports = new Reports();
 let browser: Browser;
 
 beforeAll(async () => {
+  reports.write("quick"); // and all the others: in the time of no test
   browser = await launch();
 });
 

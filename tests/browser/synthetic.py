@@ -2,6 +2,7 @@
 """Plausible campaigns for looking at the report: a storage surface with a link, a cache, a knee, noise and faults.
 
     python tests/browser/synthetic.py KIND OUT.html      KIND: one of KINDS below
+    python tests/browser/synthetic.py all FOLDER         of every kind but the large one KIND.html
 
 Nothing here is a measurement; the names say so.
 """
@@ -591,7 +592,7 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
     "long": lambda: campaign(
         "long axes",
         [f"pool-{i}" for i in range(30)],
-        {"offset": tuple(i * GIB for i in range(300)), "bs": (4096, 65536)},
+        {"offset": tuple(i * GIB for i in range(100)), "bs": (4096, 65536)},
         unreached=0.01,
     ),
     "paths": lambda: campaign(
@@ -646,11 +647,13 @@ def main(arguments: Sequence[str]) -> int:
     from ioatlas.report.page import write_report
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=sorted([*KINDS, *COMPARISONS]))
+    parser.add_argument("kind", choices=["all", *sorted([*KINDS, *COMPARISONS])])
     parser.add_argument("out", type=Path)
     options = parser.parse_args(arguments)
-    result, told = COMPARISONS[options.kind]() if options.kind in COMPARISONS else (KINDS[options.kind](), None)
-    write_report(result, options.out, told)
+    every = {kind: options.out / f"{kind}.html" for kind in (*KINDS, *COMPARISONS) if kind != "large"}
+    for kind, path in (every if options.kind == "all" else {options.kind: options.out}).items():
+        result, told = COMPARISONS[kind]() if kind in COMPARISONS else (KINDS[kind](), None)
+        write_report(result, path, told)
     return 0
 
 
