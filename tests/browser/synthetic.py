@@ -195,7 +195,7 @@ def campaign(
             surfaces[cell.target].estimate(cell, d, kind=how, n_visits=int(rng.choice([2, 2, 2, 3, 5])))
             for d in cell.directions
         ]
-    findings, fresh = _findings(estimates, unmeasured)
+    findings = _findings(estimates, unmeasured)
     measured = [e for e in estimates if e.kind == "measured"]
     place = {
         "directory": "/srv/made-up/{}",
@@ -224,7 +224,6 @@ def campaign(
         constants=CONSTANTS,
         estimates=tuple(estimates),
         unmeasured=tuple(unmeasured),
-        fresh=fresh,
         findings=findings,
         latency_curves=latencies_of(estimates),
         time_courses=courses_of(estimates),
@@ -304,7 +303,6 @@ def imported() -> CampaignResult:
             for e in base.estimates
         ),
         findings=(),
-        fresh=(),
         methods={"old": {"tool": "iozone 3.489", "page cache": "buffered", "running time": "not told"}},
     )
 
@@ -318,12 +316,10 @@ def _reasons(n: int) -> dict[str, int]:
     return {reason: count for reason, count in rows.items() if count}
 
 
-def _findings(
-    estimates: list[Estimate], unmeasured: list[Unmeasured]
-) -> tuple[tuple[Finding, ...], tuple[Estimate, ...]]:
+def _findings(estimates: list[Estimate], unmeasured: list[Unmeasured]) -> tuple[Finding, ...]:
     measured = [e for e in estimates if e.kind == "measured" and e.bw_bytes_per_s]
     if not measured:
-        return (), ()
+        return ()
     top = max(measured, key=lambda e: e.bw_bytes_per_s or 0)
     near = [
         e
@@ -331,8 +327,6 @@ def _findings(
         if e.direction == top.direction and (e.bw_bytes_per_s or 0) > 0.9 * (top.bw_bytes_per_s or 0)
     ]
     small = min(near, key=lambda e: (e.cell.bs_bytes, e.cell.outstanding, e.cell.footprint_bytes))
-    again = Surface(99)
-    fresh = tuple(again.estimate(e.cell, e.direction, n_visits=3) for e in dict.fromkeys((top, small)))
 
     def place(e: Estimate) -> str:
         size = f" on {format_size(e.cell.size_bytes)} files" if e.cell.size_bytes else ""
@@ -343,7 +337,7 @@ def _findings(
     rows = [
         Finding(
             FindingCode.FIT,
-            f"Highest {top.direction} throughput: {format_rate(fresh[0].bw_bytes_per_s or 0)} at {place(top)}.",
+            f"Highest {top.direction} throughput: {format_rate(top.bw_bytes_per_s or 0)} at {place(top)}.",
             (top.cell.key,),
             target=top.cell.target,
             direction=top.direction,
@@ -371,7 +365,7 @@ def _findings(
             else "Every cell of the sweep was measured.",
         )
     )
-    return tuple(rows), fresh
+    return tuple(rows)
 
 
 BS, SIZES, JOBS = doubling(4 * KIB, 2 * MIB), doubling(MIB, 2 * GIB), doubling(1, 128)

@@ -13,14 +13,12 @@ FIXED = words("""
 REST = words("""
     iops_low iops_high lat_mean_low_ns lat_mean_high_ns lat_p99_low_ns lat_p99_high_ns loop window_seconds
     cut_seconds n_discarded seeds notes limit limit_share limit_next limit_next_share limit_evidence
-    limit_probability ceiling ceiling_bytes_per_s watts iops_per_watt bw_bytes_per_s_per_watt fresh_n_visits
-    fresh_bw_bytes_per_s fresh_bw_low fresh_bw_high sharing state footprint_bytes written_before_bytes cell
-    n_repeats bw_sd iops_sd lat_mean_sd_ns lat_p99_sd_ns n_clients client_bw_bytes_per_s client_low_bytes_per_s
-    client_high_bytes_per_s jain_index skew_ms finish_spread_ms n_targets target_bw_bytes_per_s
-    target_low_bytes_per_s target_high_bytes_per_s target_jain_index target_first_done target_last_done grade
-    grade_reason
+    limit_probability ceiling ceiling_bytes_per_s watts iops_per_watt bw_bytes_per_s_per_watt sharing state
+    footprint_bytes written_before_bytes cell n_repeats bw_sd iops_sd lat_mean_sd_ns lat_p99_sd_ns n_clients
+    client_bw_bytes_per_s client_low_bytes_per_s client_high_bytes_per_s jain_index skew_ms finish_spread_ms
+    n_targets target_bw_bytes_per_s target_low_bytes_per_s target_high_bytes_per_s target_jain_index
+    target_first_done target_last_done grade grade_reason
 """)
-"""The columns after the swept options. fresh_*: visits made after the cell had been named; cell: its key.
-*_sd: standard deviation of imported repeats."""
+"""The columns after the swept options. cell: its key. *_sd: standard deviation of imported repeats."""
 FACTOR = "factor_"
 """Before the name of a factor in the name of its column."""

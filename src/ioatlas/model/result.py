@@ -53,7 +53,6 @@ class CampaignResult:
 
     axes:      swept options in the order of the campaign, each with its values in axis order.
     constants: options that every cell shares.
-    fresh:     estimates of the cells named because they are extreme, from the visits made after they were named.
     settings:  what else the reader must know: sharing, window, visits, order seed, profile, remarks of the profile.
     sessions:  testbed snapshots, one for each time the campaign was run or resumed.
     """
@@ -67,7 +66,6 @@ class CampaignResult:
     constants: Mapping[str, OptionValue]
     estimates: tuple[Estimate, ...]
     unmeasured: tuple[Unmeasured, ...] = ()
-    fresh: tuple[Estimate, ...] = ()
     findings: tuple[Finding, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     sessions: tuple[Mapping[str, str], ...] = ()

@@ -10,7 +10,6 @@ import numpy as np
 
 from ioatlas.analysis.headlines import TOP, headlines
 from ioatlas.analysis.marks import mark_of
-from ioatlas.analysis.wording import Namer
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
@@ -26,7 +25,6 @@ from ioatlas.report.page_format.cells import (
     Column,
     Constant,
     Dictionary,
-    FreshEstimate,
     JobRecipe,
     UnmeasuredCells,
 )
@@ -80,7 +78,6 @@ def report_data(
     estimates = [result.estimates[i] for i in order]
     levels = {name: grid.rows[name][order] for name in grid.names}
     clean = redactor(result.targets)
-    namer = Namer([e.cell for e in estimates], [target.name for target in result.targets])
     rows = Rows(estimates)
     return ReportData(
         format=FORMAT,
@@ -105,7 +102,6 @@ def report_data(
             reason=pack_texts([clean(reason.text) for reason in grid.unmeasured_reasons]),
             code=pack_texts([reason.code for reason in grid.unmeasured_reasons]),
         ),
-        fresh=[_fresh(estimate, rows, namer) for estimate in result.fresh],
         findings=[
             FindingData.from_record(
                 finding,
@@ -263,11 +259,6 @@ def _is_quotient(columns: dict[str, Floats], name: str, of: str, by: Floats) -> 
     ours, theirs = columns[name], columns[of] / by
     same = np.isclose(ours, theirs, rtol=1e-4, atol=0.0) | (np.isnan(ours) & np.isnan(theirs))
     return bool(same.all())
-
-
-def _fresh(estimate: Estimate, rows: Rows, namer: Namer) -> FreshEstimate:
-    row = rows.at.get((estimate.cell.key, estimate.direction))
-    return FreshEstimate.from_record(estimate, row=row, label=namer.short(estimate.cell), verdict=estimate.verdict_text)
 
 
 def _session(session: Mapping[str, str], clean: Callable[[str], str]) -> Session:

@@ -49,7 +49,6 @@ _PATHS: dict[str, tuple[str, ...]] = {
     "target_last_done": ("targets", "last_done"),
 }
 """Where each column of an estimate stands in it."""
-_FRESH = {f"fresh_{name}": (name,) for name in ("n_visits", "bw_bytes_per_s", "bw_low", "bw_high")}
 _COUNTED = ("n_visits", "n_discarded")
 _LISTED = ("seeds", "notes", "limit_evidence")
 _UNTOLD = ("limit_next", "n_repeats", "grade_reason")
@@ -158,21 +157,18 @@ def _configured(result: CampaignResult, target: str) -> Row:
 def rows(result: CampaignResult) -> Iterator[Row]:
     """One mapping for each entry, with exactly the keys of `columns`; None where there is nothing to say."""
     options = tuple(name for name in swept_options(result) if name not in FIXED)
-    fresh = {(e.cell.key, e.direction): e for e in result.fresh}
     clean = redactor(result.targets)
     for entry in entries(result):
-        found = row(entry, options, fresh.get((entry.cell.key, entry.direction)))
+        found = row(entry, options)
         found["verdict"] = clean(str(found["verdict"]))
         found |= {name: tuple(clean(str(text)) for text in _items(found[name])) for name in ("notes", "limit_evidence")}
         yield {**found, **_configured(result, entry.cell.target)}
 
 
-def row(entry: Entry, options: tuple[str, ...], again: Estimate | None) -> Row:
-    """again: what visits gave that were made after the cell had been named."""
+def row(entry: Entry, options: tuple[str, ...]) -> Row:
     cell, estimate = entry.cell, entry.estimate
     imported = estimate is not None and estimate.kind == "imported"
     found: Row = {name: at_path(estimate, path) for name, path in _PATHS.items()}
-    found |= {name: at_path(again, path) for name, path in _FRESH.items()}
     found |= {name: found[name] or 0 for name in _COUNTED} | {name: found[name] or () for name in _LISTED}
     found |= {name: found[name] or None for name in _UNTOLD}
     found |= _told(cell) if imported else _run(cell, entry.direction)

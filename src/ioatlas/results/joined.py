@@ -65,7 +65,6 @@ def _joined(
         },
         estimates=tuple(e for side in sides for e in side.estimates),
         unmeasured=tuple(u for side in sides for u in side.unmeasured),
-        fresh=(),
         findings=(),
         settings={name: value for name, value in sides[0].settings.items() if (name, value) in settings},
         sessions=tuple(session for side in sides for session in side.sessions),

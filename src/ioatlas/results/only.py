@@ -75,7 +75,6 @@ def only(result: CampaignResult, where: Filter) -> CampaignResult:
         estimates=estimates,
         unmeasured=unmeasured,
         beside=tuple(e for e in result.beside if passes(e.cell, e.direction, where)),
-        fresh=tuple(e for e in result.fresh if (e.cell.key, e.direction) in ways),
         findings=tuple(one for one in result.findings if _is_of(one, kept)),
         latency_curves=tuple(one for one in result.latency_curves if (one.cell_key, one.direction) in ways),
         time_courses=tuple(one for one in result.time_courses if (one.cell_key, one.direction) in ways),

@@ -133,10 +133,9 @@ class _Read:
 
 def _result(parts: ResultParts) -> CampaignResult:
     read = _Read.of(parts)
-    estimates, fresh, predicted, judged, fits = _estimates(read)
+    estimates, predicted, judged, fits = _estimates(read)
     if parts.spec.set_ups > 1:
         estimates = with_set_ups(estimates, read.cells, read.visits)
-        fresh = with_set_ups(fresh, read.cells, read.visits)
     axes = parts.axes(read.cells)
     afresh = {(e.cell.key, e.direction) for e in estimates if e.bw_first is not None}
     row, sessions = parts.journal.campaign(), parts.journal.sessions()
@@ -151,7 +150,6 @@ def _result(parts: ResultParts) -> CampaignResult:
         {name: value for name, value in _shared(read.cells.values()) if name not in axes},
         (*estimates, *predicted),
         tuple(_unmeasured(read, {estimate.cell.key for estimate in (*estimates, *predicted)})),
-        fresh,
         (),
         {name: value for name, value in _settings(read).items() if value},
         tuple(session_facts(parts.journal.testbed(one)) for one in sessions),
@@ -175,9 +173,9 @@ def _result(parts: ResultParts) -> CampaignResult:
 _Estimates = tuple[Estimate, ...]
 
 
-def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[Finding, ...], Mapping[str, Fit]]:
-    """Estimates of the cells, those from fresh visits only, those of the map's model where nothing was measured, what
-    counters, ceilings and history say of them, and the laws of the targets.
+def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, tuple[Finding, ...], Mapping[str, Fit]]:
+    """Estimates of the cells, those of the map's model where nothing was measured, what counters, ceilings and history
+    say of them, and the laws of the targets.
     """
     parts = read.parts
     fits = laws_of(parts.journal, read.cells, read.made) if parts.attributed and parts.in_replicates else {}
@@ -188,7 +186,6 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
         from ioatlas.law.cells import told_estimates
 
         estimates = told_estimates(estimates, fits, read.cells.values())
-    fresh = estimate_cells(read.cells, read.told, Purpose.FRESH)
     measured = {estimate.cell.key for estimate in estimates}
     rows = [row for row in parts.journal.predictions() if row.cell_key not in measured]
     predicted = tuple(predicted_estimates(read.cells, rows))
@@ -219,9 +216,10 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, _Estimates, tuple[F
 
             judged = (*judged, *burst_findings(fits))
     history = load_history(parts.journal, read.cells, read.made)
+    fresh = estimate_cells(read.cells, read.told, Purpose.FRESH)
     estimates = with_fresh(with_history(estimates, read.told, history), fresh)
     found = (*reduced, *judged, *limit_findings(estimates))
-    return estimates, fresh, predicted, found, fits
+    return estimates, predicted, found, fits
 
 
 def _unmeasured(read: _Read, have: set[str]) -> list[Unmeasured]:

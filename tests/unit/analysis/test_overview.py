@@ -38,7 +38,6 @@ def result(
     estimates: list[Estimate],
     *,
     unmeasured: tuple[Unmeasured, ...] = (),
-    fresh: tuple[Estimate, ...] = (),
     **changes: Any,
 ) -> CampaignResult:
     targets = dict.fromkeys(e.cell.target for e in estimates)
@@ -51,7 +50,6 @@ def result(
         tuple(Target(t, "directory", f"/{t}") for t in targets),
         estimates=tuple(estimates),
         unmeasured=unmeasured,
-        fresh=fresh,
         **fields,
     )
 

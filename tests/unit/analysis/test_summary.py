@@ -136,7 +136,7 @@ def test_estimates_are_believed_as_far_as_blind_checks_go(check, found):
 def test_a_value_that_moved_when_it_was_checked_is_the_news_and_stands_in_the_map():
     swept = [value(1008, 0.4, jobs=16), value(700, 0.2, jobs=4), value(300, jobs=1)]
     fresh = (value(744, 0.16, jobs=16),)
-    summary = summarise(result(with_fresh(swept, fresh), fresh=fresh))
+    summary = summarise(result(with_fresh(swept, fresh)))
     [best] = summary.headlines
     assert (best.value, best.first) == (744 * MIB, 1008 * MIB)
     assert best.tie == "ties with 1 MiB, 4 jobs"

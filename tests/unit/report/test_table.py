@@ -19,7 +19,7 @@ from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.report.export.to_json import write_json
 from ioatlas.report.table import block_bytes, columns, rows, write_csv
 
-from .exported import MIXED, SECRET_PLACE, SHAPES, SQUARE, campaign, measured, value_of
+from .exported import MIXED, SECRET_PLACE, SHAPES, SQUARE, campaign, value_of
 
 PROMISED = [
     "target",
@@ -136,14 +136,6 @@ def test_block_size_of_a_direction_is_read_as_fio_reads_it(bs: int | str, expect
 
 def test_a_mix_of_block_sizes_has_no_single_one() -> None:
     assert block_bytes(Cell.of("nas", {"rw": "read", "bssplit": "4096/50:8192/50"}), "read") is None
-
-
-def test_fresh_visits_stand_beside_the_sweep() -> None:
-    result = campaign(SQUARE)
-    again = measured(result.estimates[0].cell, "read", bw_bytes_per_s=77.0, n_visits=5)
-    row = next(row for row in csv_rows(replace(result, fresh=(again,))) if row["cell"] == again.cell.key)
-    assert (row["fresh_bw_bytes_per_s"], row["fresh_n_visits"]) == ("77.0", "5")
-    assert float(row["bw_bytes_per_s"]) == value_of(again.cell, "read")
 
 
 def test_an_unmeasured_direction_of_a_measured_cell_is_not_doubled() -> None:

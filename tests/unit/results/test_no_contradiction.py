@@ -185,10 +185,9 @@ def test_sentences_of_any_result_agree(rows):
         axes={},
         constants={},
         estimates=tuple(estimates),
-        fresh=tuple(fresh),
     )
     from ioatlas.analysis.best import with_fresh
 
-    merged = replace(plain, estimates=with_fresh(plain.estimates, plain.fresh))
+    merged = replace(plain, estimates=with_fresh(plain.estimates, fresh))
     agree(replace(merged, findings=headlines(findings(merged))))
-    assert merged.estimates == with_fresh(merged.estimates, merged.fresh), "once replaced it stays as it is"
+    assert merged.estimates == with_fresh(merged.estimates, fresh), "once replaced it stays as it is"

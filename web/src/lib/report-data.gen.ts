@@ -23,7 +23,6 @@ export interface ReportData {
   constants: Constant[];
   cells: Cells;
   unmeasured: UnmeasuredCells;
-  fresh: FreshEstimate[];
   /**
    * in the order to read them
    */
@@ -354,26 +353,6 @@ export interface Dictionary5 {
   texts: string[];
   packed_texts: string;
   codes: Column;
-}
-/**
- * A cell named because it is extreme, measured again: only visits made after it was named.
- */
-export interface FreshEstimate {
-  /**
-   * the cell's row in `Cells`; null when it has none
-   */
-  row: number | null;
-  label: string;
-  direction: string;
-  n_visits: number;
-  bw_bytes_per_s: number | null;
-  bw_low: number | null;
-  bw_high: number | null;
-  iops: number | null;
-  lat_mean_ns: number | null;
-  lat_p99_ns: number | null;
-  verdict: string;
-  method: string;
 }
 /**
  * A sentence with the rows of `Cells` that are its evidence.

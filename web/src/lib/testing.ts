@@ -115,7 +115,6 @@ export function smallReport(): ReportData {
       reason: { texts: ["not admissible: too large", "not reached"], packed_texts: "", codes: u8(0, 1) },
       code: { texts: [UnmeasuredCode.NOT_ADMISSIBLE, UnmeasuredCode.NOT_REACHED], packed_texts: "", codes: u8(0, 1) },
     },
-    fresh: [],
     findings: [],
     top_findings: 10,
     settings: [],

@@ -16,7 +16,7 @@ import { Later } from "./Later";
 import { Legend } from "./Legend";
 import { MapView } from "./MapView";
 import { RunningBar } from "./RunningBar";
-import { Discards, Fresh, Method, NotMeasured } from "./Sections";
+import { Discards, Method, NotMeasured } from "./Sections";
 import { Limits, Summary } from "./Summary";
 import { TableView } from "./TableView";
 import { TimeView } from "./TimeView";
@@ -51,7 +51,6 @@ export function App() {
         <Costs />
         <Findings />
         <ImportedMethods />
-        <Fresh />
         <Charts afterMap />
         <NotMeasured />
         <Method />

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
-import { intervalText, othersAt } from "../lib/facts";
+import { othersAt } from "../lib/facts";
 import { copyText } from "../lib/files";
 import { jobText } from "../lib/job";
-import { counted, rate } from "../lib/units";
 import { useApp } from "./context";
 import { Later } from "./Later";
 import { CellName, Readout } from "./Readout";
@@ -24,7 +23,6 @@ export function Detail() {
           <>
             <CellName slot={slot} />
             <Readout slot={slot} />
-            <Again row={slot - 1} />
             {others.map((row) => (
               <details key={row}>
                 <summary>Another value of this cell</summary>
@@ -42,27 +40,6 @@ export function Detail() {
         {slot === 0 ? "" : "Details of the cell are shown."}
       </p>
     </aside>
-  );
-}
-
-/** What the fresh visits say of a cell that was named for being extreme. */
-function Again({ row }: { row: number }) {
-  const { atlas, units } = useApp();
-  const format = (v: number) => rate(v, units.value);
-  return (
-    <>
-      {atlas.data.fresh
-        .filter((each) => each.row === row)
-        .map((each) => (
-          <p key={each.direction} class="again">
-            Measured again after it was named: <b>{format(each.bw_bytes_per_s ?? Number.NaN)}</b>
-            {each.bw_low === null || each.bw_high === null
-              ? ""
-              : ` (${intervalText(each.bw_low, each.bw_high, format)})`}
-            , {counted(each.n_visits, "visit")}. Only these count as its value.
-          </p>
-        ))}
-    </>
   );
 }
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
-import { showRows } from "../app-state";
-import { intervalText } from "../lib/facts";
 import { axisLabel, axisTitle, constantText, levelsText } from "../lib/labels";
 import type { Pair, TargetData } from "../lib/report-data.gen";
-import { bytes, count, latency, percent, rate, whole } from "../lib/units";
+import { bytes, percent, whole } from "../lib/units";
 import { reasons } from "../lib/unmeasured";
 import { useApp } from "./context";
 import { Wide } from "./Wide";
@@ -56,75 +54,6 @@ export function NotMeasured() {
           </tbody>
         </table>
       )}
-    </section>
-  );
-}
-
-export function Fresh() {
-  const state = useApp();
-  const { fresh } = state.atlas.data;
-  const system = state.units.value;
-  if (fresh.length === 0) return null;
-  return (
-    <section aria-labelledby="fresh-title">
-      <h2 id="fresh-title">Measured again</h2>
-      <p class="soft">
-        A cell named because it is extreme was measured again after it was named; only those fresh visits give its value
-        here.
-      </p>
-      <Wide>
-        <table class="plain">
-          <thead>
-            <tr>
-              <th>Cell</th>
-              <th>Direction</th>
-              <th class="num">Throughput</th>
-              <th class="num">95 % interval</th>
-              <th class="num">IOPS</th>
-              <th class="num">Mean latency</th>
-              <th class="num">p99 latency</th>
-              <th class="num">Visits</th>
-              <th>Verdict</th>
-              <th>Method</th>
-              <th>
-                <span class="unseen">Map</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {fresh.map((each) => (
-              <tr key={`${each.label} ${each.direction}`}>
-                <th scope="row">{each.label}</th>
-                <td>{each.direction}</td>
-                <td class="num">{rate(each.bw_bytes_per_s ?? Number.NaN, system)}</td>
-                <td class="num">
-                  {intervalText(each.bw_low ?? Number.NaN, each.bw_high ?? Number.NaN, (v) => rate(v, system)) || "–"}
-                </td>
-                <td class="num">{count(each.iops ?? Number.NaN)}</td>
-                <td class="num">{latency(each.lat_mean_ns ?? Number.NaN)}</td>
-                <td class="num">{latency(each.lat_p99_ns ?? Number.NaN)}</td>
-                <td class="num">{each.n_visits}</td>
-                <td>{each.verdict}</td>
-                <td>{each.method}</td>
-                <td>
-                  {each.row === null ? null : (
-                    <button
-                      type="button"
-                      class="quiet"
-                      onClick={() => {
-                        if (each.row !== null) showRows(state, [each.row]);
-                        document.getElementById("map")?.scrollIntoView({ block: "start" });
-                      }}
-                    >
-                      Show<span class="unseen"> on the map: {each.label}</span>
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
     </section>
   );
 }

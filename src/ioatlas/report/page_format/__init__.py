@@ -28,7 +28,6 @@ from ioatlas.report.page_format.cells import (
     Axis,
     Cells,
     Constant,
-    FreshEstimate,
     JobRecipe,
     LatencyCurves,
     TimeCourses,
@@ -64,7 +63,6 @@ class ReportData(Model):
     constants: list[Constant]
     cells: Cells
     unmeasured: UnmeasuredCells
-    fresh: list[FreshEstimate]
     findings: list[FindingData] = Field(description="in the order to read them")
     top_findings: int = Field(description="how many of them stand at the head; the rest is folded")
     settings: list[Pair]

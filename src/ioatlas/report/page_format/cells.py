@@ -121,23 +121,6 @@ class UnmeasuredCells(Model):
     code: Dictionary = Field(description="of each reason: `UnmeasuredCode`")
 
 
-class FreshEstimate(Model):
-    """A cell named because it is extreme, measured again: only visits made after it was named."""
-
-    row: int | None = Field(description="the cell's row in `Cells`; null when it has none")
-    label: str
-    direction: str
-    n_visits: int
-    bw_bytes_per_s: float | None
-    bw_low: float | None
-    bw_high: float | None
-    iops: float | None
-    lat_mean_ns: float | None
-    lat_p99_ns: float | None
-    verdict: str
-    method: str
-
-
 class JobRecipe(Model):
     """What the page needs to write a cell's fio job: these lines, then one line for each option axis.
 
