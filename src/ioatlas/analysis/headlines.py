@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings in the order of what a reader should do next, each under a title of its own.
-
-The first TOP stand at the head of a report.
-"""
+"""Findings in the order of what a reader should do next, each under a title of its own."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from ioatlas.model.finding import Finding, FindingCode
-
-TOP = 10
 
 _F = FindingCode
 TITLES = {

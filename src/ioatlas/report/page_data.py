@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ioatlas.analysis.headlines import TOP, headlines
+from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.marks import mark_of
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
@@ -111,7 +111,6 @@ def report_data(
             )
             for finding in headlines(result.findings)
         ],
-        top_findings=TOP,
         settings=[
             *(Pair(name=name, value=clean(value)) for name, value in result.settings.items()),
             *(

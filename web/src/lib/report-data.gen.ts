@@ -27,10 +27,6 @@ export interface ReportData {
    * in the order to read them
    */
   findings: FindingData[];
-  /**
-   * how many of them stand at the head; the rest is folded
-   */
-  top_findings: number;
   settings: Pair[];
   sessions: Session[];
   discard_reasons: Pair[];

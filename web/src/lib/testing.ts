@@ -116,7 +116,6 @@ export function smallReport(): ReportData {
       code: { texts: [UnmeasuredCode.NOT_ADMISSIBLE, UnmeasuredCode.NOT_REACHED], packed_texts: "", codes: u8(0, 1) },
     },
     findings: [],
-    top_findings: 10,
     settings: [],
     sessions: [],
     discard_reasons: [],

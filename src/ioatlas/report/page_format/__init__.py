@@ -64,7 +64,6 @@ class ReportData(Model):
     cells: Cells
     unmeasured: UnmeasuredCells
     findings: list[FindingData] = Field(description="in the order to read them")
-    top_findings: int = Field(description="how many of them stand at the head; the rest is folded")
     settings: list[Pair]
     sessions: list[Session]
     discard_reasons: list[Pair]
