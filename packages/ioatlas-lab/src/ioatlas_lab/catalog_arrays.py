@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of drives by arithmetic (`array_model`): as a disk of this machine, and behind a link."""
+"""Arrays of drives by arithmetic (`array_model`): as a disk of this machine, and behind a link; several that are loaded
+together: behind the one link of a central box, or striped over nodes with a link each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from ioatlas.errors import UsageError
 from ioatlas_lab.array_model import Layout, cached_iops, random_iops, stream_bytes_per_s
-from ioatlas_lab.catalog_root import IPERF, IPERF_SERVER, IPROUTE, PORT
+from ioatlas_lab.catalog_root import IPERF, IPROUTE, PORT, bucket_bytes, iperf_server
 from ioatlas_lab.instance import SHEET
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import FIO, PATH_NOTE, SIZE, SOCKET, URI, each_way, number, read_latency, scenario, whole
-from ioatlas_lab.scenario import Check, Link, Recipe, Serve, Setting, Text, Truth
+from ioatlas_lab.recipes import (
+    FIO,
+    PATH_NOTE,
+    SIZE,
+    SOCKET,
+    URI,
+    Settings,
+    check,
+    each_way,
+    number,
+    read_latency,
+    scenario,
+    whole,
+)
+from ioatlas_lab.scenario import Check, Link, Nodes, Recipe, Serve, Setting, Text, Truth, follows
 
 BLOCK = 4096
 UNEVEN = "random addresses leave a drive without work now and then"
@@ -34,7 +49,7 @@ ARRAY: dict[str, Setting] = {
 }
 
 
-def layout_of(s: Mapping[str, Setting]) -> Layout:
+def layout_of(s: Settings) -> Layout:
     """The array that settings describe. Raises UsageError when there can be no such one."""
     for name in _SWITCHES:
         if whole(s, name) not in (0, 1):
@@ -98,47 +113,32 @@ type = "{layout.level}"
     return Text(f"{{dir}}/{SHEET}", text)
 
 
+_READ = (
+    "one stream of sequential reads: units of data in a stripe x drive; parity and second copies pass under the heads"
+)
+_RANDOM_READ = "4 KiB, all drives busy: all drives that are there x drive; a read of a missing one reads the others"
+_RANDOM_WRITE = "4 KiB, all drives busy: 4 I/Os a write with one parity, 6 with two, one for each copy of mirrors"
+_CACHED = "4 KiB over the whole disk, once the cache is full: hits of the SSD, and misses that read 64 KiB each"
+
+
 def array_truth(layout: Layout) -> dict[str, Truth]:
     """What follows from the layout."""
     rate, seek = layout.bw_bytes_per_s, layout.seek_s
+    written = stream_bytes_per_s(layout, write=True)
     truth = {
-        "read_bytes_per_s": Truth(
-            stream_bytes_per_s(layout, write=False),
-            "B/s",
-            "arithmetic",
-            "one stream of sequential reads: units of data in a stripe x drive; parity and second copies pass under "
-            "the heads",
-        ),
-        "write_bytes_per_s": Truth(
-            stream_bytes_per_s(layout, write=True),
-            "B/s",
-            "arithmetic",
-            "one stream of sequential writes, whole stripes",
-        ),
-        "random_read_iops": Truth(
-            random_iops(layout, BLOCK, write=False),
-            "1/s",
-            "arithmetic",
-            "4 KiB, all drives busy: all drives that are there x drive; a read of a missing one reads the others",
-        ),
-        "random_write_iops": Truth(
-            random_iops(layout, BLOCK, write=True),
-            "1/s",
-            "arithmetic",
-            "4 KiB, all drives busy: 4 I/Os a write with one parity, 6 with two, one for each copy of mirrors",
-        ),
-        "drive_bytes_per_s": Truth(rate, "B/s", note="of every drive, without a seek"),
-        "drive_iops": Truth(1 / (seek + BLOCK / rate), "1/s", "arithmetic", "of every drive: seek and 4 KiB"),
+        "read_bytes_per_s": follows(stream_bytes_per_s(layout, write=False), _READ),
+        "write_bytes_per_s": follows(written, "one stream of sequential writes, whole stripes"),
+        "random_read_iops": follows(random_iops(layout, BLOCK, write=False), _RANDOM_READ),
+        "random_write_iops": follows(random_iops(layout, BLOCK, write=True), _RANDOM_WRITE),
+        "drive_bytes_per_s": Truth(rate, "of every drive, without a seek"),
+        "drive_iops": follows(1 / (seek + BLOCK / rate), "of every drive: seek and 4 KiB"),
     }
     if layout.cache_bytes:
-        truth["cache_bytes"] = Truth(layout.cache_bytes, "B", note="of the SSD: random reads, units of 64 KiB, LRU")
-        truth["random_read_iops"] = Truth(
-            cached_iops(layout, layout.size_bytes),
-            "1/s",
-            "arithmetic",
-            "4 KiB over the whole disk, once the cache is full: hits of the SSD, and misses that read 64 KiB each",
-        )
-        truth["hit_iops"] = Truth(layout.ssd_iops, "1/s", note="of random reads that the cache holds, once it does")
+        truth |= {
+            "cache_bytes": Truth(layout.cache_bytes, "of the SSD: random reads, units of 64 KiB, LRU"),
+            "random_read_iops": follows(cached_iops(layout, layout.size_bytes), _CACHED),
+            "hit_iops": Truth(layout.ssd_iops, "of random reads that the cache holds, once it does"),
+        }
     return truth
 
 
@@ -150,26 +150,26 @@ def _seconds(layout: Layout) -> float:
 
 
 @scenario("array-model", "drive bandwidth", (FIO,), ARRAY)
-def _model(s: Mapping[str, Setting]) -> Recipe:
+def _model(s: Settings) -> Recipe:
     """Raid0, 1, 5, 6 or 10 over drives with a seek and a rate each: degraded, rebuilding, behind an SSD cache, as
     set.
     """
     layout = layout_of(s)
     size = f"size={layout.size_bytes}"
-    deep = ("bs=4k", "iodepth=256", size)
+    deep = f"bs=4k iodepth=256 {size}"
     checks = [
-        *each_way("{way}_bytes_per_s", "bs=256k", "iodepth=8", size, settle_seconds=1),
-        Check("random_write_iops", ("rw=randwrite", *deep), "iops", 1, 6, 0.03, wider=UNEVEN),
+        *each_way("{way}_bytes_per_s", f"bs=256k iodepth=8 {size}", 1),
+        check("random_write_iops", f"rw=randwrite {deep}", 1, 6, 0.03, wider=UNEVEN),
     ]
-    if not layout.cache_bytes:
-        checks.append(Check("random_read_iops", ("rw=randread", *deep), "iops", 1, 4, 0.03, wider=UNEVEN))
+    if layout.cache_bytes:
+        full, hits = _seconds(layout), f"bs=4k iodepth=16 size={layout.cache_bytes // 2}"
+        hit = f"{UNEVEN}; chance of a hit"
+        checks += [
+            check("hit_iops", f"rw=randread {hits} norandommap=1", full),
+            check("random_read_iops", f"rw=randread {deep} norandommap=1", full, 5, 0.05, wider=hit),
+        ]
     else:
-        held = ("rw=randread", "bs=4k", "iodepth=16", f"size={layout.cache_bytes // 2}", "norandommap=1")
-        checks.append(Check("hit_iops", held, "iops", _seconds(layout), 3))
-        whole_disk = ("rw=randread", *deep, "norandommap=1")
-        checks.append(
-            Check("random_read_iops", whole_disk, "iops", _seconds(layout), 5, 0.05, wider=f"{UNEVEN}; chance of a hit")
-        )
+        checks.append(check("random_read_iops", f"rw=randread {deep}", 1, 4, 0.03, wider=UNEVEN))
     steps = (array_sheet("array-model", layout), array_server(layout))
     return Recipe(steps, URI, array_truth(layout), checks=tuple(checks))
 
@@ -180,41 +180,30 @@ def _model(s: Mapping[str, Setting]) -> Recipe:
     (FIO,),
     {"bw_bytes_per_s": 80_000_000, "inner_bytes_per_s": 40_000_000, "seek_ms": 8.0, "size_bytes": SIZE},
 )
-def _zones(s: Mapping[str, Setting]) -> Recipe:
+def _zones(s: Settings) -> Recipe:
     """One drive of two zones: the outer half of its tracks is faster than the inner half; a seek before each random
     I/O.
     """
     outer, inner, size = number(s, "bw_bytes_per_s"), number(s, "inner_bytes_per_s"), whole(s, "size_bytes")
     seek, half = number(s, "seek_ms") / 1000, size // 2
-    layout = Layout("raid0", 1, 0, outer, inner, seek, size_bytes=size)
+    access = seek + BLOCK / outer
+    first = f"sequential passes over the first half of the drive, a seek each; the heads read {outer:g} B/s"
+    second = f"such passes over the second half; the heads read {inner:g} B/s"
     truth = {
-        "outer_bytes_per_s": Truth(
-            half / (half / outer + seek),
-            "B/s",
-            "arithmetic",
-            f"sequential passes over the first half of the drive, a seek each; the heads read {outer:g} B/s",
-        ),
-        "inner_bytes_per_s": Truth(
-            half / (half / inner + seek),
-            "B/s",
-            "arithmetic",
-            f"such passes over the second half; the heads read {inner:g} B/s",
-        ),
-        "whole_bytes_per_s": Truth(
-            size / (half / outer + half / inner + seek), "B/s", "arithmetic", "such passes over the whole drive"
-        ),
-        "iops": Truth(1 / (seek + BLOCK / outer), "1/s", "arithmetic", "random 4 KiB in the first half"),
-        "lat_mean_ms": Truth(
-            1000 * (seek + BLOCK / outer), "ms", "arithmetic", f"of such reads, one in flight; {PATH_NOTE}"
-        ),
-        "boundary_bytes": Truth(half, "B", note="where the inner zone begins"),
+        "outer_bytes_per_s": follows(half / (half / outer + seek), first),
+        "inner_bytes_per_s": follows(half / (half / inner + seek), second),
+        "whole_bytes_per_s": follows(size / (half / outer + half / inner + seek), "such passes over the whole drive"),
+        "iops": follows(1 / access, "random 4 KiB in the first half"),
+        "lat_mean_ms": follows(1000 * access, f"of such reads, one in flight; {PATH_NOTE}"),
+        "boundary_bytes": Truth(half, "where the inner zone begins"),
     }
-    stream = ("rw=read", "bs=256k", "iodepth=8", f"size={half}")
+    stream = f"rw=read bs=256k iodepth=8 size={half}"
     checks = (
-        Check("outer_bytes_per_s", stream, settle_seconds=1, seconds=5),
-        Check("inner_bytes_per_s", (*stream, f"offset={half}"), settle_seconds=1, seconds=5),
+        check("outer_bytes_per_s", stream, 1, 5),
+        check("inner_bytes_per_s", f"{stream} offset={half}", 1, 5),
         read_latency("lat_mean_ms", 1000 * seek, f"size={half}"),
     )
+    layout = Layout("raid0", 1, 0, outer, inner, seek, size_bytes=size)
     return Recipe((array_server(layout),), URI, truth, checks=checks)
 
 
@@ -225,31 +214,140 @@ def _zones(s: Mapping[str, Setting]) -> Recipe:
     {**ARRAY, "bw_bytes_per_s": 50_000_000, "rate_bits_per_s": 10**9, "mtu": 1500},
     needs_root=True,
 )
-def _array_link(s: Mapping[str, Setting]) -> Recipe:
+def _array_link(s: Settings) -> Recipe:
     """Such an array behind a link of given rate and MTU: the lesser of both."""
     layout = layout_of(s)
     rate, mtu = whole(s, "rate_bits_per_s"), whole(s, "mtu")
     link, array = goodput_bytes_per_s(rate, mtu), array_truth(layout)
+    both = {"read_bytes_per_s": "one stream", "write_bytes_per_s": "one stream, whole stripes"}
     truth = {
-        name: Truth(min(array[name].value, link), "B/s", "arithmetic", f"the lesser of array and link; {way}")
-        for name, way in (("read_bytes_per_s", "one stream"), ("write_bytes_per_s", "one stream, whole stripes"))
+        name: follows(min(array[name].value, link), f"the lesser of array and link; {how}")
+        for name, how in both.items()
     }
     truth |= {
-        name: Truth(min(one.value, link / BLOCK), "1/s", one.source, one.note)
+        name: replace(one, value=min(one.value, link / BLOCK))
         for name, one in array.items()
-        if one.unit == "1/s" and name != "drive_iops"
+        if name.endswith("iops") and name != "drive_iops"
     }
     truth |= {
-        "array_read_bytes_per_s": array["read_bytes_per_s"],
-        "array_write_bytes_per_s": array["write_bytes_per_s"],
-        "link_bytes_per_s": Truth(link, "B/s", "arithmetic", "TCP payload; each direction apart"),
-        "rate_bits_per_s": Truth(rate, "bit/s", note="of the token bucket at each end"),
-        "mtu": Truth(mtu, "B"),
-        "drive_bytes_per_s": array["drive_bytes_per_s"],
-        "drive_iops": array["drive_iops"],
+        **{f"array_{name}": array[name] for name in both},
+        "link_bytes_per_s": follows(link, "TCP payload; each direction apart"),
+        "rate_bits_per_s": Truth(rate, "of the token bucket at each end"),
+        "mtu": Truth(mtu),
+        **{name: array[name] for name in ("drive_bytes_per_s", "drive_iops")},
     }
-    burst = 256 << 10 if rate <= 5_000_000_000 else 1 << 20
-    checks = each_way("{way}_bytes_per_s", "bs=64k", "iodepth=32", f"size={layout.size_bytes}", settle_seconds=1)
+    checks = each_way("{way}_bytes_per_s", f"bs=64k iodepth=32 size={layout.size_bytes}", 1)
     place = f"{{server}}:{PORT}"
-    steps = (array_sheet("array-link", layout), Link(rate, mtu, burst), array_server(layout, place), IPERF_SERVER)
-    return Recipe(steps, f"nbd://{place}", truth, checks=checks)
+    carried = (Link(rate, mtu, bucket_bytes(rate)), array_server(layout, place), iperf_server())
+    return Recipe((array_sheet("array-link", layout), *carried), f"nbd://{place}", truth, checks=checks)
+
+
+# -- loaded together -------------------------------------------------------------------------------------------------
+
+MOST = 16
+"""Disks of one target."""
+_TIMES = 50
+"""How many times as fast as a node's port this machine's is: never what limits."""
+_QUEUE_MS = 2000
+"""Long enough that nothing is dropped: a client whose first packet to a full port is lost starts a second later."""
+
+
+_DRIVES: dict[str, Setting] = {
+    "arrays": 5,
+    "drives": 8,
+    "level": "raid10",
+    "bw_bytes_per_s": 12_000_000,
+    "seek_ms": 8.0,
+    "size_bytes": 64 << 20,
+}
+_WAYS = ("read", "write")
+
+
+def _count(s: Settings) -> int:
+    count = whole(s, "arrays")
+    if not 0 < count <= MOST:
+        raise UsageError(f"arrays is 1 to {MOST}, not {count}")
+    return count
+
+
+def _rates(s: Settings, layout: Layout) -> tuple[dict[str, float], dict[str, float]]:
+    """Bytes a second of a link and of an array's drives, by way."""
+    link = {way: goodput_bytes_per_s(whole(s, f"{way}_bits_per_s"), whole(s, "mtu")) for way in _WAYS}
+    return link, {way: stream_bytes_per_s(layout, write=way == "write") for way in _WAYS}
+
+
+def _truth(
+    one: Mapping[str, float], together: Mapping[str, float], what: str, link: Mapping[str, float], passes: str
+) -> dict[str, Truth]:
+    """What one array gives alone, and all of them together. what: they share, or have apart; passes: NAME of each link,
+    and who passes that.
+    """
+    found = {}
+    for way in _WAYS:
+        found[f"{way}_bytes_per_s"] = follows(one[way], f"sequential, one array alone; {what}")
+        found[f"all_{way}_bytes_per_s"] = follows(together[way], "the sum of all arrays together")
+    name, _, who = passes.partition(" ")
+    return found | {f"{name}_{way}_bytes_per_s": follows(link[way], f"TCP payload that {who} passes") for way in _WAYS}
+
+
+def _checks(size: int) -> tuple[Check, ...]:
+    return each_way("{way}_bytes_per_s", f"bs=64k iodepth=16 size={size}", 2)
+
+
+@scenario(
+    "central-box",
+    "link",
+    (FIO, IPERF, *IPROUTE),
+    {**_DRIVES, "read_bits_per_s": 400_000_000, "write_bits_per_s": 200_000_000, "mtu": 1500},
+    needs_root=True,
+)
+def _central_box(s: Settings) -> Recipe:
+    """Several arrays behind the link of one controller, which takes less than it gives: together they share it."""
+    layout, count = layout_of({**ARRAY, **s}), _count(s)
+    link, drives = _rates(s, layout)
+    truth = _truth(
+        {way: min(link[way], drives[way]) for way in _WAYS},
+        {way: min(link[way], count * drives[way]) for way in _WAYS},
+        "the lesser of its drives and the controller's link",
+        link,
+        "link the controller",
+    )
+    out, into = whole(s, "read_bits_per_s"), whole(s, "write_bits_per_s")
+    places = [f"{{server}}:{PORT + number}" for number in range(count)]
+    arrays = tuple(array_server(layout, place, f"disk{number}") for number, place in enumerate(places, 1))
+    steps = (Link(out, whole(s, "mtu"), in_bits_per_s=into, queue_ms=_QUEUE_MS), *arrays, iperf_server())
+    exports = tuple((f"array{number}", f"nbd://{place}") for number, place in enumerate(places, 1))
+    return Recipe(steps, exports[0][1], truth, checks=_checks(layout.size_bytes), exports=exports)
+
+
+@scenario(
+    "storage-nodes",
+    "link",
+    (FIO, IPERF, *IPROUTE),
+    {**_DRIVES, "nodes_each": 2, "read_bits_per_s": 40_000_000, "write_bits_per_s": 20_000_000, "mtu": 1500},
+    needs_root=True,
+)
+def _storage_nodes(s: Settings) -> Recipe:
+    """Several arrays, each striped by the client over nodes with drives and a port each: together they add up."""
+    count, each, drives, size = _count(s), whole(s, "nodes_each"), whole(s, "drives"), whole(s, "size_bytes")
+    if not 0 < each <= MOST or count * each > MOST or drives % each:
+        raise UsageError(f"{count} arrays over {each} nodes each cannot be", remedy=f"use at most {MOST} nodes")
+    layout = layout_of({**ARRAY, **s, "drives": drives // each, "size_bytes": size // each})
+    port, behind = _rates(s, layout)
+    one = {way: each * min(port[way], behind[way]) for way in _WAYS}
+    whole_set = {way: count * rate for way, rate in one.items()}
+    truth = _truth(one, whole_set, "its nodes, each the lesser of drives and port", port, "port a node")
+    nodes = range(1, count * each + 1)
+    disks = tuple(array_server(layout, f"{{node{number}}}:{PORT}", f"disk{number}", node=number) for number in nodes)
+    stripes, exports = [], []
+    for array in range(1, count + 1):
+        listening = f"{{dir}}/array{array}.sock"
+        below = tuple(f"{{node{number}}}:{PORT}/" for number in nodes[(array - 1) * each : array * each])
+        words = ("{python}", "-m", "ioatlas_lab.spread_server", f"unix:{listening}", str(layout.unit_bytes), *below)
+        stripes.append(Serve(f"stripe{array}", words, listening))
+        exports.append((f"array{array}", f"nbd+unix:///?socket={listening}"))
+    out, into = whole(s, "read_bits_per_s"), whole(s, "write_bits_per_s")
+    fast = _TIMES * max(out, into)
+    switch = Nodes(len(nodes), out, whole(s, "mtu"), in_bits_per_s=into, client_bits_per_s=fast, queue_ms=_QUEUE_MS)
+    steps = (switch, *disks, *stripes, iperf_server(1))
+    return Recipe(steps, exports[0][1], truth, checks=_checks(size), exports=tuple(exports))

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ioatlas.errors import UsageError
+from ioatlas.model.words import words
 from ioatlas_lab.scenario import Check, Recipe, Requirement, Scenario, Serve, Setting
 
 NBDKIT = Requirement("nbdkit", "nbdkit")
@@ -51,19 +53,22 @@ def number(settings: Mapping[str, Setting], name: str) -> float:
     return float(settings[name])
 
 
+def choice(settings: Settings, name: str, *known: str) -> str:
+    """The word that was chosen. Raises UsageError for another one."""
+    if settings[name] not in known:
+        raise UsageError(f"{name} cannot be {settings[name]!r}", remedy=f"use {' or '.join(known)}")
+    return str(settings[name])
+
+
 def per(amount: float, time: float) -> float:
     """Rate of something that takes this long; without end where it takes no time."""
     return amount / time if time else math.inf
 
 
 def nbdkit(
-    *words: str,
-    place: str = SOCKET,
-    environment: tuple[tuple[str, str], ...] = (),
-    name: str = "disk",
-    node: int = 0,
+    line: str, place: str = SOCKET, name: str = "disk", *, node: int = 0, environment: tuple[tuple[str, str], ...] = ()
 ) -> Serve:
-    """Start nbdkit with 64 threads a connection unless `words` says otherwise. place: a socket's path, or HOST:PORT.
+    """Start nbdkit with 64 threads a connection unless `line` says otherwise. place: a socket's path, or HOST:PORT.
 
     As a daemon, because nbdkit 1.32 in the foreground ends with the program that started it (it asks for a signal at
     its parent's death).
@@ -71,25 +76,37 @@ def nbdkit(
     on_socket = place.startswith("{dir}")
     host, _, port = place.rpartition(":")
     address = ("--unix", place) if on_socket else ("--ipaddr", host, "--port", port)
-    argv = ("nbdkit", *address, "--pidfile", f"{{dir}}/{name}.pid", "--threads", "64", *words)
+    argv = ("nbdkit", *address, "--pidfile", f"{{dir}}/{name}.pid", "--threads", "64", *words(line))
     inside = not node and not on_socket
     return Serve(name, argv, place, inside=inside, node=node, daemon=True, environment=environment)
 
 
-def each_way(quantity: str, *options: str, **more: Any) -> tuple[Check, ...]:
-    """A check of sequential reads and one of writes. quantity: may hold {way}; more: fields of both checks."""
-    return tuple(Check(quantity.format(way=way), (f"rw={way}", *options), **more) for way in ("read", "write"))
+def check(
+    quantity: str, options: str, settle: float = 3.0, seconds: float = 3.0, near: float = 0.01, **more: Any
+) -> Check:
+    """How a quantity is measured. options: of fio, NAME=VALUE with blanks between. settle: seconds of load before the
+    window; near: tolerance, relative; more: other fields of a `Check`, whose kind follows from the quantity's name
+    unless it is given.
+    """
+    usual = {"iops": "iops", "ms": "latency"}.get(quantity.rpartition("_")[2], "bw")
+    given = {"kind": usual, "settle_seconds": settle, "seconds": seconds, "tolerance": near, **more}
+    return Check(quantity, words(options), first=words(given.pop("first", "")), **given)
 
 
-def read_latency(quantity: str, sleep_ms: float, *options: str, without_delay: str = "") -> Check:
+def each_way(quantity: str, options: str, *more: float, **fields: Any) -> tuple[Check, ...]:
+    """A check of sequential reads and one of writes. quantity: may hold {way}; more, fields: as of `check`."""
+    return tuple(check(quantity.format(way=way), f"rw={way} {options}", *more, **fields) for way in ("read", "write"))
+
+
+def read_latency(quantity: str, sleep_ms: float, options: str = "", *, without_delay: str = "") -> Check:
     """A check of small random reads, one in flight, that rest on a sleep."""
-    words = ("rw=randread", "bs=4k", "iodepth=1", *options)
-    return Check(quantity, words, "latency", 0, 3, 0.02, 0.3, sleep_ms=sleep_ms, without_delay=without_delay)
+    rest = {"sleep_ms": sleep_ms, "without_delay": without_delay, "tolerance_absolute": 0.3}
+    return check(quantity, f"rw=randread bs=4k iodepth=1 {options}", 0, 3, 0.02, **rest)
 
 
-def delays(milliseconds: int) -> tuple[str, str]:
-    """Settings of nbdkit's delay filter: reads and writes wait as long."""
-    return f"rdelay={milliseconds}ms", f"wdelay={milliseconds}ms"
+def delayed(size_bytes: Setting, milliseconds: int, filters: str = "--filter=delay") -> str:
+    """Words for nbdkit: memory behind its delay filter, whose reads and writes wait as long."""
+    return f"{filters} memory {size_bytes} rdelay={milliseconds}ms wdelay={milliseconds}ms"
 
 
 def throttled_null(size_bytes: Setting, **limits: int) -> Serve:

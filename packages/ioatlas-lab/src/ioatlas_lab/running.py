@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, UsageError
@@ -24,7 +24,6 @@ from ioatlas_lab import instance
 from ioatlas_lab.network import lay_link, lay_nodes, node_of, octet_of, server_of
 from ioatlas_lab.recipes import REGISTRY
 from ioatlas_lab.scenario import (
-    Check,
     FarLink,
     Limit,
     Link,
@@ -40,7 +39,6 @@ from ioatlas_lab.scenario import (
     Setting,
     Step,
     Text,
-    Truth,
 )
 
 _READY_SECONDS = 15.0
@@ -54,24 +52,17 @@ _PLUGIN_DIRECTORIES = (
 )
 
 
-@dataclass(frozen=True)
-class LabTarget:
-    """A running target: where it is, and what is known about it before anything is measured.
+@dataclass(frozen=True, kw_only=True)
+class LabTarget(Recipe):
+    """A running target: its recipe with the places filled in, which is what is known before anything is measured.
 
-    location: URI or path, as `ioatlas map` takes it; options: fio options without which the truth does not hold.
-    exports:  (name, location) of each of several disks that may be loaded together.
+    location: URI or path, as `ioatlas map` takes it. context: what was filled in.
     """
 
     name: str
-    kind: str
-    location: str
-    truth: Mapping[str, Truth]
     limit: str
     directory: Path
-    options: Mapping[str, Setting] = field(default_factory=dict)
-    checks: tuple[Check, ...] = ()
-    context: Mapping[str, str] = field(default_factory=dict)
-    exports: tuple[tuple[str, str], ...] = ()
+    context: Mapping[str, str]
 
     @property
     def uri(self) -> str:
@@ -117,12 +108,6 @@ def scenarios() -> dict[str, Scenario]:
     from ioatlas_lab import (  # noqa: F401
         catalog,
         catalog_arrays,
-        catalog_boxes,
-        catalog_clients,
-        catalog_faulty,
-        catalog_moving,
-        catalog_names,
-        catalog_nodes,
         catalog_root,
         catalog_shares,
         catalog_spindle,
@@ -270,22 +255,14 @@ def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool 
     except BaseException:
         instance.take_down(directory)
         raise
-    location = fill(recipe.location, context)
-    instance.write_state(
-        directory, {**state, "location": location, "kind": recipe.kind, "options": dict(recipe.options)}
-    )
-    return LabTarget(
-        name,
-        recipe.kind,
-        location,
-        recipe.truth,
-        scenario.limit,
-        directory,
-        options=recipe.options,
-        checks=recipe.checks,
-        context=context,
-        exports=tuple((one, fill(at, context)) for one, at in recipe.exports),
-    )
+    filled_in = {
+        "location": fill(recipe.location, context),
+        "exports": tuple((one, fill(at, context)) for one, at in recipe.exports),
+    }
+    place = {"location": filled_in["location"], "kind": recipe.kind, "options": dict(recipe.options)}
+    instance.write_state(directory, {**state, **place})
+    own = {"name": name, "limit": scenario.limit, "directory": directory, "context": context}
+    return LabTarget(**{**vars(recipe), **filled_in, **own})
 
 
 def fill(text: str, context: Mapping[str, str]) -> str:

@@ -4,25 +4,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ioatlas.model.words import pairs
+
 Setting = int | float | str
+
+
+_UNITS = pairs("""
+    bytes_per_s=B/s bits_per_s=bit/s bytes=B mtu=B ms=ms seconds=s percent=% iops=1/s iops_per_job=1/s
+    bytes_per_s2=B/s²
+""")
+"""By the end of a quantity's name; others are counts and shares."""
 
 
 @dataclass(frozen=True)
 class Truth:
     """One number that is known before anything is measured.
 
+    note:   what a reader must know to compare: burst credit, fixed cost of the path, when it holds.
     source: 'configured' (it is set), 'arithmetic' (it follows from what is set), 'documented' (the software's manual
             says so).
-    note:   what a reader must know to compare: burst credit, fixed cost of the path, when it holds.
+    unit:   follows from its name in a recipe.
     """
 
     value: float
-    unit: str
-    source: str = "configured"
     note: str = ""
+    source: str = "configured"
+    unit: str = ""
+
+
+def follows(value: float, note: str) -> Truth:
+    """A number that follows from what is set."""
+    return Truth(value, note, "arithmetic")
 
 
 @dataclass(frozen=True)
@@ -208,6 +223,11 @@ class Recipe:
     """fio options without which the truth does not hold, such as direct=0."""
     exports: tuple[tuple[str, str], ...] = ()
     """(name, location) of each of several disks that may be loaded together; `location` is the first of them."""
+
+    def __post_init__(self) -> None:
+        ends = {name: next((end for end in _UNITS if name.endswith(end)), "") for name in self.truth}
+        named = {name: replace(one, unit=_UNITS.get(ends[name], "1")) for name, one in self.truth.items()}
+        object.__setattr__(self, "truth", named)
 
 
 @dataclass(frozen=True)
