@@ -9,7 +9,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from ioatlas.target.trouble import spoken
+from ioatlas.target.trouble import opened, speaking
 
 _PROBE_BYTES = 128 << 10
 _OFFSETS = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
@@ -36,23 +36,10 @@ def direct_io_alignment(path: str) -> DirectIo:
     A file without data is judged by opening it and by what the kernel says. Raises IoAtlasError when it cannot be
     opened at all.
     """
-    try:
-        plain = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise spoken(error, path) from error
-    try:
+    with opened(path, os.O_RDONLY) as plain:
         size = os.lseek(plain, 0, os.SEEK_END)
         claimed = _statx_alignment(plain)
-    finally:
-        os.close(plain)
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECT | os.O_CLOEXEC)
-    except OSError as error:
-        return DirectIo(supported=False, why_not=f"no O_DIRECT: opening with it fails ({error.strerror})")
-    try:
-        return _judge(fd, size, claimed)
-    finally:
-        os.close(fd)
+    return _tried(path, os.O_RDONLY, size, claimed)
 
 
 def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> DirectIo:
@@ -61,37 +48,34 @@ def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> D
     writes: also try a direct write, which some FUSE file systems refuse although they read. Raises IoAtlasError when
     the file cannot be made.
     """
-    try:
-        fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=directory)
-    except OSError as error:
-        raise spoken(error, f"{where}/{name}") from error
-    try:
-        _write_all(fd, os.urandom(_PROBE_BYTES))
-        os.fsync(fd)
-        claimed = _statx_alignment(fd)
+    place = f"{where}/{name}"
+    new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with opened(name, new, directory=directory, where=place) as fd, speaking(place):
         try:
-            direct = os.open(
-                name,
-                (os.O_RDWR if writes else os.O_RDONLY) | os.O_DIRECT | os.O_NOFOLLOW | os.O_CLOEXEC,
-                dir_fd=directory,
-            )
-        except OSError as error:
-            return DirectIo(supported=False, why_not=f"no O_DIRECT: opening with it fails ({error.strerror})")
-        try:
-            if writes:
-                with mmap.mmap(-1, _PROBE_BYTES) as buffer:
-                    os.pwritev(direct, [buffer], 0)
-        except OSError as error:
-            return DirectIo(supported=False, why_not=f"no O_DIRECT: an aligned write with it fails ({error.strerror})")
-        else:
-            return _judge(direct, _PROBE_BYTES, claimed)
+            _write_all(fd, os.urandom(_PROBE_BYTES))
+            os.fsync(fd)
+            flags = (os.O_RDWR if writes else os.O_RDONLY) | os.O_NOFOLLOW
+            return _tried(name, flags, _PROBE_BYTES, _statx_alignment(fd), directory)
         finally:
-            os.close(direct)
+            os.unlink(name, dir_fd=directory)
+
+
+def _tried(path: str, flags: int, size: int, claimed: int | None, directory: int | None = None) -> DirectIo:
+    """Opened with O_DIRECT, and read; written too where the flags say so. claimed: as of `_judge`."""
+    try:
+        fd = os.open(path, flags | os.O_DIRECT | os.O_CLOEXEC, dir_fd=directory)
     except OSError as error:
-        raise spoken(error, f"{where}/{name}") from error
+        return DirectIo(supported=False, why_not=f"no O_DIRECT: opening with it fails ({error.strerror})")
+    try:
+        if flags & os.O_RDWR:
+            with mmap.mmap(-1, _PROBE_BYTES) as buffer:
+                os.pwritev(fd, [buffer], 0)
+    except OSError as error:
+        return DirectIo(supported=False, why_not=f"no O_DIRECT: an aligned write with it fails ({error.strerror})")
+    else:
+        return _judge(fd, size, claimed)
     finally:
         os.close(fd)
-        os.unlink(name, dir_fd=directory)
 
 
 def _judge(fd: int, size: int, claimed: int | None) -> DirectIo:

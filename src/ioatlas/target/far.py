@@ -15,6 +15,7 @@ from ioatlas.errors import RefusedError
 from ioatlas.fleet.client import Client
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
+from ioatlas.target.guard import refuse
 from ioatlas.target.signatures import FRONT_BYTES, own_signatures
 from ioatlas.testbed.devices import SECTOR_BYTES, device_number, device_of
 from ioatlas.testbed.mounts import PSEUDO_TYPES, Mount, parse_mountinfo, unescape
@@ -177,7 +178,7 @@ def check_far(
         _check_same_place(seen, target, where, marker)
     if writes:
         by_name = ["it cannot be opened there for reading"] if seen.kind == "file" and not held else []
-        _refuse(where, [*by_name, *_reasons(client, seen)])
+        refuse(where, [*by_name, *_reasons(client, seen)], "free it there, or leave that host out")
     return seen
 
 
@@ -237,14 +238,6 @@ def _check_same_device(seen: FarTarget, target: Target, where: str) -> None:
             "no serial number or WWN says that it is the same device as here",
             where=where,
             remedy="say its path there in the hosts file; a device without a number cannot be shared by clients",
-        )
-
-
-def _refuse(where: str, reasons: list[str]) -> None:
-    if reasons:
-        told = "; ".join(dict.fromkeys(reasons))
-        raise RefusedError(
-            f"it must not be written: {told}", where=where, remedy="free it there, or leave that host out"
         )
 
 

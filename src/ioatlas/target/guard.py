@@ -21,7 +21,7 @@ from ioatlas.model.units import format_size
 from ioatlas.target import nbd
 from ioatlas.target.identity import check_identity, identify
 from ioatlas.target.signatures import read_signatures
-from ioatlas.target.trouble import answer_within, spoken
+from ioatlas.target.trouble import answer_within, speaking, spoken
 from ioatlas.testbed.devices import BlockDevice, above, below, btrfs_siblings, device_of, loops_of_file, same_storage
 from ioatlas.testbed.mounts import Mount, every_visible_mount, mount_of, unescape
 
@@ -80,10 +80,8 @@ def _check_writable_path(target: Target) -> None:
                 remedy="run as a user who may write there, or change its permissions",
             )
         return
-    try:
+    with speaking(target.location):
         os.close(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC))
-    except OSError as error:
-        raise spoken(error, target.location) from error
     _check_one_name(path)
     _check_file_unused(path)
 
@@ -112,7 +110,7 @@ def _check_file_unused(path: str) -> None:
     reasons = [f"it is the file behind {device.node}" for device in loops_of_file(path)]
     reasons += [f"{area} is active swap" for area in swap_areas() if _same_file(area, path)]
     reasons += [f"{who} has it open for writing" for who in writers_of_file(path)]
-    _refuse(path, reasons, "choose a file that nothing uses")
+    refuse(path, reasons, "choose a file that nothing uses")
 
 
 def _same_file(one: str, other: str) -> bool:
@@ -180,7 +178,7 @@ def check_block_device(target: Target) -> None:
     if not reasons:  # a mount or holder shows here too, with less to say
         reasons += _exclusive_user(device)
     reasons += [f"{who} has it open for writing" for who in writers_of_devices({_rdev(each) for each in related})]
-    _refuse(target.location, reasons, "choose a device that holds nothing; erasing one is left to you")
+    refuse(target.location, reasons, "choose a device that holds nothing; erasing one is left to you")
 
 
 def _check_node(device: BlockDevice) -> None:
@@ -193,7 +191,8 @@ def _check_node(device: BlockDevice) -> None:
         )
 
 
-def _refuse(location: str, reasons: list[str], remedy: str) -> None:
+def refuse(location: str, reasons: list[str], remedy: str) -> None:
+    """Raises RefusedError naming every reason; nothing without one."""
     if reasons:
         unique = list(dict.fromkeys(reasons))
         raise RefusedError("it must not be written: " + "; ".join(unique), where=location, remedy=remedy)

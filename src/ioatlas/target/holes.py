@@ -15,7 +15,7 @@ import struct
 
 from ioatlas.beneath import NEW_FILE
 from ioatlas.errors import IoAtlasError
-from ioatlas.target.trouble import spoken
+from ioatlas.target.trouble import opened, speaking, spoken
 
 _BLKDISCARD = 0x1277
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
@@ -28,11 +28,7 @@ def hole_bytes(path: str, size_bytes: int) -> int:
 
     A file system that cannot tell says that all is data. Raises IoAtlasError when the file cannot be read.
     """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise spoken(error, path) from error
-    try:
+    with opened(path, os.O_RDONLY) as fd, speaking(path):
         end = min(size_bytes, os.fstat(fd).st_size)
         found, at = size_bytes - end, 0
         while at < end:
@@ -41,27 +37,21 @@ def hole_bytes(path: str, size_bytes: int) -> int:
                 data = min(os.lseek(fd, hole, os.SEEK_DATA), end) if hole < end else end
             except OSError as error:
                 if error.errno != errno.ENXIO:
-                    raise spoken(error, path) from error
+                    raise
                 data = end  # no data behind the hole
             found += data - hole
             at = data
         return found
-    finally:
-        os.close(fd)
 
 
 def make_sparse(directory: int, name: str, size_bytes: int, where: str) -> None:
     """A new file without data in the directory with this descriptor, in the place of one of the same name."""
-    try:
+    place = f"{where}/{name}"
+    with speaking(place):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=directory)
-        fd = os.open(name, NEW_FILE, 0o600, dir_fd=directory)
-        try:
+        with opened(name, NEW_FILE, directory=directory, where=place) as fd:
             os.ftruncate(fd, size_bytes)
-        finally:
-            os.close(fd)
-    except OSError as error:
-        raise spoken(error, f"{where}/{name}") from error
 
 
 def punch_file(path: str, size_bytes: int) -> bool:
@@ -69,11 +59,7 @@ def punch_file(path: str, size_bytes: int) -> bool:
 
     path: by a descriptor where another user may exchange what lies under the name.
     """
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except OSError as error:
-        raise spoken(error, path) from error
-    try:
+    with opened(path, os.O_RDWR) as fd:
         fallocate = ctypes.CDLL(None, use_errno=True).fallocate
         fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_longlong)
         if fallocate(fd, _KEEP_SIZE | _PUNCH_HOLE, 0, size_bytes) == 0:
@@ -83,8 +69,6 @@ def punch_file(path: str, size_bytes: int) -> bool:
         if code in _CANNOT:
             return False
         raise spoken(OSError(code, os.strerror(code)), path)
-    finally:
-        os.close(fd)
 
 
 def discard(path: str, size_bytes: int) -> bool:
@@ -92,21 +76,16 @@ def discard(path: str, size_bytes: int) -> bool:
 
     Opened for exclusive use: the kernel refuses when anything else has claimed it. Raises IoAtlasError.
     """
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
-    except OSError as error:
-        raise spoken(error, path) from error
-    try:
-        fcntl.ioctl(fd, _BLKDISCARD, struct.pack("QQ", 0, size_bytes))
-        os.fsync(fd)
-    except OSError as error:
-        if error.errno in _CANNOT:
-            return False
-        raise IoAtlasError(
-            f"discarding failed: {error.strerror}",
-            where=path,
-            remedy="see the kernel's log; purge = 'none' goes on without",
-        ) from error
-    finally:
-        os.close(fd)
+    with opened(path, os.O_RDWR | os.O_EXCL) as fd:
+        try:
+            fcntl.ioctl(fd, _BLKDISCARD, struct.pack("QQ", 0, size_bytes))
+            os.fsync(fd)
+        except OSError as error:
+            if error.errno in _CANNOT:
+                return False
+            raise IoAtlasError(
+                f"discarding failed: {error.strerror}",
+                where=path,
+                remedy="see the kernel's log; purge = 'none' goes on without",
+            ) from error
     return True

@@ -23,7 +23,7 @@ from ioatlas.errors import RefusedError
 from ioatlas.fio.process import start_time_ticks
 from ioatlas.model.target import Target
 from ioatlas.target.opening import MARKER
-from ioatlas.target.trouble import answer_within, spoken
+from ioatlas.target.trouble import answer_within, opened, speaking
 
 MARKER_NEW = "ioatlas-marker.new"
 _MOST_BYTES = 4096
@@ -71,22 +71,18 @@ def adopt(fd: int, path: str, campaign_id: str) -> None:
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         token=secrets.token_hex(16),
     )
-    try:
+    with speaking(path):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(MARKER_NEW, dir_fd=fd)  # a crash may have left it half written
-        new = os.open(MARKER_NEW, NEW_FILE, 0o600, dir_fd=fd)
-        try:
+        with opened(MARKER_NEW, NEW_FILE, directory=fd, where=path) as new:
             os.write(new, json.dumps({"format": 1, **asdict(marker)}).encode())
             os.fsync(new)
-            _check_ours(os.fstat(fd), os.fstat(new), path)
-        except RefusedError:
-            os.unlink(MARKER_NEW, dir_fd=fd)
-            raise
-        finally:
-            os.close(new)
+            try:
+                _check_ours(os.fstat(fd), os.fstat(new), path)
+            except RefusedError:
+                os.unlink(MARKER_NEW, dir_fd=fd)
+                raise
         os.rename(MARKER_NEW, MARKER, src_dir_fd=fd, dst_dir_fd=fd)
-    except OSError as error:
-        raise spoken(error, path) from error
 
 
 def _check_ours(directory: os.stat_result, mine: os.stat_result, path: str) -> None:

@@ -8,13 +8,14 @@ process before every start of the load would take longer than the probe itself.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from dataclasses import dataclass
 from functools import cache
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.target.trouble import spoken
+from ioatlas.target.trouble import opened, speaking
 
 # From <blkid/blkid.h>; `wipefs` sets the same.
 _SUPERBLOCKS = (
@@ -95,11 +96,8 @@ def read_signatures(path: str) -> list[Signature]:
     Raises IoAtlasError when it cannot be opened or read: what cannot be read cannot be called empty.
     """
     found = [Signature(kind, usage, offset) for kind, usage, offset, _ in _probe(path, fresh=True)]
-    try:
-        with open(path, "rb", buffering=0) as device:
-            front = device.read(FRONT_BYTES)
-    except OSError as error:
-        raise spoken(error, path) from error
+    with speaking(path), open(path, "rb", buffering=0) as device:
+        front = device.read(FRONT_BYTES)
     known = {one.offset_bytes for one in found}
     return found + [one for one in own_signatures(front) if one.offset_bytes not in known]
 
@@ -119,12 +117,10 @@ def filesystem_uuid(path: str) -> str | None:
 
 def _probe(path: str, *, fresh: bool) -> list[tuple[str, str, int | None, str]]:
     library = _library()
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise spoken(error, path) from error
-    probe = library.blkid_new_probe()
-    try:
+    with contextlib.ExitStack() as held:
+        fd = held.enter_context(opened(path, os.O_RDONLY | os.O_NONBLOCK))
+        if probe := library.blkid_new_probe():
+            held.callback(library.blkid_free_probe, probe)
         if fresh:  # what another host has written to a shared LUN must not be hidden by pages read earlier
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         if not probe or library.blkid_probe_set_device(probe, fd, 0, 0) != 0:
@@ -148,10 +144,6 @@ def _probe(path: str, *, fresh: bool) -> list[tuple[str, str, int | None, str]]:
                 where=path,
                 remedy="look at the kernel log (`dmesg`): the device may be failing",
             )
-    finally:
-        if probe:
-            library.blkid_free_probe(probe)
-        os.close(fd)
     return found
 
 

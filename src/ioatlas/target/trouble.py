@@ -5,9 +5,11 @@ and a limit on waiting for it.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from ioatlas.errors import IoAtlasError
@@ -53,6 +55,28 @@ def spoken(error: OSError, where: str) -> IoAtlasError:
     """The one clear error for an OSError met at `where`."""
     what, remedy = _SPOKEN.get(error.errno or 0, (error.strerror or str(error), "check the target by hand"))
     return IoAtlasError(what, where=where, remedy=remedy)
+
+
+@contextlib.contextmanager
+def speaking(where: str) -> Iterator[None]:
+    """An OSError met meanwhile becomes the one clear error."""
+    try:
+        yield
+    except OSError as error:
+        raise spoken(error, where) from error
+
+
+@contextlib.contextmanager
+def opened(path: str, flags: int, *, directory: int | None = None, where: str = "") -> Iterator[int]:
+    """A descriptor of what lies at `path`, or of that name in an open directory; closed at the end. where: what it is
+    called. Raises IoAtlasError when it cannot be opened.
+    """
+    with speaking(where or path):
+        descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600, dir_fd=directory)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def answer_within(call: Callable[[], Answer], where: str, seconds: float | None = None) -> Answer:

@@ -27,7 +27,7 @@ from ioatlas.target.identity import check_identity
 from ioatlas.target.marker import MARKER_NEW, Marker, adopt, check_marker, read_marker
 from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
 from ioatlas.target.tree import TREE, Tick, is_gone, make_tree, remove_tree, tree_fault
-from ioatlas.target.trouble import spoken
+from ioatlas.target.trouble import opened, speaking, spoken
 from ioatlas.testbed.devices import device_number
 
 REMOVAL_WAITS_SECONDS = (0.0, *(0.02,) * 10, 0.25, 0.5)
@@ -80,8 +80,8 @@ class Workspace:
         self._names: set[str] = set()
         self._parent, self._fd = open_directory(target.location), -1
         try:
-            with contextlib.suppress(FileExistsError):
-                _make_directory(self._parent, self.path)
+            with speaking(self.path), contextlib.suppress(FileExistsError):
+                os.mkdir(os.path.basename(self.path), 0o700, dir_fd=self._parent)
             self._fd = _open_child(self._parent, self.path)
             adopt(self._fd, self.path, campaign_id)
         except BaseException:
@@ -124,23 +124,16 @@ class Workspace:
 
     def cut(self, name: str, size_bytes: int) -> None:
         """Take off what loads appended to a file. Raises IoAtlasError."""
-        try:
-            fd = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._fd)
-            try:
-                os.ftruncate(fd, size_bytes)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise spoken(error, f"{self.path}/{name}") from error
+        place = f"{self.path}/{name}"
+        with opened(name, os.O_WRONLY | os.O_NOFOLLOW, directory=self._fd, where=place) as fd, speaking(place):
+            os.ftruncate(fd, size_bytes)
 
     def make_tree(self, folders: Iterable[str]) -> None:
         """The tree with its folders, registered as a whole; each load makes its own files in it."""
         self.file_path(TREE)
         self.check()
-        try:
+        with speaking(self.path):
             make_tree(self._fd, folders)
-        except OSError as error:
-            raise spoken(error, self.path) from error
 
     def remove_tree(self, tick: Tick) -> int:
         """Remove the tree; how many files it held. Raises RefusedError when something in it is not ours."""
@@ -258,7 +251,7 @@ def _removed(parent: int, child: int, path: str, campaign_id: str, listed: Itera
     removed: list[str] = []
     left: dict[str, str] = {}
     in_tree = 0
-    try:
+    with speaking(path):
         status = os.fstat(child)
         if check_marker(child, path, campaign_id):
             for name in sorted(set(listed) - {MARKER, MARKER_NEW}):
@@ -278,8 +271,6 @@ def _removed(parent: int, child: int, path: str, campaign_id: str, listed: Itera
             _unlink(child, MARKER, left)
         if not left:
             _remove_directory(parent, child, path, left)
-    except OSError as error:
-        raise spoken(error, path) from error
     kept = tuple(f"{name}: {reason}" for name, reason in left.items())
     return Removal(tuple(removed), kept, directory_gone=not left, in_tree=in_tree)
 
@@ -337,15 +328,6 @@ def _open_parent(path: str) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _make_directory(parent: int, path: str) -> None:
-    try:
-        os.mkdir(os.path.basename(path), 0o700, dir_fd=parent)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise spoken(error, path) from error
 
 
 def _open_child(parent: int, path: str) -> int:
@@ -423,10 +405,8 @@ def open_file(target: Target) -> int:
 
 
 def _opened(path: str, flags: int) -> int:
-    try:
+    with speaking(path):
         descriptor = os.open(path, flags)
-    except OSError as error:
-        raise spoken(error, path) from error
     if os.readlink(f"/proc/self/fd/{descriptor}") != path:
         os.close(descriptor)
         raise _exchanged(path)
