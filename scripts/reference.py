@@ -24,8 +24,8 @@ from ioatlas.model.options import ALLOWED
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.product.layout import RULES, SOURCES
 from ioatlas.product.sheet import schema as product_schema
-from ioatlas.product.template import new_sheet
-from ioatlas.report.dictionary import MEANINGS
+from ioatlas.product.sheet_file import new_sheet
+from ioatlas.report.data_package import MEANINGS
 from ioatlas.store import imported, schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

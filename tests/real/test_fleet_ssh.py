@@ -14,9 +14,8 @@ import pytest
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.process import find_fio
 from ioatlas.fleet import keeper
-from ioatlas.fleet.client import LostClientError
+from ioatlas.fleet.client import LostClientError, sweep
 from ioatlas.fleet.executor import check_versions, open_client
-from ioatlas.fleet.places import sweep
 from tests.real.ssh_hosts import BUSYBOX, SSHD, SshHost, descendants, gone, left_by, name_of, poor_path
 from tests.real.target_lab import wait_for
 

@@ -26,7 +26,7 @@ from ioatlas.run.procedure import Procedure
 from ioatlas.run.set_up import Consent
 from ioatlas.run.telemetry import Seen
 from ioatlas.store.journal import Journal
-from ioatlas.testbed.power_log import PowerLog
+from ioatlas.testbed.power import PowerLog
 from ioatlas.testbed.telemetry import Sample, Watched
 from tests.command_line import call
 from tests.simulate.executor import SimulatedExecutor

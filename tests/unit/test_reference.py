@@ -4,7 +4,7 @@
 import reference
 
 from ioatlas.model.export_columns import FIXED, REST
-from ioatlas.report.dictionary import MEANINGS
+from ioatlas.report.data_package import MEANINGS
 
 
 def test_every_column_is_described_and_nothing_else():

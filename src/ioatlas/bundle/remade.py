@@ -36,7 +36,7 @@ from ioatlas.run.procedure import Procedure
 from ioatlas.run.runner import PROBE_GAP_MS, Runner
 from ioatlas.run.telemetry import RAW, Seen
 from ioatlas.store.journal import Journal, PlannedVisit
-from ioatlas.testbed.power_log import PowerLog
+from ioatlas.testbed.power import PowerLog
 from ioatlas.testbed.telemetry import Sample, Watched
 
 PAUSE = "startdelay="

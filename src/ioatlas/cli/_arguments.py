@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of several commands: words that may be files, which shells complete; a quantity; a part of loads."""
+"""Arguments of several commands: words that may be files, which shells complete; a quantity; a part of loads;
+files for a build server.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from click.shell_completion import CompletionItem
@@ -14,6 +16,9 @@ from click.types import StringParamType
 
 from ioatlas.errors import UsageError
 from ioatlas.model.units import RATE_UNITS, parse_duration_seconds, rates_in
+
+if TYPE_CHECKING:
+    from ioatlas.report.export.to_gate import Gate
 
 
 class PathOrWord(StringParamType):
@@ -74,3 +79,19 @@ units_option = click.option(
     help="Units of throughput: MiB/s (binary, the default) or MB/s (decimal).",
 )
 """Of everything that the command prints, draws and writes for people."""
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--junit` and `--markdown`."""
+    markdown = click.option("--markdown", metavar="FILE", type=_FILE, help="Write a summary for a pull request.")
+    return click.option("--junit", metavar="FILE", type=_FILE, help="Write the checks as JUnit XML.")(markdown(command))
+
+
+def write_gate(gate: Gate, junit: Path | None, markdown: Path | None) -> None:
+    """Write what was asked for, and say so on standard error."""
+    from ioatlas.report.export.to_gate import write
+
+    for path in write(gate, junit_file=junit, markdown_file=markdown):
+        click.echo(f"written: {path}", err=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -14,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._arguments import WORDS
-from ioatlas.cli._gate import gate_of, ratio_texts, write_gate
+from ioatlas.cli._arguments import WORDS, write_gate
 from ioatlas.cli._output import columns, say_json
 from ioatlas.errors import GateError, UsageError
 
 if TYPE_CHECKING:
-    from ioatlas.analysis.compare import CellComparison
+    from ioatlas.analysis.compare import CellComparison, MapComparison
     from ioatlas.analysis.many import Pair
+    from ioatlas.report.export.to_gate import Check, Gate
     from ioatlas.results.comparison import SidesComparison
     from ioatlas.results.conditions import Apart, Group
 
@@ -312,7 +313,7 @@ def _value(found: SidesComparison, side: int, load: str) -> str:
 
 def _write(found: SidesComparison, output: Path) -> None:
     if output.suffix.lower() == ".csv":
-        from ioatlas.report.comparison_csv import write_pairs
+        from ioatlas.report.comparison_page import write_pairs
 
         write_pairs(found, output)
         return
@@ -421,3 +422,40 @@ def conditions(apart: Sequence[Apart], names: Sequence[str], *, every: bool = Fa
         told = (one.name if group == "unknown" else one.sentence(names) for one in shown)
         lines.append(f"{title}: {(', ' if group == 'unknown' else '; ').join(told)}{more}")
     return lines
+
+
+def gate_of(found: SidesComparison, word: str) -> Gate:
+    from ioatlas.report.export.to_gate import Gate
+
+    labels = {name: row.label for name, row in found.loads.rows.items()}
+    checks: list[Check] = []
+    table: list[tuple[str, ...]] = [("side", "cell", "ratio", "95% interval", "visits", "outcome")]
+    for pair in found.against_base:
+        name = found.names[pair.second]
+        of = "" if len(found.sides) == 2 else f"{name}: "
+        checks.append(_check(f"{of}the map as a whole", pair.whole, found, "Too few visits to tell it from drift."))
+        for cell in pair.cells:
+            label, why = labels[cell.cell], f"Not comparable: {cell.reason or 'too few visits'}."
+            checks.append(_check(f"{of}{label}", cell, found, why))
+            table.append((name, label, *ratio_texts(cell), f"{cell.n_first}, {cell.n_second}", cell.outcome))
+    who = found.names[1 - found.base] if len(found.sides) == 2 else f"{len(found.sides)} sides"
+    title = f"{who} against {found.names[found.base]}: {word}"
+    return Gate(title, time.time(), tuple(checks), tuple(table))
+
+
+def _check(name: str, one: MapComparison | CellComparison | None, found: SidesComparison, why: str) -> Check:
+    """why: there is nothing to hold against it."""
+    from ioatlas.report.export.to_gate import Check
+
+    if one is None or one.ratio is None or one.low is None or one.high is None:
+        return Check(name, "skipped", why)
+    ends = " to ".join(f"{end - 1:+.1%}" for end in sorted((one.low, one.high)))
+    sentence = f"{one.ratio - 1:+.1%} (95% interval {ends}): {one.outcome}."
+    return Check(name, "failed" if found.fails(one) else "passed", sentence)
+
+
+def ratio_texts(one: CellComparison) -> tuple[str, str]:
+    """A ratio, and its interval."""
+    if one.ratio is None or one.low is None or one.high is None:
+        return "" if one.ratio is None else f"{one.ratio:.3f}", ""
+    return f"{one.ratio:.3f}", f"{one.low:.3f} .. {one.high:.3f}"

@@ -155,7 +155,7 @@ class TerminalLine:
         stopping: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        from ioatlas.cli._live_map import LiveMap
+        from ioatlas.cli._heatmap import LiveMap
 
         self._progress = Progress()
         self._map = LiveMap(cells)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,18 +17,57 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._arguments import Name, PathOrWord, path_option, units_option
-from ioatlas.cli._metrics import metrics_option
 from ioatlas.config.options import FLAG, Declared
 from ioatlas.config.profiles import profiles
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
+from ioatlas.model.events import Emit
 from ioatlas.procedures.options import CAMPAIGN
 
 if TYPE_CHECKING:
+    from ioatlas.model.factors import Configuration
     from ioatlas.run.plan import Plan
     from ioatlas.run.procedure import Procedure
+    from ioatlas.run.set_up import Answer, Consent
     from ioatlas.store.journal import Journal
+
+_KEY = "ioatlas.metrics"
+
+
+def _begin(context: click.Context, _: click.Parameter, place: Path | None) -> None:
+    """Remember the place; the file is written when something is measured."""
+    if place is not None:
+        from ioatlas.metrics.listener import check_place
+
+        check_place(place)
+        context.meta[_KEY] = place
+
+
+metrics_option = path_option(
+    "--metrics",
+    metavar="FILE",
+    callback=_begin,
+    expose_value=False,
+    help="Metrics for Prometheus: a file for node_exporter (.prom).",
+)
+
+
+def with_metrics(emit: Emit) -> Emit:
+    """The listener, and behind it the metrics where they were asked for. They end with the call."""
+    from ioatlas.metrics.listener import Metrics
+
+    context = click.get_current_context(silent=True)
+    place = context.meta.get(_KEY) if context is not None else None
+    if context is None or place is None:
+        return emit
+    metrics = context.meta.get(f"{_KEY}.listener")
+    if metrics is None:
+        metrics = Metrics(place)
+        context.meta[f"{_KEY}.listener"] = metrics
+        context.call_on_close(metrics.close)
+    return metrics.behind(emit)
+
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -328,3 +368,53 @@ class Asked:
 def measuring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What commands that measure one target with loads of their own have in common, in the order of their help."""
     return how_options()(metrics_option(units_option(command)))
+
+
+def consent_of(spec: CampaignSpec, destroy: Sequence[str], overwrite: Sequence[str], answers: Sequence[str]) -> Consent:
+    """What was typed, and who answers. Raises UsageError where a configuration asks and nobody can."""
+    from ioatlas.run.set_up import Consent
+
+    answer = _answerer(answers)
+    asking = next((one for one in spec.configurations if one.ask), None)
+    if asking is not None and answer is None:
+        raise UsageError(
+            f"it asks a person ({asking.ask}), and there is no terminal",
+            where=f"configuration {asking.name}",
+            remedy="use --answer yes where it is done by then, or start it in a terminal",
+        )
+    return Consent(tuple(destroy), tuple(overwrite), spec.confirmations, answer)
+
+
+def commands_of(spec: CampaignSpec) -> list[str]:
+    """What a session of the campaign will run and ask for, a line each."""
+    return [
+        f"{one.name}: {what} {'; '.join(line.strip() for line in text.splitlines() if line.strip())}"
+        for one in spec.configurations
+        for what, text in (("ask   ", one.ask), ("before", one.before), ("after ", one.after))
+        if text
+    ]
+
+
+def _answerer(answers: Sequence[str]) -> Callable[[Configuration], Answer] | None:
+    from ioatlas.run.set_up import Answer
+
+    if answers:
+        typed: Iterator[str] = itertools.chain(answers, itertools.repeat(answers[-1]))
+        return lambda _: Answer(next(typed))
+    return _prompt if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+def _prompt(one: Configuration) -> Answer:
+    from ioatlas.run.set_up import Answer
+
+    words = f" ({one.words})" if one.factors else ""
+    click.echo(f"\r\x1b[KNow set up {one.name}{words}: {one.ask}", err=True)
+    said = click.prompt(
+        "Press enter when it is done, or type skip or stop",
+        default="yes",
+        show_default=False,
+        err=True,
+        type=click.Choice(["yes", "skip", "stop"]),
+        show_choices=False,
+    )
+    return Answer(said)

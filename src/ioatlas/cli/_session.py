@@ -14,7 +14,7 @@ import click
 from ioatlas import beneath
 from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
-from ioatlas.cli._metrics import with_metrics
+from ioatlas.cli._options import with_metrics
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event

@@ -71,7 +71,7 @@ def command(
     Intervals of measured values carry through. A star marks products that no other one beats in both total
     cost and value; a question mark those where the intervals do not decide.
     """
-    from ioatlas.cli._files import check_ending, write_table
+    from ioatlas.cli._output import check_ending, write_table
     from ioatlas.product.comparison import compare_costs
     from ioatlas.product.cost import Terms
     from ioatlas.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
@@ -99,7 +99,7 @@ def command(
     else:
         _print(found)
     if output is not None and output.suffix.lower() in FIGURES:
-        from ioatlas.report.export.drawings import price_drawing
+        from ioatlas.product.cost_rows import price_drawing
         from ioatlas.report.export.to_panels import write_drawing
 
         for path in write_drawing(price_drawing(found, _title(found)), output):

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -15,13 +18,15 @@ from ioatlas.cli._campaigns import SideArgument, newest, own_place
 from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
-from ioatlas.errors import UsageError, written
+from ioatlas.errors import IoAtlasError, UsageError, written
 from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
+    from ioatlas.model.panel import Drawing, Line
     from ioatlas.model.result import CampaignResult
     from ioatlas.report.export.grid import Layout
     from ioatlas.report.export.quantities import Quantity
+    from ioatlas.results.sides import Side
 
 TABLES = ("csv", "json", "md", "bbcode")
 FIGURES = ("png", "svg", "pdf")
@@ -131,17 +136,18 @@ def _beside(
     sides: tuple[Path, ...], style: str, output: Path | None, where: tuple[str, ...], drawn: dict[str, str]
 ) -> list[Path]:
     """One drawing of several sides."""
-    from ioatlas.cli import _drawing
-
-    if style not in _drawing.KINDS:
+    if style not in KINDS:
         raise UsageError(
             f"--figure {style} draws one campaign",
             where=", ".join(map(str, sides)),
-            remedy=f"name one, or use --figure {', '.join(_drawing.KINDS)}",
+            remedy=f"name one, or use --figure {', '.join(KINDS)}",
         )
     taken = "style quantity by title columns" + " x" * (style == "lines")
     _check(drawn, taken, f"--figure {style} of several sides")
-    return _drawing.write(style, sides, where, output, drawn)
+    from ioatlas.report.export.to_panels import write_drawing
+
+    drawing = _drawing(style, sides, where, drawn)
+    return list(write_drawing(drawing, output or Path("nothing"), columns=int(drawn.get("columns", 0))))
 
 
 def _report(result: CampaignResult, directory: Path, output: Path | None) -> Path:
@@ -249,3 +255,53 @@ def _with_bars(shown: Quantity, drawn: dict[str, str], result: CampaignResult) -
             remedy="`ioatlas import FILES --repeats -o DIR` makes some; leave --bars out for intervals",
         )
     return replace(shown, bars_of_sd=True)
+
+
+KINDS = ("bars", "lines", "latency")
+
+
+def _drawing(kind: str, places: Sequence[Path], where: Sequence[str], chosen: Mapping[str, str]) -> Drawing:
+    from ioatlas.report.export.conditions import conditions
+    from ioatlas.results import panels
+    from ioatlas.results.only import parse_filter
+    from ioatlas.results.sides import align, read_sides
+
+    loads, quantity = parse_filter(where), chosen.get("quantity", "bw")
+    sides = read_sides(places, quantity, by_target="by" in chosen)
+    title, results = chosen.get("title") or ", ".join(side.name for side in sides), _results(sides)
+    if kind == "latency":
+        drawing = panels.latency_curves(results, where=loads, title=title)
+    elif kind == "bars":
+        drawing = panels.bars(align(sides), quantity, where=loads, title=title)
+    else:
+        ceilings, x = _ceilings(results) if quantity == "bw" else {}, chosen.get("x", "")
+        drawing = panels.lines(align(sides), quantity, where=loads, title=title, x=x, ceilings=ceilings)
+    return replace(drawing, conditions=" ".join(conditions(result) for _, result in results))
+
+
+def _results(sides: Sequence[Side]) -> list[tuple[str, CampaignResult]]:
+    """By side the result of its targets, of those that were measured here; each campaign is read once."""
+    from ioatlas.campaign import load_result
+
+    whole: dict[Path, CampaignResult] = {}
+    for directory in {side.directory for side in sides if side.kind == "measured"}:
+        with contextlib.suppress(IoAtlasError):
+            whole[directory] = load_result(directory)
+    return [
+        (side.name, replace(result, estimates=tuple(e for e in result.estimates if e.cell.target in side.targets)))
+        for side in sides
+        if side.kind == "measured" and (result := whole.get(side.directory)) is not None
+    ]
+
+
+def _ceilings(results: Sequence[tuple[str, CampaignResult]]) -> dict[str, list[Line]]:
+    """The tightest known bound of each load."""
+    from ioatlas.model.panel import Line
+
+    found: dict[str, list[Line]] = {}
+    for name, result in results:
+        for e in result.estimates:
+            if e.ceiling is not None:
+                label = f"{name}: {e.ceiling.name}" if len(results) > 1 else e.ceiling.name
+                found.setdefault(f"{e.cell.key}/{e.direction}", []).append(Line(label, e.ceiling.bw_bytes_per_s))
+    return found

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import PathOrWord
+from ioatlas.cli._arguments import PathOrWord, gate_files, write_gate
 from ioatlas.cli._commands import examples
-from ioatlas.cli._gate import gate_files, write_gate
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import fold, say_json
 from ioatlas.errors import UsageError

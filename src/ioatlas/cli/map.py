@@ -11,8 +11,15 @@ import click
 from ioatlas.cli._arguments import units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._groups import GroupedCommand
-from ioatlas.cli._metrics import metrics_option
-from ioatlas.cli._options import Asked, Measuring, answer_option, directory_option, how_options, sweep_options
+from ioatlas.cli._options import (
+    Asked,
+    Measuring,
+    answer_option,
+    directory_option,
+    how_options,
+    metrics_option,
+    sweep_options,
+)
 from ioatlas.cli._output import say_json
 from ioatlas.results.library import REPORT
 
@@ -33,7 +40,7 @@ def command(
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
     from ioatlas.campaign import default_directory
-    from ioatlas.cli._answers import consent_of
+    from ioatlas.cli._options import consent_of
     from ioatlas.cli._session import run_session
     from ioatlas.cli.plan import summary_of
     from ioatlas.procedures.registry import procedure_of

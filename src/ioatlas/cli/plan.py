@@ -10,10 +10,9 @@ from typing import Any
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._answers import commands_of
 from ioatlas.cli._commands import examples
 from ioatlas.cli._groups import GroupedCommand
-from ioatlas.cli._options import Asked, Measuring, how_options, sweep_options, taken_for_map
+from ioatlas.cli._options import Asked, Measuring, commands_of, how_options, sweep_options, taken_for_map
 from ioatlas.cli._output import folded, say_json
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
 from ioatlas.procedures.options import CAMPAIGN

@@ -56,8 +56,7 @@ def new_(sheet: Path, **given: str | float | None) -> None:
     from datetime import UTC, datetime
 
     from ioatlas.product.figures import figures
-    from ioatlas.product.sheet_file import read_sheet
-    from ioatlas.product.template import new_sheet
+    from ioatlas.product.sheet_file import new_sheet, read_sheet
 
     for name, needs in (("capacity", "drives"), ("currency", "price")):
         if given[name] is not None and given[needs] is None:
@@ -118,8 +117,7 @@ def _all_but_the_last(faults: list[UsageError]) -> NoReturn:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) -> None:
     """Show a product: capacity, and price per TiB."""
-    from ioatlas.product.document import document
-    from ioatlas.product.figures import figures, remarks
+    from ioatlas.product.figures import document, figures, remarks
     from ioatlas.product.sheet_file import read_sheet_file
 
     read = read_sheet_file(sheet)
@@ -154,7 +152,7 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
     Specifications, price, what was claimed and measured, what works.
     """
     from ioatlas.campaign import load_result
-    from ioatlas.cli._files import check_ending, write_table
+    from ioatlas.cli._output import check_ending, write_table
     from ioatlas.product.comparison import Offer
     from ioatlas.product.sheet_file import read_sheet_file
     from ioatlas.product.table import columns, rows, table_document

@@ -11,8 +11,7 @@ from ioatlas.cli._arguments import units_option
 from ioatlas.cli._campaigns import campaign_argument
 from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._metrics import metrics_option
-from ioatlas.cli._options import Measuring, answer_option, how_options
+from ioatlas.cli._options import Measuring, answer_option, how_options, metrics_option
 from ioatlas.results.library import REPORT
 
 
@@ -33,7 +32,7 @@ def command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: 
     """Continue the campaign in DIR: the same plan, the visits that are still missing."""
     from ioatlas.campaign import reopen
     from ioatlas.cli import fit, tune
-    from ioatlas.cli._answers import commands_of, consent_of
+    from ioatlas.cli._options import commands_of, consent_of
     from ioatlas.cli._session import run_session
     from ioatlas.procedures.fit.procedure import FitUses
     from ioatlas.procedures.options import CAMPAIGN

@@ -19,9 +19,8 @@ from pathlib import Path
 
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.fio.process import die_with_us
-from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
+from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError, PrivateDirectory
 from ioatlas.fleet.hosts import Host
-from ioatlas.fleet.places import PrivateDirectory
 
 NAMESPACES = Path("/run/netns")
 START_SECONDS = 10.0

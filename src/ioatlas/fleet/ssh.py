@@ -18,10 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
+from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError, PrivateDirectory
 from ioatlas.fleet.hosts import FIO_PORT, Host
 from ioatlas.fleet.keeper import Keeper
-from ioatlas.fleet.places import PrivateDirectory
 from ioatlas.fleet.shell import Shell, start_lasting
 
 CONNECT_SECONDS = 10

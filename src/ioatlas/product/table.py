@@ -9,8 +9,7 @@ from typing import Any
 
 from ioatlas.product.claims import ClaimCheck, check_claim
 from ioatlas.product.comparison import Offer
-from ioatlas.product.document import document
-from ioatlas.product.figures import Figures, drives_line, figures
+from ioatlas.product.figures import Figures, document, drives_line, figures
 from ioatlas.product.quantity import both_units, money
 from ioatlas.product.sheet import Fact, Function, Permission, Product, Sheet
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_count, format_rate
-from ioatlas.report.thumbnail import WRITTEN
+from ioatlas.report.small_map import WRITTEN
 from ioatlas.results.library import REPORT
 
 DATA_ELEMENT_ID = "ioatlas-data"
@@ -38,7 +38,7 @@ def answer_of(directory: Path, since: float) -> dict[str, str]:
 
 def answer_in(data: str) -> dict[str, str]:
     """`read`, `write`, `small` (IOPS of 4 KiB random reads), `trust`, `why` it is no better and `map` (of
-    `report.thumbnail`) as the data of a report have them, JSON that anybody may have written; what they do not have is
+    `report.small_map`) as the data of a report have them, JSON that anybody may have written; what they do not have is
     left out. Empty of anything else.
     """
     try:

@@ -3,18 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ioatlas import beneath
+from ioatlas.analysis.compare import CellComparison
 from ioatlas.campaign import load_result
+from ioatlas.errors import written
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.words import words
+from ioatlas.report.export.markup import csv_text
 from ioatlas.report.page import write_report
 from ioatlas.report.page_format.parts import ComparisonData
 from ioatlas.report.redact import redactor
 from ioatlas.results.comparison import SidesComparison
 from ioatlas.results.joined import joined_sides
+from ioatlas.results.sides import Row
 
 
 def write_sides(found: SidesComparison, words: str, sentences: Sequence[str], path: Path) -> None:
@@ -67,3 +73,37 @@ def _standing(found: SidesComparison) -> Table:
 def _apart(found: SidesComparison) -> tuple[Table, ...]:
     rows = tuple((one.group, one.name, *one.values) for one in found.apart)
     return (Table("In which conditions they differ", ("what", "fact", *found.names), rows),) if rows else ()
+
+
+COLUMNS = words("""
+    first second target rw bs_bytes size_bytes numjobs iodepth direction load basis n_first n_second ratio
+    ratio_low ratio_high p outcome detectable reason
+""")
+"""basis: measured, or predicted where a side has not measured the load."""
+
+
+def write_pairs(found: SidesComparison, path: Path) -> None:
+    """Raises IoAtlasError when it cannot be written."""
+    with written(path, "give a place that can be written", "the table"):
+        beneath.write_text(path, csv_text(COLUMNS, _rows(found)), in_root=True)
+
+
+def _rows(found: SidesComparison) -> Iterator[list[object]]:
+    rows = found.loads.rows
+    for pair in found.result.pairs:
+        names = [found.names[pair.first], found.names[pair.second]]
+        for cell in (*pair.cells, *pair.untested):
+            basis = "predicted" if cell.predicted else "measured"
+            yield [*names, *_load(rows[cell.cell], by_target=found.loads.by_target), basis, *_figures(cell)]
+
+
+def _load(row: Row, *, by_target: bool) -> list[object]:
+    option = row.cell.option
+    names = ("rw", "bs", "size", "numjobs", "iodepth")
+    return [row.cell.target if by_target else "", *(option.get(name) for name in names), row.direction, row.label]
+
+
+def _figures(cell: CellComparison) -> list[object]:
+    outcome = "undecided" if cell.outcome == "not different" else cell.outcome
+    ratio = (cell.n_first, cell.n_second, cell.ratio, cell.low, cell.high, cell.p)
+    return [*ratio, outcome, cell.detectable, cell.reason]

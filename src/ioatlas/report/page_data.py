@@ -3,22 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ioatlas.analysis.headlines import headlines
 from ioatlas.analysis.marks import mark_of
+from ioatlas.analysis.summary import summarise
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import CampaignResult, Change, ProductCost
+from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo
 from ioatlas.model.target import Target
 from ioatlas.model.units import rate_system, utc_text
 from ioatlas.report.axes import Grid, Integers, unit_of
-from ioatlas.report.columns import Floats, pack_f32, pack_integers, pack_interval, pack_log16, pack_texts
-from ioatlas.report.latencies import packed_courses, packed_curves
+from ioatlas.report.columns import (
+    Floats,
+    pack_f32,
+    pack_integers,
+    pack_interval,
+    pack_log16,
+    pack_texts,
+    packed_courses,
+    packed_curves,
+)
 from ioatlas.report.page_format import FORMAT, VERSION, ReportData
 from ioatlas.report.page_format.cells import (
     Cells,
@@ -28,14 +39,45 @@ from ioatlas.report.page_format.cells import (
     JobRecipe,
     UnmeasuredCells,
 )
-from ioatlas.report.page_format.charts import ProductCostData, UnitPriceData
-from ioatlas.report.page_format.parts import Campaign, ComparisonData, ImportedMethod, Pair, Session, TargetData
-from ioatlas.report.page_format.summary import FindingData
+from ioatlas.report.page_format.parts import (
+    Campaign,
+    ComparisonData,
+    DoubtData,
+    FindingData,
+    HeadlineData,
+    ImportedMethod,
+    LoadReadingData,
+    Pair,
+    ProductCostData,
+    Session,
+    SmallIoData,
+    SummaryData,
+    TargetData,
+    UnitPriceData,
+)
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redacted, redactor
-from ioatlas.report.rows import Rows
-from ioatlas.report.summary import summary_data
+from ioatlas.report.small_map import letters
 from ioatlas.report.table import at_path
-from ioatlas.report.thumbnail import letters
+from ioatlas.report.told import beside_of, next_line
+
+
+class Rows:
+    """at: rows by cell key and direction; of several values the measured one."""
+
+    def __init__(self, estimates: Sequence[Estimate]) -> None:
+        """estimates: in the order of the table."""
+        self._estimates = estimates
+        order = sorted(range(len(estimates)), key=lambda row: (estimates[row].kind == "measured", -row))
+        self.at = {(estimates[row].cell.key, estimates[row].direction): row for row in order}
+        self._of: dict[str, list[int]] = defaultdict(list)
+        for row, estimate in enumerate(estimates):
+            self._of[estimate.cell.key].append(row)
+
+    def all(self, keys: Iterable[str], direction: str = "") -> list[int]:
+        """Of all values of cells; of a mix only those of one direction, where one is named."""
+        found = (row for key in keys for row in self._of.get(key, ()))
+        return [row for row in found if not direction or self._estimates[row].direction == direction]
+
 
 EXACT_ROWS = 25_000
 """Up to this many rows values stay single-precision floats; above, they are rounded (see `Cells.resolution`)."""
@@ -319,3 +361,41 @@ def cost_data(cost: ProductCost, places: Mapping[tuple[str, str], int], clean: C
     """places: rows of the page's table by cell key and direction. clean: takes what names a site out of a text."""
     units = [UnitPriceData.from_record(one, row=places.get((one.cell, one.direction))) for one in cost.units]
     return ProductCostData.from_record(cost, units=units, remarks=[clean(text) for text in cost.remarks])
+
+
+def summary_data(
+    result: CampaignResult, rows: Rows, clean: Callable[[str], str], place: Path | None = None
+) -> SummaryData:
+    """clean: takes what names the site out."""
+    summary = summarise(result)
+    return SummaryData.from_record(
+        summary,
+        name=clean(summary.name),
+        doubts=[_doubt(one, rows, clean) for one in summary.doubts],
+        headlines=[_headline(one, rows, clean) for one in summary.headlines],
+        small=[_small(one, rows, clean) for one in summary.small],
+        beside=[Pair(name=clean(one.label), value=beside_of(one)) for one in summary.beside],
+        next_step=clean(next_line(summary.next_step, place)),
+    )
+
+
+def _doubt(one: Doubt, rows: Rows, clean: Callable[[str], str]) -> DoubtData:
+    return DoubtData.from_record(one, sentence=clean(one.sentence), rows=rows.all(one.cells))
+
+
+def _headline(one: Headline, rows: Rows, clean: Callable[[str], str]) -> HeadlineData:
+    return HeadlineData.from_record(
+        one,
+        label=clean(one.label),
+        where=clean(one.where),
+        tie=clean(one.tie),
+        row=rows.at.get((one.cell, one.direction)),
+        ties=rows.all(one.ties, one.direction),
+    )
+
+
+def _small(one: SmallIo, rows: Rows, clean: Callable[[str], str]) -> SmallIoData:
+    def reading(load: LoadReading) -> LoadReadingData:
+        return LoadReadingData.from_record(load, row=rows.at.get((load.cell, one.direction)))
+
+    return SmallIoData.from_record(one, label=clean(one.label), lightest=reading(one.lightest), best=reading(one.best))

@@ -24,9 +24,8 @@ from ioatlas.store.journal import Journal
 from ioatlas.target.holes import hole_bytes
 from ioatlas.testbed import testbed
 from ioatlas.testbed.measured import network_rate, target_rate
-from ioatlas.testbed.power import Meter
-from ioatlas.testbed.power_log import IDLE_SECONDS, idle_watts
-from ioatlas.testbed.round_trip import round_trip_seconds
+from ioatlas.testbed.network import round_trip_seconds
+from ioatlas.testbed.power import IDLE_SECONDS, Meter, idle_watts
 from ioatlas.testbed.typed_in import FACTS_FILE, host_and_port, read_measure
 
 DRIVE_SECONDS = 2.0

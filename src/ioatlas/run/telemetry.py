@@ -14,11 +14,9 @@ from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.model.usage import Beside, Usage
 from ioatlas.model.visit import Visit
-from ioatlas.testbed.power import Meter
-from ioatlas.testbed.power_log import PowerLog, PowerSample, mean_watts
-from ioatlas.testbed.programs import Programs, cpu_shares
+from ioatlas.testbed.power import Meter, PowerLog, PowerSample, mean_watts
 from ioatlas.testbed.telemetry import Sample, Sampler, Watched, usage_between
-from ioatlas.testbed.visit_usage import inside, usage_record, waiting
+from ioatlas.testbed.visit_usage import Programs, cpu_shares, inside, usage_record, waiting
 
 RAW = "telemetry.jsonl.gz"
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 1.0

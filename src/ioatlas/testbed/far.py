@@ -10,9 +10,8 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError
 from ioatlas.fleet.client import Client
 from ioatlas.model.testbed import Fact
-from ioatlas.testbed.beats import Beats, Recorder
 from ioatlas.testbed.sheet import Sheet, as_int
-from ioatlas.testbed.telemetry import Recording, Sample, Watched, keepers
+from ioatlas.testbed.telemetry import Beats, Recorder, Recording, Sample, Watched, keepers
 
 _VIRTUAL = "a virtual interface tells a fixed speed whatever limits it"
 _FACTS = Path(__file__).with_name("facts.sh")

@@ -11,8 +11,7 @@ from pathlib import Path
 from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.testbed.host import look_at_fio, look_at_host
 from ioatlas.testbed.network import look_at_network
-from ioatlas.testbed.nfs import look_at_session
-from ioatlas.testbed.path import look_at_path
+from ioatlas.testbed.path import look_at_path, look_at_session
 from ioatlas.testbed.sheet import Sheet
 from ioatlas.testbed.storage import look_at_stack
 from ioatlas.testbed.typed_in import corrected, read_facts

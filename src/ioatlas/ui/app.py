@@ -28,7 +28,7 @@ from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.result import SHEET
 from ioatlas.model.units import format_duration, format_size, format_size_rounded
-from ioatlas.report.thumbnail import colour_of, in_words
+from ioatlas.report.small_map import colour_of, in_words
 from ioatlas.results.library import stamp
 from ioatlas.run.live import live, place_of
 from ioatlas.ui import commands

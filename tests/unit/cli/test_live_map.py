@@ -4,8 +4,8 @@
 import shutil
 
 from ioatlas.cli import _live
+from ioatlas.cli._heatmap import LiveMap
 from ioatlas.cli._live import TerminalLine
-from ioatlas.cli._live_map import LiveMap
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 

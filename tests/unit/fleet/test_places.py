@@ -7,10 +7,10 @@ import tempfile
 
 import pytest
 
-from ioatlas.fleet.places import PrivateDirectory, sweep
+from ioatlas.fleet.client import PrivateDirectory, sweep
 
 KILLED = (
-    "import os; from ioatlas.fleet.places import PrivateDirectory as P; print(P().path, flush=True); os.kill({}, 9)"
+    "import os; from ioatlas.fleet.client import PrivateDirectory as P; print(P().path, flush=True); os.kill({}, 9)"
 )
 
 

@@ -29,7 +29,7 @@ from ioatlas.model.estimate import Estimate  # noqa: E402
 from ioatlas.model.finding import Finding, FindingCode  # noqa: E402
 from ioatlas.model.reason import read_unmeasured  # noqa: E402
 from ioatlas.model.result import CampaignResult, Unmeasured  # noqa: E402
-from ioatlas.report import columns, latencies, page, page_data, page_format  # noqa: E402
+from ioatlas.report import columns, page, page_data, page_format  # noqa: E402
 from ioatlas.report.page_format import ReportData  # noqa: E402
 from ioatlas.report.page_format.cells import Column  # noqa: E402
 
@@ -241,8 +241,8 @@ def test_percentiles_and_courses_stand_at_the_rows_of_their_cells():
 
 
 def test_too_many_courses_for_a_page_are_left_out_and_that_is_said(monkeypatch):
-    monkeypatch.setattr(latencies, "MOST_POINTS", 100)
-    monkeypatch.setattr(latencies, "MOST_CURVES", 3)
+    monkeypatch.setattr(columns, "MOST_POINTS", 100)
+    monkeypatch.setattr(columns, "MOST_CURVES", 3)
     data = page_data.report_data(synthetic.KINDS["line"]())
     assert (data.time_courses.n, data.time_courses.left_out) == (0, True)
     assert (data.latency_curves.n, data.latency_curves.left_out) == (0, True)

@@ -19,7 +19,7 @@ from ioatlas.model.visit import Part, Purpose, Visit
 from ioatlas.run import conditions
 from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen
 from ioatlas.testbed.measured import Rate
-from ioatlas.testbed.power_log import PowerLog, PowerSample
+from ioatlas.testbed.power import PowerLog, PowerSample
 from ioatlas.testbed.telemetry import Sample, Watched
 from tests.simulate.executor import SimulatedExecutor
 

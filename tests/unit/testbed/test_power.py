@@ -16,8 +16,7 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.testbed import power
-from ioatlas.testbed.power import MeterError, open_meters, value_at
-from ioatlas.testbed.power_log import PowerLog, PowerSample, idle_watts, mean_watts
+from ioatlas.testbed.power import MeterError, PowerLog, PowerSample, idle_watts, mean_watts, open_meters, value_at
 from ioatlas.testbed.typed_in import facts_text, read_power
 
 ANSWERS: dict[str, Any] = {

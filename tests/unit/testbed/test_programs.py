@@ -8,8 +8,8 @@ from ioatlas.model.usage import Beside, CpuShares, Usage
 from ioatlas.model.visit import RemarkKind, Visit
 from ioatlas.results.evidence import _seen, is_served_here
 from ioatlas.run.conditions import tell_background
-from ioatlas.testbed import programs
-from ioatlas.testbed.programs import Programs, cpu_shares
+from ioatlas.testbed import visit_usage
+from ioatlas.testbed.visit_usage import Programs, cpu_shares
 
 
 def test_what_others_take_is_the_user_time_of_all_less_ours_and_their_system_time():
@@ -34,11 +34,11 @@ def test_nothing_is_said_where_one_of_them_is_not_known(usage, load, beside):
 
 
 def test_neither_we_nor_the_kernel_are_other_programs():
-    told = {pid for pid, _ in programs._system_ticks()}
+    told = {pid for pid, _ in visit_usage._system_ticks()}
     assert os.getpid() not in told
     kernel = {pid for pid in (2, 3) if _is_kernel(pid)}
     assert not kernel & told
-    assert all(not programs._is_ours(pid, {}) for pid in told)
+    assert all(not visit_usage._is_ours(pid, {}) for pid in told)
 
 
 def _is_kernel(pid):
@@ -50,7 +50,7 @@ def _is_kernel(pid):
 
 def test_only_what_came_after_counts(monkeypatch):
     ticks = iter([{(7, "1"): 100, (8, "1"): 50}, {(7, "1"): 100 + 10**9, (8, "9"): 0}])
-    monkeypatch.setattr(programs, "_system_ticks", lambda: next(ticks))
+    monkeypatch.setattr(visit_usage, "_system_ticks", lambda: next(ticks))
     beside = Programs().beside()
     assert beside.others_system == 1.0
     assert 0 <= beside.own_user <= 1

@@ -4,8 +4,7 @@
 import pytest
 
 from ioatlas.testbed.hardware import facts_of_nvme, facts_of_smartctl, look_at_slot
-from ioatlas.testbed.nfs import connections, section_of, server_bytes
-from ioatlas.testbed.path import mount_port, server_of
+from ioatlas.testbed.path import connections, mount_port, section_of, server_bytes, server_of
 from ioatlas.testbed.sheet import Sheet
 
 

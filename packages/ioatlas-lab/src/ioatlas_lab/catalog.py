@@ -232,8 +232,8 @@ def _stalling(s: Settings) -> Recipe:
         "lat_ms": Truth(delay, f"outside the stalls; {PATH_NOTE}"),
     }
     stopped = "a process is stopped and continued, one I/O of the path on top"
-    within = {"kind": "longest", "tolerance_absolute": 0.02, "wider": stopped}
-    checks = (check("stall_seconds", "rw=randread bs=4k iodepth=1", 0, 2 * period, **within),)
+    alone, near = "rw=randread bs=4k iodepth=1", 0.02
+    checks = (check("stall_seconds", alone, 0, 2 * period, kind="longest", tolerance_absolute=near, wider=stopped),)
     return Recipe((nbdkit(delayed(s["size_bytes"], delay)), mover), URI, truth, checks=checks)
 
 

@@ -27,7 +27,7 @@ from ioatlas_lab.recipes import (
     scenario,
     whole,
 )
-from ioatlas_lab.scenario import Check, Link, Nodes, Recipe, Serve, Setting, Text, Truth, follows
+from ioatlas_lab.scenario import Check, Link, Nodes, Recipe, Serve, Setting, Step, Text, Truth, follows
 
 BLOCK = 4096
 UNEVEN = "random addresses leave a drive without work now and then"
@@ -315,8 +315,9 @@ def _central_box(s: Settings) -> Recipe:
     out, into = whole(s, "read_bits_per_s"), whole(s, "write_bits_per_s")
     places = [f"{{server}}:{PORT + number}" for number in range(count)]
     arrays = tuple(array_server(layout, place, f"disk{number}") for number, place in enumerate(places, 1))
-    steps = (Link(out, whole(s, "mtu"), in_bits_per_s=into, queue_ms=_QUEUE_MS), *arrays, iperf_server())
+    link_of_all = Link(out, whole(s, "mtu"), in_bits_per_s=into, queue_ms=_QUEUE_MS)
     exports = tuple((f"array{number}", f"nbd://{place}") for number, place in enumerate(places, 1))
+    steps: tuple[Step, ...] = (link_of_all, *arrays, iperf_server())
     return Recipe(steps, exports[0][1], truth, checks=_checks(layout.size_bytes), exports=exports)
 
 
@@ -349,5 +350,5 @@ def _storage_nodes(s: Settings) -> Recipe:
     out, into = whole(s, "read_bits_per_s"), whole(s, "write_bits_per_s")
     fast = _TIMES * max(out, into)
     switch = Nodes(len(nodes), out, whole(s, "mtu"), in_bits_per_s=into, client_bits_per_s=fast, queue_ms=_QUEUE_MS)
-    steps = (switch, *disks, *stripes, iperf_server(1))
+    steps: tuple[Step, ...] = (switch, *disks, *stripes, iperf_server(1))
     return Recipe(steps, exports[0][1], truth, checks=_checks(size), exports=tuple(exports))

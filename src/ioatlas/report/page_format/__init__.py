@@ -33,18 +33,19 @@ from ioatlas.report.page_format.cells import (
     TimeCourses,
     UnmeasuredCells,
 )
-from ioatlas.report.page_format.charts import ProductCostData
 from ioatlas.report.page_format.parts import (
     Campaign,
     ComparisonData,
+    FindingData,
     ImportedMethod,
     Model,
     Pair,
+    ProductCostData,
     Session,
+    SummaryData,
     TargetData,
     strict_schema,
 )
-from ioatlas.report.page_format.summary import FindingData, SummaryData
 
 FORMAT: Final = "ioatlas-report"
 VERSION: Final = 1
@@ -79,7 +80,7 @@ class ReportData(Model):
     )
     charts: list[Panel] = Field(description="beside the map, in the order to show them")
     tables: list[Table] = Field(description="tables beside the map")
-    thumbnail: str = Field(description="the small map in letters, for lists: `ioatlas.report.thumbnail`")
+    thumbnail: str = Field(description="the small map in letters, for lists: `ioatlas.report.small_map`")
 
 
 def schema() -> dict[str, Any]:
