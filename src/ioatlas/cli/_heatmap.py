@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small heat map drawn in the terminal."""
+"""The small heat map in the terminal, of a result and while it fills: a place stays empty until it has a value."""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that commands share. Those that shape a campaign are the ones its format declares."""
+"""Options that commands share. Those that shape a campaign are the ones its format declares.
+
+And what stands behind some of them: the one listener of a call for its metrics, and what a person agrees to when
+configurations are set up.
+"""
 
 from __future__ import annotations
 

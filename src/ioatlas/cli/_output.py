@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print: lines as wide as the terminal (elsewhere whole, for tools that read them), and JSON."""
+"""What commands print: lines as wide as the terminal (elsewhere whole, for tools that read them), and JSON;
+tables written to a file whose ending says how.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.errors import UsageError, written
-from ioatlas.report.export.markup import csv_text, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -104,6 +105,8 @@ def check_ending(path: Path) -> None:
 
 def write_table(path: Path, title: str, head: Sequence[str], rows: Rows, document: Callable[[], Any]) -> None:
     """document: what a JSON file holds. Raises UsageError, IoAtlasError."""
+    from ioatlas.report.export.markup import csv_text, table
+
     check_ending(path)
     if path.suffix == ".json":
         text = json.dumps(document(), indent=1, ensure_ascii=False) + "\n"

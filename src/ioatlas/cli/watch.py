@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas watch`: measure a few cells again and again, and tell when they get worse."""
+"""`ioatlas watch`: measure a few cells again and again, and tell when they get worse; what it
+prints: a line for each round, one JSON object a line with --json.
+"""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
+from ioatlas.config.described import meanings
 from ioatlas.errors import UsageError
 
 
@@ -131,12 +131,14 @@ def _wanted(fault: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
 
 def _meaning(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
     """What the key at `path` is for, where the schema says so."""
-    field = _fields(model, path[:-1]).get(str(path[-1]))
-    return f". {field.description.rstrip('.')}" if field is not None and field.description else ""
+    told = _fields(model, path[:-1]).get(str(path[-1]))
+    return f". {told.rstrip('.')}" if told else ""
 
 
-def _fields(model: type[BaseModel], path: tuple[str | int, ...]) -> dict[str, FieldInfo]:
-    """The fields of the table at `path`, following lists and alternatives to the table they can hold."""
+def _fields(model: type[BaseModel], path: tuple[str | int, ...]) -> dict[str, str]:
+    """The keys of the table at `path` with what they are for, following lists and alternatives to the table they can
+    hold.
+    """
     named = False
     for part in path:
         if isinstance(part, int) or named:  # a place in a list, or a name of the user's own
@@ -152,7 +154,7 @@ def _fields(model: type[BaseModel], path: tuple[str | int, ...]) -> dict[str, Fi
         if inner is None:
             return {}
         model = inner
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+    return meanings(model)
 
 
 def _classes(annotation: Any) -> Iterator[type]:

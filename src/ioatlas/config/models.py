@@ -7,31 +7,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from ioatlas.config.described import describe
 from ioatlas.config.options import Declared, Kind, Table, declared
 from ioatlas.config.spec import CampaignSpec
 
 Scalar = int | float | str | bool
-STRICT = ConfigDict(extra="forbid", strict=True)
+STRICT = ConfigDict(extra="forbid", strict=True, json_schema_extra=describe)
 
 
 class TargetTable(BaseModel):
     """`[target]`, or one of several `[[target]]`: what is measured. Give `path` or `uri`."""
 
     model_config = STRICT
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,63}$")] | None = Field(
-        None, description="Name in tables and figures; taken from the path when left out."
-    )
-    path: str | None = Field(None, description="Directory, file or block device.")
-    uri: str | None = Field(
-        None, description="Target that fio has an engine for, such as nbd+unix:///?socket=/run/nbd.sock."
-    )
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,63}$")] | None = None
+    """Name in tables and figures; taken from the path when left out."""
+    path: str | None = None
+    """Directory, file or block device."""
+    uri: str | None = None
+    """Target that fio has an engine for, such as nbd+unix:///?socket=/run/nbd.sock."""
 
 
 class MemberTable(TargetTable):
     """One of several targets of a configuration that are loaded together. Give `path` or `uri`."""
 
-    destroy: str | None = Field(None, description="As --destroy, for this target alone. It is not kept.")
-    overwrite: str | None = Field(None, description="As --overwrite, for this target alone. It is not kept.")
+    destroy: str | None = None
+    """As --destroy, for this target alone. It is not kept."""
+    overwrite: str | None = None
+    """As --overwrite, for this target alone. It is not kept."""
 
 
 class FactorTable(BaseModel):
@@ -46,50 +48,50 @@ class ConfigurationTable(BaseModel):
     """One of several `[[configuration]]`: a way in which a target is set up. Give `path` or `uri`."""
 
     model_config = STRICT
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,63}$")] = Field(
-        description="Name in tables and figures."
-    )
-    path: str | None = Field(None, description="Directory, file or block device.")
-    uri: str | None = Field(None, description="Target that fio has an engine for.")
-    factors: dict[str, Scalar | FactorTable] = Field(
-        default_factory=dict,
-        description="What tells it from the others, such as {drives = 7, raid = 'raid5', link = {value = 10, unit = "
-        "'Gbit/s'}}: any names, numbers or texts.",
-    )
-    product: str | None = Field(None, description="Its product sheet. A path leads from where this file lies.")
-    destroy: str | None = Field(None, description="As --destroy, for this configuration alone. It is not kept.")
-    overwrite: str | None = Field(None, description="As --overwrite, for this configuration alone. It is not kept.")
-    before: str | None = Field(None, description="Shell command that makes it so, run before it is measured.")
-    after: str | None = Field(None, description="Shell command that is run when it was measured.")
-    ask: str | None = Field(
-        None, description="What a person has to do before it is measured, such as 'set the switch to MTU 9000'."
-    )
-    folder: str | None = Field(None, description="Where its commands run; where this file lies when left out.")
-    target: MemberTable | list[MemberTable] | None = Field(
-        None, description="Several targets in the place of `path`: they are loaded together."
-    )
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,63}$")]
+    """Name in tables and figures."""
+    path: str | None = None
+    """Directory, file or block device."""
+    uri: str | None = None
+    """Target that fio has an engine for."""
+    factors: dict[str, Scalar | FactorTable] = Field(default_factory=dict)
+    """What tells it from the others, such as {drives = 7, raid = 'raid5', link = {value = 10, unit = 'Gbit/s'}}: any
+    names, numbers or texts.
+    """
+    product: str | None = None
+    """Its product sheet. A path leads from where this file lies."""
+    destroy: str | None = None
+    """As --destroy, for this configuration alone. It is not kept."""
+    overwrite: str | None = None
+    """As --overwrite, for this configuration alone. It is not kept."""
+    before: str | None = None
+    """Shell command that makes it so, run before it is measured."""
+    after: str | None = None
+    """Shell command that is run when it was measured."""
+    ask: str | None = None
+    """What a person has to do before it is measured, such as 'set the switch to MTU 9000'."""
+    folder: str | None = None
+    """Where its commands run; where this file lies when left out."""
+    target: MemberTable | list[MemberTable] | None = None
+    """Several targets in the place of `path`: they are loaded together."""
 
 
 class _Frame(BaseModel):
     """What of a campaign file is not an option."""
 
     model_config = STRICT
-    profile: str | None = Field(None, description="Built-in profile to start from; keys of this file override it.")
-    target: TargetTable | list[TargetTable] = Field(default_factory=list, description="One target, or several.")
-    configuration: list[ConfigurationTable] = Field(
-        default_factory=list,
-        description="Configurations to compare, each with its target, in the place of [target].",
-    )
-    sweep: dict[str, Scalar | list[Scalar]] = Field(
-        default_factory=dict,
-        description="fio options: a list is an axis, 'LOW..HIGH' a range that doubles, a single value holds for every "
-        "cell.",
-    )
-    pattern: list[dict[str, Scalar]] = Field(
-        default_factory=list,
-        description="fio options that belong together, such as {rw = 'randread', bs = '4k'}; each pattern is crossed "
-        "with the sweep.",
-    )
+    profile: str | None = None
+    """Built-in profile to start from; keys of this file override it."""
+    target: TargetTable | list[TargetTable] = Field(default_factory=list)
+    """One target, or several."""
+    configuration: list[ConfigurationTable] = Field(default_factory=list)
+    """Configurations to compare, each with its target, in the place of [target]."""
+    sweep: dict[str, Scalar | list[Scalar]] = Field(default_factory=dict)
+    """fio options: a list is an axis, 'LOW..HIGH' a range that doubles, a single value holds for every cell."""
+    pattern: list[dict[str, Scalar]] = Field(default_factory=list)
+    """fio options that belong together, such as {rw = 'randread', bs = '4k'}; each pattern is crossed with the sweep.
+
+    """
 
 
 class _ShippedFrame(_Frame):

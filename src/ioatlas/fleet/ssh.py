@@ -22,21 +22,13 @@ from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientEr
 from ioatlas.fleet.hosts import FIO_PORT, Host
 from ioatlas.fleet.keeper import Keeper
 from ioatlas.fleet.shell import Shell, start_lasting
+from ioatlas.model.words import words
 
 CONNECT_SECONDS = 10
-_OURS = (
-    "BatchMode=yes",
-    "RemoteCommand=none",
-    "RequestTTY=no",
-    "PermitLocalCommand=no",
-    "ForwardAgent=no",
-    "ForwardX11=no",
-    "LogLevel=ERROR",
-    f"ConnectTimeout={CONNECT_SECONDS}",
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-    "StreamLocalBindMask=0177",
-)
+_OURS = words(f"""
+    BatchMode=yes RemoteCommand=none RequestTTY=no PermitLocalCommand=no ForwardAgent=no ForwardX11=no LogLevel=ERROR
+    ConnectTimeout={CONNECT_SECONDS} ServerAliveInterval=5 ServerAliveCountMax=3 StreamLocalBindMask=0177
+""")
 """What must hold whatever the user's configuration says; all else is left to it."""
 _SAID = (
     (

@@ -156,7 +156,7 @@ def _fewest(layout: Layout) -> int:
 
 def _redundant(members: list[Sizes], layout: Layout, where: str) -> list[Step]:
     """What the layout keeps of its groups; padding of ZFS is a step of its own."""
-    each = [_KEPT[layout.kind](group, layout) for group in members]
+    each = [_KEPT.get(layout.kind, _smallest)(group, layout) for group in members]
     striped = layout.kind in (LayoutKind.RAID50, LayoutKind.RAID60)
     nominal = min(each) * len(each) if striped else sum(each)
     steps = [Step(f"after {layout.name}", nominal, _why(members, layout), SOURCES[layout.rule.source])]
@@ -245,24 +245,12 @@ def _padded(group: Sizes, layout: Layout, where: str) -> int:
 
 _KEPT: dict[LayoutKind, Callable[[Sizes, Layout], int]] = {
     LayoutKind.SINGLE: _all,
-    LayoutKind.RAID0: _smallest,
-    LayoutKind.RAID1: _one,
-    LayoutKind.RAID5: _smallest,
-    LayoutKind.RAID6: _smallest,
+    **dict.fromkeys((LayoutKind.RAID1, LayoutKind.MIRROR), _one),
     LayoutKind.RAID10: _mirrored,
-    LayoutKind.RAID50: _smallest,
-    LayoutKind.RAID60: _smallest,
-    LayoutKind.RAID_F1: _smallest,
-    LayoutKind.SHR1: _tiers,
-    LayoutKind.SHR2: _tiers,
-    LayoutKind.MIRROR: _one,
-    LayoutKind.RAIDZ1: _smallest,
-    LayoutKind.RAIDZ2: _smallest,
-    LayoutKind.RAIDZ3: _smallest,
-    LayoutKind.DRAID1: _distributed,
-    LayoutKind.DRAID2: _distributed,
-    LayoutKind.DRAID3: _distributed,
+    **dict.fromkeys((LayoutKind.SHR1, LayoutKind.SHR2), _tiers),
+    **dict.fromkeys(DRAID, _distributed),
 }
+"""Bytes that a group keeps where that is not what all but its parity have, each as much as the smallest."""
 
 
 # -- chunks in failure domains -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ioatlas.model.load_curve import Spread
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_count, format_latency
 from ioatlas.product.quantity import MB, amount_text
-from ioatlas.product.readings import Workload, counts
+from ioatlas.product.readings import Workload, counts, spread_of
 from ioatlas.product.sheet import Claim
 
 
@@ -103,10 +103,7 @@ def _judged(claim: Claim, found: Sequence[Estimate], namer: Namer) -> ClaimCheck
 
 def _amount(e: Estimate, quantity: str) -> Spread | None:
     """In the claim's unit: bytes a second, I/Os a second, or seconds."""
-    if quantity == "bw_bytes_per_s":
-        return None if e.bw_bytes_per_s is None else Spread(e.bw_bytes_per_s, e.bw_low, e.bw_high)
-    if quantity == "iops":
-        return None if e.iops is None else Spread(e.iops, e.iops_low, e.iops_high)
-    if e.lat_mean_ns is None:
-        return None
-    return Spread(e.lat_mean_ns, e.lat_mean_low_ns, e.lat_mean_high_ns).scaled(1e-9)
+    if quantity != "lat_mean_seconds":
+        return spread_of(e, quantity)
+    found = spread_of(e, "lat_mean_ns")
+    return found.scaled(1e-9) if found else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cost comparison as JSON, as rows of a CSV, and as a table of texts. Pure."""
+"""A cost comparison as JSON, as rows of a CSV, as a table of texts, and drawn. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of one product: capacity, price, price per TiB, beside those that somebody printed. Pure."""
+"""The figures of one product: capacity, price, price per TiB, beside those that somebody printed; with
+the sheet as one JSON object. Pure.
+"""
 
 from __future__ import annotations
 

@@ -102,6 +102,19 @@ def _shown(name: str, value: OptionValue) -> str:
     return format_size(value) if name in SIZE_OPTIONS and isinstance(value, int) else str(value)
 
 
+_SPREADS = {
+    "bw_bytes_per_s": ("bw_low", "bw_high"),
+    "iops": ("iops_low", "iops_high"),
+    "lat_mean_ns": ("lat_mean_low_ns", "lat_mean_high_ns"),
+}
+
+
+def spread_of(e: Estimate, quantity: str) -> Spread | None:
+    """A value with its interval, in base units; None where there is none."""
+    value, low, high = (getattr(e, name) for name in (quantity, *_SPREADS[quantity]))
+    return None if value is None else Spread(value, low, high)
+
+
 def targets_of(result: CampaignResult) -> list[str]:
     """Targets that have a value, in the order of the result."""
     seen = [e.cell.target for e in result.estimates if e.kind != "predicted"]
@@ -121,18 +134,15 @@ def readings(result: CampaignResult, target: str, workload: Workload) -> tuple[R
     for direction in ("read", "write"):
         own = [e for e in found if e.direction == direction]
         mb, kiops = RATES[direction]
-        best = max(_eligible(own), key=lambda e: e.bw_bytes_per_s or 0.0, default=None)
-        if best is not None and best.bw_bytes_per_s:
-            amount = Spread(best.bw_bytes_per_s, best.bw_low, best.bw_high).scaled(1 / MB)
-            made.append(_reading(mb, amount, best, namer, workload))
         small = [e for e in _small(own) if workload.block_bytes is None or e.cell.bs_bytes == workload.block_bytes]
         if workload.block_bytes is None and "bs" not in workload.options and small:
             least = min(e.cell.bs_bytes for e in small)
             small = [e for e in small if e.cell.bs_bytes == least]
-        best = max(_eligible(small), key=lambda e: e.iops or 0.0, default=None)
-        if best is not None and best.iops:
-            amount = Spread(best.iops, best.iops_low, best.iops_high).scaled(1e-3)
-            made.append(_reading(kiops, amount, best, namer, workload))
+        for unit, quantity, factor, those in ((mb, "bw_bytes_per_s", 1 / MB, own), (kiops, "iops", 1e-3, small)):
+            spreads = [(amount, e) for e in _eligible(those) if (amount := spread_of(e, quantity)) and amount.value]
+            if spreads:
+                amount, best = max(spreads, key=lambda one: one[0].value)
+                made.append(_reading(unit, amount.scaled(factor), best, namer, workload))
     return (*made, *_of_streams(result, target, workload))
 
 

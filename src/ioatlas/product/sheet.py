@@ -32,6 +32,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
 
+from ioatlas.config.described import describe
 from ioatlas.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_percent, parse_size_bytes
@@ -42,7 +43,7 @@ from ioatlas.testbed.typed_in import quantity
 FORMAT = 1
 """Of product.toml. Keys are only added within a version, never renamed or given another meaning."""
 
-STRICT = ConfigDict(extra="forbid", strict=True)
+STRICT = ConfigDict(extra="forbid", strict=True, json_schema_extra=describe)
 DAY = r"^\d{4}(-\d{2}){0,2}$"
 FactValue = int | float | str | bool
 Value = TypeVar("Value")
@@ -135,9 +136,12 @@ class Sourced(BaseModel):
     """A table whose facts come from one place. The context of reading is the sheet's [source] and its place."""
 
     model_config = STRICT
-    source: Words = Field(default="", description="Where it is from; that of [source] when left out.")
-    date: Day = Field(default="", description="When it held: 2020-06-18, or '2020-06', or '2020'.")
-    note: Words = Field(default="", description="Anything a reader should know.")
+    source: Words = ""
+    """Where it is from; that of [source] when left out."""
+    date: Day = ""
+    """When it held: 2020-06-18, or '2020-06', or '2020'."""
+    note: Words = ""
+    """Anything a reader should know."""
 
     @property
     def origin(self) -> Origin:
@@ -196,31 +200,50 @@ class Source(BaseModel):
     """`[source]`: where facts are from that name no source of their own."""
 
     model_config = STRICT
-    name: Words = Field(description="Author, title, year; or the data sheet.")
-    url: Words | None = Field(None, description="Where it can be read.")
-    date: Day | None = Field(None, description="When its facts held.")
+    name: Words
+    """Author, title, year; or the data sheet."""
+    url: Words | None = None
+    """Where it can be read."""
+    date: Day | None = None
+    """When its facts held."""
 
 
 class Product(BaseModel):
     """`[product]`: what it is. Every key is a fact: a plain value, or a table with value, source and date."""
 
     model_config = STRICT
-    vendor: Text = Field(description="Who makes it.")
-    model: Text = Field(description="What it is called.")
-    kind: Text | None = Field(None, description="Such as 'NAS', 'all-flash array' or 'volume'.")
-    cpu: Text | None = Field(None, description="Processor.")
-    cpu_cores: Whole | None = Field(None, description="Cores of all processors.")
-    cpu_clock: Text | None = Field(None, description="Such as '2.1-3.0 GHz'.")
-    memory: Text | None = Field(None, description="Such as '4 GB'.")
-    ports: Text | None = Field(None, description="Such as '2 x 1GbE, 2 x 10GbE'.")
-    protocols: Text | None = Field(None, description="Such as 'SMB, NFS, iSCSI'.")
-    file_system: Text | None = Field(None, description="Such as 'btrfs'.")
-    firmware: Text | None = Field(None, description="Its version.")
-    size: Text | None = Field(None, description="Height x width x depth.")
-    expansion: Text | None = Field(None, description="Expansion units that capacity and price include.")
-    released: DayFact | None = Field(None, description="When it came onto the market.")
-    end_of_sale: DayFact | None = Field(None, description="When it went off sale.")
-    note: Text | None = Field(None, description="Anything a reader should know.")
+    vendor: Text
+    """Who makes it."""
+    model: Text
+    """What it is called."""
+    kind: Text | None = None
+    """Such as 'NAS', 'all-flash array' or 'volume'."""
+    cpu: Text | None = None
+    """Processor."""
+    cpu_cores: Whole | None = None
+    """Cores of all processors."""
+    cpu_clock: Text | None = None
+    """Such as '2.1-3.0 GHz'."""
+    memory: Text | None = None
+    """Such as '4 GB'."""
+    ports: Text | None = None
+    """Such as '2 x 1GbE, 2 x 10GbE'."""
+    protocols: Text | None = None
+    """Such as 'SMB, NFS, iSCSI'."""
+    file_system: Text | None = None
+    """Such as 'btrfs'."""
+    firmware: Text | None = None
+    """Its version."""
+    size: Text | None = None
+    """Height x width x depth."""
+    expansion: Text | None = None
+    """Expansion units that capacity and price include."""
+    released: DayFact | None = None
+    """When it came onto the market."""
+    end_of_sale: DayFact | None = None
+    """When it went off sale."""
+    note: Text | None = None
+    """Anything a reader should know."""
 
 
 class DriveRole(StrEnum):
@@ -234,19 +257,24 @@ class DriveRole(StrEnum):
 class DriveSet(Sourced):
     """One of `[[drives]]`: drives of one model."""
 
-    count: Count = Field(description="How many.")
-    model: Words = Field(default="", description="The maker's name of the model.")
-    kind: Words = Field(default="", description="Such as 'SATA SSD' or '7,200 rpm SATA'.")
-    capacity: Capacity = Field(default="", description="Of one, in the maker's unit: '4 TB'. Left out: unknown.")
-    read_bytes_per_s: Throughput | None = Field(
-        None, alias="read", description="What one reads in order at most: '210 MB/s'."
-    )
-    write_bytes_per_s: Throughput | None = Field(
-        None, alias="write", description="What one writes in order at most: '210 MB/s'."
-    )
-    read_iops: Amount | None = Field(None, description="Small random reads a second of one, at most.")
-    write_iops: Amount | None = Field(None, description="Small random writes a second of one, at most.")
-    role: DriveRole = Field(DriveRole.DATA, strict=False, description="Only data drives count for the capacity.")
+    count: Count
+    """How many."""
+    model: Words = ""
+    """The maker's name of the model."""
+    kind: Words = ""
+    """Such as 'SATA SSD' or '7,200 rpm SATA'."""
+    capacity: Capacity = ""
+    """Of one, in the maker's unit: '4 TB'. Left out: unknown."""
+    read_bytes_per_s: Throughput | None = Field(None, alias="read")
+    """What one reads in order at most: '210 MB/s'."""
+    write_bytes_per_s: Throughput | None = Field(None, alias="write")
+    """What one writes in order at most: '210 MB/s'."""
+    read_iops: Amount | None = None
+    """Small random reads a second of one, at most."""
+    write_iops: Amount | None = None
+    """Small random writes a second of one, at most."""
+    role: DriveRole = Field(DriveRole.DATA, strict=False)
+    """Only data drives count for the capacity."""
 
     @property
     def capacity_bytes(self) -> int | None:
@@ -256,28 +284,30 @@ class DriveSet(Sourced):
 class Layout(Sourced):
     """`[layout]`: how the data drives are laid out. Without it usable capacity is unknown."""
 
-    kind: LayoutKind = Field(alias="type", strict=False, description="Kind of redundancy.")
-    groups: Count | list[Count] | None = Field(
-        None, description="Groups of equal size, or the drives of each group. Default: one; of mirrors all pairs."
-    )
-    hot_spares: Annotated[int, Field(ge=0)] = Field(
-        0, description="Among the drives; of dRAID its distributed spares, in each group."
-    )
-    data: Annotated[int, Field(ge=0, le=100_000)] = Field(
-        0, description="k of an erasure code; data drives of a dRAID redundancy group."
-    )
-    parity: Annotated[int, Field(ge=0, le=1000)] = Field(0, description="m of an erasure code.")
-    copies: Annotated[int, Field(ge=2, le=100)] = Field(
-        2, description="Of mirrors, RAID 10 and replicas; of replicas 3 when left out."
-    )
-    nodes: Annotated[int, Field(ge=0, le=100_000)] = Field(
-        0, description="Failure domains of erasure code and replicas; 0: each drive is one."
-    )
-    stripe_unit: SizeBytes | None = Field(None, description="Bytes on one drive before the next, such as '64k'.")
-    recordsize_bytes: SizeBytes = Field("128k", alias="recordsize", validate_default=True, description="Of ZFS.")
-    ashift: Annotated[int, Field(ge=9, le=16)] = Field(12, description="Of ZFS.")
-    reserve: Reserve | None = Field(None, description="Kept free: '10%' of what is left, or '500 GB'.")
-    file_system_overhead: Share = Field(0.0, description="What the file system takes: '2%'.")
+    kind: LayoutKind = Field(alias="type", strict=False)
+    """Kind of redundancy."""
+    groups: Count | list[Count] | None = None
+    """Groups of equal size, or the drives of each group. Default: one; of mirrors all pairs."""
+    hot_spares: Annotated[int, Field(ge=0)] = 0
+    """Among the drives; of dRAID its distributed spares, in each group."""
+    data: Annotated[int, Field(ge=0, le=100_000)] = 0
+    """k of an erasure code; data drives of a dRAID redundancy group."""
+    parity: Annotated[int, Field(ge=0, le=1000)] = 0
+    """m of an erasure code."""
+    copies: Annotated[int, Field(ge=2, le=100)] = 2
+    """Of mirrors, RAID 10 and replicas; of replicas 3 when left out."""
+    nodes: Annotated[int, Field(ge=0, le=100_000)] = 0
+    """Failure domains of erasure code and replicas; 0: each drive is one."""
+    stripe_unit: SizeBytes | None = None
+    """Bytes on one drive before the next, such as '64k'."""
+    recordsize_bytes: SizeBytes = Field("128k", alias="recordsize", validate_default=True)
+    """Of ZFS."""
+    ashift: Annotated[int, Field(ge=9, le=16)] = 12
+    """Of ZFS."""
+    reserve: Reserve | None = None
+    """Kept free: '10%' of what is left, or '500 GB'."""
+    file_system_overhead: Share = 0.0
+    """What the file system takes: '2%'."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -326,30 +356,40 @@ class Tax(StrEnum):
 class PriceItem(Sourced):
     """One of `[[price]]`: a line of the bill."""
 
-    what: Words = Field(description="Such as 'chassis' or 'drive'.")
-    count: Count = Field(1, description="How many.")
-    each: Amount = Field(description="Amount for one.")
-    currency: Currency = Field(description="Three letters, such as USD.")
-    per: Per = Field(Per.ITEM, strict=False, description="'TB' or 'TiB': the amount is for that much capacity.")
-    tax: Tax = Field(Tax.UNKNOWN, strict=False, description="Whether tax is in it.")
-    tax_rate: Share | None = Field(None, description="Such as '10%'.")
+    what: Words
+    """Such as 'chassis' or 'drive'."""
+    count: Count = 1
+    """How many."""
+    each: Amount
+    """Amount for one."""
+    currency: Currency
+    """Three letters, such as USD."""
+    per: Per = Field(Per.ITEM, strict=False)
+    """'TB' or 'TiB': the amount is for that much capacity."""
+    tax: Tax = Field(Tax.UNKNOWN, strict=False)
+    """Whether tax is in it."""
+    tax_rate: Share | None = None
+    """Such as '10%'."""
 
 
 class Exchange(Sourced):
     """One of `[[exchange]]`: an exchange rate that was used."""
 
-    currency: Currency = Field(description="What was paid in.")
-    for_one: Currency = Field(description="What it buys.")
-    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        description="How much of `currency` for one of `for_one`: 106.9 JPY for one USD."
-    )
+    currency: Currency
+    """What was paid in."""
+    for_one: Currency
+    """What it buys."""
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """How much of `currency` for one of `for_one`: 106.9 JPY for one USD."""
 
 
 class Power(Sourced):
     """`[power]`: typed in; a measured one comes from a campaign."""
 
-    idle_watts: Watts | None = Field(None, alias="idle", description="Such as '45 W'.")
-    loaded_watts: Watts | None = Field(None, alias="loaded", description="Such as '265 W'.")
+    idle_watts: Watts | None = Field(None, alias="idle")
+    """Such as '45 W'."""
+    loaded_watts: Watts | None = Field(None, alias="loaded")
+    """Such as '265 W'."""
 
     @property
     def text(self) -> str:
@@ -371,21 +411,23 @@ class Permission(StrEnum):
 class Publishing(Sourced):
     """`[publishing]`: whether results may be published."""
 
-    licence: Permission = Field(
-        default=Permission.UNKNOWN, strict=False, description="Whether the licence lets results be published."
-    )
-    says: Words = Field(default="", description="The clause in its own words.")
-    permission: Words = Field(default="", description="Who allowed it, and when.")
+    licence: Permission = Field(default=Permission.UNKNOWN, strict=False)
+    """Whether the licence lets results be published."""
+    says: Words = ""
+    """The clause in its own words."""
+    permission: Words = ""
+    """Who allowed it, and when."""
 
 
 class Volume(Sourced):
     """`[volume]`: what was provisioned of a service."""
 
-    size_bytes: CapacityBytes = Field(alias="size", description="Such as '1 TiB'.")
-    iops: Amount | None = Field(None, description="Provisioned I/Os a second.")
-    throughput_bytes_per_s: Throughput | None = Field(
-        None, alias="throughput", description="Provisioned, such as '250 MiB/s'."
-    )
+    size_bytes: CapacityBytes = Field(alias="size")
+    """Such as '1 TiB'."""
+    iops: Amount | None = None
+    """Provisioned I/Os a second."""
+    throughput_bytes_per_s: Throughput | None = Field(None, alias="throughput")
+    """Provisioned, such as '250 MiB/s'."""
 
 
 class RateOf(StrEnum):
@@ -408,13 +450,20 @@ class Period(StrEnum):
 class Rate(Sourced):
     """One of `[[rate]]`: what a service charges for a time, for each unit above `included` and up to `up_to`."""
 
-    of: RateOf = Field(strict=False, description="What is charged for.")
-    amount: Amount = Field(description="For each unit and period.")
-    unit: Words = Field(default="", description="Such as 'GiB' of capacity, 'MiB/s' of throughput; one of others.")
-    period: Period = Field(Period.MONTH, strict=False, description="A month has 730 hours.")
-    currency: Currency = Field(description="Three letters, such as USD.")
-    included: Amount = Field(0, description="Units that cost nothing, or that a lower step holds.")
-    up_to: Amount | None = Field(None, description="Units at which the next step begins.")
+    of: RateOf = Field(strict=False)
+    """What is charged for."""
+    amount: Amount
+    """For each unit and period."""
+    unit: Words = ""
+    """Such as 'GiB' of capacity, 'MiB/s' of throughput; one of others."""
+    period: Period = Field(Period.MONTH, strict=False)
+    """A month has 730 hours."""
+    currency: Currency
+    """Three letters, such as USD."""
+    included: Amount = 0
+    """Units that cost nothing, or that a lower step holds."""
+    up_to: Amount | None = None
+    """Units at which the next step begins."""
 
     @field_validator("unit")
     @classmethod
@@ -449,11 +498,12 @@ def _unit_of(of: RateOf, unit: str) -> float:
 class Claim(Sourced):
     """One of `[[claim]]`: what the maker claims."""
 
-    what: Words = Field(description="Such as 'sequential read'.")
-    text: Words = Field(alias="value", description="Such as '2,500 MB/s', '200,000 IOPS' or '1 ms'; or words.")
-    cell: dict[str, str | int] = Field(
-        default_factory=dict, description="fio options of the cell it is compared with: {rw = 'read', bs = '1m'}."
-    )
+    what: Words
+    """Such as 'sequential read'."""
+    text: Words = Field(alias="value")
+    """Such as '2,500 MB/s', '200,000 IOPS' or '1 ms'; or words."""
+    cell: dict[str, str | int] = Field(default_factory=dict)
+    """fio options of the cell it is compared with: {rw = 'read', bs = '1m'}."""
 
     @field_validator("cell")
     @classmethod
@@ -497,10 +547,14 @@ _QUANTITIES = {"B/s": "bw_bytes_per_s", "1/s": "iops", "s": "lat_mean_seconds"}
 class Printed(Sourced):
     """`[printed]`: totals as a maker or a paper prints them; shown beside ours, never mixed with them."""
 
-    capacity: Capacity = Field(default="", description="Such as '27 TiB'.")
-    price_total: Amount | None = Field(None, description="In `currency`.")
-    price_per_tib: Amount | None = Field(None, description="In `currency`.")
-    currency: Currency = Field(default="", description="That of the prices when left out.")
+    capacity: Capacity = ""
+    """Such as '27 TiB'."""
+    price_total: Amount | None = None
+    """In `currency`."""
+    price_per_tib: Amount | None = None
+    """In `currency`."""
+    currency: Currency = ""
+    """That of the prices when left out."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -511,39 +565,54 @@ class Printed(Sourced):
 class Function(Sourced):
     """One of `[[function]]`: a function that is listed, and whether it works."""
 
-    name: Words = Field(description="Such as 'LUN snapshots'.")
-    listed: bool | None = Field(None, description="Whether the maker lists it.")
-    works: Literal["yes", "no", "partly", "not tried"] = Field("not tried", description="What was found.")
-    evidence: Words = Field(default="", description="How that was found.")
-    vendor_answer: Words = Field(default="", description="What the vendor said to it.")
+    name: Words
+    """Such as 'LUN snapshots'."""
+    listed: bool | None = None
+    """Whether the maker lists it."""
+    works: Literal["yes", "no", "partly", "not tried"] = "not tried"
+    """What was found."""
+    evidence: Words = ""
+    """How that was found."""
+    vendor_answer: Words = ""
+    """What the vendor said to it."""
 
 
 class Sheet(BaseModel):
     """A product.toml."""
 
     model_config = STRICT
-    format: Literal[1] = Field(description="Version of the format.")
-    source: Source | None = Field(None, description="Where facts are from that name no source of their own.")
-    product: Product = Field(description="What it is.")
-    further: dict[str, AnyFact] = Field(
-        default_factory=dict, alias="facts", description="Further facts under names of your own, for tables."
-    )
-    currency: Currency = Field(default="", description="Of totals; needed where prices are in several.")
-    drives: list[DriveSet] = Field(default_factory=list, description="Drives, by model.")
-    layout: Layout | None = Field(None, description="How the data drives are laid out.")
-    prices: list[PriceItem] = Field(default_factory=list, alias="price", description="Lines of the bill.")
-    exchanges: list[Exchange] = Field(
-        default_factory=list, alias="exchange", description="Exchange rates that were used."
-    )
-    power: Power | None = Field(None, description="Power as typed in.")
-    publishing: Publishing = Field(default_factory=Publishing, description="Whether results may be published.")
-    volume: Volume | None = Field(None, description="What was provisioned of a service.")
-    rates: list[Rate] = Field(default_factory=list, alias="rate", description="What a service charges for a time.")
-    claims: list[Claim] = Field(default_factory=list, alias="claim", description="What the maker claims.")
-    printed: Printed | None = Field(None, description="Totals as printed by a maker or a paper.")
-    functions: list[Function] = Field(
-        default_factory=list, alias="function", description="Listed functions, and whether they work."
-    )
+    format: Literal[1]
+    """Version of the format."""
+    source: Source | None = None
+    """Where facts are from that name no source of their own."""
+    product: Product
+    """What it is."""
+    further: dict[str, AnyFact] = Field(default_factory=dict, alias="facts")
+    """Further facts under names of your own, for tables."""
+    currency: Currency = ""
+    """Of totals; needed where prices are in several."""
+    drives: list[DriveSet] = Field(default_factory=list)
+    """Drives, by model."""
+    layout: Layout | None = None
+    """How the data drives are laid out."""
+    prices: list[PriceItem] = Field(default_factory=list, alias="price")
+    """Lines of the bill."""
+    exchanges: list[Exchange] = Field(default_factory=list, alias="exchange")
+    """Exchange rates that were used."""
+    power: Power | None = None
+    """Power as typed in."""
+    publishing: Publishing = Field(default_factory=Publishing)
+    """Whether results may be published."""
+    volume: Volume | None = None
+    """What was provisioned of a service."""
+    rates: list[Rate] = Field(default_factory=list, alias="rate")
+    """What a service charges for a time."""
+    claims: list[Claim] = Field(default_factory=list, alias="claim")
+    """What the maker claims."""
+    printed: Printed | None = None
+    """Totals as printed by a maker or a paper."""
+    functions: list[Function] = Field(default_factory=list, alias="function")
+    """Listed functions, and whether they work."""
     _place: str = PrivateAttr("product.toml")
 
     def model_post_init(self, context: Any) -> None:

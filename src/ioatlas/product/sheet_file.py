@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Product sheets: TOML in, a checked sheet out. Every fault names file, line, key and remedy."""
+"""Product sheets: TOML in, a checked sheet out, and a new one to fill in. Faults name file, line, key and remedy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packing of columns: numbers to the base64 texts that `page_format.Column` describes."""
+"""Packing of columns: numbers to the base64 texts that `page_format.Column` describes; latency percentiles and courses
+of visits among them.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a comparison: the maps side by side, and the maps of ratios."""
+"""The page of a comparison: the maps side by side, and the maps of ratios; and every cell of every pair as CSV (RFC
+4180): second side over first.
+"""
 
 from __future__ import annotations
 

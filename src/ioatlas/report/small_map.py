@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The small heat map of an answer: kinds of load side by side, block sizes down, jobs across. The terminal, what is
-pasted elsewhere, the card and lists of campaigns draw it.
+pasted elsewhere, the card and lists of campaigns draw it; these in letters, which a report keeps.
 
 Marks say what a colour cannot: they are there in pipes, without colour and for readers who do not see it.
 """

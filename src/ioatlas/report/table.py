@@ -16,7 +16,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.export_columns import FACTOR, FIXED, REST
 from ioatlas.model.factors import Factor, factor_names
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.words import words
+from ioatlas.model.words import pairs, words
 from ioatlas.report.redact import redactor
 
 Value = OptionValue | None
@@ -32,21 +32,14 @@ _FIELDS = words("""
     grade_reason
 """)
 """Columns that are fields of an estimate."""
-_PATHS: dict[str, tuple[str, ...]] = {
-    **{name: (name,) for name in _FIELDS},
-    "limit": ("limit", "resource"),
-    "limit_share": ("limit", "share"),
-    "limit_next": ("limit", "next_resource"),
-    "limit_next_share": ("limit", "next_share"),
-    "limit_evidence": ("limit", "evidence"),
-    "limit_probability": ("limit", "probability"),
-    "ceiling": ("ceiling", "name"),
-    "ceiling_bytes_per_s": ("ceiling", "bw_bytes_per_s"),
-    "jain_index": ("shares", "jain_index"),
-    "n_targets": ("targets", "wanted"),
-    "target_jain_index": ("targets", "jain_index"),
-    "target_first_done": ("targets", "first_done"),
-    "target_last_done": ("targets", "last_done"),
+_PATHS = {name: (name,) for name in _FIELDS} | {
+    name: tuple(path.split("."))
+    for name, path in pairs("""
+        limit=limit.resource limit_share=limit.share limit_next=limit.next_resource limit_next_share=limit.next_share
+        limit_evidence=limit.evidence limit_probability=limit.probability ceiling=ceiling.name
+        ceiling_bytes_per_s=ceiling.bw_bytes_per_s jain_index=shares.jain_index n_targets=targets.wanted
+        target_jain_index=targets.jain_index target_first_done=targets.first_done target_last_done=targets.last_done
+    """).items()
 }
 """Where each column of an estimate stands in it."""
 _COUNTED = ("n_visits", "n_discarded")

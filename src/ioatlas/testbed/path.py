@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The path to the target: what kind of place it is, how it is mounted, by which protocol, from which server."""
+"""The path to the target: what kind of place it is, how it is mounted, by which protocol, from which server; what
+the kernel tells of an NFS mount in /proc/self/mountstats (nfs-utils, mountstats(8)).
+"""
 
 from __future__ import annotations
 
@@ -15,25 +17,15 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from ioatlas.errors import IoAtlasError, UsageError, faults
+from ioatlas.model.words import pairs
 from ioatlas.testbed.mounts import mount_of
 from ioatlas.testbed.sheet import Sheet, as_int
 
-_NETWORK_FILE_SYSTEMS = {
-    **dict.fromkeys(("nfs", "nfs4"), "NFS"),
-    **dict.fromkeys(("cifs", "smb3", "smbfs", "fuse.smbnetfs"), "SMB"),
-    "fuse.sshfs": "SFTP",
-    "fuse.glusterfs": "GlusterFS",
-    **dict.fromkeys(("ceph", "fuse.ceph", "fuse.ceph-fuse"), "CephFS"),
-    "lustre": "Lustre",
-    "beegfs": "BeeGFS",
-    "9p": "9P",
-    "virtiofs": "virtiofs",
-    "fuse.rclone": "rclone",
-    "fuse.s3fs": "S3",
-    **dict.fromkeys(("fuse.davfs", "davfs"), "WebDAV"),
-    "afs": "AFS",
-    "fuse.gvfsd-fuse": "GVfs",
-}
+_NETWORK_FILE_SYSTEMS = pairs("""
+    nfs=NFS nfs4=NFS cifs=SMB smb3=SMB smbfs=SMB fuse.smbnetfs=SMB fuse.sshfs=SFTP fuse.glusterfs=GlusterFS ceph=CephFS
+    fuse.ceph=CephFS fuse.ceph-fuse=CephFS lustre=Lustre beegfs=BeeGFS 9p=9P virtiofs=virtiofs fuse.rclone=rclone
+    fuse.s3fs=S3 fuse.davfs=WebDAV davfs=WebDAV afs=AFS fuse.gvfsd-fuse=GVfs
+""")
 _PORTS = {"nbd": 10809, "nbds": 10809, "nfs": 2049, "http": 80, "https": 443, "s3": 443}
 _DROPS_FLUSHES = re.compile(r"[\0,-](cache=unsafe|fuamode=discard|cache\.no-flush=on)[\0,]")
 """Options of nbdkit's filters and of QEMU's servers."""

@@ -11,6 +11,7 @@
     loaded = "265 W"
 
 `of` says whose power it is: 'target' (what IOPS per watt are reckoned with) or 'client' (told, not reckoned with).
+During a load meters are asked in threads of their own, and means are over a stretch of time.
 """
 
 from __future__ import annotations

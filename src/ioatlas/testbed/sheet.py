@@ -36,18 +36,12 @@ class Sheet:
         else:
             self.facts.append(Fact(name, value, unit, "known", source, private, note))
 
-    def doubtful(
-        self, name: str, value: FactValue, source: str, note: str, *, unit: str = "", private: bool = False
-    ) -> None:
-        """Enter what a virtual device says about itself."""
-        self.facts.append(Fact(name, value, unit, "doubtful", source, private, note))
-
     def told(
         self, name: str, value: FactValue, source: str, *, doubt: str, unit: str = "", private: bool = False
     ) -> None:
-        """Known, or doubtful for the reason `doubt` when there is one."""
+        """Known, or doubtful for the reason `doubt` when there is one, such as that a virtual device says so."""
         if doubt and value not in {None, ""}:
-            self.doubtful(name, value, source, doubt, unit=unit, private=private)
+            self.facts.append(Fact(name, value, unit, "doubtful", source, private, doubt))
         else:
             self.known(name, value, source, unit=unit, private=private)
 

@@ -8,41 +8,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError
+from ioatlas.model.words import pairs
 from ioatlas.testbed.devices import BlockDevice, directly_below, filesystem_devices, under
 from ioatlas.testbed.hardware import look_at_drive, look_at_slot
 from ioatlas.testbed.mounts import mount_of
 from ioatlas.testbed.path import Route, without_addresses
 from ioatlas.testbed.sheet import Sheet, as_int, as_value, is_virtual
 
-QUEUE = {
-    "scheduler": "",
-    "nr_requests": "",
-    "write_cache": "",
-    "fua": "",
-    "rotational": "",
-    "read_ahead_kb": "KiB",
-    "max_sectors_kb": "KiB",
-    "max_hw_sectors_kb": "KiB",
-    "nomerges": "",
-    "rq_affinity": "",
-    "wbt_lat_usec": "us",
-    "logical_block_size": "B",
-    "physical_block_size": "B",
-    "minimum_io_size": "B",
-    "optimal_io_size": "B",
-    "io_poll": "",
-    "zoned": "",
-}
+QUEUE = pairs("""
+    scheduler= nr_requests= write_cache= fua= rotational= read_ahead_kb=KiB max_sectors_kb=KiB max_hw_sectors_kb=KiB
+    nomerges= rq_affinity= wbt_lat_usec=us logical_block_size=B physical_block_size=B minimum_io_size=B
+    optimal_io_size=B io_poll= zoned=
+""")
 """Queue settings that change a measurement, with the unit the kernel gives them in
 (Documentation/ABI/stable/sysfs-block)."""
-_MD_FACTS = {
-    "level": "array.level",
-    "raid_disks": "array.disks",
-    "chunk_size": "array.chunk_bytes",
-    "degraded": "array.degraded",
-    "sync_action": "array.state",
-    "array_state": "array.array_state",
-}
+_MD_FACTS = pairs("""
+    level=array.level raid_disks=array.disks chunk_size=array.chunk_bytes degraded=array.degraded
+    sync_action=array.state array_state=array.array_state
+""")
 _HARDWARE_WORDS = {"rotational", "write_cache", "fua", "physical_block_size", "optimal_io_size", "minimum_io_size"}
 
 

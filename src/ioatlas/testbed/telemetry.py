@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -295,26 +296,29 @@ def usage_between(first: Sample, last: Sample) -> Usage:
     )
 
 
+def _moved(texts: tuple[str, str] | None, fields: Callable[[str], list[str]]) -> dict[str, list[int]]:
+    """By name how far each counter moved, of names that both readings have. fields: of a line, its name first."""
+    before, after = (
+        {name: list(map(int, counts)) for name, *counts in map(fields, text.splitlines())} for text in texts or ("", "")
+    )
+    return {
+        name: [now - then for now, then in zip(after[name], before[name], strict=True)]
+        for name in after.keys() & before.keys()
+    }
+
+
 def _processors(texts: tuple[str, str] | None) -> tuple[tuple[float, ...], float, float, float, float | None]:
     """Busy share per core, and softirq, steal, iowait and user shares of all (columns of proc(5):
     user nice system idle iowait irq softirq steal).
     """
     if texts is None:
         return (), 0.0, 0.0, 0.0, None
-    before, after = (
-        {
-            line.split()[0]: [int(word) for word in line.split()[1:9]]
-            for line in text.splitlines()
-            if line.startswith("cpu")
-        }
-        for text in texts
-    )
     shares: dict[str, list[float]] = {}
-    for name in after.keys() & before.keys():
+    for name, change in _moved(texts, lambda line: line.split()[:9]).items():
         # A kernel may step idle and iowait back a little; time does not run backwards here.
-        ticks = [max(0, now - then) for now, then in zip(after[name], before[name], strict=True)]
+        ticks = [max(0, tick) for tick in change]
         shares[name] = [tick / (sum(ticks) or 1) for tick in ticks]
-    cores = sorted((name for name in shares if name != "cpu"), key=lambda name: int(name[3:]))
+    cores = sorted((name for name in shares if re.fullmatch(r"cpu\d+", name)), key=lambda name: int(name[3:]))
     busy = tuple(sum(shares[name]) - shares[name][3] - shares[name][4] for name in cores)
     everything = shares.get("cpu", [0.0] * 8)
     return busy, everything[6], everything[7], everything[4], everything[0] + everything[1]
@@ -324,14 +328,8 @@ def _disks(texts: tuple[str, str] | None, seconds: float) -> dict[str, DiskUsage
     """Fields of Documentation/admin-guide/iostats: reads, merged, sectors, ms, writes, merged, sectors, ms, in flight,
     busy ms, weighted ms; discards of four; flushes, ms, the last since Linux 5.5.
     """
-    if texts is None or seconds <= 0:
-        return {}
-    before, after = (
-        {line.split()[2]: [int(word) for word in line.split()[3:]] for line in text.splitlines()} for text in texts
-    )
     found = {}
-    for name in after.keys() & before.keys():
-        change = [now - then for now, then in zip(after[name], before[name], strict=True)]
+    for name, change in _moved(texts if seconds > 0 else None, lambda line: line.split()[2:]).items():
         reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, _, busy_ms, weighted_ms = change[:11]
         ios = reads + writes
         found[name] = DiskUsage(
@@ -348,22 +346,10 @@ def _disks(texts: tuple[str, str] | None, seconds: float) -> dict[str, DiskUsage
 
 
 def _nics(texts: tuple[str, str] | None) -> dict[str, NicUsage]:
-    if texts is None:
-        return {}
-    before, after = (
-        {
-            line.partition(":")[0].strip(): [int(word) for word in line.partition(":")[2].split()]
-            for line in text.splitlines()
-        }
-        for text in texts
-    )
-    found = {}
-    for name in after.keys() & before.keys():
-        change = [now - then for now, then in zip(after[name], before[name], strict=True)]
-        found[name] = NicUsage(
-            change[0], change[8], change[1], change[9], change[2] + change[10], change[3] + change[11]
-        )
-    return found
+    return {
+        name: NicUsage(one[0], one[8], one[1], one[9], one[2] + one[10], one[3] + one[11])
+        for name, one in _moved(texts, lambda line: line.replace(":", " ", 1).split()).items()
+    }
 
 
 def _nfs(texts: tuple[str, str] | None) -> NfsUsage | None:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings of the counters cut to one visit, and the record of them that the journal keeps: written and read back."""
+"""Readings of the counters cut to one visit, and the record of them that the journal keeps: written and read back; and
+processor time of the programs on this machine that are not ours.
+
+Their user time follows from the kernel's totals, which hold what other containers do too; system time from each
+program, as the kernel's own threads work for the load.
+"""
 
 from __future__ import annotations
 

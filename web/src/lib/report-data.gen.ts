@@ -54,7 +54,7 @@ export interface ReportData {
    */
   tables: Table[];
   /**
-   * the small map in letters, for lists: `ioatlas.report.thumbnail`
+   * the small map in letters, for lists: `ioatlas.report.small_map`
    */
   thumbnail: string;
 }

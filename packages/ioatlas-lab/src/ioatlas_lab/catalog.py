@@ -130,9 +130,8 @@ def _cache_edge(s: Settings) -> Recipe:
         "fill_seconds": follows(edge / block * miss / 1000, first),
     }
     around, stream = "footprints of whole blocks on both sides", "rw=read bs=64k iodepth=4"
-    passes = {"sleep_ms": miss, "without_delay": "miss_ms"}
     checks = (
-        check("miss_bw_bytes_per_s", f"{stream} size={2 * edge}", 3, 6, **passes),
+        check("miss_bw_bytes_per_s", f"{stream} size={2 * edge}", 3, 6, sleep_ms=miss, without_delay="miss_ms"),
         check("edge_bytes", stream, 0, 1, 1 / 64, kind="edge", wider=around),
     )
     return Recipe((server,), URI, truth, checks=checks)

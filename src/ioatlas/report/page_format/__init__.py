@@ -16,8 +16,6 @@ from __future__ import annotations
 import json
 from typing import Any, Final, Literal
 
-from pydantic import Field
-
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.reason import UnmeasuredCode
@@ -58,29 +56,33 @@ class ReportData(Model):
     version: Literal[1]
     campaign: Campaign
     summary: SummaryData
-    units: RateSystem = Field(description="of throughput, as the report was asked for")
+    units: RateSystem
+    """of throughput, as the report was asked for"""
     targets: list[TargetData]
     axes: list[Axis]
     constants: list[Constant]
     cells: Cells
     unmeasured: UnmeasuredCells
-    findings: list[FindingData] = Field(description="in the order to read them")
+    findings: list[FindingData]
+    """in the order to read them"""
     settings: list[Pair]
     sessions: list[Session]
     discard_reasons: list[Pair]
     job: JobRecipe
-    costs: list[ProductCostData] = Field(
-        description="of each target whose product is known; empty where the campaign names none"
-    )
-    comparison: ComparisonData | None = Field(description="null for a single campaign")
+    costs: list[ProductCostData]
+    """of each target whose product is known; empty where the campaign names none"""
+    comparison: ComparisonData | None
+    """null for a single campaign"""
     latency_curves: LatencyCurves
     time_courses: TimeCourses
-    imported_methods: list[ImportedMethod] = Field(
-        description="one for each imported target; empty when nothing was imported"
-    )
-    charts: list[Panel] = Field(description="beside the map, in the order to show them")
-    tables: list[Table] = Field(description="tables beside the map")
-    thumbnail: str = Field(description="the small map in letters, for lists: `ioatlas.report.small_map`")
+    imported_methods: list[ImportedMethod]
+    """one for each imported target; empty when nothing was imported"""
+    charts: list[Panel]
+    """beside the map, in the order to show them"""
+    tables: list[Table]
+    """tables beside the map"""
+    thumbnail: str
+    """the small map in letters, for lists: `ioatlas.report.small_map`"""
 
 
 def schema() -> dict[str, Any]:

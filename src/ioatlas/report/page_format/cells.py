@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from ioatlas.report.page_format.parts import AxisUnit, Model
 
 AxisRole = Literal["option", "target", "direction", "sharing", "state", "factor"]
@@ -26,15 +24,18 @@ class Constant(Model):
 class Axis(Model):
     """One dimension of the sweep. Cells refer to levels by position."""
 
-    name: str = Field(description="fio's option name, or target, direction, sharing, state, or factor_NAME")
+    name: str
+    """fio's option name, or target, direction, sharing, state, or factor_NAME"""
     role: AxisRole
     unit: AxisUnit
-    numeric: bool = Field(description="levels are numbers in ascending order")
-    derived: bool = Field(
-        description="follows from the other axes (an engine that depends on the depth): shown, never navigated"
-    )
-    levels: list[int | float | str | None] = Field(description="null: the option is not set in these cells")
-    label: str = Field(default="", description="what people read, where neither fio's name nor ours tells it")
+    numeric: bool
+    """levels are numbers in ascending order"""
+    derived: bool
+    """follows from the other axes (an engine that depends on the depth): shown, never navigated"""
+    levels: list[int | float | str | None]
+    """null: the option is not set in these cells"""
+    label: str = ""
+    """what people read, where neither fio's name nor ours tells it"""
 
 
 class Column(Model):
@@ -95,16 +96,14 @@ class Cells(Model):
     loop: Dictionary
     seeds: Dictionary
     note: Dictionary
-    limit: Dictionary = Field(
-        description="what limits the cell, 'undetermined', or empty where that was not worked out"
-    )
-    limit_why: Dictionary = Field(
-        description="margin to the next resource and evidence; empty like notes where there are too many"
-    )
-    ceiling: Dictionary = Field(
-        description="name of the tightest bound of the path, whose value is `ceiling_bytes_per_s`; empty without one"
-    )
-    grade: Dictionary = Field(description="how far a value is to be believed, and why no further; empty when unknown")
+    limit: Dictionary
+    """what limits the cell, 'undetermined', or empty where that was not worked out"""
+    limit_why: Dictionary
+    """margin to the next resource and evidence; empty like notes where there are too many"""
+    ceiling: Dictionary
+    """name of the tightest bound of the path, whose value is `ceiling_bytes_per_s`; empty without one"""
+    grade: Dictionary
+    """how far a value is to be believed, and why no further; empty when unknown"""
     n_visits: Column
     n_discarded: Column
     values: dict[str, Column]
@@ -118,7 +117,8 @@ class UnmeasuredCells(Model):
     n_rows: int
     axes: list[Column]
     reason: Dictionary
-    code: Dictionary = Field(description="of each reason: `UnmeasuredCode`")
+    code: Dictionary
+    """of each reason: `UnmeasuredCode`"""
 
 
 class JobRecipe(Model):
@@ -136,7 +136,8 @@ class JobRecipe(Model):
     has_engine: bool
     work_bounded: list[str]
     constant_work_bounded: bool
-    sharing: str = Field(description="of every cell; empty when it is an axis")
+    sharing: str
+    """of every cell; empty when it is an axis"""
     default_window_seconds: float
 
 
@@ -152,7 +153,8 @@ class LatencyCurves(Model):
     row: Column
     n_ios: Column
     latencies: Column
-    fewest_beyond: int = Field(description="I/Os that must lie beyond a percentile for it to be told")
+    fewest_beyond: int
+    """I/Os that must lie beyond a percentile for it to be told"""
     left_out: bool
 
 

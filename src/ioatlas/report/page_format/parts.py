@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every part of a page is made of; and what it says about its campaign: targets, testbed, imported figures, what
-it is compared with.
+"""What every part of a page is made of; the first screen, findings and costs; and what a page says about its campaign:
+targets, testbed, imported figures, what it is compared with.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Self, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, create_model
 
+from ioatlas.config.described import describe
 from ioatlas.model.finding import Finding
-from ioatlas.model.result import ProductCost, UnitPrice
+from ioatlas.model.result import CampaignResult, ProductCost, UnitPrice
 from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, Summary
 
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
@@ -26,8 +27,13 @@ def strict_schema(schema: dict[str, Any]) -> None:
         field.pop("default", None)
 
 
+def _described(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    describe(schema, model)
+    strict_schema(schema)
+
+
 class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=strict_schema)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_described)
 
     @classmethod
     def from_record(cls, record: object, **own: Any) -> Self:
@@ -39,14 +45,15 @@ class Model(BaseModel):
 Made = TypeVar("Made", bound=Model)
 
 
-def as_record(record: type[Any], *, without: str = "") -> Callable[[type[Made]], type[Made]]:
-    """A model with the fields of a record of ours beside those it declares itself, which go before the record's."""
+def as_record(record: type[Any], only: str = "", *, without: str = "") -> Callable[[type[Made]], type[Made]]:
+    """A model with the fields of a record of ours, all or `only` these, beside those it declares itself, which go
+    before the record's.
+    """
 
     def made(model: type[Made]) -> type[Made]:
-        hints = {
-            n: hint for n, hint in get_type_hints(record).items() if n not in {*model.model_fields, *without.split()}
-        }
-        fields: dict[str, Any] = {name: (hint, ...) for name, hint in hints.items()}
+        hints = get_type_hints(record)
+        names = [name for name in only.split() or hints if name not in {*model.model_fields, *without.split()}]
+        fields: dict[str, Any] = {name: (hints[name], ...) for name in names}
         return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)
 
     return made
@@ -60,17 +67,14 @@ class Pair(Model):
     unit: AxisUnit = "none"
 
 
+@as_record(CampaignResult, "tool_version seconds complete n_visits n_discarded")
 class Campaign(Model):
     """The campaign as a whole."""
 
     id: str
     name: str
-    created: str = Field(description="RFC 3339, UTC; empty when unknown")
-    tool_version: str
-    seconds: float
-    complete: bool
-    n_visits: int
-    n_discarded: int
+    created: str
+    """RFC 3339, UTC; empty when unknown"""
 
 
 class Session(Model):
@@ -87,7 +91,8 @@ class TargetData(Model):
 
     name: str
     kind: Literal["directory", "file", "block", "uri", "imported", "together"]
-    placeholder: str = Field(description="stands in job texts where the path or URI belongs")
+    placeholder: str
+    """stands in job texts where the path or URI belongs"""
     facts: list[Pair]
 
 
@@ -123,7 +128,8 @@ class FindingData(Model):
 class DoubtData(Model):
     """One reason why the badge is not good. rows: of `Cells`, its evidence."""
 
-    code: str = Field(description="`DoubtCode`")
+    code: str
+    """`DoubtCode`"""
     rows: list[int]
 
 
@@ -164,7 +170,8 @@ class SummaryData(Model):
     doubts: list[DoubtData]
     headlines: list[HeadlineData]
     small: list[SmallIoData]
-    beside: list[Pair] = Field(description="what was measured beside the map, in words")
+    beside: list[Pair]
+    """what was measured beside the map, in words"""
 
 
 @as_record(UnitPrice, without="cell direction")
