@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from sqlalchemy import Table
 
 from ioatlas import errors
 from ioatlas.cli import ioatlas
@@ -188,7 +187,7 @@ def journal() -> str:
         "",
     ]
     parts += ["## Tables", "", "```text"]
-    for table in (table for each in schema.metadata_of(schema.VERSION) for table in each.sorted_tables):
+    for table in schema.TABLES.values():
         parts += _table(table)
     parts += ["```", "", "## Imported readings", ""]
     parts += [
@@ -198,10 +197,10 @@ def journal() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: schema.Table) -> Iterator[str]:
     yield f"{table.name} ("
     for column in table.columns:
-        key, comment = " KEY" if column.primary_key else "", f"    -- {column.comment}" if column.comment else ""
+        key, comment = " KEY" if column.name in table.keys else "", f"    -- {column.comment}" if column.comment else ""
         yield f"    {column.name}{key}{comment}"
     yield ")"
 

@@ -172,7 +172,7 @@ def options_in(directory: Path) -> list[str]:
     settings.register_profile(
         "mutants", deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate)
     )
-    for name in ("numpy", "scipy.optimize", "scipy.stats", "sqlalchemy"):
+    for name in ("numpy", "scipy.optimize", "scipy.stats"):
         importlib.import_module(name)
     none = [word for name in ("cacheprovider", "xdist", "cov") for word in ("-p", f"no:{name}")]
     return [*none, "--hypothesis-profile=mutants", f"--basetemp={directory}/base"]

@@ -29,7 +29,6 @@
           orjson
           pydantic
           rich
-          sqlalchemy
           starlette
           threadpoolctl
           tomlkit

@@ -11,10 +11,9 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
-
-import sqlalchemy as sa
 
 from ioatlas import __version__, campaign
 from ioatlas.errors import IoAtlasError
@@ -25,6 +24,8 @@ from ioatlas.run.environment import Environment
 from ioatlas.run.procedure import Procedure
 from ioatlas.run.set_up import Consent
 from ioatlas.run.telemetry import Seen
+from ioatlas.store import database
+from ioatlas.store.database import Database
 from ioatlas.store.journal import Journal
 from ioatlas.testbed.power import PowerLog
 from ioatlas.testbed.telemetry import Sample, Watched
@@ -48,12 +49,8 @@ SMALL_TRACE = "fio version 3 iolog\n" + "".join(
 KILLED = 77
 
 
-@sa.event.listens_for(sa.Engine, "engine_connect")
-def _hurry(connection) -> None:
-    """A campaign of a test survives the death of its process, not that of the machine."""
-    if connection.dialect.name == "sqlite" and "hurried" not in connection.info:  # once for each link to a file
-        connection.info["hurried"] = True
-        connection.connection.dbapi_connection.execute("PRAGMA synchronous=OFF")
+# A campaign of a test survives the death of its process, not that of the machine.
+database.PRAGMAS += ("synchronous=OFF",)
 
 
 def _once(fitted):
@@ -252,6 +249,25 @@ class World:
 _CHANGES = frozenset({"os.remove", "os.mkdir", "os.rmdir", "os.rename", "os.truncate"})
 
 
+def around_transactions(begin: Callable[[], None], end: Callable[[], None]) -> mock._patch:
+    """From now on: before each transaction of a journal begins, and before it is committed."""
+    whole = Database.together
+
+    @contextmanager
+    def together(self):
+        if self._link.in_transaction:
+            yield
+            return
+        begin()
+        with whole(self):
+            yield
+            end()
+
+    patch = mock.patch.object(Database, "together", together)
+    patch.start()
+    return patch
+
+
 def _apart(world: World, what: Callable[[World], object], step: Callable[[], None], told: Callable[[], int]) -> int:
     """Run `what` in a process of its own; `step` is called at each moment. Its exit code, or what `told` says at
     the end.
@@ -276,8 +292,7 @@ def _apart(world: World, what: Callable[[World], object], step: Callable[[], Non
 
     try:
         world.executor._moment = lambda _what: step()
-        sa.event.listen(sa.Engine, "begin", lambda _link: step())
-        sa.event.listen(sa.Engine, "commit", lambda _link: step())
+        around_transactions(step, step)
         sys.addaudithook(audit)
         what(world)
         os.write(write, str(told()).encode())

@@ -21,7 +21,7 @@ from ioatlas.model.visit import BatchStatus
 from ioatlas.run.telemetry import RAW
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME, Journal
-from ioatlas.store.tables import Tables, export, format_of
+from ioatlas.store.tables import Tables, export
 from ioatlas.testbed.typed_in import FACTS_FILE, commands_of, read_power
 
 LEFT_OUT = frozenset({FILE_NAME, f"{FILE_NAME}-journal", IMPORTED, "report.html"})
@@ -60,7 +60,7 @@ def gather(directory: Path) -> Material:
                 remedy=f"let it end, or `ioatlas resume {directory}`",
             )
     beneath.check_tree(directory, OURS)
-    found = Material(directory, format_of(directory), export(directory))
+    found = Material(directory, *export(directory))
     for path in _files(directory):
         _take(found, path, path.relative_to(directory))
     return found

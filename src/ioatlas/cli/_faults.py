@@ -37,7 +37,9 @@ def says_what_does_not_fit(command: Callable[Given, Answer]) -> Callable[Given, 
         try:
             return command(*arguments, **options)
         except Exception as error:
-            if not isinstance(error, (*FAULTS, *_of_databases())):
+            import sqlite3  # a journal whose pages are damaged; when something went wrong only
+
+            if not isinstance(error, (*FAULTS, sqlite3.Error)):
                 raise
             places = [str(value) for value in options.values() if isinstance(value, Path)]
             raise IoAtlasError(
@@ -47,15 +49,6 @@ def says_what_does_not_fit(command: Callable[Given, Answer]) -> Callable[Given, 
             ) from error
 
     return told
-
-
-def _of_databases() -> tuple[type[Exception], ...]:
-    """A journal whose pages are damaged; imported when something went wrong only."""
-    import sqlite3
-
-    from sqlalchemy.exc import SQLAlchemyError
-
-    return sqlite3.Error, SQLAlchemyError
 
 
 def _place(traceback: TracebackType | None) -> str:

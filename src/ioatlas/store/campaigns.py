@@ -9,13 +9,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-import sqlalchemy as sa
-
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.target import Target
 from ioatlas.model.visit import RemarkKind
-from ioatlas.store import schema as t
-from ioatlas.store.database import Database
+from ioatlas.store.database import Database, Record
 from ioatlas.store.seal import Seals
 from ioatlas.store.stored import CAMPAIGN_ID, read_target, short
 
@@ -23,7 +20,7 @@ PART = "@"
 """In the name of a record between its kind and the target of which alone it tells."""
 EARLY = "map of "
 """Begin of the names of records that early journals kept of each target."""
-_OUTCOMES = sa.select(t.outcome).order_by(t.outcome.c.name)
+_OUTCOMES = "SELECT * FROM outcome ORDER BY name"
 
 KindOfRecord = TypeVar("KindOfRecord", bound=KeptRecord)
 
@@ -34,31 +31,47 @@ class Campaigns(Seals):
     def begin_campaign(
         self, campaign_id: str, name: str, tool_version: str, plan: Mapping[str, Any], targets: Iterable[Target]
     ) -> None:
-        with self._engine.begin() as link:
-            link.execute(
-                t.campaign.insert().values(
-                    campaign_id=campaign_id,
-                    name=name,
-                    created_at=self._now(),
-                    tool_version=tool_version,
-                    plan_json=json.dumps(plan),
-                    complete=0,
-                )
+        with self.together():
+            self.insert(
+                "campaign",
+                {
+                    "campaign_id": campaign_id,
+                    "name": name,
+                    "created_at": self._now(),
+                    "tool_version": tool_version,
+                    "plan_json": json.dumps(plan),
+                    "complete": 0,
+                },
             )
-            _put_targets(link, targets)
+            self._put_targets(targets)
 
     def set_targets(self, targets: Iterable[Target]) -> None:
         """Replace the targets by what they are now recognised as."""
         known = list(targets)
-        with self.changing_plan() as link:
-            link.execute(t.target.delete())
-            _put_targets(link, known)
+        with self.changing_plan():
+            self._do("DELETE FROM target")
+            self._put_targets(known)
 
-    def campaign(self) -> sa.Row[Any]:
-        rows = self._rows(sa.select(t.campaign).limit(2))
+    def _put_targets(self, targets: Iterable[Target]) -> None:
+        for target in targets:
+            self.insert(
+                "target",
+                {
+                    "name": target.name,
+                    "kind": target.kind,
+                    "location": target.location,
+                    "identity_json": json.dumps(target.identity.facts),
+                    "size_bytes": target.size_bytes,
+                    "logical_block_bytes": target.logical_block_bytes,
+                    "ioengine": target.ioengine,
+                },
+            )
+
+    def campaign(self) -> Record:
+        rows = self._rows("SELECT * FROM campaign LIMIT 2")
         if len(rows) != 1:
             self.row("campaign").bad("there must be exactly one")
-        row: sa.Row[Any] = rows[0]
+        row: Record = rows[0]
         if not CAMPAIGN_ID.fullmatch(row.campaign_id):
             self.row("campaign").bad(f"{short(row.campaign_id)} cannot name a campaign", "campaign_id")
         return row
@@ -73,35 +86,28 @@ class Campaigns(Seals):
         return plan
 
     def set_plan(self, plan: Mapping[str, Any]) -> None:
-        with self.changing_plan() as link:
-            link.execute(t.campaign.update().values(plan_json=json.dumps(plan)))
+        with self.changing_plan():
+            self._do("UPDATE campaign SET plan_json = :plan", plan=json.dumps(plan))
 
     def set_complete(self) -> None:
         """Nothing is left to do. Who sees a part of the campaign cannot say so of the whole."""
-        if self.only:
-            return
-        self._do(t.campaign.update().values(complete=1))
+        if not self.only:
+            self._do("UPDATE campaign SET complete = 1")
 
     def targets(self) -> tuple[Target, ...]:
-        mine = (t.target.c.name == self.only,) if self.only else ()
-        rows = self._rows(sa.select(t.target).where(*mine))
+        rows = self._rows("SELECT * FROM target WHERE :only IN ('', name)")
         return tuple(read_target(self.row("target", row.name), row) for row in rows)
 
     def begin_session(self, testbed: Mapping[str, Any]) -> int:
-        with self._engine.begin() as link:
-            key = link.execute(
-                t.session.insert().values(started_at=self._now(), testbed_json=json.dumps(testbed))
-            ).inserted_primary_key
-        assert key is not None
-        return int(key[0])
+        return self.insert("session", {"started_at": self._now(), "testbed_json": json.dumps(testbed)})
 
     def end_session(self, session_id: int) -> None:
-        self._do(t.session.update().where(t.session.c.session_id == session_id).values(ended_at=self._now()))
+        self._do("UPDATE session SET ended_at = :now WHERE session_id = :number", now=self._now(), number=session_id)
 
-    def sessions(self) -> list[sa.Row[Any]]:
-        return list(self._rows(sa.select(t.session).order_by(t.session.c.session_id)))
+    def sessions(self) -> list[Record]:
+        return self._rows("SELECT * FROM session ORDER BY session_id")
 
-    def testbed(self, session: sa.Row[Any]) -> dict[str, Any]:
+    def testbed(self, session: Record) -> dict[str, Any]:
         """The testbed that a session recorded."""
         place = self.row("session", session.session_id)
         record = place.json(session.testbed_json, "testbed_json")
@@ -122,10 +128,7 @@ class Campaigns(Seals):
     def set_outcome(self, name: str, value: Any) -> None:
         """Write down what was found out about the campaign as a whole; `value` is JSON."""
         name = f"{name}{PART}{self.only}" if self.only else name
-        self._do(
-            t.outcome.delete().where(t.outcome.c.name == name),
-            t.outcome.insert().values(name=name, value_json=json.dumps(value)),
-        )
+        self._replace("outcome", "name", {"name": name, "value_json": json.dumps(value)})
 
     def keep(self, record: KeptRecord) -> None:
         """Write down a record about the campaign as a whole, in the place of the one that was there."""
@@ -143,16 +146,13 @@ class Campaigns(Seals):
         """Asked for all the time: only the rows of the kind are read, and an early journal's, which have others."""
         kept = self._rows(_OUTCOMES)
         early = any(row.name.startswith(EARLY) for row in kept)
-        names: list[str] = []
-        if early:
-            mine = (t.target.c.name == self.only,) if self.only else ()
-            names = [name for (name,) in self._rows(sa.select(t.target.c.name).where(*mine))]
+        names = [row.name for row in self._rows("SELECT name FROM target WHERE :only IN ('', name)")] if early else []
         wanted = [row for row in kept if early or row.name.partition(PART)[0] == kind.NAME]
         return kind.of_outcomes(self._whole(wanted), names)
 
     def record_names(self) -> frozenset[str]:
         """Names of the records that are kept."""
-        return frozenset(name.partition(PART)[0] for (name,) in self._rows(sa.select(t.outcome.c.name)))
+        return frozenset(name.partition(PART)[0] for (name,) in self._rows("SELECT name FROM outcome"))
 
     def outcomes(self) -> dict[str, Any]:
         """The records as they stand in the journal: `kept` reads one of a kind. What parts of the campaign kept of
@@ -160,7 +160,7 @@ class Campaigns(Seals):
         """
         return self._whole(self._rows(_OUTCOMES))
 
-    def _whole(self, rows: Iterable[sa.Row[Any]]) -> dict[str, Any]:
+    def _whole(self, rows: Iterable[Record]) -> dict[str, Any]:
         whole: dict[str, Any] = {}
         parts: dict[str, Any] = {}
         for row in rows:
@@ -173,15 +173,12 @@ class Campaigns(Seals):
         return whole | parts
 
     def add_remark(self, kind: RemarkKind, text: str) -> None:
-        with self._engine.begin() as link:
-            known = link.execute(
-                sa.select(sa.func.count()).where(t.remark.c.kind == kind, t.remark.c.text == text)
-            ).scalar_one()
-            if not known:
-                link.execute(t.remark.insert().values(at=self._now(), kind=kind, text=text))
+        with self.together():
+            if not self._rows("SELECT 1 FROM remark WHERE kind = :kind AND text = :text", kind=kind, text=text):
+                self.insert("remark", {"at": self._now(), "kind": kind, "text": text})
 
     def remarks(self) -> list[tuple[RemarkKind, str]]:
-        return [(RemarkKind(row.kind), row.text) for row in self._rows(sa.select(t.remark).order_by(t.remark.c.entry))]
+        return [(RemarkKind(row.kind), row.text) for row in self._rows("SELECT * FROM remark ORDER BY entry")]
 
 
 def _together(one: Any, other: Any) -> Any:
@@ -192,48 +189,28 @@ def _together(one: Any, other: Any) -> Any:
     return [*one, *other] if isinstance(one, list) and isinstance(other, list) else other
 
 
-def _put_targets(link: sa.Connection, targets: Iterable[Target]) -> None:
-    for target in targets:
-        link.execute(
-            t.target.insert().values(
-                name=target.name,
-                kind=target.kind,
-                location=target.location,
-                identity_json=json.dumps(target.identity.facts),
-                size_bytes=target.size_bytes,
-                logical_block_bytes=target.logical_block_bytes,
-                ioengine=target.ioengine,
-            )
-        )
-
-
 class Files(Database):
     """What was put on targets."""
 
     def register_file(self, path: str, target: str, size_bytes: int) -> None:
         """Write down a file before it is created, so that a crash cannot leave one that nobody knows."""
-        self._do(
-            t.file_made.delete().where(t.file_made.c.path == path),
-            t.file_made.insert().values(
-                path=path, target=target, created_at=self._now(), size_bytes=size_bytes, ready=0
-            ),
-        )
+        made = {"path": path, "target": target, "created_at": self._now(), "size_bytes": size_bytes, "ready": 0}
+        self._replace("file_made", "path", made)
 
     def file_ready(self, path: str) -> None:
-        self._do(t.file_made.update().where(t.file_made.c.path == path).values(ready=1))
+        self._do("UPDATE file_made SET ready = 1 WHERE path = :path", path=path)
 
     def files(self, target: str) -> dict[str, tuple[int, bool]]:
         """{path: (size_bytes, laid out in full)} of files on a target that are not removed yet."""
-        query = sa.select(t.file_made).where(t.file_made.c.target == target, t.file_made.c.removed_at.is_(None))
-        return {row.path: (row.size_bytes, bool(row.ready)) for row in self._rows(query)}
+        rows = self._rows("SELECT * FROM file_made WHERE target = :target AND removed_at IS NULL", target=target)
+        return {row.path: (row.size_bytes, bool(row.ready)) for row in rows}
 
     def file_removed(self, path: str) -> None:
-        self._do(t.file_made.update().where(t.file_made.c.path == path).values(removed_at=self._now()))
+        self._do("UPDATE file_made SET removed_at = :now WHERE path = :path", now=self._now(), path=path)
 
     def add_ledger(self, target: str, what: str, count_bytes: int) -> None:
-        self._do(t.ledger.insert().values(at=self._now(), target=target, what=what, bytes=count_bytes))
+        self.insert("ledger", {"at": self._now(), "target": target, "what": what, "bytes": count_bytes})
 
     def ledger(self) -> list[tuple[float, str, str, int]]:
         """(seconds since the epoch, target, what, bytes) in the order written."""
-        rows = self._rows(sa.select(t.ledger).order_by(t.ledger.c.entry))
-        return [(row.at, row.target, row.what, row.bytes) for row in rows]
+        return [tuple(row) for row in self._rows("SELECT at, target, what, bytes FROM ledger ORDER BY entry")]

@@ -6,14 +6,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import sqlalchemy as sa
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.visit import Purpose, VisitStatus
 from ioatlas.store import schema as t
-from ioatlas.store.database import Database
+from ioatlas.store.database import MINE, OF_MY_CELLS, Database, Record
 from ioatlas.store.seal import Seals
 from ioatlas.store.stored import read_cell
 
@@ -38,17 +34,15 @@ class Cells(Seals):
             }
             for position, (cell, reason) in enumerate(cells, first)
         ]
-        with self.changing_plan() as link:
-            if rows:
-                link.execute(t.cell.insert(), rows)
+        with self.changing_plan():
+            self.insert("cell", *rows)
 
     def cells(self) -> list[tuple[Cell, str]]:
         """All cells in sweep order with the reason why they are not measured. Raises IoAtlasError as `read_cell`."""
-        mine = (t.cell.c.target == self.only,) if self.only else ()
-        rows = self._rows(sa.select(t.cell).where(*mine).order_by(t.cell.c.position))
+        rows = self._rows("SELECT * FROM cell WHERE :only IN ('', target) ORDER BY position")
         return [(self._cell(row), row.reason) for row in rows]
 
-    def _cell(self, row: sa.Row[Any]) -> Cell:
+    def _cell(self, row: Record) -> Cell:
         """The cell of a row, read once as long as it says the same."""
         said = (row.cell_key, row.target, row.options_json, row.streams_json, row.sharing, row.state)
         if said not in self._cells:
@@ -57,32 +51,28 @@ class Cells(Seals):
 
     def count_cells(self) -> int:
         """How many there are in the campaign, measured or not."""
-        return int(self._value(sa.select(sa.func.count()).select_from(t.cell)))
+        return int(self._value("SELECT count(*) FROM cell"))
 
     def replace_cells(self, cells: Sequence[tuple[Cell, str]]) -> None:
         """Other cells in the place of all, before anything was measured; planned visits go with them."""
-        with self.changing_plan() as link:
-            if link.execute(sa.select(t.visit.c.visit_id).where(t.visit.c.status != VisitStatus.PLANNED)).first():
+        with self.changing_plan():
+            if self._rows("SELECT 1 FROM visit WHERE status != 'planned' LIMIT 1"):
                 raise AssertionError("cells were measured already")
-            link.execute(t.visit.delete())
-            link.execute(t.cell.delete())
-        self.add_cells(cells)
+            self._do("DELETE FROM visit")
+            self._do("DELETE FROM cell")
+            self.add_cells(cells)
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Mark cells as not measured, and drop their planned visits. What another set-up measured stays measured."""
-        with self.changing_plan() as link:
+        drop = "UPDATE visit SET status = 'dropped', reason = :reason WHERE cell_key = :key AND status = 'planned'"
+        done = "SELECT 1 FROM visit WHERE cell_key = :key AND status = 'done' AND purpose = 'sweep' LIMIT 1"
+        with self.changing_plan():
             for key, reason in reasons.items():
-                drop = t.visit.update().where(t.visit.c.cell_key == key, t.visit.c.status == VisitStatus.PLANNED)
-                if self.set_up and self._is_measured(link, key):
-                    drop = drop.where(*self._mine())
+                if self.set_up and self._rows(done, key=key):
+                    self._do(f"{drop} AND {MINE}", key=key, reason=reason)
                 else:
-                    link.execute(t.cell.update().where(t.cell.c.cell_key == key).values(reason=reason))
-                link.execute(drop.values(status=VisitStatus.DROPPED, reason=reason))
-
-    @staticmethod
-    def _is_measured(link: sa.Connection, key: str) -> bool:
-        done = (t.visit.c.cell_key == key, t.visit.c.status == VisitStatus.DONE, t.visit.c.purpose == Purpose.SWEEP)
-        return link.execute(sa.select(t.visit.c.visit_id).where(*done).limit(1)).first() is not None
+                    self._do("UPDATE cell SET reason = :reason WHERE cell_key = :key", key=key, reason=reason)
+                    self._do(drop, key=key, reason=reason)
 
 
 @dataclass(frozen=True)
@@ -104,15 +94,10 @@ class Predictions(Database):
 
     def set_predictions(self, rows: Iterable[Prediction]) -> None:
         """Replace the model's predictions."""
-        with self._engine.begin() as link:
-            link.execute(t.prediction.delete().where(*self._my_cells()))
-            values = [asdict(row) for row in rows]
-            if values:
-                link.execute(t.prediction.insert(), values)
+        with self.together():
+            self._do(f"DELETE FROM prediction WHERE {OF_MY_CELLS}")
+            self.insert("prediction", *map(asdict, rows))
 
     def predictions(self) -> list[Prediction]:
-        return [Prediction(*row) for row in self._rows(sa.select(t.prediction).where(*self._my_cells()))]
-
-    def _my_cells(self) -> tuple[sa.ColumnElement[bool], ...]:
-        mine = sa.select(t.cell.c.cell_key).where(t.cell.c.target == self.only)
-        return (t.prediction.c.cell_key.in_(mine),) if self.only else ()
+        names = t.TABLES["prediction"].listed()
+        return [Prediction(*row) for row in self._rows(f"SELECT {names} FROM prediction WHERE {OF_MY_CELLS}")]

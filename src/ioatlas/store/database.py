@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One SQLite file: how it is opened, and what is refused."""
+"""One SQLite file: how it is opened, read and written."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ import contextlib
 import copy
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
-
-import sqlalchemy as sa
-from sqlalchemy.util import LRUCache
 
 from ioatlas.errors import PartialResultError
 from ioatlas.model.cell import Cell
@@ -24,19 +20,31 @@ from ioatlas.store.stored import Row
 FILE_NAME = "journal.sqlite"
 LARGEST_FIELD = 32 << 20
 """Bytes of one field; SQLite itself refuses longer ones."""
+# A finished batch must survive a crash of the machine, not only of the process.
+PRAGMAS = ("trusted_schema=OFF", "journal_mode=DELETE", "synchronous=FULL", "foreign_keys=ON")
+OF_MY_CELLS = "(:only = '' OR cell_key IN (SELECT cell_key FROM cell WHERE target = :only))"
+"""Condition of rows of cells: those of the target that is seen."""
+MINE = f"{OF_MY_CELLS} AND (:first IS NULL OR block BETWEEN :first AND :last)"
+"""Condition of rows of visits: those of the target and of the set-up that are seen."""
+_OF_THE_PLACE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+"""Faults of the file system a journal lies on: full, gone, read-only."""
 
 
-class _OneTransaction:
-    """What stands for an engine while all that is asked of it belongs to one transaction."""
+class Record(sqlite3.Row):
+    """A row with its values by the names of their columns too."""
 
-    def __init__(self, link: sa.Connection) -> None:
-        self._link = link
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
 
-    @contextlib.contextmanager
-    def begin(self) -> Iterator[sa.Connection]:
-        yield self._link
 
-    connect = begin
+def connect(path: Path) -> sqlite3.Connection:
+    """The file at `path`, made when it is not there; every commit is on the disk when it returns."""
+    link = sqlite3.connect(path, isolation_level=None)
+    link.row_factory = Record
+    link.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_FIELD)
+    for pragma in PRAGMAS:
+        link.execute(f"PRAGMA {pragma}")
+    return link
 
 
 class Database:
@@ -46,20 +54,23 @@ class Database:
     only: the target of which it shows a part; '' for all. set_up: of visits those of one set-up, whose replicates it
     counts from 0; None for all.
     format: which tables it has, as `schema` tells.
+
+    Values in statements stand as :name; `_seen` are known to all of them.
     """
 
-    def __init__(self, engine: sa.Engine, directory: Path, now: Callable[[], float] = time.time) -> None:
-        self._file = engine
-        self._engine: sa.Engine | _OneTransaction = engine
+    def __init__(self, directory: Path, now: Callable[[], float] = time.time) -> None:
+        """Raises sqlite3.DatabaseError for a file that is no database."""
         self._now = now
         self.directory = directory
         self.only = ""
         self.set_up: int | None = None
         self.format = t.VERSION
-        self._kept: dict[tuple[str, bool], tuple[int | None, dict[int, list[Any]]]] = {}
+        self._kept: dict[tuple[str, bool], tuple[int, dict[int, list[Any]]]] = {}
         """Rows that were read, of tables whose rows never change: (the last one's number, what was made of them)."""
         self._cells: dict[tuple[str, ...], Cell] = {}
         """Cells that were read, by what their rows say."""
+        with self._faults():
+            self._link = connect(directory / FILE_NAME)
 
     def now(self) -> float:
         """Seconds since the epoch, as what is written down now is stamped."""
@@ -84,115 +95,87 @@ class Database:
         """What replicates are counted from."""
         return (self.set_up or 0) * REPLICATES_OF_A_SET_UP
 
-    def _mine(self) -> tuple[sa.ColumnElement[bool], ...]:
-        """Conditions on rows of visits: those of the target and of the set-up that are seen, where they are."""
-        mine: list[sa.ColumnElement[bool]] = []
-        if self.only:
-            mine.append(t.visit.c.cell_key.in_(sa.select(t.cell.c.cell_key).where(t.cell.c.target == self.only)))
-        if self.set_up is not None:
-            first, count = self._first_replicate, REPLICATES_OF_A_SET_UP
-            # Replicates below 0 are those of visits made before the first one.
-            mine.append(t.visit.c.block.between(first - count // 2, first + count // 2 - 1))
-        return tuple(mine)
+    @property
+    def _seen(self) -> dict[str, Any]:
+        if self.set_up is None:
+            return {"only": self.only, "first": None, "last": None}
+        # Replicates below 0 are those of visits made before the first one.
+        first = self._first_replicate - REPLICATES_OF_A_SET_UP // 2
+        return {"only": self.only, "first": first, "last": first + REPLICATES_OF_A_SET_UP - 1}
 
     def close(self) -> None:
-        self._file.dispose()
+        self._link.close()
 
-    def _rows(self, query: sa.Select[Any]) -> Sequence[Any]:
+    def _rows(self, query: str, **values: object) -> list[Any]:
         """All rows of a query."""
-        with self._engine.connect() as link:
-            return link.execute(query).all()
+        with self._faults():
+            return self._link.execute(query, {**self._seen, **values}).fetchall()
 
-    def _value(self, query: sa.Select[Any]) -> Any:
+    def rows_of(self, table: t.Table) -> list[Any]:
+        """All rows of a table, in the order of their making."""
+        return self._rows(f"SELECT {table.listed()} FROM {table.name} ORDER BY rowid")
+
+    def _value(self, query: str, **values: object) -> Any:
         """The first value of the first row of a query; None without a row."""
-        with self._engine.connect() as link:
-            return link.execute(query).scalar()
+        rows = self._rows(query, **values)
+        return rows[0][0] if rows else None
 
-    def _do(self, *statements: sa.Executable) -> None:
-        """One transaction of these statements."""
-        with self._engine.begin() as link:
-            for one in statements:
-                link.execute(one)
+    def _do(self, statement: str, **values: object) -> int:
+        """A statement that changes rows; returns how many."""
+        with self.together():
+            return self._link.execute(statement, {**self._seen, **values}).rowcount
+
+    def _do_each(self, statement: str, rows: Iterable[Mapping[str, object]]) -> None:
+        """A statement that changes rows, with the values of each of these."""
+        with self.together():
+            self._link.executemany(statement, rows)
+
+    def insert(self, table: str, *rows: Mapping[str, object]) -> int:
+        """New rows; returns the number of the last one."""
+        last = None
+        with self.together():
+            for row in rows:
+                names, values = ", ".join(row), ", :".join(row)
+                last = self._link.execute(f"INSERT INTO {table} ({names}) VALUES (:{values})", row).lastrowid
+        return last or 0
+
+    def _replace(self, table: str, key: str, row: Mapping[str, object]) -> None:
+        """A new row in the place of the one with the same value in the column `key`."""
+        with self.together():
+            self._do(f"DELETE FROM {table} WHERE {key} = :{key}", **row)
+            self.insert(table, row)
 
     @contextlib.contextmanager
-    def together(self) -> Iterator[sa.Connection]:
+    def together(self) -> Iterator[None]:
         """One transaction of all that is done inside: a process that dies in it leaves the file as it was."""
-        with self._file.begin() as link:
-            link.exec_driver_sql("BEGIN IMMEDIATE")  # tables are made in it, too, and nobody else writes meanwhile
-            self._engine = _OneTransaction(link)
-            try:
-                yield link
-            finally:
-                self._engine = self._file
+        if self._link.in_transaction:
+            yield
+            return
+        with self._faults(), self._link:
+            self._link.execute("BEGIN IMMEDIATE")  # nobody else writes meanwhile
+            yield
+
+    @contextlib.contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Those of the place, told so that the campaign can be gone on with."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith(_OF_THE_PLACE):
+                raise
+            raise PartialResultError(
+                f"the journal cannot be written: {error}",
+                where=str(self.directory),
+                remedy=f"free some space there, or bring the directory back; then `ioatlas resume {self.directory}`",
+            ) from error
+
+    def make_tables(self, version: int) -> None:
+        """All tables of a format that are not there yet."""
+        with self.together():
+            for table in t.tables_of(version).values():
+                self._do(table.made)
+            self._do(f"PRAGMA user_version={version:d}")
 
     def row(self, table: str, key: object = "") -> Row:
         """A row of the file, for messages."""
         return Row(self.directory / FILE_NAME, table, key)
-
-
-_OF_THE_PLACE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
-"""Faults of the file system a journal lies on: full, gone, read-only."""
-
-
-@cache
-def _shared() -> tuple[sa.Dialect, LRUCache[Any, Any]]:
-    """What the engines of all journals have in common: the dialect, and statements that were compiled for it."""
-    first = sa.create_engine("sqlite://")
-    first.connect().close()  # the dialect learns which SQLite this is
-    first.dispose()
-
-    @sa.event.listens_for(first, "handle_error")  # faults are told to the dialect, so to that of all journals
-    def _told(context: sa.engine.ExceptionContext) -> None:
-        error, engine = context.original_exception, context.engine
-        if engine is None or not isinstance(error, sqlite3.OperationalError):
-            return
-        if error.sqlite_errorname.startswith(_OF_THE_PLACE):
-            place = Path(engine.url.database or "").parent
-            raise PartialResultError(
-                f"the journal cannot be written: {error}",
-                where=str(place),
-                remedy=f"free some space there, or bring the directory back; then `ioatlas resume {place}`",
-            ) from error
-
-    return first.dialect, LRUCache(1000)
-
-
-def _engine(url: sa.URL) -> sa.Engine:
-    """An engine as `create_engine` makes it, but what was compiled for one journal is not compiled again for the next:
-    a command opens a campaign several times, and a comparison many of them.
-    """
-    dialect, compiled = _shared()
-    positional, named = dialect.create_connect_args(url)
-    pool = sa.QueuePool(lambda: dialect.connect(*positional, **named), dialect=dialect)
-    on_connect = dialect.on_connect_url(url)
-    if on_connect is not None:
-        sa.event.listen(pool, "connect", lambda connection, _record: on_connect(connection))
-    return sa.Engine(pool, dialect, url, execution_options={"compiled_cache": compiled})
-
-
-def connect(path: Path) -> sa.Engine:
-    """The file at `path`, made when it is not there; every commit is on the disk when it returns."""
-    engine = _engine(sa.make_url(f"sqlite:///{path}"))
-
-    @sa.event.listens_for(engine, "connect")
-    def _durable(connection: Any, _record: object) -> None:
-        # A finished batch must survive a crash of the machine, not only of the process.
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_FIELD)
-        connection.execute("PRAGMA trusted_schema=OFF")
-        connection.execute("PRAGMA journal_mode=DELETE")
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA foreign_keys=ON")
-
-    return engine
-
-
-def missing(metadata: sa.MetaData, link: sa.Connection) -> str:
-    """The first table or column of the format that a journal does not have; '' when it has all."""
-    for table in metadata.sorted_tables:
-        have = {name for (name,) in link.exec_driver_sql("SELECT name FROM pragma_table_info(?)", (table.name,))}
-        if not have:
-            return f"table {table.name}"
-        for column in table.columns:
-            if column.name not in have:
-                return f"column {table.name}.{column.name}"
-    return ""

@@ -4,26 +4,25 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-import sqlalchemy as sa
-
 from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.errors import IoAtlasError, UsageError, faults
 from ioatlas.store import schema as t
 from ioatlas.store.batches import Batches, BatchRow
-from ioatlas.store.campaigns import Campaigns, Files
+from ioatlas.store.campaigns import Campaigns
 from ioatlas.store.cells import Cells, Prediction, Predictions
-from ioatlas.store.database import FILE_NAME, connect, missing
+from ioatlas.store.database import FILE_NAME
 from ioatlas.store.rules import MOST_ROWS, OBJECTS, check_file, check_objects, check_rows
-from ioatlas.store.visits import NewVisit, PlannedVisit, Visits
+from ioatlas.store.visits import NewVisit, PlannedVisit
 
 __all__ = ["FILE_NAME", "BatchRow", "Journal", "NewVisit", "PlannedVisit", "Prediction"]
 
 
-class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
+class Journal(Campaigns, Cells, Predictions, Batches):
     """One open journal. Every public method is one transaction; those of one noun stand in the module of that noun."""
 
     @classmethod
@@ -38,23 +37,19 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
         if beneath.is_ordinary(path):
             check_file(path)
         directory.mkdir(parents=True, exist_ok=True)
-        journal = cls(connect(path), directory, now)
-        journal.format = t.VERSION
-        try:
-            with journal.together() as link:
-                if not _is_unmade(link):
+        with contextlib.ExitStack() as opened:
+            journal = cls(directory, now)
+            opened.callback(journal.close)
+            with journal.together():
+                if not journal._has_nothing():
                     raise UsageError(
                         "a campaign is already here",
                         where=str(directory),
                         remedy=f"use `ioatlas resume {directory}` or another -o",
                     )
-                for metadata in t.metadata_of(t.VERSION):
-                    metadata.create_all(link)
-                link.exec_driver_sql(f"PRAGMA user_version={t.VERSION}")
+                journal.make_tables(t.VERSION)
                 yield journal
-        except BaseException:
-            journal.close()
-            raise
+            opened.pop_all()
 
     @classmethod
     def is_unmade(cls, directory: Path) -> bool:
@@ -63,14 +58,12 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
         if not beneath.is_ordinary(path):
             return False
         check_file(path)
-        engine = connect(path)
         try:
-            with engine.connect() as link:
-                return _is_unmade(link)
-        except sa.exc.DatabaseError:
+            journal = cls(directory)
+            with contextlib.closing(journal):
+                return journal._has_nothing()
+        except sqlite3.DatabaseError:
             return False
-        finally:
-            engine.dispose()
 
     @classmethod
     def open(
@@ -90,50 +83,59 @@ class Journal(Campaigns, Cells, Visits, Predictions, Batches, Files):
                 + ("; `ioatlas import FILE -o DIR` makes one of another tool's results" if directory.is_file() else ""),
             )
         check_file(path)
-        engine = connect(path)
-        try:
-            with engine.connect() as link:
-                version = int(link.exec_driver_sql("PRAGMA user_version").scalar_one())
-                tables = {name: table for each in t.metadata_of(version) for name, table in each.tables.items()}
-                check_objects(link.exec_driver_sql(OBJECTS).all(), path, tables)
-                unmade = _is_unmade(link)
-                ours = t.metadata_of(version) if not unmade and version <= t.VERSION else ()
-                lacking = next((name for each in ours if (name := missing(each, link))), "")
-                if ours and not lacking:
-                    check_rows(link, path, [one for each in ours for one in each.sorted_tables if one.name in only])
-        except sa.exc.DatabaseError as error:
-            raise IoAtlasError(
-                "the journal cannot be read",
-                where=str(path),
-                remedy="restore it from a copy; the raw output is in batches/",
-            ) from error
-        if unmade:
+        unread = faults(
+            IoAtlasError,
+            "the journal cannot be read",
+            where=str(path),
+            remedy="restore it from a copy; the raw output is in batches/",
+            of=sqlite3.DatabaseError,
+        )
+        with unread, contextlib.ExitStack() as opened:
+            journal = cls(directory, now)
+            opened.callback(journal.close)
+            journal._check(path, only)
+            opened.pop_all()
+        return journal
+
+    def _check(self, path: Path, only: Collection[str]) -> None:
+        """That it is a campaign's, of a format that is known, and holds what a campaign writes."""
+        self.format = int(self._value("PRAGMA user_version"))
+        tables = t.tables_of(self.format)
+        check_objects(self._rows(OBJECTS), path, tables)
+        if self._has_nothing():
             raise UsageError(
                 "the campaign was never begun: the process ended while its journal was made",
                 where=str(path),
-                remedy=f"start it again, with the same `-o {directory}`",
+                remedy=f"start it again, with the same `-o {self.directory}`",
             )
-        if version > t.VERSION:
+        if self.format > t.VERSION:
             raise IoAtlasError(
-                f"the journal has format {version}, this ioatlas reads up to {t.VERSION}",
+                f"the journal has format {self.format}, this ioatlas reads up to {t.VERSION}",
                 where=str(path),
                 remedy="use a newer ioatlas",
             )
-        if lacking:
+        if lacking := self._lacking(tables.values()):
             raise IoAtlasError(
                 f"the journal lacks {lacking}: it was made by a version before the first release",
                 where=str(path),
                 remedy="measure again",
             )
-        journal = cls(engine, directory, now)
-        journal.format = version
-        return journal
+        check_rows(self._rows, path, [table for name, table in tables.items() if name in only])
 
+    def _lacking(self, tables: Iterable[t.Table]) -> str:
+        """The first table or column that it should have and has not; '' when it has all."""
+        for table in tables:
+            have = {name for (name,) in self._rows("SELECT name FROM pragma_table_info(:table)", table=table.name)}
+            if not have:
+                return f"table {table.name}"
+            for column in table.columns:
+                if column.name not in have:
+                    return f"column {table.name}.{column.name}"
+        return ""
 
-def _is_unmade(link: sa.Connection) -> bool:
-    """Whether a file has nothing but empty tables of ours. Earlier versions made them one after another."""
-    ours = {name: table for each in t.metadata_of(t.VERSION) for name, table in each.tables.items()}
-    made = {name: kind for kind, name, sql in link.exec_driver_sql(OBJECTS).all() if sql}
-    if not made.keys() <= ours.keys() or {*made.values()} - {"table"}:
-        return False
-    return not any(link.execute(sa.select(sa.literal(1)).select_from(ours[name]).limit(1)).first() for name in made)
+    def _has_nothing(self) -> bool:
+        """Whether it has nothing but empty tables of ours. Earlier versions made them one after another."""
+        made = {name: kind for kind, name, sql in self._rows(OBJECTS) if sql}
+        if not made.keys() <= t.TABLES.keys() or {*made.values()} - {"table"}:
+            return False
+        return not any(self._rows(f"SELECT 1 FROM {name} LIMIT 1") for name in made)

@@ -9,11 +9,11 @@ from dataclasses import fields
 from typing import Any
 
 import orjson
-import sqlalchemy as sa
 
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Flush, Part, Series, VisitShare
 from ioatlas.model.words import words
+from ioatlas.store.database import Record
 from ioatlas.store.stored import LARGEST, Row
 
 MOST_BINS, MOST_POINTS = 100_000, 100_000
@@ -39,7 +39,7 @@ def part_row(part: Part) -> dict[str, Any]:
     }
 
 
-def read_part(place: Row, row: sa.Row[Any], *, with_series: bool) -> Part:
+def read_part(place: Row, row: Record, *, with_series: bool) -> Part:
     """The part of a row; without `with_series` its series is empty. place: the row, for messages."""
     series = Series(0)
     if with_series:
@@ -72,7 +72,7 @@ def flush_row(part: Part, flush: Flush) -> dict[str, Any]:
     }
 
 
-def read_flush(place: Row, row: sa.Row[Any], *, with_series: bool) -> tuple[str, str, Flush]:  # noqa: ARG001
+def read_flush(place: Row, row: Record, *, with_series: bool) -> tuple[str, str, Flush]:  # noqa: ARG001
     """(stream, direction, flushes) of a row."""
     first, second = (
         _histogram(place, _unpack(place, getattr(row, name), name)) for name in ("histogram", "write_histogram")
@@ -86,7 +86,7 @@ def share_row(part: VisitShare, whose: str) -> dict[str, Any]:
     return {**told, whose: part.name, "series": _packed(part.series)}
 
 
-def read_share(whose: str, place: Row, row: sa.Row[Any], *, with_series: bool) -> VisitShare:
+def read_share(whose: str, place: Row, row: Record, *, with_series: bool) -> VisitShare:
     """The share of a client or target, as `read_part`."""
     series = _series(place, _unpack(place, row.series, "series")) if with_series else Series(0)
     return VisitShare(**{name: getattr(row, name) for name in _OF_SHARES}, series=series, name=getattr(row, whose))

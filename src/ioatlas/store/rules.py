@@ -14,14 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.cell import TARGETS
 from ioatlas.model.reason import ASIDE
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, VisitStatus
 from ioatlas.model.words import words
+from ioatlas.store.schema import Column, Table
 from ioatlas.store.stored import LARGEST, REMEDY, STATES, Row, short
 
 LARGEST_FILE = 64 << 30
@@ -185,15 +184,13 @@ RULES: dict[str, Rule] = {
 """Rules of columns that are not the usual one of their type."""
 
 
-def rule_of(column: sa.Column[Any]) -> Rule:
+_USUAL: dict[str, Rule] = {"INTEGER": _COUNT, "FLOAT": _FLOAT, "TEXT": Length(LONGEST_TEXT)}
+
+
+def rule_of(table: Table, column: Column) -> Rule:
     """What a column may hold, where it is not empty."""
-    known = RULES.get(f"{column.table.name}.{column.name}")
-    if known is not None:
-        return known
-    if column.name.endswith("_json"):
-        return _JSON
-    usual: dict[type, Rule] = {sa.Integer: _COUNT, sa.Float: _FLOAT, sa.Text: Length(LONGEST_TEXT)}
-    return usual[type(column.type)]
+    known = RULES.get(f"{table.name}.{column.name}")
+    return known or (_JSON if column.name.endswith("_json") else _USUAL[column.kind])
 
 
 _MEASURED = ", ".join(f"'{reason}'" for reason in ("", *sorted(ASIDE)))
@@ -288,23 +285,20 @@ def check_objects(rows: Iterable[Sequence[Any]], file: Path, tables: Collection[
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
-def check_rows(link: sa.Connection, file: Path, tables: Sequence[sa.Table]) -> None:
+def check_rows(rows: Callable[[str], Sequence[Any]], file: Path, tables: Sequence[Table]) -> None:
     """Number of rows, types, bounds and references of a whole journal. Raises IoAtlasError at the first fault.
 
-    tables: all that the journal has.
+    rows: runs a query. tables: all that the journal has.
     """
     for table in tables:
-        check_count(lambda query: link.exec_driver_sql(query).scalar_one(), file, table.name, MOST_ROWS[table.name])
+        check_count(lambda query: int(rows(query)[0][0]), file, table.name, MOST_ROWS[table.name])
     for table in tables:
-        _check_columns(link, file, table)
+        _check_columns(rows, file, table)
     by_name = {table.name: table for table in tables}
     for name, condition, what in REFERENCES:
-        if name not in by_name:
-            continue
-        key = _key_of(by_name[name])
-        found = link.exec_driver_sql(f"SELECT {key} FROM {name} WHERE {condition} LIMIT 1").first()
-        if found is not None:
-            Row(file, name, found[0]).bad(what)
+        if name in by_name:
+            for (key,) in rows(f"SELECT {by_name[name].keys[0]} FROM {name} WHERE {condition} LIMIT 1"):
+                Row(file, name, key).bad(what)
 
 
 def check_count(ask: Callable[[str], int], file: Path, table: str, most: int) -> None:
@@ -318,27 +312,20 @@ def check_count(ask: Callable[[str], int], file: Path, table: str, most: int) ->
 
 
 @cache
-def _wrong(table: sa.Table) -> dict[str, str]:
+def _wrong(table: Table) -> dict[str, str]:
     """{column: where it holds none of the values it may have}"""
     wrong = {}
     for column in table.columns:
-        empty = f"{column.name} IS NULL OR " if not column.nullable else f"{column.name} IS NOT NULL AND "
-        wrong[column.name] = f"({empty}({rule_of(column).wrong(column.name)}))"
+        empty = f"{column.name} IS NULL OR " if column.needed else f"{column.name} IS NOT NULL AND "
+        wrong[column.name] = f"({empty}({rule_of(table, column).wrong(column.name)}))"
     return wrong
 
 
-def _check_columns(link: sa.Connection, file: Path, table: sa.Table) -> None:
-    wrong = _wrong(table)
-    key = _key_of(table)
-    query = f"SELECT {key} FROM {table.name} WHERE {' OR '.join(wrong.values())} LIMIT 1"
-    if link.exec_driver_sql(query).first() is None:
+def _check_columns(rows: Callable[[str], Sequence[Any]], file: Path, table: Table) -> None:
+    wrong, key = _wrong(table), table.keys[0]
+    if not rows(f"SELECT {key} FROM {table.name} WHERE {' OR '.join(wrong.values())} LIMIT 1"):
         return
     for name, condition in wrong.items():
         cut = f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN substr({name}, 1, 80) ELSE {name} END"
-        found = link.exec_driver_sql(f"SELECT {key}, {cut} FROM {table.name} WHERE {condition} LIMIT 1").first()
-        if found is not None:
-            Row(file, table.name, found[0]).bad(f"this is none of the values it may have: {short(found[1])}", name)
-
-
-def _key_of(table: sa.Table) -> str:
-    return next(iter(table.primary_key.columns)).name
+        for number, value in rows(f"SELECT {key}, {cut} FROM {table.name} WHERE {condition} LIMIT 1"):
+            Row(file, table.name, number).bad(f"this is none of the values it may have: {short(value)}", name)

@@ -14,249 +14,236 @@ A new journal has the newest format. Before version 0.4 it had the first one tha
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
 
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, VisitStatus
 
 VERSION = 6
 FIRST_VERSION = 1
-FORMAT_OF_CLIENTS = 3
-FORMAT_OF_GROUPS = 4
-FORMAT_OF_FLUSHES = 6
-
-metadata = MetaData()
-metadata_of_clients = MetaData()
-"""Tables of journals whose visits several clients make."""
-metadata_of_groups = MetaData()
-"""Tables of journals whose visits load several targets together."""
-metadata_of_flushes = MetaData()
-"""Tables of journals whose writes wait for flushes."""
+SINCE = {"client_part": 3, "target_part": 4, "flush_part": 6}
+"""Formats since which tables are there; the others have always been."""
 
 
 def _texts(values: type[StrEnum]) -> str:
     return ", ".join(values)
 
 
-def _share_columns(common: str, own: str) -> list[Column[Any]]:
-    """What is kept of a share of a part."""
-    return [
-        Column("stream", Text, primary_key=True, default=""),
-        Column("direction", Text, primary_key=True),
-        Column("started_at", Float, nullable=False, comment="by the controller's clock"),
-        Column("runtime_ms", Float, nullable=False, comment=own),
-        Column("io_bytes", Integer, nullable=False, comment=common),
-        Column("total_ios", Integer, nullable=False),
-        Column("bw_bytes_per_s", Float, nullable=False),
-        Column("lat_mean_ns", Float),
-        Column("lat_p99_ns", Float),
-    ]
+_DEFINITIONS = f"""
+CREATE TABLE batch (
+    batch_id INTEGER NOT NULL,
+    directory TEXT NOT NULL,  -- below the campaign's directory
+    status TEXT NOT NULL,  -- {_texts(BatchStatus)}
+    started_at FLOAT NOT NULL,
+    seconds FLOAT,
+    pid INTEGER,
+    pid_started INTEGER,  -- clock ticks since boot
+    exit_code INTEGER,
+    load_seconds FLOAT,  -- time its sections' loads ran
+    note TEXT NOT NULL,
+    usage_json TEXT,  -- what the client's processors, disks and network did meanwhile, by kernel counters
+    PRIMARY KEY (batch_id)
+);
+CREATE TABLE campaign (
+    campaign_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    created_at FLOAT NOT NULL,  -- seconds since the epoch
+    tool_version TEXT NOT NULL,
+    plan_json TEXT NOT NULL,  -- the campaign as it was asked for, normalised
+    complete INTEGER NOT NULL,
+    PRIMARY KEY (campaign_id)
+);
+CREATE TABLE cell (
+    cell_key TEXT NOT NULL,
+    position INTEGER NOT NULL,  -- place in the sweep
+    target TEXT NOT NULL,
+    options_json TEXT NOT NULL,
+    sharing TEXT NOT NULL,
+    state TEXT NOT NULL,
+    streams_json TEXT NOT NULL,  -- [[name, options], ...] of a load of several streams at once
+    reason TEXT NOT NULL,  -- why it is not measured; empty when it is to be measured
+    PRIMARY KEY (cell_key)
+);
+CREATE TABLE file_made (
+    path TEXT NOT NULL,  -- written before the file is created
+    target TEXT NOT NULL,
+    created_at FLOAT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    ready INTEGER NOT NULL,  -- laid out in full
+    removed_at FLOAT,
+    PRIMARY KEY (path)
+);
+CREATE TABLE ledger (
+    entry INTEGER NOT NULL,
+    at FLOAT NOT NULL,
+    target TEXT NOT NULL,
+    what TEXT NOT NULL,  -- lay-out, write load, trim load
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (entry)
+);
+CREATE TABLE outcome (
+    name TEXT NOT NULL,  -- what was found out about the campaign as a whole
+    value_json TEXT NOT NULL,
+    PRIMARY KEY (name)
+);
+CREATE TABLE remark (
+    entry INTEGER NOT NULL,
+    at FLOAT NOT NULL,
+    kind TEXT NOT NULL,  -- {_texts(RemarkKind)}
+    text TEXT NOT NULL,
+    PRIMARY KEY (entry)
+);
+CREATE TABLE session (
+    session_id INTEGER NOT NULL,
+    started_at FLOAT NOT NULL,
+    ended_at FLOAT,
+    testbed_json TEXT NOT NULL,
+    PRIMARY KEY (session_id)
+);
+CREATE TABLE target (
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    location TEXT NOT NULL,
+    identity_json TEXT NOT NULL,
+    size_bytes INTEGER,
+    logical_block_bytes INTEGER NOT NULL,
+    ioengine TEXT,
+    PRIMARY KEY (name)
+);
+CREATE TABLE prediction (
+    cell_key TEXT NOT NULL,
+    iops FLOAT NOT NULL,
+    iops_low FLOAT NOT NULL,  -- 90% prediction interval of one reading
+    iops_high FLOAT NOT NULL,
+    lat_p99_ns FLOAT,
+    lat_p99_low_ns FLOAT,
+    lat_p99_high_ns FLOAT,
+    method TEXT NOT NULL,
+    PRIMARY KEY (cell_key),
+    FOREIGN KEY (cell_key) REFERENCES cell (cell_key)
+);
+CREATE TABLE visit (
+    visit_id INTEGER NOT NULL,
+    cell_key TEXT NOT NULL,
+    block INTEGER NOT NULL,  -- the replicate, a randomised pass over the cells
+    seed INTEGER NOT NULL,
+    purpose TEXT NOT NULL,  -- {_texts(Purpose)}
+    alone INTEGER NOT NULL,  -- in a fio of its own
+    runtime_ms INTEGER,  -- how long its load was asked to run
+    design_json TEXT,  -- why the adaptive design asked for it and what it predicted before
+    status TEXT NOT NULL,  -- {_texts(VisitStatus)}
+    batch_id INTEGER,
+    section INTEGER,
+    started_at FLOAT,
+    error INTEGER,
+    cpu_percent FLOAT,
+    window_start_ms INTEGER,
+    verdict TEXT,
+    reason TEXT NOT NULL,  -- why it was discarded, failed or dropped
+    PRIMARY KEY (visit_id),
+    FOREIGN KEY (cell_key) REFERENCES cell (cell_key),
+    FOREIGN KEY (batch_id) REFERENCES batch (batch_id)
+);
+CREATE TABLE part (
+    visit_id INTEGER NOT NULL,
+    stream TEXT NOT NULL,  -- of several streams at once; empty when the load is one
+    direction TEXT NOT NULL,
+    io_bytes INTEGER NOT NULL,
+    total_ios INTEGER NOT NULL,
+    runtime_ms FLOAT NOT NULL,
+    lat_mean_ns FLOAT,
+    lat_kind TEXT NOT NULL,
+    short_ios INTEGER NOT NULL,
+    drop_ios INTEGER NOT NULL,
+    histogram BLOB NOT NULL,  -- zlib of JSON [[latency_ns, count], ...]
+    series BLOB NOT NULL,  -- zlib of JSON {{interval_ms, end_ms, bw_bytes_per_s, lat_mean_ns}}
+    PRIMARY KEY (visit_id, stream, direction),
+    FOREIGN KEY (visit_id) REFERENCES visit (visit_id)
+);
+CREATE TABLE client_part (
+    visit_id INTEGER NOT NULL,
+    client TEXT NOT NULL,
+    stream TEXT NOT NULL,
+    direction TEXT NOT NULL,
+    started_at FLOAT NOT NULL,  -- by the controller's clock
+    runtime_ms FLOAT NOT NULL,  -- of the client alone
+    io_bytes INTEGER NOT NULL,  -- in the time in which all clients ran
+    total_ios INTEGER NOT NULL,
+    bw_bytes_per_s FLOAT NOT NULL,
+    lat_mean_ns FLOAT,
+    lat_p99_ns FLOAT,
+    clock_error_ms FLOAT NOT NULL,
+    series BLOB NOT NULL,  -- as of a part
+    PRIMARY KEY (visit_id, client, stream, direction)
+);
+CREATE TABLE target_part (
+    visit_id INTEGER NOT NULL,
+    target TEXT NOT NULL,
+    stream TEXT NOT NULL,
+    direction TEXT NOT NULL,
+    started_at FLOAT NOT NULL,  -- by the controller's clock
+    runtime_ms FLOAT NOT NULL,  -- of the target alone
+    io_bytes INTEGER NOT NULL,  -- in the time in which all were loaded
+    total_ios INTEGER NOT NULL,
+    bw_bytes_per_s FLOAT NOT NULL,
+    lat_mean_ns FLOAT,
+    lat_p99_ns FLOAT,
+    series BLOB NOT NULL,  -- as of a part
+    PRIMARY KEY (visit_id, target, stream, direction)
+);
+CREATE TABLE flush_part (
+    visit_id INTEGER NOT NULL,
+    stream TEXT NOT NULL,
+    direction TEXT NOT NULL,
+    flushes INTEGER NOT NULL,
+    mean_ns FLOAT NOT NULL,  -- of a flush
+    histogram BLOB NOT NULL,  -- of the flushes, as of a part
+    write_mean_ns FLOAT NOT NULL,  -- of a write without its flush
+    write_histogram BLOB NOT NULL,  -- of the writes without their flushes
+    PRIMARY KEY (visit_id, stream, direction)
+);
+"""
+_TABLE = re.compile(r"CREATE TABLE (\w+) \(\n(.*?)\n    PRIMARY KEY \((.*?)\).*?\);\n", re.DOTALL)
+_COLUMN = re.compile(r"^    (\w+) (\w+)( NOT NULL)?,(?:  -- (.*))?$", re.MULTILINE)
+_COMMENT = re.compile(r"  -- .*")
 
 
-def metadata_of(version: int) -> tuple[MetaData, ...]:
-    """All tables of a journal of a format, in groups."""
-    more = (
-        (FORMAT_OF_CLIENTS, metadata_of_clients),
-        (FORMAT_OF_GROUPS, metadata_of_groups),
-        (FORMAT_OF_FLUSHES, metadata_of_flushes),
-    )
-    return (metadata, *(each for least, each in more if version >= least))
+@dataclass(frozen=True)
+class Column:
+    """kind: TEXT, INTEGER, FLOAT or BLOB."""
+
+    name: str
+    kind: str
+    needed: bool
+    comment: str
 
 
-campaign = Table(
-    "campaign",
-    metadata,
-    Column("campaign_id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("created_at", Float, nullable=False, comment="seconds since the epoch"),
-    Column("tool_version", Text, nullable=False),
-    Column("plan_json", Text, nullable=False, comment="the campaign as it was asked for, normalised"),
-    Column("complete", Integer, nullable=False, default=0),
-)
+@dataclass(frozen=True)
+class Table:
+    """made: the statement that makes it. keys: the columns of its primary key."""
 
-session = Table(
-    "session",
-    metadata,
-    Column("session_id", Integer, primary_key=True),
-    Column("started_at", Float, nullable=False),
-    Column("ended_at", Float),
-    Column("testbed_json", Text, nullable=False),
-)
+    name: str
+    made: str
+    columns: tuple[Column, ...]
+    keys: tuple[str, ...]
 
-target = Table(
-    "target",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("location", Text, nullable=False),
-    Column("identity_json", Text, nullable=False),
-    Column("size_bytes", Integer),
-    Column("logical_block_bytes", Integer, nullable=False),
-    Column("ioengine", Text),
-)
+    def listed(self, *left_out: str) -> str:
+        """Its columns but these as a statement names them, in the order of theirs here."""
+        return ", ".join(one.name for one in self.columns if one.name not in left_out)
 
-cell = Table(
-    "cell",
-    metadata,
-    Column("cell_key", Text, primary_key=True),
-    Column("position", Integer, nullable=False, comment="place in the sweep"),
-    Column("target", Text, nullable=False),
-    Column("options_json", Text, nullable=False),
-    Column("sharing", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column(
-        "streams_json",
-        Text,
-        nullable=False,
-        default="[]",
-        comment="[[name, options], ...] of a load of several streams at once",
-    ),
-    Column(
-        "reason", Text, nullable=False, default="", comment="why it is not measured; empty when it is to be measured"
-    ),
-)
 
-visit = Table(
-    "visit",
-    metadata,
-    Column("visit_id", Integer, primary_key=True),
-    Column("cell_key", Text, ForeignKey("cell.cell_key"), nullable=False),
-    Column("block", Integer, nullable=False, comment="the replicate, a randomised pass over the cells"),
-    Column("seed", Integer, nullable=False),
-    Column("purpose", Text, nullable=False, comment=_texts(Purpose)),
-    Column("alone", Integer, nullable=False, default=0, comment="in a fio of its own"),
-    Column("runtime_ms", Integer, comment="how long its load was asked to run"),
-    Column("design_json", Text, comment="why the adaptive design asked for it and what it predicted before"),
-    Column("status", Text, nullable=False, default=VisitStatus.PLANNED, comment=_texts(VisitStatus)),
-    Column("batch_id", Integer, ForeignKey("batch.batch_id")),
-    Column("section", Integer),
-    Column("started_at", Float),
-    Column("error", Integer),
-    Column("cpu_percent", Float),
-    Column("window_start_ms", Integer),
-    Column("verdict", Text),
-    Column("reason", Text, nullable=False, default="", comment="why it was discarded, failed or dropped"),
-)
+def _table(found: re.Match[str]) -> Table:
+    name, columns, keys = found.groups()
+    known = [Column(name, kind, bool(needed), comment) for name, kind, needed, comment in _COLUMN.findall(columns)]
+    made = _COMMENT.sub("", found[0]).replace("TABLE", "TABLE IF NOT EXISTS", 1)
+    return Table(name, made, tuple(known), tuple(keys.split(", ")))
 
-part = Table(
-    "part",
-    metadata,
-    Column("visit_id", Integer, ForeignKey("visit.visit_id"), primary_key=True),
-    Column(
-        "stream", Text, primary_key=True, default="", comment="of several streams at once; empty when the load is one"
-    ),
-    Column("direction", Text, primary_key=True),
-    Column("io_bytes", Integer, nullable=False),
-    Column("total_ios", Integer, nullable=False),
-    Column("runtime_ms", Float, nullable=False),
-    Column("lat_mean_ns", Float),
-    Column("lat_kind", Text, nullable=False),
-    Column("short_ios", Integer, nullable=False, default=0),
-    Column("drop_ios", Integer, nullable=False, default=0),
-    Column("histogram", LargeBinary, nullable=False, comment="zlib of JSON [[latency_ns, count], ...]"),
-    Column(
-        "series", LargeBinary, nullable=False, comment="zlib of JSON {interval_ms, end_ms, bw_bytes_per_s, lat_mean_ns}"
-    ),
-)
 
-client_part = Table(
-    "client_part",
-    metadata_of_clients,
-    Column("visit_id", Integer, primary_key=True),
-    Column("client", Text, primary_key=True),
-    *_share_columns("in the time in which all clients ran", "of the client alone"),
-    Column("clock_error_ms", Float, nullable=False, default=0.0),
-    Column("series", LargeBinary, nullable=False, comment="as of a part"),
-)
+TABLES = {table.name: table for table in map(_table, _TABLE.finditer(_DEFINITIONS))}
+"""All tables of the newest format, each behind those it refers to."""
 
-target_part = Table(
-    "target_part",
-    metadata_of_groups,
-    Column("visit_id", Integer, primary_key=True),
-    Column("target", Text, primary_key=True),
-    *_share_columns("in the time in which all were loaded", "of the target alone"),
-    Column("series", LargeBinary, nullable=False, comment="as of a part"),
-)
 
-flush_part = Table(
-    "flush_part",
-    metadata_of_flushes,
-    Column("visit_id", Integer, primary_key=True),
-    Column("stream", Text, primary_key=True, default=""),
-    Column("direction", Text, primary_key=True),
-    Column("flushes", Integer, nullable=False),
-    Column("mean_ns", Float, nullable=False, comment="of a flush"),
-    Column("histogram", LargeBinary, nullable=False, comment="of the flushes, as of a part"),
-    Column("write_mean_ns", Float, nullable=False, comment="of a write without its flush"),
-    Column("write_histogram", LargeBinary, nullable=False, comment="of the writes without their flushes"),
-)
-
-prediction = Table(
-    "prediction",
-    metadata,
-    Column("cell_key", Text, ForeignKey("cell.cell_key"), primary_key=True),
-    Column("iops", Float, nullable=False),
-    Column("iops_low", Float, nullable=False, comment="90% prediction interval of one reading"),
-    Column("iops_high", Float, nullable=False),
-    Column("lat_p99_ns", Float),
-    Column("lat_p99_low_ns", Float),
-    Column("lat_p99_high_ns", Float),
-    Column("method", Text, nullable=False),
-)
-
-outcome = Table(
-    "outcome",
-    metadata,
-    Column("name", Text, primary_key=True, comment="what was found out about the campaign as a whole"),
-    Column("value_json", Text, nullable=False),
-)
-
-batch = Table(
-    "batch",
-    metadata,
-    Column("batch_id", Integer, primary_key=True),
-    Column("directory", Text, nullable=False, comment="below the campaign's directory"),
-    Column("status", Text, nullable=False, comment=_texts(BatchStatus)),
-    Column("started_at", Float, nullable=False),
-    Column("seconds", Float),
-    Column("pid", Integer),
-    Column("pid_started", Integer, comment="clock ticks since boot"),
-    Column("exit_code", Integer),
-    Column("load_seconds", Float, comment="time its sections' loads ran"),
-    Column("note", Text, nullable=False, default=""),
-    Column(
-        "usage_json", Text, comment="what the client's processors, disks and network did meanwhile, by kernel counters"
-    ),
-)
-
-file_made = Table(
-    "file_made",
-    metadata,
-    Column("path", Text, primary_key=True, comment="written before the file is created"),
-    Column("target", Text, nullable=False),
-    Column("created_at", Float, nullable=False),
-    Column("size_bytes", Integer, nullable=False, default=0),
-    Column("ready", Integer, nullable=False, default=0, comment="laid out in full"),
-    Column("removed_at", Float),
-)
-
-ledger = Table(
-    "ledger",
-    metadata,
-    Column("entry", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("target", Text, nullable=False),
-    Column("what", Text, nullable=False, comment="lay-out, write load, trim load"),
-    Column("bytes", Integer, nullable=False),
-)
-
-remark = Table(
-    "remark",
-    metadata,
-    Column("entry", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("kind", Text, nullable=False, comment=_texts(RemarkKind)),
-    Column("text", Text, nullable=False),
-)
+def tables_of(version: int) -> dict[str, Table]:
+    """All tables of a journal of a format."""
+    return {name: table for name, table in TABLES.items() if version >= SINCE.get(name, version)}

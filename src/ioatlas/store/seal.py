@@ -20,8 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from ioatlas.beneath import NEW_FILE
 from ioatlas.errors import IoAtlasError
 from ioatlas.store import schema as t
@@ -45,16 +43,14 @@ class Seals(Database):
         the machine ask and measure.
         """
         self._key = key
-        with self._engine.begin() as link:
-            _put(link, _digest(link, key), _of_text(key, asks))
+        with self.together():
+            self._put_seal(self._digest(key), _of_text(key, asks))
 
     def foreign(self, key: bytes, asks: str) -> str:
         """Why the plan is not one of this machine and user, as it was made; '' when it is: then its changes are
         sealed from now on.
         """
-        with self._engine.connect() as link:
-            kept = _kept(link)
-            mine = _digest(link, key)
+        kept, mine = self._kept_seal(), self._digest(key)
         if not kept:
             return NONE
         if not hmac.compare_digest(mine, str(kept.get("plan", "")).encode("ascii", "replace").decode()):
@@ -66,48 +62,41 @@ class Seals(Database):
 
     def forget_processes(self) -> None:
         """Loads that ran elsewhere are none of this machine's."""
-        with self._engine.begin() as link:
-            link.execute(t.batch.update().values(pid=None, pid_started=None))
+        self._do("UPDATE batch SET pid = NULL, pid_started = NULL")
 
     @contextlib.contextmanager
-    def changing_plan(self) -> Iterator[sa.Connection]:
+    def changing_plan(self) -> Iterator[None]:
         """A transaction that changes what the seal covers."""
-        with self._engine.begin() as link:
-            yield link
-            kept = _kept(link) if self._key is not None else {}
-            if self._key is not None and kept:
-                _put(link, _digest(link, self._key), str(kept.get("asks", "")))
+        with self.together():
+            yield
+            if self._key is not None and (kept := self._kept_seal()):
+                self._put_seal(self._digest(self._key), str(kept.get("asks", "")))
 
+    def _kept_seal(self) -> dict[str, Any]:
+        text = self._value("SELECT value_json FROM outcome WHERE name = :name", name=NAME)
+        try:
+            record = json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            return {}
+        seal = record.get(NAME) if isinstance(record, dict) and record.get("version") == VERSION else None
+        return seal if isinstance(seal, dict) else {}
 
-def _kept(link: sa.Connection) -> dict[str, Any]:
-    text = link.execute(sa.select(t.outcome.c.value_json).where(t.outcome.c.name == NAME)).scalar()
-    try:
-        record = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-    seal = record.get(NAME) if isinstance(record, dict) and record.get("version") == VERSION else None
-    return seal if isinstance(seal, dict) else {}
+    def _put_seal(self, plan: str, asks: str) -> None:
+        record = {"version": VERSION, NAME: {"plan": plan, "asks": asks}}
+        self._replace("outcome", "name", {"name": NAME, "value_json": json.dumps(record)})
 
-
-def _put(link: sa.Connection, plan: str, asks: str) -> None:
-    record = {"version": VERSION, NAME: {"plan": plan, "asks": asks}}
-    link.execute(t.outcome.delete().where(t.outcome.c.name == NAME))
-    link.execute(t.outcome.insert().values(name=NAME, value_json=json.dumps(record)))
-
-
-def _digest(link: sa.Connection, key: bytes) -> str:
-    """Of every row that says what a session does, in an order of its own."""
-    found = hmac.new(key, digestmod=hashlib.sha256)
-    campaign = sa.select(t.campaign.c.campaign_id, t.campaign.c.name, t.campaign.c.plan_json)
-    for query in (
-        campaign,
-        sa.select(t.target).order_by(t.target.c.name),
-        sa.select(t.cell).order_by(t.cell.c.cell_key),
-    ):
-        for row in link.execute(query):
-            found.update(json.dumps(list(row)).encode() + b"\n")
-        found.update(b"\n")
-    return found.hexdigest()
+    def _digest(self, key: bytes) -> str:
+        """Of every row that says what a session does, in an order of its own."""
+        found = hmac.new(key, digestmod=hashlib.sha256)
+        for query in (
+            "SELECT campaign_id, name, plan_json FROM campaign",
+            f"SELECT {t.TABLES['target'].listed()} FROM target ORDER BY name",
+            f"SELECT {t.TABLES['cell'].listed()} FROM cell ORDER BY cell_key",
+        ):
+            for row in self._rows(query):
+                found.update(json.dumps(list(row)).encode() + b"\n")
+            found.update(b"\n")
+        return found.hexdigest()
 
 
 def _of_text(key: bytes, text: str) -> str:

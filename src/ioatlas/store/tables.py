@@ -7,18 +7,18 @@ measured alone. Packed columns stand there unpacked. The seal, and what ran unde
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from ioatlas.errors import IoAtlasError
 from ioatlas.store import schema as t
 from ioatlas.store import seal
-from ioatlas.store.database import FILE_NAME, connect
+from ioatlas.store.database import Database, Record
 from ioatlas.store.journal import Journal
 from ioatlas.store.parts import LARGEST_UNPACKED
 from ioatlas.store.stored import Row
@@ -26,7 +26,7 @@ from ioatlas.store.stored import Row
 Tables = dict[str, list[dict[str, Any]]]
 AT_HOME = frozenset({"batch.pid", "batch.pid_started"})
 """Columns that are left empty: they mean nothing elsewhere."""
-ORDER = tuple(table.name for each in t.metadata_of(t.VERSION) for table in each.sorted_tables)
+ORDER = tuple(t.TABLES)
 
 
 def line_of(row: Mapping[str, Any]) -> str:
@@ -34,44 +34,27 @@ def line_of(row: Mapping[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def format_of(directory: Path) -> int:
-    """The format of a journal that was opened before."""
-    engine = connect(directory / FILE_NAME)
-    try:
-        with engine.connect() as link:
-            return int(link.exec_driver_sql("PRAGMA user_version").scalar_one())
-    finally:
-        engine.dispose()
+def export(directory: Path) -> tuple[int, Tables]:
+    """The format of the journal in `directory`, and every table of it. Raises as `Journal.open`."""
+    with contextlib.closing(Journal.open(directory)) as journal:
+        return journal.format, {
+            name: [
+                _told(journal.row(name), table, row)
+                for row in journal.rows_of(table)
+                if (name, row[0]) != ("outcome", seal.NAME)
+            ]
+            for name, table in t.tables_of(journal.format).items()
+        }
 
 
-def export(directory: Path) -> Tables:
-    """Every table of the journal in `directory`. Raises as `Journal.open`."""
-    journal = Journal.open(directory)
-    journal.close()
-    engine = connect(directory / FILE_NAME)
-    try:
-        with engine.connect() as link:
-            return {
-                table.name: [
-                    _told(Row(directory / FILE_NAME, table.name), table, row)
-                    for row in link.execute(sa.select(table).order_by(sa.text("rowid")))
-                    if (table.name, row[0]) != (t.outcome.name, seal.NAME)
-                ]
-                for each in t.metadata_of(journal.format)
-                for table in each.sorted_tables
-            }
-    finally:
-        engine.dispose()
-
-
-def _told(place: Row, table: sa.Table, row: sa.Row[Any]) -> dict[str, Any]:
+def _told(place: Row, table: t.Table, row: Record) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for column, value in zip(table.columns, row, strict=True):
         if f"{table.name}.{column.name}" in AT_HOME or value is None:
             told[column.name] = None
         elif column.name.endswith("_json"):
             told[column.name] = place.json(value, column.name)
-        elif isinstance(column.type, sa.LargeBinary):
+        elif column.kind == "BLOB":
             told[column.name] = json.loads(zlib.decompressobj().decompress(value, LARGEST_UNPACKED))
         else:
             told[column.name] = value
@@ -89,35 +72,27 @@ def rebuild(directory: Path, version: int, tables: Mapping[str, Iterator[Any]], 
             where=where,
             remedy="use a newer ioatlas",
         )
-    engine = connect(directory / FILE_NAME)
+    rows = ((table, row) for name, table in t.tables_of(version).items() for row in tables.get(name, ()))
     try:
-        with engine.begin() as link:
-            ours = t.metadata_of(version)
-            for each in ours:
-                each.create_all(link)
-            link.exec_driver_sql("PRAGMA defer_foreign_keys=ON")
-            link.exec_driver_sql(f"PRAGMA user_version={int(version)}")
-            for table in (table for each in ours for table in each.sorted_tables):
-                rows = [_kept(Row(Path(where), table.name), table, row) for row in tables.get(table.name, ())]
-                if rows:
-                    link.execute(table.insert(), rows)
-    except (sa.exc.DatabaseError, sa.exc.StatementError, OverflowError) as error:
+        with contextlib.closing(Database(directory)) as made, made.together():
+            made.make_tables(version)
+            for table, row in rows:
+                made.insert(table.name, _kept(Row(Path(where), table.name), table, row))
+    except (sqlite3.Error, OverflowError) as error:
         raise IoAtlasError(
             "its journal holds rows that belong in none", where=where, remedy="ask for a bundle that was not changed"
         ) from error
-    finally:
-        engine.dispose()
 
 
-def _kept(place: Row, table: sa.Table, row: Any) -> dict[str, Any]:
+def _kept(place: Row, table: t.Table, row: Any) -> dict[str, Any]:
     if not isinstance(row, dict) or row.keys() != {column.name for column in table.columns}:
         place.bad("a row has other columns than its table")
     kept: dict[str, Any] = {}
     for column in table.columns:
         value = row[column.name]
         if column.name.endswith("_json"):
-            kept[column.name] = None if value is None and column.nullable else json.dumps(value, allow_nan=False)
-        elif isinstance(column.type, sa.LargeBinary):
+            kept[column.name] = None if value is None and not column.needed else json.dumps(value, allow_nan=False)
+        elif column.kind == "BLOB":
             text = json.dumps(value, separators=(",", ":"), allow_nan=False)
             kept[column.name] = zlib.compress(text.encode(), 1)
         elif value is not None and not isinstance(value, (int, float, str)):

@@ -87,7 +87,7 @@ def rederived(members, signer, keep=()):
         directory.mkdir()
         lay_out(directory, files, files.__getitem__, index["journal_format"], "forged")
         result = load_result(directory)
-        tables = export(directory)
+        _, tables = export(directory)
     statuses = Counter(visit["status"] for visit in tables["visit"])
     index["campaign"] |= {
         "id": result.campaign_id,

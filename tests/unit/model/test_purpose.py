@@ -28,7 +28,12 @@ def test_the_word_of_today_is_read_as_well():
 
 
 def test_the_tables_name_every_text_they_hold():
-    assert schema.visit.c.purpose.comment == "sweep, probe, fresh, sentinel, before, search, curve, beside"
-    assert schema.visit.c.status.comment == "planned, done, discarded, failed, dropped"
-    assert schema.batch.c.status.comment == "running, done, failed"
-    assert schema.remark.c.kind.comment == "warning, left-out, note"
+    said = {
+        (table, column.name): column.comment
+        for table in ("visit", "batch", "remark")
+        for column in schema.TABLES[table].columns
+    }
+    assert said["visit", "purpose"] == "sweep, probe, fresh, sentinel, before, search, curve, beside"
+    assert said["visit", "status"] == "planned, done, discarded, failed, dropped"
+    assert said["batch", "status"] == "running, done, failed"
+    assert said["remark", "kind"] == "warning, left-out, note"

@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 
 import pytest
-import sqlalchemy as sa
 
 from ioatlas.campaign import load_result
 from ioatlas.design.latency_search import Goal
@@ -14,7 +13,7 @@ from ioatlas.errors import PartialResultError
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.store.journal import Journal
 from tests.unit.procedures.cases import ADAPTIVE, DENSE, EVERY, LAWS
-from tests.unit.simulated import LAW, Shell, World, spread
+from tests.unit.simulated import LAW, Shell, World, around_transactions, spread
 
 pytestmark = pytest.mark.usefixtures("no_law")
 
@@ -93,11 +92,11 @@ def ends(world, place):
             shutil.copytree(world.directory, seen[state])
 
     world.executor._moment = look
-    sa.event.listen(sa.Engine, "begin", look)
+    watched = around_transactions(look, lambda: None)
     try:
         assert world.session().complete
     finally:
-        sa.event.remove(sa.Engine, "begin", look)
+        watched.stop()
     world.executor._moment = lambda _what: None
     look()
     return list(seen.values())

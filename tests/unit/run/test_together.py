@@ -194,11 +194,11 @@ def test_table_and_json_tell_what_each_target_got(world):
 
 def test_the_journal_as_text_holds_the_shares(world, tmp_path):
     world.run(text())
-    told = tables.export(world.directory)
+    version, told = tables.export(world.directory)
     assert {row["target"] for row in told["target_part"]} == {"a", "b", "c"}
     again = tmp_path / "again"
     again.mkdir()
-    tables.rebuild(again, tables.format_of(world.directory), told, "here")
+    tables.rebuild(again, version, told, "here")
     (e,) = load_result(again).estimates
     assert [one.name for one in e.targets.parts] == ["a", "b", "c"]
 

@@ -5,7 +5,6 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
-import sqlalchemy as sa
 
 from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.cell import Cell
@@ -14,7 +13,7 @@ from ioatlas.model.reason import BUDGET_ENDED, ReasonCode, read_reasons, sentenc
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Purpose, RemarkKind, Series, Visit
-from ioatlas.store import schema, visits
+from ioatlas.store import visits
 from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.store.parts import read_part
 from tests.unit.simulated import new_journal
@@ -30,20 +29,6 @@ def journal(tmp_path):
     made.add_cells([(CELL, "")])
     yield made
     made.close()
-
-
-def test_what_was_compiled_for_one_journal_serves_the_next(tmp_path):
-    def compiled(name):
-        """How statements of a new journal came by their text."""
-        made, hits = new_journal(tmp_path / name), set()
-        sa.event.listen(made._engine, "before_cursor_execute", lambda *given: hits.add(given[4].cache_hit.name))
-        made.visits()
-        made.planned(Purpose.SWEEP)
-        made.close()
-        return hits
-
-    compiled("one")
-    assert compiled("two") == {"CACHE_HIT"}
 
 
 def finished(visit_id, discarded=""):
@@ -70,10 +55,9 @@ def finished(visit_id, discarded=""):
 def test_a_full_file_system_is_told_and_can_be_resumed(journal):
     """No traceback of the database: what was finished is kept, and the remedy names the directory."""
     journal.add_remark(RemarkKind.NOTE, "before")
-    with journal._engine.connect() as link:
-        link.exec_driver_sql(f"PRAGMA max_page_count={link.exec_driver_sql('PRAGMA page_count').scalar_one()}")
-        with pytest.raises(PartialResultError, match="journal cannot be written") as told:
-            link.execute(schema.remark.insert().values(at=1.0, kind="note", text="x" * 100_000))
+    journal._rows(f"PRAGMA max_page_count={journal._value('PRAGMA page_count')}")
+    with pytest.raises(PartialResultError, match="journal cannot be written") as told:
+        journal.add_remark(RemarkKind.NOTE, "x" * 100_000)
     assert f"ioatlas resume {journal.directory}" in told.value.remedy
     assert [text for _, text in journal.remarks()] == ["before"]
 

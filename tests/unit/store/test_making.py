@@ -12,7 +12,6 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.store import schema
-from ioatlas.store.database import connect
 from ioatlas.store.journal import Journal
 from tests.unit.procedures.cases import DENSE, TRACE
 from tests.unit.procedures.test_ended_anywhere import SET_UPS
@@ -91,9 +90,9 @@ def unmade(tmp_path):
     """A directory as an earlier version left it: some of the tables, and a file that belonged to the campaign."""
     world = World(tmp_path)
     world.directory.mkdir()
-    engine = connect(world.directory / "journal.sqlite")
-    schema.metadata.create_all(engine, tables=[schema.campaign, schema.session])
-    engine.dispose()
+    with sqlite3.connect(world.directory / "journal.sqlite") as link:
+        for name in ("campaign", "session"):
+            link.execute(schema.TABLES[name].made)
     (world.directory / "testbed.toml").write_text(FACTS)
     return world
 

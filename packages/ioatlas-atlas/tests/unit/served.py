@@ -4,6 +4,7 @@
 import shutil
 
 import pytest
+import sqlalchemy as sa
 from starlette.testclient import TestClient
 
 from ioatlas_atlas import accounts, admission
@@ -14,6 +15,14 @@ from ioatlas_atlas.database import open_database
 from ioatlas_atlas.migrations import migrate
 from ioatlas_atlas.records import AccountKind
 from ioatlas_atlas.uploads import Desk
+
+
+@sa.event.listens_for(sa.Engine, "engine_connect")
+def _hurry(connection) -> None:
+    """An atlas of a test survives the death of its process, not that of the machine."""
+    if connection.dialect.name == "sqlite" and "hurried" not in connection.info:  # once for each link to a file
+        connection.info["hurried"] = True
+        connection.connection.dbapi_connection.execute("PRAGMA synchronous=OFF")
 
 
 @pytest.fixture(autouse=True)
