@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """An atlas for tests. real/postgresql runs these tests again over PostgreSQL."""
 
+import hashlib
+import os
+import pickle
 import shutil
+from functools import partial
+from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from ioatlas_atlas import accounts, admission
+from ioatlas_atlas import accounts, admission, derived
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.database import open_database
+from ioatlas_atlas.derive import EXPLORER, EXPORT
 from ioatlas_atlas.migrations import migrate
 from ioatlas_atlas.records import AccountKind
 from ioatlas_atlas.uploads import Desk
@@ -26,24 +32,50 @@ def _hurry(connection) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _each_upload_read_once(monkeypatch):
-    """The same bytes with the same declaration are read by a process once, and give the same every time."""
-    monkeypatch.setattr(admission, "read", _read_once)
+def _each_upload_read_once(monkeypatch, tmp_path_factory):
+    """The same bytes give the same: in a run they are read once, and made into pages once, by whichever worker."""
+    base = tmp_path_factory.getbasetemp()
+    kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kept"
+    kept.mkdir(exist_ok=True)
+    monkeypatch.setattr(admission, "read", partial(_read_once, kept))
+    monkeypatch.setattr(derived, "confined", partial(_confined_once, kept))
 
 
-def _read_once(path, declared, limits):
-    key = (path.read_bytes(), declared, limits)
-    if key not in _READ:
+def _read_once(kept, path, declared, limits):
+    def read():
         try:
-            _READ[key] = admission_read(path, declared, limits)
+            return admission_read(path, declared, limits)
         except admission.NotAdmittedError as error:
-            _READ[key] = error
-    if isinstance(_READ[key], Exception):
-        raise _READ[key]
-    return _READ[key]
+            return error.what, error.checks
+
+    told = _once(kept, (path, declared, limits), read)
+    if isinstance(told, tuple):
+        raise admission.NotAdmittedError(*told)
+    return told
 
 
-_READ = {}
+def _confined_once(kept, module, path, limits, place, more=""):
+    def made():
+        code = admission.confined(module, path, limits, place, more)
+        return code, {} if code else {name: (place / name).read_bytes() for name in (EXPORT, EXPLORER)}
+
+    code, files = _once(kept, (path, module, limits, more), made)
+    for name, content in files.items():
+        (place / name).write_bytes(content)
+    return code
+
+
+def _once(kept, of, make):
+    """What `make` gives of a bundle, the first of `of`."""
+    path, *more = of
+    place = kept / hashlib.sha256(path.read_bytes() + repr(more).encode()).hexdigest()
+    if not place.exists():
+        new = kept / uuid4().hex
+        new.write_bytes(pickle.dumps(make()))
+        new.rename(place)
+    return pickle.loads(place.read_bytes())
+
+
 admission_read = admission.read
 
 
