@@ -7,6 +7,7 @@ Linters run two at a time. Beside them every test is collected once: whoever run
 compiled, which each of its workers would do again. Unit tests compute, and real tests marked `unmeasured` and those in
 a browser wait most of their time: they run side by side, and unit tests give way. Tests whose assertions depend on
 what else the machine does run alone and one at a time, or they would disturb each other.
+Files of unit tests lie in memory where that can be: they are thousands, each soon removed.
 Tests marked `long` are run by `--all`, and with CI=true where what they test has changed since the last landed state.
 Files that tests leave in the checkout are named; they are a failure with CI=true alone, since elsewhere somebody may be
 at work there.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,8 @@ BIN = Path(sys.executable).parent
 CI = os.environ.get("CI") == "true"
 NO_TESTS = 5
 """Pytest's exit status where no test was selected."""
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 << 30
 PROGRESS_SECONDS = 60
 REST_SECONDS = 2 * 3600
 """No commit for so long: what stood then is taken for landed, where nothing tells it better."""
@@ -142,7 +146,12 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
     # A module's tests share its campaigns, so they stay together. Real tests wait for their loads most of the time.
     # One worker more than processors: each waits now and then, for a disk or for a process that it started.
     unit = pytest_step(
-        "unit tests", scratch, *_tests("unit"), f"--long={long}", *_parallel(min((os.cpu_count() or 1) + 1, 4))
+        "unit tests",
+        scratch,
+        *_tests("unit"),
+        f"--long={long}",
+        f"--basetemp={scratch / 'unit'}",
+        *_parallel(min((os.cpu_count() or 1) + 1, 4)),
     )
     computing = [_giving_way(unit)]
     real = (*_tests("real"), f"--long={long}", "-m")
@@ -320,6 +329,16 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def scratch_place() -> Path | None:
+    """Memory, where it has room and takes direct I/O as disks do (Linux 6.6 and newer); None for the usual place."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=MEMORY) as file:
+            os.close(os.open(file.name, os.O_RDWR | os.O_DIRECT))
+        return MEMORY if shutil.disk_usage(MEMORY).free >= ROOM_BYTES else None
+    except OSError:
+        return None
+
+
 def untracked() -> set[str]:
     """Files of the checkout that git neither holds nor ignores; none where there is no git."""
     return set(filter(None, _git("ls-files", "--others", "--exclude-standard", "-z").split("\0")))
@@ -334,7 +353,7 @@ def main() -> int:
     print(f"long tests: {why}", flush=True)
     total = Counts()
     failed: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="ioatlas-tests-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="ioatlas-tests-", dir=scratch_place()) as scratch:
         groups = steps(Path(scratch), long)
         if options.only == "numeric":
             groups = {"numeric": [[numeric_steps(Path(scratch))]]}

@@ -103,3 +103,11 @@ def test_a_runner_that_finds_no_test_fails_unless_it_may(tmp_path, may_be_empty,
     (tmp_path / "test_none.py").write_text("")
     step = run_tests.pytest_step("none", tmp_path, "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(tmp_path))
     assert run_tests.run(dataclasses.replace(step, may_be_empty=may_be_empty), at_once=False).failed == failed
+
+
+def test_files_of_tests_lie_in_memory_only_where_that_is_and_has_room(monkeypatch, tmp_path):
+    monkeypatch.setattr(run_tests, "MEMORY", tmp_path / "none")
+    assert run_tests.scratch_place() is None
+    monkeypatch.setattr(run_tests, "MEMORY", tmp_path)
+    monkeypatch.setattr(run_tests, "ROOM_BYTES", 1 << 60)
+    assert run_tests.scratch_place() is None
