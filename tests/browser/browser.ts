@@ -77,7 +77,8 @@ export async function open(browser: Browser, path: string, options: BrowserConte
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
   await page.goto(url);
-  await page.locator(".explorer").waitFor();
+  // Last: what stands below the first screen is made behind it.
+  await page.locator("footer").waitFor();
   return { page, requests, complaints };
 }
 

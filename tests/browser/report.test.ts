@@ -78,7 +78,7 @@ describe("a crossed sweep", () => {
     expect(await page.locator(".trust-why").isVisible()).toBe(true);
     await badge.click();
     const before = await page.locator(".detail .cell-name").textContent();
-    await page.getByRole("button", { name: "Show cell of Best write on the map" }).click();
+    await page.getByRole("button", { name: "Show cell on the map: Best write" }).click();
     expect(await page.locator(".detail .cell-name").textContent()).not.toBe(before);
     await page.context().close();
   });
@@ -608,7 +608,7 @@ describe("other shapes", () => {
     const section = page.locator("#cost");
     expect(await section.locator(".card h3").allTextContents()).toEqual(["Per usable TiB", "Per MB/s read"]);
     expect(await section.innerText()).toContain("4,288 USD · 2017-03 · 43.7 TiB (48 TB) usable");
-    await section.getByRole("button", { name: /^Show cell of Per MB\/s read/ }).click();
+    await section.getByRole("button", { name: /^Show cell on the map: Per MB\/s read/ }).click();
     expect(await page.locator(".detail .cell-name").textContent()).toContain("Jobs16");
     expect(complaints).toEqual([]);
     await page.context().close();

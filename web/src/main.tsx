@@ -48,8 +48,8 @@ function followMedia(now: () => AppState): void {
 }
 
 async function start(): Promise<void> {
-  if (typeof DecompressionStream === "undefined" || typeof OffscreenCanvas === "undefined") {
-    throw new Error("this browser is too old for it: Chromium 80, Firefox 113 and Safari 16.4 are recent enough");
+  if (!CSS.supports("color", "light-dark(red, red)")) {
+    throw new Error("this browser is too old for it: Chromium 123, Firefox 120 and Safari 17.5 are recent enough");
   }
   const root = document.getElementById("ioatlas");
   const element = document.getElementById("ioatlas-data");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the reader has chosen, one signal each with its purpose; everything else is computed from these.
-import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { CellPlace, Shape } from "../draw/layout";
 import { type Arrangement, arrange, place, placed } from "../lib/arrange";
-import { type Atlas, liveAxes, type Point, pointOfRow, type Slot, slotAt } from "../lib/atlas";
+import { type Atlas, liveAxes, type Point, pointOfRow, slotAt } from "../lib/atlas";
 import type { PaletteName } from "../lib/palettes";
 import { firstQuantity, type Quantity, type QuantityId, quantitiesOf, type Reading, reading } from "../lib/quantities";
-import { fittingKind, makeScale, type Scale, type ScaleKind } from "../lib/scale";
+import { fittingKind, makeScale, type ScaleKind } from "../lib/scale";
 import type { UnitSystem } from "../lib/units";
 import { type Hidden, nearest, reveal, seenLevels } from "./filters";
 
@@ -16,85 +16,45 @@ export type View = "map" | "latency" | "time" | "table";
 /** Thin lines that can still be told apart. */
 const MOST_LINES = 8;
 
-export interface AppState {
-  atlas: Atlas;
-  live: readonly number[];
-  theme: Signal<ThemeChoice>;
-  /** What the system asks for, used while `theme` is auto. */
-  systemDark: Signal<boolean>;
-  /** The page is being printed: always light. */
-  printing: Signal<boolean>;
-  dark: ReadonlySignal<boolean>;
-  units: Signal<UnitSystem>;
-  /** What the map is painted with: changes have colours of their own. */
-  shownPalette: ReadonlySignal<PaletteName>;
-  view: Signal<View>;
-  quantityId: Signal<QuantityId>;
-  /** null: whatever fits the quantity's values. */
-  scaleChoice: Signal<ScaleKind | null>;
-  arrangement: Signal<Arrangement>;
-  /** The level at which each axis stands that is not on the map. */
-  fixed: Signal<Point>;
-  /** Levels that the reader does not want to see. */
-  hidden: Signal<Hidden>;
-  /** Levels of each axis that are seen. */
-  seen: ReadonlySignal<readonly (readonly number[])[]>;
-  /** The cell the pointer is over, or that has the keyboard's focus. */
-  hovered: Signal<CellPlace | null>;
-  /** Where the keyboard is on the map; a point of the sweep, so that it survives a change of axes. */
-  cursor: Signal<Point>;
-  /** The cell the details are of. */
-  pinned: Signal<Point | null>;
-  /** Rows outlined on the map: the evidence of a finding. */
-  outlined: Signal<ReadonlySet<number>>;
-  /** The axis slices run along; -1: the map's x. */
-  sliceChoice: Signal<number>;
-  /** The axis that has a thin line for each of its levels beside the slice; -1: none. */
-  compareChoice: Signal<number>;
-  quantity: ReadonlySignal<Quantity>;
-  reading: ReadonlySignal<Reading>;
-  scaleKind: ReadonlySignal<ScaleKind>;
-  scale: ReadonlySignal<Scale>;
-  shape: ReadonlySignal<Shape>;
-  /** The pinned cell, moved along by the sliders. */
-  pinnedPoint: ReadonlySignal<Point | null>;
-  pinnedSlot: ReadonlySignal<Slot>;
-}
+export type AppState = ReturnType<typeof makeState>;
 
-export function makeState(atlas: Atlas, narrow: boolean): AppState {
-  const live = liveAxes(atlas);
+export function makeState(atlas: Atlas, narrow: boolean) {
+  const live: readonly number[] = liveAxes(atlas);
   const theme = signal<ThemeChoice>("auto");
+  /** What the system asks for, used while `theme` is auto. */
   const systemDark = signal(false);
+  /** The page is being printed: always light. */
   const printing = signal(false);
   const quantityId = signal<QuantityId>(firstQuantity(atlas));
+  /** null: whatever fits the quantity's values. */
   const scaleChoice = signal<ScaleKind | null>(null);
   const arrangement = signal(forWidth(arrange(atlas), narrow));
   const start = bestPoint(atlas);
+  /** The level at which each axis stands that is not on the map. */
   const fixed = signal<Point>(start);
+  /** The cell the details are of. */
   const pinned = signal<Point | null>(start);
   const sets = severalImported(atlas, live);
+  /** Levels that the reader does not want to see, and of each axis those that are seen. */
   const hidden = signal<Hidden>(new Map());
   const seen = computed(() => seenLevels(atlas, hidden.value));
   const readings = new Map<QuantityId, Reading>();
   const all = quantitiesOf(atlas);
   const quantity = computed(() => all.find((q) => q.id === quantityId.value) ?? (all[0] as Quantity));
   const current = computed(() => {
-    const known = readings.get(quantity.value.id);
-    if (known) return known;
-    const made = reading(atlas, quantity.value);
-    readings.set(quantity.value.id, made);
-    return made;
+    const known = readings.get(quantity.value.id) ?? reading(atlas, quantity.value);
+    readings.set(quantity.value.id, known);
+    return known;
   });
   const scaleKind = computed(() =>
     quantityId.value === "change"
       ? "log"
       : (scaleChoice.value ?? fittingKind(current.value.value, current.value.extent)),
   );
-  const pinnedPoint = computed(() => {
-    const point = pinned.value;
-    if (!point) return null;
+  /** The pinned cell, moved along by the sliders. */
+  const pinnedPoint = computed((): Point | null => {
     const onMap = new Set(placed(arrangement.value));
-    return point.map((level, a) => (onMap.has(a) ? level : (fixed.value[a] ?? level)));
+    return pinned.value?.map((level, a) => (onMap.has(a) ? level : (fixed.value[a] ?? level))) ?? null;
   });
   return {
     atlas,
@@ -104,7 +64,8 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     printing,
     dark: computed(() => !printing.value && (theme.value === "auto" ? systemDark.value : theme.value === "dark")),
     units: signal<UnitSystem>(atlas.data.units === "decimal" ? "si" : "iec"),
-    shownPalette: computed(() => (quantityId.value === "change" ? "change" : "values")),
+    /** What the map is painted with: changes have colours of their own. */
+    shownPalette: computed((): PaletteName => (quantityId.value === "change" ? "change" : "values")),
     view: signal<View>("map"),
     quantityId,
     scaleChoice,
@@ -112,11 +73,16 @@ export function makeState(atlas: Atlas, narrow: boolean): AppState {
     fixed,
     hidden,
     seen,
+    /** The cell the pointer is over, or that has the keyboard's focus. */
     hovered: signal<CellPlace | null>(null),
+    /** Where the keyboard is on the map; a point of the sweep, so that it survives a change of axes. */
     cursor: signal<Point>(start),
     pinned,
+    /** Rows outlined on the map: the evidence of a finding. */
     outlined: signal<ReadonlySet<number>>(new Set()),
+    /** The axis slices run along; -1: the map's x. */
     sliceChoice: signal(sets >= 0 ? (live.find((a) => atlas.axes[a]?.numeric) ?? -1) : -1),
+    /** The axis that has a thin line for each of its levels beside the slice; -1: none. */
     compareChoice: signal(sets),
     quantity,
     reading: current,
@@ -144,12 +110,13 @@ function bestPoint(atlas: Atlas): Point {
   const { findings, summary } = atlas.data;
   const named = summary.headlines[0]?.row ?? findings.find((finding) => finding.rows.length > 0)?.rows[0];
   if (named !== undefined) return pointOfRow(atlas, named);
-  const values = atlas.values.column("bw_bytes_per_s");
-  let best = 0;
-  values.forEach((v, row) => {
-    if (v > (values[best] ?? 0) || Number.isNaN(values[best] ?? Number.NaN)) best = row;
-  });
-  if (atlas.nRows > 0) return pointOfRow(atlas, best);
+  const value = atlas.values.reader("bw_bytes_per_s");
+  const rows = [...Array(atlas.nRows).keys()].filter((row) => !Number.isNaN(value(row)));
+  if (atlas.nRows > 0)
+    return pointOfRow(
+      atlas,
+      rows.reduce((best, row) => (value(row) > value(best) ? row : best), rows[0] ?? 0),
+    );
   return atlas.axes.map((axis) => (axis.derived ? -1 : 0));
 }
 
@@ -207,11 +174,7 @@ export function chooseQuantity(state: AppState, id: QuantityId): void {
       const at = (Object.keys(arrangement.value) as (keyof Arrangement)[]).find((k) => arrangement.value[k] === target);
       if (at) arrangement.value = { ...arrangement.value, [at]: -1 };
       setLevel(state, target, atlas.axes[target]?.levels.indexOf(atlas.data.comparison?.second[0] ?? "") ?? 0);
-      if (state.pinned.value)
-        pin(
-          state,
-          state.pinned.value.map((l, a) => (a === target ? (state.fixed.value[a] ?? l) : l)),
-        );
+      if (state.pinned.value) pin(state, state.pinned.value.with(target, state.fixed.value[target] ?? 0));
     } else if (!placed(arrangement.value).includes(target)) {
       const free = (["columns", "rows"] as const).find((k) => arrangement.value[k] < 0);
       if (free) arrangement.value = { ...arrangement.value, [free]: target };
@@ -225,7 +188,7 @@ export function sideAxis(atlas: Atlas): number {
 }
 
 export function setLevel(state: AppState, axis: number, level: number): void {
-  state.fixed.value = state.fixed.value.map((old, a) => (a === axis ? level : old));
+  state.fixed.value = state.fixed.value.with(axis, level);
 }
 
 export function pin(state: AppState, point: Point): void {

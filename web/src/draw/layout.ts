@@ -173,3 +173,9 @@ export function step(layout: Layout, at: CellPlace, dx: number, dy: number): Cel
 export function labelStride(levels: number, cell: number, label: number): number {
   return Math.max(1, Math.ceil(label / cell - 0.001), Math.ceil(levels / 400));
 }
+
+/** A place on the board, and a size where it is told. */
+export function css(left: number, top: number, width?: number, height?: number): Record<string, string> {
+  const box = Object.entries({ left, top, width, height }).filter(([, size]) => size !== undefined);
+  return Object.fromEntries(box.map(([name, size]) => [name, `${size}px`]));
+}

@@ -13,7 +13,7 @@ interface Picture {
   width: number;
   height: number;
   paper: string;
-  canvases: { canvas: HTMLCanvasElement; left: number; top: number; width: number; height: number }[];
+  canvases: { canvas: HTMLCanvasElement; x: number; y: number; width: number; height: number }[];
   words: Word[];
 }
 
@@ -33,14 +33,8 @@ function look(parts: readonly Element[]): Picture {
   };
   for (const part of parts) {
     for (const canvas of part.querySelectorAll("canvas")) {
-      const box = canvas.getBoundingClientRect();
-      picture.canvases.push({
-        canvas,
-        left: box.left - left,
-        top: box.top - top,
-        width: box.width,
-        height: box.height,
-      });
+      const { x, y, width, height } = canvas.getBoundingClientRect();
+      picture.canvases.push({ canvas, x: x - left, y: y - top, width, height });
     }
     const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
     for (let node = texts.nextNode(); node; node = texts.nextNode()) {
@@ -86,7 +80,7 @@ export async function pngOf(parts: readonly Element[]): Promise<Blob> {
   c.fillStyle = picture.paper;
   c.fillRect(0, 0, picture.width, picture.height);
   c.imageSmoothingEnabled = false;
-  for (const each of picture.canvases) c.drawImage(each.canvas, each.left, each.top, each.width, each.height);
+  for (const each of picture.canvases) c.drawImage(each.canvas, each.x, each.y, each.width, each.height);
   c.textBaseline = "middle";
   for (const word of picture.words) {
     c.font = word.font;
@@ -111,29 +105,12 @@ export function svgOf(parts: readonly Element[]): Blob {
   const pieces = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
     element("rect", { width, height, fill: paper }),
-    ...canvases.map((each) =>
-      element("image", {
-        x: each.left,
-        y: each.top,
-        width: each.width,
-        height: each.height,
-        preserveAspectRatio: "none",
-        href: each.canvas.toDataURL("image/png"),
-        style: "image-rendering:pixelated",
-      }),
-    ),
-    ...words.map((word) =>
-      element(
-        "text",
-        {
-          x: word.left,
-          y: word.middle,
-          "dominant-baseline": "central",
-          fill: word.colour,
-          style: `font:${word.font}`,
-        },
-        word.text.trimEnd(),
-      ),
+    ...canvases.map(({ canvas, ...box }) => {
+      const href = canvas.toDataURL("image/png");
+      return element("image", { ...box, preserveAspectRatio: "none", href, style: "image-rendering:pixelated" });
+    }),
+    ...words.map(({ text, left: x, middle: y, font, colour: fill }) =>
+      element("text", { x, y, "dominant-baseline": "central", fill, style: `font:${font}` }, text.trimEnd()),
     ),
     "</svg>",
   ];

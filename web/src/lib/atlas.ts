@@ -2,9 +2,9 @@
 // The campaign as the views see it: rows in typed arrays, and which row stands at a point of the sweep.
 
 import { type Signal, signal } from "@preact/signals";
-import { type Codes, integers, packedTexts, Values } from "./decode";
+import { type Codes, integers, type Texts, texts, Values } from "./decode";
 import { type Latencies, NO_LATENCIES } from "./latencies";
-import { type Axis, type Dictionary, type ReportData, UnmeasuredCode } from "./report-data.gen";
+import { type Axis, type Cells, type Dictionary, type ReportData, UnmeasuredCode } from "./report-data.gen";
 
 /** A position on every axis, in the order of `Atlas.axes`; -1 on derived axes, which nobody navigates. */
 export type Point = readonly number[];
@@ -12,25 +12,27 @@ export type Point = readonly number[];
 /** What stands at a point: a row of the result (row + 1), an unmeasured cell (-(row) - 1), or 0: no such cell in the sweep. */
 export type Slot = number;
 
-export type Mark =
-  | "steady"
-  | "predicted"
-  | "imported"
-  | "wide"
-  | "minimum"
-  | "unstable"
-  | "disagree"
-  | "undecided"
-  | "alike"
-  | "suspect"
-  | "inadmissible"
-  | "unmeasured"
-  | "absent";
+/** What is known of a cell, in words, in the order of the legend. */
+export const MARK_WORDS = {
+  steady: "measured, steady",
+  predicted: "estimated",
+  imported: "imported",
+  wide: "measured, known to worse than ±50%",
+  minimum: "measured, a minimum: the client was the limit",
+  unstable: "measured, not steady",
+  disagree: "runs disagree: a range, no rank",
+  alike: "the same within the tolerance",
+  undecided: "no difference shown",
+  suspect: "measured, suspect",
+  unmeasured: "not measured",
+  inadmissible: "not admissible",
+  absent: "not in the sweep",
+};
 
-export interface Texts {
-  texts: string[];
-  codes: Codes;
-}
+export type Mark = keyof typeof MARK_WORDS;
+
+/** Columns of texts of the cells, by their names in the page's data. */
+type TextColumn = { [K in keyof Cells]: Cells[K] extends Dictionary ? K : never }[keyof Cells];
 
 export interface Atlas {
   data: ReportData;
@@ -39,27 +41,16 @@ export interface Atlas {
   levels: Codes[];
   nRows: number;
   values: Values;
-  kind: Texts;
-  verdict: Texts;
-  method: Texts;
-  latKind: Texts;
-  loop: Texts;
-  seeds: Texts;
-  note: Texts;
-  limit: Texts;
-  limitWhy: Texts;
-  ceiling: Texts;
-  grade: Texts;
+  texts: Record<TextColumn, Texts>;
   nVisits: Codes;
   nDiscarded: Codes;
   /** Empty until the first picture stands. */
   latencies: Signal<Latencies>;
   unmeasuredLevels: Codes[];
   reason: Texts;
-  /** Why, as a code: `UnmeasuredCode`. */
-  unmeasuredCode: Texts;
-  /** How each row is marked, by kind and verdict. */
+  /** How each row is marked, and each cell without an estimate. */
   marks: Mark[];
+  unmeasuredMarks: Mark[];
   strides: number[];
   slots: Slots;
   /** Points of the crossed axes that are no cell of the sweep. */
@@ -68,9 +59,9 @@ export interface Atlas {
   others: Map<number, number[]>;
 }
 
-/** Slot by cell number; a full array where that is small enough, else sparse. */
+/** Slot by cell number: as an array where that is small enough, else sparse. */
 interface Slots {
-  get(cell: number): Slot;
+  at(cell: number): Slot;
   set(cell: number, slot: Slot): void;
 }
 
@@ -78,39 +69,13 @@ const FULL_ARRAY_LIMIT = 8_000_000;
 const RANK: Record<string, number> = { measured: 0, imported: 1, predicted: 2 };
 
 function makeSlots(size: number): Slots {
-  if (size <= FULL_ARRAY_LIMIT) {
-    const array = new Int32Array(size);
-    return {
-      get: (cell) => array[cell] ?? 0,
-      set: (cell, slot) => {
-        array[cell] = slot;
-      },
-    };
-  }
-  const map = new Map<number, Slot>();
+  const all: Record<number, Slot> = size <= FULL_ARRAY_LIMIT ? new Int32Array(size) : {};
   return {
-    get: (cell) => map.get(cell) ?? 0,
+    at: (cell) => all[cell] ?? 0,
     set: (cell, slot) => {
-      map.set(cell, slot);
+      all[cell] = slot;
     },
   };
-}
-
-async function texts(dictionary: Dictionary): Promise<Texts> {
-  const many = dictionary.packed_texts ? await packedTexts(dictionary.packed_texts) : dictionary.texts;
-  return { texts: many, codes: await integers(dictionary.codes) };
-}
-
-export function textAt(column: Texts, row: number): string {
-  return column.texts[column.codes[row] ?? -1] ?? "";
-}
-
-/** What was measured again is as steady as the rest; the cell tells both values. */
-function rowMarks(mark: Texts, nRows: number): Mark[] {
-  return Array.from({ length: nRows }, (_, row) => {
-    const text = textAt(mark, row);
-    return text === "re-measured" ? "steady" : (text as Mark);
-  });
 }
 
 /** Unpacks the page's data. Fails on a format or version this page does not know. */
@@ -121,22 +86,10 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
   const { cells, unmeasured, axes } = data;
   const levels = await Promise.all(cells.axes.map(integers));
   const unmeasuredLevels = await Promise.all(unmeasured.axes.map(integers));
-  const [kind, verdict, method, latKind, loop, seeds, note, limit, limitWhy, ceiling, grade, reason, unmeasuredCode] =
-    await Promise.all([
-      texts(cells.kind),
-      texts(cells.verdict),
-      texts(cells.method),
-      texts(cells.lat_kind),
-      texts(cells.loop),
-      texts(cells.seeds),
-      texts(cells.note),
-      texts(cells.limit),
-      texts(cells.limit_why),
-      texts(cells.ceiling),
-      texts(cells.grade),
-      texts(unmeasured.reason),
-      texts(unmeasured.code),
-    ]);
+  const packed = Object.entries(cells).filter(([, column]) => isDictionary(column)) as [TextColumn, Dictionary][];
+  const unpacked = await Promise.all(packed.map(async ([name, column]) => [name, await texts(column)] as const));
+  const told = Object.fromEntries(unpacked) as Record<TextColumn, Texts>;
+  const [reason, code] = await Promise.all([texts(unmeasured.reason), texts(unmeasured.code)]);
   const [nVisits, nDiscarded] = await Promise.all([integers(cells.n_visits), integers(cells.n_discarded)]);
   const strides = new Array<number>(axes.length).fill(0);
   let size = 1;
@@ -156,14 +109,14 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
   };
   for (let row = 0; row < unmeasured.n_rows; row++) {
     const cell = cellOf(unmeasuredLevels, row);
-    if (slots.get(cell) === 0) filled++;
+    if (slots.at(cell) === 0) filled++;
     slots.set(cell, -row - 1);
   }
   for (let row = 0; row < cells.n_rows; row++) {
     const cell = cellOf(levels, row);
-    const there = slots.get(cell);
+    const there = slots.at(cell);
     if (there > 0) {
-      const better = (RANK[textAt(kind, row)] ?? 9) < (RANK[textAt(kind, there - 1)] ?? 9);
+      const better = (RANK[told.kind(row)] ?? 9) < (RANK[told.kind(there - 1)] ?? 9);
       others.set(cell, [...(others.get(cell) ?? []), better ? there - 1 : row]);
       if (!better) continue;
     }
@@ -176,29 +129,31 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     levels,
     nRows: cells.n_rows,
     values: await Values.open(cells, axes, levels),
-    kind,
-    verdict,
-    method,
-    latKind,
-    loop,
-    seeds,
-    note,
-    limit,
-    limitWhy,
-    ceiling,
-    grade,
+    texts: told,
     nVisits,
     nDiscarded,
     latencies: signal(NO_LATENCIES),
     unmeasuredLevels,
     reason,
-    unmeasuredCode,
-    marks: rowMarks(await texts(cells.mark), cells.n_rows),
+    // What was measured again is as steady as the rest; the cell tells both values.
+    marks: Array.from({ length: cells.n_rows }, (_, row) => told.mark(row).replace("re-measured", "steady") as Mark),
+    unmeasuredMarks: Array.from({ length: unmeasured.n_rows }, (_, row) =>
+      code(row) === UnmeasuredCode.NOT_ADMISSIBLE ? "inadmissible" : "unmeasured",
+    ),
     strides,
     slots,
     nAbsent: size - filled,
     others,
   };
+}
+
+const isDictionary = (column: unknown) => typeof column === "object" && column !== null && "codes" in column;
+
+/** An axis that is there. */
+export function axisAt(atlas: Atlas, a: number): Axis {
+  const axis = atlas.axes[a];
+  if (!axis) throw new Error(`the page's data has no axis ${a}`);
+  return axis;
 }
 
 export function cellNumber(atlas: Atlas, point: Point): number {
@@ -208,21 +163,15 @@ export function cellNumber(atlas: Atlas, point: Point): number {
 }
 
 export function slotAt(atlas: Atlas, point: Point): Slot {
-  return atlas.slots.get(cellNumber(atlas, point));
+  return atlas.slots.at(cellNumber(atlas, point));
 }
 
 /** Marks of values that rank nowhere: they have no colour, and no scale reaches to them. */
 export const DOUBTED: ReadonlySet<Mark> = new Set(["unstable", "disagree", "suspect"]);
 
 export function markOf(atlas: Atlas, slot: Slot): Mark {
-  if (slot > 0) return atlas.marks[slot - 1] ?? "suspect";
   if (slot === 0) return "absent";
-  return unmeasuredMark(atlas, -slot - 1);
-}
-
-/** How a row of the cells without an estimate is marked. */
-export function unmeasuredMark(atlas: Atlas, row: number): Mark {
-  return textAt(atlas.unmeasuredCode, row) === UnmeasuredCode.NOT_ADMISSIBLE ? "inadmissible" : "unmeasured";
+  return (slot > 0 ? atlas.marks[slot - 1] : atlas.unmeasuredMarks[-slot - 1]) ?? "suspect";
 }
 
 export function pointOfRow(atlas: Atlas, row: number): Point {

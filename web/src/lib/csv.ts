@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows as CSV, with the field names every ioatlas export uses.
-import { type Atlas, levelAt, optionAt, textAt } from "./atlas";
+import { type Atlas, levelAt, optionAt } from "./atlas";
 
-export const FIELDS = [
-  "target",
-  "rw",
-  "bs_bytes",
-  "size_bytes",
-  "numjobs",
-  "iodepth",
-  "direction",
-  "kind",
-  "n_visits",
-  "bw_bytes_per_s",
-  "bw_low",
-  "bw_high",
-  "iops",
-  "lat_mean_ns",
-  "lat_p99_ns",
-  "lat_kind",
-  "verdict",
-  "method",
-] as const;
+const FIELDS =
+  "target rw bs_bytes size_bytes numjobs iodepth direction kind n_visits bw_bytes_per_s bw_low bw_high iops " +
+  "lat_mean_ns lat_p99_ns lat_kind verdict method";
 
-const OPTION_OF: Record<string, string> = {
+export const OPTION_OF: Record<string, string> = {
   rw: "rw",
   bs_bytes: "bs",
   size_bytes: "size",
@@ -35,7 +18,7 @@ const FALLBACK: Record<string, string | number> = { rw: "read", bs_bytes: 4096, 
 /** Fields of a table: the fixed ones, then any other axis under its own name. */
 export function fieldsOf(atlas: Atlas): string[] {
   const covered = new Set(["target", "direction", ...Object.values(OPTION_OF)]);
-  return [...FIELDS, ...atlas.axes.filter((axis) => !covered.has(axis.name)).map((axis) => axis.name)];
+  return [...FIELDS.split(" "), ...atlas.axes.filter((axis) => !covered.has(axis.name)).map((axis) => axis.name)];
 }
 
 /** A field of a row; numbers in base units, null where unknown. */
@@ -50,18 +33,10 @@ export function fieldAt(atlas: Atlas, row: number, field: string): string | numb
       ? Number(value)
       : value;
   }
-  switch (field) {
-    case "kind":
-      return textAt(atlas.kind, row);
-    case "verdict":
-      return textAt(atlas.verdict, row);
-    case "method":
-      return textAt(atlas.method, row);
-    case "lat_kind":
-      return textAt(atlas.latKind, row);
-    case "n_visits":
-      return atlas.nVisits[row] ?? 0;
+  if (field === "kind" || field === "verdict" || field === "method" || field === "lat_kind") {
+    return atlas.texts[field](row);
   }
+  if (field === "n_visits") return atlas.nVisits[row] ?? 0;
   if (atlas.values.has(field)) {
     const value = atlas.values.at(field, row);
     return Number.isFinite(value) ? value : null;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns of the page's data, unpacked. The encodings are described in report-data.gen.ts (Column).
-import type { Axis, Cells, Column } from "./report-data.gen";
+import type { Axis, Cells, Column, Dictionary } from "./report-data.gen";
 
 export type Codes = Uint8Array | Uint16Array | Uint32Array;
 
@@ -27,36 +27,34 @@ async function inflate(base64: string): Promise<ArrayBuffer> {
   return bytes.buffer;
 }
 
-/** A JSON array of texts, packed. */
-export async function packedTexts(packed: string): Promise<string[]> {
-  return JSON.parse(new TextDecoder().decode(await inflate(packed))) as string[];
+/** A text for each row. */
+export type Texts = (row: number) => string;
+
+/** A column of texts. Many of them are packed, as a JSON array. */
+export async function texts({ texts: few, packed_texts, codes }: Dictionary): Promise<Texts> {
+  const all = packed_texts ? (JSON.parse(new TextDecoder().decode(await inflate(packed_texts))) as string[]) : few;
+  const places = await integers(codes);
+  return (row) => all[places[row] ?? -1] ?? "";
 }
 
+const INTEGERS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array };
+
 /** A column of plain integers. */
-export async function integers(column: Column): Promise<Codes> {
-  const raw = await inflate(column.data);
+export async function integers({ data, encoding }: Column): Promise<Codes> {
   if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1) throw new Error("this page needs a little-endian machine");
-  switch (column.encoding) {
-    case "u8":
-      return new Uint8Array(raw);
-    case "u16":
-      return new Uint16Array(raw);
-    case "u32":
-      return new Uint32Array(raw);
-    default:
-      throw new Error(`integers cannot be encoded as ${column.encoding}`);
-  }
+  if (!(encoding in INTEGERS)) throw new Error(`integers cannot be encoded as ${encoding}`);
+  return new INTEGERS[encoding as keyof typeof INTEGERS](await inflate(data));
 }
 
 /** A column of plain numbers, NaN where unknown. */
 export async function numbers(column: Column): Promise<Float64Array> {
   const raw = await inflate(column.data);
-  const read = column.encoding === "log16" ? log16(raw, column) : f32(raw);
-  const n = raw.byteLength / (column.encoding === "log16" ? 2 : 4);
-  return Float64Array.from({ length: n }, (_, i) => read(i));
+  const packed = column.encoding === "log16";
+  const read = packed ? log16(raw, column) : f32(raw);
+  return Float64Array.from({ length: raw.byteLength / (packed ? 2 : 4) }, (_, i) => read(i));
 }
 
-type Reader = (row: number) => number;
+export type Reader = (row: number) => number;
 
 function f32(raw: ArrayBuffer): Reader {
   const floats = new Float32Array(raw);
@@ -72,13 +70,9 @@ function log16(raw: ArrayBuffer, column: Column): Reader {
   };
 }
 
-/**
- * The value columns of the cells. Reading one value costs nothing beyond it; a whole column is decoded when first asked for, so that a
- * large page need not decode what nobody looks at.
- */
+/** The value columns of the cells. A value is decoded when it is read: a large page need not decode what nobody looks at. */
 export class Values {
   private readonly readers = new Map<string, Reader>();
-  private readonly columns = new Map<string, Float64Array>();
 
   private constructor(
     private readonly cells: Cells,
@@ -101,30 +95,17 @@ export class Values {
 
   /** A value of a row; NaN where it is unknown, or the page has no such column. */
   at(name: string, row: number): number {
-    return this.has(name) ? this.reader(name)(row) : Number.NaN;
+    return this.reader(name)(row);
   }
 
-  /** All values of a column, NaN where unknown; empty when the page has no such column. */
-  column(name: string): Float64Array {
-    let column = this.columns.get(name);
-    if (!column) {
-      column = new Float64Array(this.has(name) ? this.cells.n_rows : 0);
-      const read = column.length ? this.reader(name) : () => Number.NaN;
-      for (let row = 0; row < column.length; row++) column[row] = read(row);
-      this.columns.set(name, column);
-    }
-    return column;
-  }
-
-  private reader(name: string): Reader {
-    let reader = this.readers.get(name);
-    if (!reader) {
-      const column = this.cells.values[name];
-      if (!column) throw new Error(`the page's data lacks the column ${name}`);
-      reader = this.makeReader(name, column);
-      this.readers.set(name, reader);
-    }
-    return reader;
+  /** The values of a column by row, likewise. */
+  reader(name: string): Reader {
+    const known = this.readers.get(name);
+    if (known) return known;
+    const column = this.cells.values[name];
+    const made = column ? this.makeReader(name, column) : () => Number.NaN;
+    this.readers.set(name, made);
+    return made;
   }
 
   private makeReader(name: string, column: Column): Reader {

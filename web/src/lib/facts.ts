@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything there is to say about one cell, in words: tooltip, details and screen readers all speak from here.
-import { type Atlas, cellNumber, type Mark, markOf, type Point, type Slot, textAt } from "./atlas";
-import { type QuantityId, quantitiesOf, readingAt } from "./quantities";
-import { percent, rate, type UnitSystem } from "./units";
+import { type Atlas, cellNumber, type Mark, markOf, type Point, type Slot } from "./atlas";
+import { type QuantityId, quantitiesOf, reader } from "./quantities";
+import { counted, duration, percent, rate, type UnitSystem } from "./units";
 
 export interface FactLine {
   id: QuantityId;
@@ -13,33 +13,26 @@ export interface FactLine {
   interval: string;
 }
 
+type Named = readonly [name: string, value: string];
+
 export interface Facts {
   mark: Mark;
+  /** Why there is no estimate; empty when there is one. */
+  reason: string;
   lines: FactLine[];
   kind: string;
   verdict: string;
+  visits: string;
   method: string;
-  nVisits: number;
-  nDiscarded: number;
-  latKind: string;
-  /** "closed" or "open"; empty for what was imported. */
-  loop: string;
-  /** Seeds of the visits; empty in pages of many rows. */
-  seeds: string;
-  windowSeconds: number;
-  cutSeconds: number;
-  note: string;
-  /** What limits the cell with its odds, 'undetermined', or empty; and the margin to the next resource, with the evidence. */
+  /** "link (93%)": what limits the cell; "undetermined", or empty. */
   limit: string;
-  limitWhy: string;
   /** "96 % of the 1 Gb/s link, MTU 1500 (112 MiB/s)"; empty without a ceiling. */
   ceiling: string;
-  /** How far the value is to be believed, and why no further; empty where that was not worked out. */
-  grade: string;
-  /** "41.2 W, 1.2 kIOPS/W, 3.4 MiB/s/W"; empty where nothing measured it. */
-  power: string;
-  /** Why there is no estimate; empty when there is one. */
-  reason: string;
+  /** The margin to the next resource, with the evidence. */
+  limitWhy: string;
+  /** What else is known of the cell, and how it was measured; without what is not known. */
+  told: readonly Named[];
+  how: readonly Named[];
 }
 
 /** "1.02 to 1.09 GiB/s": the unit once when both bounds share it. */
@@ -51,35 +44,25 @@ export function intervalText(low: number, high: number, format: (v: number) => s
   return `${shared ? a.slice(0, a.indexOf(" ")) : a} to ${b}`;
 }
 
-const NO_FACTS: Omit<Facts, "mark" | "reason"> = {
-  lines: [],
-  kind: "",
-  verdict: "",
-  method: "",
-  nVisits: 0,
-  nDiscarded: 0,
-  latKind: "",
-  loop: "",
-  seeds: "",
-  windowSeconds: Number.NaN,
-  cutSeconds: Number.NaN,
-  note: "",
-  limit: "",
-  limitWhy: "",
-  ceiling: "",
-  grade: "",
-  power: "",
+const LATENCY_WORDS: Record<string, string> = {
+  completion: "completion only",
+  intended: "from the time each I/O was due",
 };
+
+const KINDS: Record<string, string> = { predicted: "estimated" };
+
+const NO_FACTS = { lines: [], kind: "", verdict: "", visits: "", method: "", limit: "", ceiling: "", limitWhy: "" };
 
 export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
   const mark = markOf(atlas, slot);
   if (slot <= 0) {
-    return { ...NO_FACTS, mark, reason: slot < 0 ? textAt(atlas.reason, -slot - 1) : "not a cell of this sweep" };
+    const reason = slot < 0 ? atlas.reason(-slot - 1) : "not a cell of this sweep";
+    return { ...NO_FACTS, told: [], how: [], mark, reason };
   }
   const row = slot - 1;
   const lines: FactLine[] = [];
   for (const quantity of quantitiesOf(atlas)) {
-    const [value, low, high] = readingAt(atlas, quantity, row);
+    const [value = Number.NaN, low = value, high = value] = reader(atlas, quantity).map((read) => read(row));
     if (!Number.isFinite(value)) continue;
     const format = (v: number) => quantity.format(v, system);
     lines.push({
@@ -90,32 +73,42 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
       interval: intervalText(low, high, format),
     });
   }
+  const { texts, values, nDiscarded } = atlas;
+  const kind = texts.kind(row);
+  const visits = kind === "measured" ? counted(atlas.nVisits[row] ?? 0, "visit") : `no visit: ${KINDS[kind] ?? kind}`;
+  const limit = limitWords(texts.limit(row), values.at("limit_probability", row));
+  const ceiling = ceilingText(atlas, row, system);
+  const [window, cut] = [values.at("window_seconds", row), values.at("cut_seconds", row)];
+  const known = (all: readonly Named[]) => all.filter(([, value]) => value);
   return {
     mark,
-    lines,
-    kind: textAt(atlas.kind, row),
-    verdict: textAt(atlas.verdict, row),
-    method: textAt(atlas.method, row),
-    nVisits: atlas.nVisits[row] ?? 0,
-    nDiscarded: atlas.nDiscarded[row] ?? 0,
-    latKind: textAt(atlas.latKind, row),
-    loop: textAt(atlas.loop, row),
-    seeds: textAt(atlas.seeds, row),
-    windowSeconds: atlas.values.at("window_seconds", row),
-    cutSeconds: atlas.values.at("cut_seconds", row),
-    note: textAt(atlas.note, row),
-    limit: limitText(atlas, row),
-    limitWhy: textAt(atlas.limitWhy, row),
-    ceiling: ceilingText(atlas, row, system),
-    grade: textAt(atlas.grade, row),
-    power: powerText(atlas, row, system),
     reason: "",
+    lines,
+    kind,
+    verdict: texts.verdict(row),
+    visits,
+    method: texts.method(row),
+    limit,
+    ceiling,
+    limitWhy: texts.limit_why(row),
+    told: known([
+      ["Visits", visits],
+      ["Trust", texts.grade(row)],
+      ["Ceiling", ceiling],
+      ["Limited by", limit],
+      ["Power", powerText(atlas, row, system)],
+    ]),
+    how: known([
+      ["Method", texts.method(row) || "not given"],
+      ["Window", Number.isFinite(window) ? duration(window) : ""],
+      ["Cut as warm-up", Number.isFinite(cut) ? (cut ? duration(cut) : "nothing") : ""],
+      ["Discarded", counted(nDiscarded[row] ?? 0, "visit")],
+      ["Latency", LATENCY_WORDS[texts.lat_kind(row)] ?? texts.lat_kind(row)],
+      ["Loop", texts.loop(row)],
+      ["Seeds", texts.seeds(row)],
+      ["Note", texts.note(row)],
+    ]),
   };
-}
-
-/** "link (93%)": what limits a cell and how probable that is, "undetermined", or empty. */
-export function limitText(atlas: Atlas, row: number): string {
-  return limitWords(textAt(atlas.limit, row), atlas.values.at("limit_probability", row));
 }
 
 export function limitWords(limit: string, probability: number | null): string {
@@ -123,11 +116,11 @@ export function limitWords(limit: string, probability: number | null): string {
 }
 
 /** Throughput beside the tightest bound of the path. */
-export function ceilingText(atlas: Atlas, row: number, system: UnitSystem): string {
+function ceilingText(atlas: Atlas, row: number, system: UnitSystem): string {
   const bound = atlas.values.at("ceiling_bytes_per_s", row);
   const value = atlas.values.at("bw_bytes_per_s", row);
   if (!(bound > 0) || !Number.isFinite(value)) return "";
-  return `${percent(value / bound)} of the ${textAt(atlas.ceiling, row)} (${rate(bound, system)})`;
+  return `${percent(value / bound)} of the ${atlas.texts.ceiling(row)} (${rate(bound, system)})`;
 }
 
 function powerText(atlas: Atlas, row: number, system: UnitSystem): string {
@@ -140,17 +133,11 @@ function powerText(atlas: Atlas, row: number, system: UnitSystem): string {
   return parts.join(", ");
 }
 
-export function visitsText(facts: Facts): string {
-  if (facts.kind === "predicted") return "no visit: estimated";
-  if (facts.kind === "imported") return "no visit: imported";
-  return `${facts.nVisits} visit${facts.nVisits === 1 ? "" : "s"}`;
-}
-
 /** One sentence for a screen reader. */
 export function spoken(facts: Facts, where: string): string {
   if (facts.reason) return `${where}: ${facts.reason}`;
   const numbers = facts.lines.map((line) => `${line.label} ${line.value}${line.interval ? ` (${line.interval})` : ""}`);
-  return `${where}: ${numbers.join("; ")}; ${visitsText(facts)}; ${facts.verdict || "no verdict"};${facts.limit ? ` limited by: ${facts.limit};` : ""}${facts.ceiling ? ` ${facts.ceiling};` : ""} ${facts.kind} by ${facts.method || "an unnamed method"}`;
+  return `${where}: ${numbers.join("; ")}; ${facts.visits}; ${facts.verdict || "no verdict"};${facts.limit ? ` limited by: ${facts.limit};` : ""}${facts.ceiling ? ` ${facts.ceiling};` : ""} ${facts.kind} by ${facts.method || "an unnamed method"}`;
 }
 
 /** Other rows of the same cell: a prediction made before it was measured, a reading brought in. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cell's fio job, to be run by hand: bare integers, the target's place left to whoever runs it.
-import { type Atlas, levelAt, optionAt, type Slot, textAt } from "./atlas";
+import { type Atlas, levelAt, optionAt, type Slot } from "./atlas";
 
 /** Axes that say which load or operation a cell is, or who makes it and where; fio has no options for them. */
 const LABELS = new Set([
@@ -24,8 +24,8 @@ export function jobText(atlas: Atlas, slot: Slot): string {
   if (atlas.axes.some((axis) => axis.name === "work")) {
     return "; A command, not a load of fio. Its text is in the campaign's directory: campaign.toml\n";
   }
-  const measured = slot > 0 && textAt(atlas.kind, slot - 1) === "measured";
-  if (measured && atlas.axes.some((axis) => axis.name === "operation")) {
+  const kind = slot > 0 ? atlas.texts.kind(slot - 1) : "";
+  if (kind === "measured" && atlas.axes.some((axis) => axis.name === "operation")) {
     return "; One operation of a round on one new file: it needs those before it. The jobs that ran,\n; in their order, are in the campaign's directory: batches/NUMBER/job.fio\n";
   }
   const name = String(levelAt(atlas, slot, "target") ?? "");
@@ -47,10 +47,9 @@ export function jobText(atlas: Atlas, slot: Slot): string {
     `; ${atlas.data.campaign.tool_version ? `ioatlas ${atlas.data.campaign.tool_version}, ` : ""}one cell of a campaign`,
   );
   lines.push(`; put the target in place of ${place}`);
-  const kind = slot > 0 ? textAt(atlas.kind, slot - 1) : "";
   if (kind === "predicted") lines.push("; estimated, not measured");
   if (kind === "imported") lines.push("; imported from another tool: this is the nearest fio job, not what was run");
-  if (slot < 0) lines.push(`; not measured: ${textAt(atlas.reason, -slot - 1)}`.replace(/[\r\n]+/g, " "));
+  if (slot < 0) lines.push(`; not measured: ${atlas.reason(-slot - 1)}`.replace(/[\r\n]+/g, " "));
   lines.push(...(job.global_lines.length ? job.global_lines : ["[global]"]));
   lines.push("", "[cell]");
   if (target?.kind === "uri") lines.push(`uri=${place}`);

@@ -20,7 +20,7 @@ const NAMES: Record<string, string> = {
 };
 
 /** What an axis is called, with fio's own option name where that differs. */
-export function axisLabel(axis: Axis): string {
+export function axisLabel(axis: Pick<Axis, "name" | "label">): string {
   return axis.label || (NAMES[axis.name] ?? axis.name);
 }
 
@@ -59,11 +59,8 @@ export function levelsText(axis: Axis, levels: Axis["levels"], system: UnitSyste
 }
 
 /** A constant option for people. */
-export function constantText(constant: Constant, system: UnitSystem): string {
-  const number = Number(constant.value);
-  return constant.value !== "" && Number.isFinite(number)
-    ? levelText({ name: constant.name, unit: constant.unit }, number, system)
-    : levelText({ name: constant.name, unit: constant.unit }, constant.value, system);
+export function constantText({ name, unit, value }: Constant, system: UnitSystem): string {
+  return levelText({ name, unit }, value !== "" && Number.isFinite(Number(value)) ? Number(value) : value, system);
 }
 
 /** The same in as few letters as can be told apart under a small tile: 4K, 1M (binary, as fio users write), else the usual text. */

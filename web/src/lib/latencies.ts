@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latency percentiles of the cells and their visits over time, unpacked.
-import { type Codes, integers, numbers, packedTexts } from "./decode";
-import type { Dictionary, ReportData } from "./report-data.gen";
+import { integers, numbers, texts } from "./decode";
+import type { ReportData } from "./report-data.gen";
 
 /** Latencies of one row at the percents of the page, NaN where too few I/Os lie beyond. */
 export interface LatencyCurve {
@@ -31,24 +31,16 @@ export interface Latencies {
 
 export const NO_LATENCIES: Latencies = { percents: [], curves: new Map(), courses: new Map() };
 
-export async function openLatencies(data: ReportData): Promise<Latencies> {
-  const { latency_curves: curves, time_courses: courses } = data;
-  return {
-    percents: curves.percents,
-    curves: await openCurves(curves),
-    courses: await openCourses(courses),
-  };
+export async function openLatencies({ latency_curves, time_courses }: ReportData): Promise<Latencies> {
+  const [curves, courses] = await Promise.all([openCurves(latency_curves), openCourses(time_courses)]);
+  return { percents: latency_curves.percents, curves, courses };
 }
 
 async function openCurves(packed: ReportData["latency_curves"]): Promise<Map<number, LatencyCurve>> {
-  const curves = new Map<number, LatencyCurve>();
-  if (packed.n === 0) return curves;
+  if (packed.n === 0) return new Map();
   const [rows, nIos, all] = [await integers(packed.row), await numbers(packed.n_ios), await numbers(packed.latencies)];
   const n = packed.percents.length;
-  rows.forEach((row, i) => {
-    curves.set(row, { nIos: nIos[i] ?? 0, latencies: all.slice(i * n, (i + 1) * n) });
-  });
-  return curves;
+  return new Map([...rows].map((row, i) => [row, { nIos: nIos[i] ?? 0, latencies: all.slice(i * n, (i + 1) * n) }]));
 }
 
 async function openCourses(packed: ReportData["time_courses"]): Promise<Map<number, Course[]>> {
@@ -61,7 +53,7 @@ async function openCourses(packed: ReportData["time_courses"]): Promise<Map<numb
     [packed.started_seconds, packed.bw_bytes_per_s, packed.lat_mean_ns].map(numbers),
   );
   const [purposes, verdicts, reasons] = await Promise.all(
-    [packed.purpose, packed.verdict, packed.discarded].map(reader),
+    [packed.purpose, packed.verdict, packed.discarded].map(texts),
   );
   if (!rows || !cuts || !counts || !ends || !starts || !rates || !latencies || !purposes || !verdicts || !reasons) {
     return courses;
@@ -85,12 +77,6 @@ async function openCourses(packed: ReportData["time_courses"]): Promise<Map<numb
     from = to;
   });
   return courses;
-}
-
-async function reader(dictionary: Dictionary): Promise<(i: number) => string> {
-  const texts = dictionary.packed_texts ? await packedTexts(dictionary.packed_texts) : dictionary.texts;
-  const codes: Codes = await integers(dictionary.codes);
-  return (i) => texts[codes[i] ?? -1] ?? "";
 }
 
 /** Where a percentile stands along the axis: as many steps for 90 to 99 as for 99 to 99.9, as tails are read. */

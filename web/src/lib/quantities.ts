@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the map can show of a cell: the value, its interval, and how to write it.
 import { type Atlas, DOUBTED, type Mark, type Slot } from "./atlas";
+import type { Reader } from "./decode";
 import { count, latency, percent, rate, rateUnit, significant, type UnitSystem } from "./units";
 
 export type QuantityId = "throughput" | "iops" | "lat_mean" | "lat_p99" | "per_job" | "width" | "change";
@@ -34,32 +35,15 @@ export function changeText(ratio: number): string {
 }
 
 const THROUGHPUT = ["bw_bytes_per_s", "bw_low", "bw_high"] as const;
+const of = (name: string, unit = "") => [name + unit, `${name}_low${unit}`, `${name}_high${unit}`] as const;
 
 export const QUANTITIES: readonly Quantity[] = [
   { id: "throughput", label: "Throughput", columns: THROUGHPUT, format: rate, inBytes: true },
-  { id: "iops", label: "IOPS", columns: ["iops", "iops_low", "iops_high"], format: count, inBytes: false },
-  {
-    id: "lat_mean",
-    label: "Mean latency",
-    columns: ["lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns"],
-    format: latency,
-    inBytes: false,
-  },
-  {
-    id: "lat_p99",
-    label: "p99 latency",
-    columns: ["lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns"],
-    format: latency,
-    inBytes: false,
-  },
+  { id: "iops", label: "IOPS", columns: of("iops"), format: count, inBytes: false },
+  { id: "lat_mean", label: "Mean latency", columns: of("lat_mean", "_ns"), format: latency, inBytes: false },
+  { id: "lat_p99", label: "p99 latency", columns: of("lat_p99", "_ns"), format: latency, inBytes: false },
   { id: "per_job", label: "Throughput per job", short: "… per job", columns: THROUGHPUT, format: rate, inBytes: true },
-  {
-    id: "change",
-    label: "Change",
-    columns: ["ratio", "ratio_low", "ratio_high"],
-    format: changeText,
-    inBytes: false,
-  },
+  { id: "change", label: "Change", columns: of("ratio"), format: changeText, inBytes: false },
   { id: "width", label: "Interval width", columns: THROUGHPUT, format: widthText, inBytes: false },
 ];
 
@@ -122,8 +106,6 @@ function extentOf(values: Float64Array): readonly [number, number] {
   return low <= high ? [low, high] : [0, 1];
 }
 
-const NONE = new Float64Array(0);
-
 /** The number of jobs of each row is a level of an axis, or one number for all. */
 function jobsReader(atlas: Atlas): (row: number) => number {
   const a = atlas.axes.findIndex((axis) => axis.name === "numjobs");
@@ -133,35 +115,24 @@ function jobsReader(atlas: Atlas): (row: number) => number {
   return (row) => (codes ? (levels[codes[row] ?? 0] ?? 1) : all);
 }
 
-/** A quantity of one row: value, lower and upper bound. */
-export function readingAt(atlas: Atlas, quantity: Quantity, row: number): readonly [number, number, number] {
-  const [value, low, high] = quantity.columns.map((name) => atlas.values.at(name, row)) as [number, number, number];
-  if (quantity.id === "width") return [(high - low) / value, Number.NaN, Number.NaN];
-  if (quantity.id !== "per_job") return [value, low, high];
-  const jobs = jobsReader(atlas)(row);
-  return [value / jobs, low / jobs, high / jobs];
+/** A quantity by row: value, lower and upper bound. */
+export function reader(atlas: Atlas, { id, columns }: Quantity): Reader[] {
+  const [value, low, high] = columns.map((name) => atlas.values.reader(name)) as [Reader, Reader, Reader];
+  const none = () => Number.NaN;
+  if (id === "width") return [(row) => (high(row) - low(row)) / value(row), none, none];
+  if (id !== "per_job") return [value, low, high];
+  const jobs = jobsReader(atlas);
+  return [value, low, high].map((of) => (row) => of(row) / jobs(row));
 }
 
 export function reading(atlas: Atlas, quantity: Quantity): Reading {
-  let [value, low, high] = quantity.columns.map((name) => atlas.values.column(name)) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
-  if (quantity.id === "per_job") {
-    const jobs = jobsReader(atlas);
-    const share = (v: number, row: number) => v / jobs(row);
-    [value, low, high] = [value.map(share), low.map(share), high.map(share)];
-  } else if (quantity.id === "width") {
-    const [from, to] = [low, high];
-    value = value.map((v, row) => ((to[row] ?? Number.NaN) - (from[row] ?? Number.NaN)) / v);
-    [low, high] = [NONE, NONE];
-  }
+  const all = (read: Reader) => Float64Array.from({ length: atlas.nRows }, (_, row) => read(row));
+  const [value, low, high] = reader(atlas, quantity).map(all) as [Float64Array, Float64Array, Float64Array];
   if (quantity.id !== "change") {
     const sound = value.map((v, row) => (DOUBTED.has(atlas.marks[row] ?? "steady") ? Number.NaN : v));
     return { quantity, value, low, high, extent: extentOf(sound) };
   }
-  const marks = Array.from(atlas.values.column("ratio_told"), (code) => TOLD[code] ?? "undecided");
+  const marks = Array.from(all(atlas.values.reader("ratio_told")), (code) => TOLD[code] ?? "undecided");
   return { quantity, value, low, high, extent: aboutOne(value), marks };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line of cells through one cell, along one axis.
-import { type Atlas, type Mark, markOf, type Point, slotAt, textAt } from "./atlas";
+import { type Atlas, type Mark, markOf, type Point, type Slot, slotAt } from "./atlas";
 import { boundsAt, type Reading, valueAt } from "./quantities";
 
 export interface SlicePoint {
@@ -11,14 +11,14 @@ export interface SlicePoint {
   high: number;
 }
 
+/** Slots of the cells of a slice, one for each level of the axis. */
+function slotsAlong(atlas: Atlas, through: Point, axis: number): Slot[] {
+  return (atlas.axes[axis]?.levels ?? []).map((_, level) => slotAt(atlas, through.with(axis, level)));
+}
+
 /** One entry for each level of the axis; NaN where there is no value. */
 export function slice(atlas: Atlas, reading: Reading, through: Point, axis: number): SlicePoint[] {
-  const levels = atlas.axes[axis]?.levels.length ?? 0;
-  return Array.from({ length: levels }, (_, level) => {
-    const slot = slotAt(
-      atlas,
-      through.map((l, a) => (a === axis ? level : l)),
-    );
+  return slotsAlong(atlas, through, axis).map((slot, level) => {
     const [low, high] = boundsAt(reading, slot);
     return { level, mark: markOf(atlas, slot), value: valueAt(reading, slot), low, high };
   });
@@ -31,21 +31,13 @@ export function ceilings(
   through: Point,
   axis: number,
 ): { names: string[]; values: number[] } {
-  const values: number[] = [];
-  const names: string[] = [];
-  for (let level = 0; level < (atlas.axes[axis]?.levels.length ?? 0); level++) {
-    const row =
-      slotAt(
-        atlas,
-        through.map((l, a) => (a === axis ? level : l)),
-      ) - 1;
-    const bound = row >= 0 ? atlas.values.at("ceiling_bytes_per_s", row) : Number.NaN;
-    const share = row >= 0 ? valueAt(reading, row + 1) / atlas.values.at("bw_bytes_per_s", row) : Number.NaN;
-    const known = BOUNDED.has(reading.quantity.id) && Number.isFinite(bound * share);
-    values.push(known ? bound * share : Number.NaN);
-    names.push(known ? textAt(atlas.ceiling, row) : "");
-  }
-  return { names, values };
+  const slots = slotsAlong(atlas, through, axis);
+  const values = slots.map((slot) => {
+    const [bound, rate] = ["ceiling_bytes_per_s", "bw_bytes_per_s"].map((name) => atlas.values.at(name, slot - 1));
+    const own = slot > 0 && BOUNDED.has(reading.quantity.id);
+    return own ? ((bound ?? 0) * valueAt(reading, slot)) / (rate ?? 0) : Number.NaN;
+  });
+  return { values, names: slots.map((slot, i) => (Number.isFinite(values[i]) ? atlas.texts.ceiling(slot - 1) : "")) };
 }
 
 /** Quantities that a bound on throughput bounds too. */

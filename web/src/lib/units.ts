@@ -19,31 +19,25 @@ function rounded(value: number, digits = 3): string {
   return value.toFixed(Math.min(9, Math.max(0, digits - 1 - magnitude)));
 }
 
+/** A number of bytes in the largest unit of which it has at least one: from `full` of a unit on, the next. */
+function scaled(value: number, system: UnitSystem, full: number): [scaled: number, unit: string] {
+  const [base, names] = system === "iec" ? ([1024, IEC] as const) : ([1000, SI] as const);
+  let unit = 0;
+  for (; Math.abs(value) >= full && unit < names.length - 1; unit++) value /= base;
+  return [value, names[unit] ?? ""];
+}
+
 export function bytes(value: number, system: UnitSystem): string {
   if (!Number.isFinite(value)) return "–";
-  const base = system === "iec" ? 1024 : 1000;
-  const names = system === "iec" ? IEC : SI;
-  let unit = 0;
-  let scaled = value;
-  while (Math.abs(scaled) >= 999.5 && unit < names.length - 1) {
-    scaled /= base;
-    unit++;
-  }
-  return `${significant(scaled)} ${names[unit]}`;
+  const [number, unit] = scaled(value, system, 999.5);
+  return `${significant(number)} ${unit}`;
 }
 
 /** A size someone chose: exact when it is a whole number of a unit (4096: 4 KiB, or 4.10 kB in SI), else three digits. */
 export function size(value: number, system: UnitSystem): string {
-  const base = system === "iec" ? 1024 : 1000;
-  const names = system === "iec" ? IEC : SI;
-  let unit = 0;
-  let scaled = value;
-  while (scaled >= base && unit < names.length - 1) {
-    scaled /= base;
-    unit++;
-  }
-  if (Number.isInteger(scaled)) return `${scaled} ${names[unit]}`;
-  return scaled < 1000 ? `${rounded(scaled)} ${names[unit]}` : `${value} B`;
+  const [number, unit] = scaled(value, system, system === "iec" ? 1024 : 1000);
+  if (Number.isInteger(number)) return `${number} ${unit}`;
+  return number < 1000 ? `${rounded(number)} ${unit}` : `${value} B`;
 }
 
 export function rate(value: number, system: UnitSystem): string {

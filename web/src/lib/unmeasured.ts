@@ -11,24 +11,18 @@ export interface Reason {
 }
 
 export function reasons(atlas: Atlas): Reason[] {
-  const { n_rows } = atlas.data.unmeasured;
-  const groups = new Map<number, { n: number; seen: Set<number>[] }>();
-  for (let row = 0; row < n_rows; row++) {
-    const code = atlas.reason.codes[row] ?? 0;
-    let group = groups.get(code);
-    if (!group) {
-      group = { n: 0, seen: atlas.axes.map(() => new Set()) };
-      groups.set(code, group);
-    }
-    group.n++;
-    for (let a = 0; a < atlas.axes.length; a++) group.seen[a]?.add(atlas.unmeasuredLevels[a]?.[row] ?? 0);
+  const groups = new Map<string, number[]>();
+  for (const row of atlas.unmeasuredMarks.keys()) {
+    groups.set(atlas.reason(row), groups.get(atlas.reason(row)) ?? []);
+    groups.get(atlas.reason(row))?.push(row);
   }
-  return [...groups.entries()]
-    .map(([code, { n, seen }]) => ({
-      reason: atlas.reason.texts[code] ?? "",
-      n,
+  return [...groups]
+    .map(([reason, rows]) => ({
+      reason,
+      n: rows.length,
       where: atlas.axes.flatMap((axis, a) => {
-        const levels = axis.levels.filter((_, level) => seen[a]?.has(level));
+        const seen = new Set(rows.map((row) => atlas.unmeasuredLevels[a]?.[row]));
+        const levels = axis.levels.filter((_, level) => seen.has(level));
         return axis.derived || levels.length === axis.levels.length ? [] : [{ axis, levels }];
       }),
     }))

@@ -5,7 +5,7 @@ import type { Panel, Table as TableData } from "../lib/report-data.gen";
 import { useApp } from "./context";
 import { Frame } from "./Frame";
 import { Series } from "./Series";
-import { Wide } from "./Wide";
+import { WideTable } from "./Table";
 
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 /** Of lines without marks. */
@@ -105,29 +105,16 @@ function Chart({ chart }: { chart: Panel }) {
       {chart.note ? <p class="soft">{chart.note}</p> : null}
       <details>
         <summary>Numbers of this chart</summary>
-        <Wide>
-          <table class="plain">
-            <thead>
-              <tr>
-                <th>{chart.x_name}</th>
-                {chart.series.map((one) => (
-                  <th key={one.name}>{one.name}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {xs.map((x) => (
-                <tr key={x}>
-                  <th scope="row">{xText(chart, x)}</th>
-                  {chart.series.map((one) => {
-                    const dot = one.dots.find((d) => d.x === x);
-                    return <td key={one.name}>{dot ? dotText(dot, chart.y_unit, system) : "–"}</td>;
-                  })}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Wide>
+        <WideTable
+          head={[chart.x_name, ...chart.series.map((one) => one.name)]}
+          rows={xs.map((x) => [
+            xText(chart, x),
+            ...chart.series.map((one) => {
+              const dot = one.dots.find((d) => d.x === x);
+              return dot ? dotText(dot, chart.y_unit, system) : "–";
+            }),
+          ])}
+        />
       </details>
     </figure>
   );
@@ -152,57 +139,23 @@ function Shape({ at, p, hollow }: { at: number; p: { x: number; y: number }; hol
 }
 
 function Texts({ table }: { table: TableData }) {
-  if (table.folded) {
-    return (
-      <details class="chart-table">
-        <summary>{table.title}</summary>
-        <TextRows table={table} />
-      </details>
-    );
-  }
-  return (
-    <div class="chart-table">
-      <h3>{table.title}</h3>
-      <TextRows table={table} />
-    </div>
-  );
-}
-
-function TextRows({ table }: { table: TableData }) {
-  const numbers = table.columns.map((_, at) => table.rows.every((row) => !/^\p{L}/u.test(row[at] ?? "")));
-  return (
+  const { columns, rows, note, title } = table;
+  const numbers = [...columns.keys()].slice(1).filter((at) => rows.every((row) => !/^\p{L}/u.test(row[at] ?? "")));
+  const texts = (
     <>
-      <Wide>
-        <table class="plain texts">
-          <thead>
-            <tr>
-              {table.columns.map((name, at) => (
-                <th key={name} class={at > 0 && numbers[at] ? "num" : ""}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {table.rows.map((row) => (
-              <tr key={row.join()}>
-                {row.map((text, at) =>
-                  at === 0 ? (
-                    <th key={table.columns[at]} scope="row">
-                      {text}
-                    </th>
-                  ) : (
-                    <td key={table.columns[at]} class={numbers[at] ? "num" : ""}>
-                      {text}
-                    </td>
-                  ),
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
-      {table.note ? <p class="soft">{table.note}</p> : null}
+      <WideTable look="texts" head={columns} rows={rows} numbers={numbers} />
+      {note ? <p class="soft">{note}</p> : null}
     </>
+  );
+  return table.folded ? (
+    <details class="chart-table">
+      <summary>{title}</summary>
+      {texts}
+    </details>
+  ) : (
+    <div class="chart-table">
+      <h3>{title}</h3>
+      {texts}
+    </div>
   );
 }

@@ -3,7 +3,8 @@ import { useId } from "preact/hooks";
 import { chooseQuantity, placeAxis, setLevel, type View } from "../app-state";
 import { countHidden, nearest } from "../app-state/filters";
 import { type Arrangement, placed } from "../lib/arrange";
-import { axisLabel, axisTitle, levelText } from "../lib/labels";
+import { axisAt } from "../lib/atlas";
+import { axisLabel, levelText } from "../lib/labels";
 import { type QuantityId, quantitiesOf } from "../lib/quantities";
 import type { ScaleKind } from "../lib/scale";
 import { counted } from "../lib/units";
@@ -11,27 +12,22 @@ import { Choice } from "./Choice";
 import { useApp } from "./context";
 import { Filters } from "./Filters";
 import { Later } from "./Later";
+import { axisOptions, Field, levelOptions } from "./Select";
 import { Share } from "./Share";
 
 export function Controls() {
   const state = useApp();
   const { atlas } = state;
-  const quantities = quantitiesOf(atlas);
-  const has = (id: QuantityId) => {
-    const columns = quantities.find((q) => q.id === id)?.columns ?? [];
-    const needed = id === "width" ? columns : columns.slice(0, 1);
-    return needed.every((name) => atlas.values.has(name));
-  };
+  const quantities = quantitiesOf(atlas).filter(({ id, columns }) =>
+    (id === "width" ? columns : columns.slice(0, 1)).every((name) => atlas.values.has(name)),
+  );
   const hidden = countHidden(state.hidden.value);
   const onMap = state.live.length > 0 && (state.view.value === "map" || state.view.value === "table");
   return (
     <div class="controls">
       <Choice<View>
         label="View"
-        value={state.view.value}
-        onChange={(v) => {
-          state.view.value = v;
-        }}
+        of={state.view}
         options={[
           ["map", "Map"],
           ...(atlas.data.latency_curves.n > 0 ? [["latency", "Latency"] as const] : []),
@@ -41,9 +37,9 @@ export function Controls() {
       />
       <Choice<QuantityId>
         label="Quantity"
-        value={state.quantityId.value}
+        of={state.quantityId}
         onChange={(v) => chooseQuantity(state, v)}
-        options={quantities.filter((q) => has(q.id)).map((q) => [q.id, q.label] as const)}
+        options={quantities.map((q) => [q.id, q.label] as const)}
       />
       {onMap ? <Sliders /> : null}
       <details class="more">
@@ -54,7 +50,7 @@ export function Controls() {
               {onMap && state.live.length > 1 ? <AxisSelects /> : null}
               <Choice<ScaleKind>
                 label="Scale"
-                value={state.scaleKind.value}
+                of={state.scaleKind}
                 onChange={(v) => {
                   state.scaleChoice.value = v;
                 }}
@@ -88,11 +84,11 @@ function AxisSelects() {
     <>
       {places.map(([at, label], i) => (
         <>
-          <AxisSelect
+          <Field
             key={at}
             label={label}
             value={arrangement[at]}
-            optional={at !== "x"}
+            options={at === "x" ? axisOptions(state) : [[-1, "none"], ...axisOptions(state)]}
             onChange={(axis) => placeAxis(state, at, axis)}
           />
           {i === 0 ? (
@@ -116,27 +112,6 @@ function AxisSelects() {
   );
 }
 
-function AxisSelect(props: { label: string; value: number; optional: boolean; onChange: (axis: number) => void }) {
-  const state = useApp();
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>{props.label}</label>
-      <select id={id} value={String(props.value)} onChange={(e) => props.onChange(Number(e.currentTarget.value))}>
-        {props.optional ? <option value="-1">none</option> : null}
-        {state.live.map((a) => {
-          const axis = state.atlas.axes[a];
-          return axis ? (
-            <option key={a} value={String(a)}>
-              {axisTitle(axis)}
-            </option>
-          ) : null;
-        })}
-      </select>
-    </div>
-  );
-}
-
 /** Where the axes stand that are not on the map. */
 function Sliders() {
   const state = useApp();
@@ -155,24 +130,19 @@ function Sliders() {
 function Slider({ a }: { a: number }) {
   const state = useApp();
   const id = useId();
-  const axis = state.atlas.axes[a];
-  if (!axis) return null;
+  const axis = axisAt(state.atlas, a);
   const level = state.fixed.value[a] ?? 0;
   const seen = state.seen.value[a] ?? [];
   if (seen.length < 2) return null;
   const text = levelText(axis, axis.levels[level], state.units.value);
   if (!axis.numeric) {
     return (
-      <div class="field">
-        <label for={id}>{axisLabel(axis)}</label>
-        <select id={id} value={String(level)} onChange={(e) => setLevel(state, a, Number(e.currentTarget.value))}>
-          {seen.map((i) => (
-            <option key={i} value={String(i)}>
-              {levelText(axis, axis.levels[i], state.units.value)}
-            </option>
-          ))}
-        </select>
-      </div>
+      <Field
+        label={axisLabel(axis)}
+        value={level}
+        options={levelOptions(state, a, seen)}
+        onChange={(chosen) => setLevel(state, a, chosen)}
+      />
     );
   }
   return (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { showRows } from "../app-state";
 import type { ProductCostData, UnitPriceData } from "../lib/report-data.gen";
 import { grouped, significant } from "../lib/units";
+import { Card } from "./Card";
 import { useApp } from "./context";
 
 const TIB = 2 ** 40;
@@ -52,12 +52,8 @@ function Product({ cost, several }: { cost: ProductCostData; several: boolean })
 }
 
 function UnitPrice({ one, currency }: { one: UnitPriceData; currency: string }) {
-  const state = useApp();
-  const { row } = one;
-  const label = `Per ${one.unit}`;
   return (
-    <li class="card">
-      <h3>{label}</h3>
+    <Card label={`Per ${one.unit}`} rows={one.row === null ? [] : [one.row]}>
       <p class="card-value">
         {one.lower_bound ? "≤ " : ""}
         <b>{one.cost === null ? "no price" : grouped(one.cost)}</b> {one.cost === null ? "" : currency}
@@ -72,18 +68,6 @@ function UnitPrice({ one, currency }: { one: UnitPriceData; currency: string }) 
         {one.where ? ` at ${one.where}` : ""}
       </p>
       {one.per_watt !== null ? <p class="soft">{grouped(one.per_watt)} for each watt</p> : null}
-      {row !== null ? (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            showRows(state, [row]);
-            document.getElementById("map")?.scrollIntoView({ block: "start" });
-          }}
-        >
-          Show cell<span class="unseen"> of {label} on the map</span>
-        </button>
-      ) : null}
-    </li>
+    </Card>
   );
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useState } from "preact/hooks";
 import { othersAt } from "../lib/facts";
-import { copyText } from "../lib/files";
 import { jobText } from "../lib/job";
+import { Copy } from "./Copy";
 import { useApp } from "./context";
 import { Later } from "./Later";
 import { CellName, Readout } from "./Readout";
@@ -44,21 +43,13 @@ export function Detail() {
 }
 
 function Job({ text }: { text: string }) {
-  const [told, setTold] = useState("");
-  const copy = async () => {
-    setTold((await copyText(text)) ? "Copied" : "Select the text to copy it");
-    setTimeout(() => setTold(""), 2500);
-  };
   return (
     <section class="job" aria-labelledby="job-title">
       <div class="job-head">
         <h3 id="job-title">fio job</h3>
-        <button type="button" onClick={copy}>
+        <Copy look="" text={() => text}>
           Copy job
-        </button>
-        <span class="soft" role="status">
-          {told}
-        </span>
+        </Copy>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable */}
       <pre tabIndex={0} role="region" aria-label="Text of the fio job">

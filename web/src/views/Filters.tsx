@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { countHidden, hide, setSeen } from "../app-state/filters";
+import { axisAt } from "../lib/atlas";
 import { axisLabel, axisTitle, levelText } from "../lib/labels";
 import { useApp } from "./context";
 
@@ -22,9 +23,8 @@ export function Filters() {
 
 function AxisFilter({ a }: { a: number }) {
   const state = useApp();
-  const axis = state.atlas.axes[a];
+  const axis = axisAt(state.atlas, a);
   const seen = state.seen.value[a] ?? [];
-  if (!axis) return null;
   return (
     <fieldset>
       <legend>{axisTitle(axis)}</legend>

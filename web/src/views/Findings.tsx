@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState } from "preact/hooks";
-import { showRows } from "../app-state";
 import type { FindingData } from "../lib/report-data.gen";
 import { counted } from "../lib/units";
 import { useApp } from "./context";
+import { ShowCells } from "./ShowCells";
 
 /** Everything that was found, in words, each with its evidence. */
 export function Findings() {
@@ -36,20 +36,13 @@ export function Findings() {
 /** A sentence under its title, with the way to its evidence: its cells on the map, or the section that holds it. */
 function Item({ finding }: { finding: FindingData }) {
   const state = useApp();
-  const show = () => {
-    showRows(state, finding.rows);
-    document.getElementById("map")?.scrollIntoView({ block: "start" });
-  };
   const unmeasured = finding.place !== "not-measured" || state.atlas.data.unmeasured.n_rows > 0;
   return (
     <li>
       <span class="finding-code">{finding.title}</span>
       <span class="finding-text">{finding.sentence}</span>
       {finding.rows.length > 0 ? (
-        <button type="button" class="quiet" onClick={show}>
-          Show {finding.rows.length > 1 ? counted(finding.rows.length, "cell") : "cell"}
-          <span class="unseen"> on the map: {finding.sentence}</span>
-        </button>
+        <ShowCells rows={finding.rows} of={finding.sentence} />
       ) : finding.place && unmeasured ? (
         <a class="quiet" href={`#${finding.place}`}>
           {PLACES[finding.place] ?? "See why"}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { pin, placeOf, pointAt } from "../app-state";
-import { type CellPlace, cellBox, type Layout, step, tileAt } from "../draw/layout";
+import { type CellPlace, cellBox, css, type Layout, step, tileAt } from "../draw/layout";
 import { cellNumber, slotAt } from "../lib/atlas";
 import { factsAt, spoken } from "../lib/facts";
 import { useApp } from "./context";
@@ -80,12 +80,7 @@ export function FocusCell({ layout, onTip }: { layout: Layout; onTip: (on: boole
           aria-colindex={along * shape.nx + place.x + 1}
           aria-selected={isPinned}
           aria-label={spoken(factsAt(atlas, slot, system), where)}
-          style={{
-            left: `${tile ? box.left : 0}px`,
-            top: `${tile ? box.top : 0}px`,
-            width: `${layout.cellWidth}px`,
-            height: `${layout.cellHeight}px`,
-          }}
+          style={css(tile ? box.left : 0, tile ? box.top : 0, layout.cellWidth, layout.cellHeight)}
           onKeyDown={onKeyDown}
           onFocus={(event) => {
             if (!event.currentTarget.matches(":focus-visible")) return;

@@ -9,11 +9,8 @@ import { Trust } from "./Summary";
 
 export function Header() {
   const state = useApp();
-  const { campaign, targets, cells, unmeasured } = state.atlas.data;
-  const { name, profile } = state.atlas.data.summary;
-  const measured = countKind(state.atlas.kind.texts, state.atlas.kind.codes, "measured");
-  const predicted = countKind(state.atlas.kind.texts, state.atlas.kind.codes, "predicted");
-  const imported = cells.n_rows - measured - predicted;
+  const { campaign, targets, unmeasured, summary } = state.atlas.data;
+  const { name, profile, n_measured, n_estimated, n_imported } = summary;
   const facts = [
     targets.length > 1
       ? counted(targets.length, "target")
@@ -21,9 +18,9 @@ export function Header() {
         ? ""
         : `target ${targets[0]?.name}`,
     profile,
-    `${whole(measured)} measured`,
-    predicted ? `${whole(predicted)} estimated` : "",
-    imported ? `${whole(imported)} imported` : "",
+    `${whole(n_measured)} measured`,
+    n_estimated ? `${whole(n_estimated)} estimated` : "",
+    n_imported ? `${whole(n_imported)} imported` : "",
     unmeasured.n_rows ? `${whole(unmeasured.n_rows)} not measured` : "",
     counted(campaign.n_visits, "visit"),
     campaign.seconds ? duration(campaign.seconds) : "",
@@ -51,10 +48,7 @@ export function Header() {
             <div class="display-choices">
               <Choice<UnitSystem>
                 label="Units"
-                value={state.units.value}
-                onChange={(v) => {
-                  state.units.value = v;
-                }}
+                of={state.units}
                 options={[
                   ["iec", "KiB"],
                   ["si", "kB"],
@@ -62,10 +56,7 @@ export function Header() {
               />
               <Choice<ThemeChoice>
                 label="Theme"
-                value={state.theme.value}
-                onChange={(v) => {
-                  state.theme.value = v;
-                }}
+                of={state.theme}
                 options={[
                   ["auto", "Auto"],
                   ["light", "Light"],
@@ -78,13 +69,6 @@ export function Header() {
       </div>
     </header>
   );
-}
-
-function countKind(texts: string[], codes: ArrayLike<number>, kind: string): number {
-  const code = texts.indexOf(kind);
-  let n = 0;
-  for (let i = 0; i < codes.length; i++) if (codes[i] === code) n++;
-  return n;
 }
 
 /** Four tiles, rising: the sign of the page. */

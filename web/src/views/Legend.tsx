@@ -1,25 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
-import type { Mark } from "../lib/atlas";
-import { unmeasuredMark } from "../lib/atlas";
+import { MARK_WORDS, type Mark } from "../lib/atlas";
 import { useApp } from "./context";
-import { MARK_WORDS, Swatch } from "./Swatch";
-
-const ORDER: readonly Mark[] = [
-  "steady",
-  "predicted",
-  "imported",
-  "wide",
-  "minimum",
-  "unstable",
-  "disagree",
-  "alike",
-  "undecided",
-  "suspect",
-  "unmeasured",
-  "inadmissible",
-  "absent",
-];
+import { Swatch } from "./Swatch";
 
 const CHANGE_WORDS: Partial<Record<Mark, string>> = {
   steady: "a difference",
@@ -33,11 +16,9 @@ export function Legend() {
   const own = state.reading.value.marks;
   const present = useMemo(() => {
     const seen = new Set<Mark>(own ? [...own, "unmeasured"] : atlas.marks);
-    for (let row = 0; row < atlas.data.unmeasured.n_rows; row++) {
-      seen.add(unmeasuredMark(atlas, row));
-    }
+    for (const mark of atlas.unmeasuredMarks) seen.add(mark);
     if (atlas.nAbsent > 0) seen.add("absent");
-    return ORDER.filter((mark) => seen.has(mark));
+    return (Object.keys(MARK_WORDS) as Mark[]).filter((mark) => seen.has(mark));
   }, [atlas, own]);
   return (
     <ul class="legend" aria-label="Marks">

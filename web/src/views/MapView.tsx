@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pin, placeOf, pointAt, sideAxis } from "../app-state";
-import { CELL_MIN, type CellPlace, cellBox, hit, type Layout, labelStride, layOut, type Tile } from "../draw/layout";
+import {
+  CELL_MIN,
+  type CellPlace,
+  cellBox,
+  css,
+  hit,
+  type Layout,
+  labelStride,
+  layOut,
+  type Tile,
+} from "../draw/layout";
 import { DARK_INKS, LIGHT_INKS } from "../draw/marks";
 import { type Paint, paintTile } from "../draw/tile";
 import { placed } from "../lib/arrange";
@@ -41,16 +51,10 @@ export function MapView() {
   const printing = state.printing.value;
   const available = printing ? PRINT_WIDTH : width;
   const layout = useMemo(() => {
-    const room = (axis: Axis | undefined, title: string, most: number) =>
-      Math.min(
-        most,
-        Math.max(
-          title.length,
-          ...(axis?.levels ?? []).map((level) => (axis ? levelText(axis, level, system).length : 0)),
-        ) *
-          LETTER +
-          10,
-      );
+    const room = (axis: Axis, title: string, most: number) => {
+      const letters = axis.levels.map((level) => levelText(axis, level, system).length);
+      return Math.min(most, Math.max(title.length, ...letters) * LETTER + 10);
+    };
     const [yAxis, rowAxis] = [atlas.axes[y], atlas.axes[rows]];
     const left = yAxis ? room(yAxis, "", 120) : 4;
     const right = rowAxis && !shape.flow ? room(rowAxis, axisLabel(rowAxis), 130) : 2;
@@ -98,34 +102,31 @@ export function MapView() {
 function Canvas({ layout }: { layout: Layout }) {
   const state = useApp();
   const board = useRef<HTMLDivElement>(null);
-  const [tipAt, setTipAt] = useState<"pointer" | "keyboard" | null>(null);
+  const [tipped, setTipped] = useState(false);
   const placeUnder = (event: MouseEvent): CellPlace | null => {
     const box = board.current?.getBoundingClientRect();
     return box ? hit(layout, event.clientX - box.left, event.clientY - box.top) : null;
   };
+  const show = (place: CellPlace | null) => {
+    state.hovered.value = place;
+    setTipped(place !== null);
+  };
   const onMove = (event: PointerEvent) => {
     if (event.pointerType === "touch") return;
-    const at = placeUnder(event);
-    const old = state.hovered.peek();
-    if (at?.x === old?.x && at?.y === old?.y && at?.column === old?.column && at?.row === old?.row) return;
-    state.hovered.value = at;
-    setTipAt(at ? "pointer" : null);
+    const found = placeUnder(event);
+    if (JSON.stringify(found) !== JSON.stringify(state.hovered.peek())) show(found);
   };
   const leave = (event: PointerEvent) => {
     // A finger that lifts has not left: its cell's numbers stay until it taps elsewhere.
-    if (event.pointerType === "touch") return;
-    state.hovered.value = null;
-    setTipAt(null);
+    if (event.pointerType !== "touch") show(null);
   };
   const onClick = (event: MouseEvent) => {
-    const at = placeUnder(event);
-    if (at) pin(state, pointAt(state, at));
+    const found = placeUnder(event);
+    if (found) pin(state, pointAt(state, found));
     // The arrow keys go on from where the pointer was; the cell for them moves there with the next picture.
     const focus = () => board.current?.querySelector<HTMLElement>("[role=gridcell]")?.focus({ preventScroll: true });
-    if (at) requestAnimationFrame(focus);
-    if ((event as PointerEvent).pointerType !== "touch") return;
-    state.hovered.value = at;
-    setTipAt(at ? "pointer" : null);
+    if (found) requestAnimationFrame(focus);
+    if ((event as PointerEvent).pointerType === "touch") show(found);
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the pointer's way; the grid inside is the keyboard's
@@ -141,8 +142,8 @@ function Canvas({ layout }: { layout: Layout }) {
       <Tiles layout={layout} />
       <Ticks layout={layout} />
       <Frames layout={layout} />
-      <FocusCell layout={layout} onTip={(on) => setTipAt(on ? "keyboard" : null)} />
-      {tipAt ? <Tip layout={layout} /> : null}
+      <FocusCell layout={layout} onTip={setTipped} />
+      {tipped ? <Tip layout={layout} /> : null}
     </div>
   );
 }
@@ -176,7 +177,7 @@ function Tiles({ layout }: { layout: Layout }) {
     const slots = new Int32Array(nx * ny);
     const corner = base + offset(columns, tile.column) + offset(rows, tile.row);
     for (let j = 0; j < ny; j++) {
-      for (let i = 0; i < nx; i++) slots[(ny - 1 - j) * nx + i] = atlas.slots.get(corner + offset(x, i) + offset(y, j));
+      for (let i = 0; i < nx; i++) slots[(ny - 1 - j) * nx + i] = atlas.slots.at(corner + offset(x, i) + offset(y, j));
     }
     return slots;
   };
@@ -197,27 +198,12 @@ function Tiles({ layout }: { layout: Layout }) {
 
 function TileCanvas({ layout, tile, slots, paint }: { layout: Layout; tile: Tile; slots: Int32Array; paint: Paint }) {
   const ref = useRef<HTMLCanvasElement>(null);
+  const { cellWidth, cellHeight, shape, tileWidth, tileHeight } = layout;
   useLayoutEffect(() => {
-    if (!ref.current) return;
-    paintTile(
-      ref.current,
-      { nx: layout.shape.nx, ny: layout.shape.ny, cellWidth: layout.cellWidth, cellHeight: layout.cellHeight, slots },
-      paint,
-    );
+    if (ref.current) paintTile(ref.current, { nx: shape.nx, ny: shape.ny, cellWidth, cellHeight, slots }, paint);
   });
-  return (
-    <canvas
-      ref={ref}
-      class="tile"
-      aria-hidden="true"
-      style={{
-        left: `${tile.left}px`,
-        top: `${tile.top}px`,
-        width: `${layout.tileWidth}px`,
-        height: `${layout.tileHeight}px`,
-      }}
-    />
-  );
+  const box = css(tile.left, tile.top, tileWidth, tileHeight);
+  return <canvas ref={ref} class="tile" aria-hidden="true" style={box} />;
 }
 
 /** Tick labels and tile headings; only the labels that fit. */
@@ -248,61 +234,50 @@ function Ticks({ layout }: { layout: Layout }) {
   const titled = columnAxis ?? rowAxis;
   const prefix = titled && axisLabel(titled) !== "Operation" ? `${axisLabel(titled)} ` : "";
   const roomyTitles = layout.tiles.every((tile) => (prefix + titleOf(tile)).length * LETTER <= tileWidth);
+  const tickY = (tile: Tile, j: number) => css(0, tile.top + (shape.ny - 0.5 - j) * cellHeight, tile.left - 5);
+  const tickX = (tile: Tile, i: number) => css(tile.left + (i + 0.5) * cellWidth, tile.top + tileHeight + 2);
   return (
     <div class="ticks" aria-hidden="true">
       {layout.tiles.map((tile) => (
         <>
           {heading > 0 && (shape.flow || tile.row === 0) ? (
-            <span
-              class="tile-title"
-              style={{ left: `${tile.left}px`, top: `${tile.top - heading}px`, width: `${tileWidth}px` }}
-            >
+            <span class="tile-title" style={css(tile.left, tile.top - heading, tileWidth)}>
               {roomyTitles ? prefix : ""}
               {titleOf(tile)}
             </span>
           ) : null}
           {!shape.flow && rowAxis && tile.column === shape.columns - 1 ? (
-            <span
-              class="row-title"
-              style={{ left: `${tile.left + tileWidth + 8}px`, top: `${tile.top}px`, height: `${tileHeight}px` }}
-            >
+            <span class="row-title" style={{ ...css(tile.left + tileWidth + 8, tile.top), height: `${tileHeight}px` }}>
               {tile.row === 0 ? <b>{axisLabel(rowAxis)}</b> : null}
               {levelText(rowAxis, rowAxis.levels[tile.row], system)}
             </span>
           ) : null}
-          {tile.edgeLeft && yAxis
-            ? yTexts.map((text, j) =>
-                j % yEvery === 0 ? (
-                  <span
-                    key={text}
-                    class="tick-y"
-                    style={{
-                      top: `${tile.top + (shape.ny - 1 - j + 0.5) * cellHeight}px`,
-                      left: "0",
-                      width: `${tile.left - 5}px`,
-                    }}
-                  >
-                    {text}
-                  </span>
-                ) : null,
-              )
-            : null}
-          {tile.edgeBottom && xAxis
-            ? xTexts.map((text, i) =>
-                i % xEvery === 0 ? (
-                  <span
-                    key={text}
-                    class="tick-x"
-                    style={{ left: `${tile.left + (i + 0.5) * cellWidth}px`, top: `${tile.top + tileHeight + 2}px` }}
-                  >
-                    {text}
-                  </span>
-                ) : null,
-              )
-            : null}
+          {tile.edgeLeft ? <Labels look="tick-y" texts={yTexts} every={yEvery} place={(j) => tickY(tile, j)} /> : null}
+          {tile.edgeBottom ? (
+            <Labels look="tick-x" texts={xTexts} every={xEvery} place={(i) => tickX(tile, i)} />
+          ) : null}
         </>
       ))}
     </div>
+  );
+}
+
+function Labels(props: {
+  look: string;
+  texts: readonly string[];
+  every: number;
+  place: (level: number) => Record<string, string>;
+}) {
+  return (
+    <>
+      {props.texts.map((text, level) =>
+        level % props.every === 0 ? (
+          <span key={text} class={props.look} style={props.place(level)}>
+            {text}
+          </span>
+        ) : null,
+      )}
+    </>
   );
 }
 

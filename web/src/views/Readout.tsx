@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Slot } from "../lib/atlas";
-import { factsAt, visitsText } from "../lib/facts";
+import { MARK_WORDS, type Slot } from "../lib/atlas";
+import { type Facts, factsAt } from "../lib/facts";
 import { cellLabel } from "../lib/labels";
-import { counted, duration } from "../lib/units";
 import { useApp } from "./context";
 import { Later } from "./Later";
-import { MARK_WORDS, Swatch } from "./Swatch";
+import { Swatch } from "./Swatch";
 
 /** Which cell: its levels, one beside the other. */
 export function CellName({ slot }: { slot: Slot }) {
@@ -24,11 +23,6 @@ export function CellName({ slot }: { slot: Slot }) {
   );
 }
 
-const LATENCY_WORDS: Record<string, string> = {
-  completion: "completion only",
-  intended: "from the time each I/O was due",
-};
-
 /** Every number of a cell with its interval, visits, verdict and method. */
 export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }) {
   const { atlas, units, quantityId } = useApp();
@@ -40,21 +34,6 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
       </p>
     );
   }
-  const rows: [string, string][] = [["Visits", visitsText(facts)]];
-  const how: [string, string][] = [["Method", facts.method || "not given"]];
-  if (facts.grade) rows.push(["Trust", facts.grade]);
-  if (facts.ceiling) rows.push(["Ceiling", facts.ceiling]);
-  if (facts.limit) rows.push(["Limited by", facts.limit]);
-  if (facts.power) rows.push(["Power", facts.power]);
-  if (!brief && facts.limitWhy) rows.push(["Because", facts.limitWhy]);
-  if (Number.isFinite(facts.windowSeconds)) how.push(["Window", duration(facts.windowSeconds)]);
-  if (Number.isFinite(facts.cutSeconds))
-    how.push(["Cut as warm-up", facts.cutSeconds ? duration(facts.cutSeconds) : "nothing"]);
-  how.push(["Discarded", counted(facts.nDiscarded, "visit")]);
-  how.push(["Latency", LATENCY_WORDS[facts.latKind] ?? facts.latKind]);
-  if (facts.loop) how.push(["Loop", facts.loop]);
-  if (facts.seeds) how.push(["Seeds", facts.seeds]);
-  if (facts.note) how.push(["Note", facts.note]);
   return (
     <div class="readout">
       <table>
@@ -80,12 +59,12 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
         {facts.verdict && facts.verdict !== facts.kind ? `, ${facts.verdict}` : ""}
         <span class="unseen"> ({MARK_WORDS[facts.mark]})</span>
       </p>
-      <Meta rows={rows} />
+      <Meta rows={brief || !facts.limitWhy ? facts.told : [...facts.told, ["Because", facts.limitWhy]]} />
       {brief ? null : (
         <details>
           <summary>How it was measured</summary>
           <Later>
-            <Meta rows={how} />
+            <Meta rows={facts.how} />
           </Later>
         </details>
       )}
@@ -93,7 +72,7 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
   );
 }
 
-function Meta({ rows }: { rows: readonly [string, string][] }) {
+function Meta({ rows }: { rows: Facts["how"] }) {
   return (
     <dl class="meta">
       {rows.map(([name, value]) => (

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
 import { axisLabel, axisTitle, constantText, levelsText } from "../lib/labels";
-import type { Pair, TargetData } from "../lib/report-data.gen";
-import { bytes, percent, whole } from "../lib/units";
+import type { Pair } from "../lib/report-data.gen";
+import { bytes, counted, percent, whole } from "../lib/units";
 import { reasons } from "../lib/unmeasured";
 import { useApp } from "./context";
-import { Wide } from "./Wide";
+import { FactsTable, Table } from "./Table";
 
 /** Reasons told one by one. */
 const REASONS = 25;
@@ -20,39 +20,33 @@ export function NotMeasured() {
       {groups.length === 0 ? (
         <p>Every cell of the sweep has a value.</p>
       ) : (
-        <table class="plain">
-          <thead>
-            <tr>
-              <th class="num">Cells</th>
-              <th>Why</th>
-              <th>Where</th>
-            </tr>
-          </thead>
-          <tbody>
-            {groups.slice(0, REASONS).map((group) => (
-              <tr key={group.reason}>
-                <td class="num">{whole(group.n)}</td>
-                <td>{group.reason}</td>
-                <td class="soft">
-                  {group.where.length === 0
-                    ? "spread over the sweep"
-                    : group.where
-                        .map(({ axis, levels }) => {
-                          return `${axisLabel(axis)} ${levelsText(axis, levels, units.value, 3)}`;
-                        })
-                        .join("; ")}
-                </td>
-              </tr>
-            ))}
-            {rest.length > 0 ? (
-              <tr>
-                <td class="num">{whole(rest.reduce((n, group) => n + group.n, 0))}</td>
-                <td>{rest.length} further reasons, each of fewer cells: see the cells themselves</td>
-                <td />
-              </tr>
-            ) : null}
-          </tbody>
-        </table>
+        <Table
+          named={false}
+          numbers={[0]}
+          head={["Cells", "Why", "Where"]}
+          rows={[
+            ...groups
+              .slice(0, REASONS)
+              .map(({ n, reason, where }) => [
+                whole(n),
+                reason,
+                <span class="soft">
+                  {where
+                    .map(({ axis, levels }) => `${axisLabel(axis)} ${levelsText(axis, levels, units.value, 3)}`)
+                    .join("; ") || "spread over the sweep"}
+                </span>,
+              ]),
+            ...(rest.length > 0
+              ? [
+                  [
+                    whole(rest.reduce((n, group) => n + group.n, 0)),
+                    `${rest.length} further reasons, each of fewer cells: see the cells themselves`,
+                    "",
+                  ],
+                ]
+              : []),
+          ]}
+        />
       )}
     </section>
   );
@@ -61,8 +55,11 @@ export function NotMeasured() {
 export function Method() {
   const { atlas, units } = useApp();
   const { data } = atlas;
-  const methods = [...new Set(atlas.method.texts.filter(Boolean))];
+  const methods = [...new Set(atlas.data.cells.method.texts.filter(Boolean))];
   const system = units.value;
+  const [swept, derived] = [false, true].map((kind) =>
+    atlas.axes.filter((axis) => axis.derived === kind && axis.role === "option"),
+  );
   return (
     <section id="method" aria-labelledby="method-title">
       <h2 id="method-title">Method, settings and testbed</h2>
@@ -70,11 +67,9 @@ export function Method() {
         <div>
           <h3>Sweep</h3>
           <dl class="pairs">
-            {atlas.axes
-              .filter((axis) => !axis.derived && axis.role === "option")
-              .map((axis) => (
-                <Entry key={axis.name} name={axisTitle(axis)} value={levelsText(axis, axis.levels, system)} />
-              ))}
+            {swept?.map((axis) => (
+              <Entry key={axis.name} name={axisTitle(axis)} value={levelsText(axis, axis.levels, system)} />
+            ))}
             {data.constants.map((each) => (
               <Entry key={each.name} name={each.name} value={constantText(each, system)} />
             ))}
@@ -86,13 +81,10 @@ export function Method() {
               name="Intervals"
               value="95 % over visits (independent starts of the load), unless the method says otherwise; the spread inside one run is never an interval."
             />
-            {atlas.axes.some((axis) => axis.derived && axis.role === "option") ? (
+            {derived?.length ? (
               <Entry
                 name="Follow from other axes"
-                value={atlas.axes
-                  .filter((axis) => axis.derived && axis.role === "option")
-                  .map((axis) => `${axis.name}: ${levelsText(axis, axis.levels, system)}`)
-                  .join("; ")}
+                value={derived.map((axis) => `${axis.name}: ${levelsText(axis, axis.levels, system)}`).join("; ")}
               />
             ) : null}
             {data.cells.resolution > 0 ? (
@@ -111,7 +103,12 @@ export function Method() {
           <h3>Settings</h3>
           <Pairs pairs={data.settings} />
           <h3>{data.targets.length === 1 ? "Target" : "Targets"}</h3>
-          <Targets targets={data.targets} />
+          <FactsTable
+            head={["name", "kind"]}
+            things={data.targets.map(({ name, kind, facts }) => ({ names: [name, kind], facts }))}
+            name={(name) => name.replace(/_bytes$/, "").replaceAll("_", " ")}
+            value={(name, value) => (name.endsWith("_bytes") ? bytes(Number(value), system) : value)}
+          />
         </div>
       </div>
       {data.sessions.map((session, i) => (
@@ -119,9 +116,7 @@ export function Method() {
           <h3>{data.sessions.length > 1 ? `Testbed, run ${i + 1} of ${data.sessions.length}` : "Testbed"}</h3>
           <Pairs pairs={session.entries} />
           {session.n_withheld > 0 ? (
-            <p class="soft small">
-              {session.n_withheld} entr{session.n_withheld === 1 ? "y" : "ies"} naming the site left out.
-            </p>
+            <p class="soft small">Left out, for they name the site: {counted(session.n_withheld, "fact")}.</p>
           ) : null}
         </div>
       ))}
@@ -138,64 +133,17 @@ export function Discards() {
       <p>
         {campaign.n_discarded === 0
           ? "No visit was discarded."
-          : `${whole(campaign.n_discarded)} visit${campaign.n_discarded === 1 ? " was" : "s were"} discarded and count${campaign.n_discarded === 1 ? "s" : ""} for no value.`}
+          : `Discarded, and counted for no value: ${counted(campaign.n_discarded, "visit")}.`}
       </p>
       {discard_reasons.length > 0 ? (
-        <table class="plain">
-          <thead>
-            <tr>
-              <th class="num">Visits</th>
-              <th>Why</th>
-            </tr>
-          </thead>
-          <tbody>
-            {discard_reasons.map((pair) => (
-              <tr key={pair.name}>
-                <td class="num">{pair.value}</td>
-                <td>{pair.name}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          named={false}
+          numbers={[0]}
+          head={["Visits", "Why"]}
+          rows={discard_reasons.map((pair) => [pair.value, pair.name])}
+        />
       ) : null}
     </section>
-  );
-}
-
-/** One line a target, one column a fact that any of them has. */
-function Targets({ targets }: { targets: readonly TargetData[] }) {
-  const { units } = useApp();
-  const facts = [...new Set(targets.flatMap((target) => target.facts.map((pair) => pair.name)))];
-  const fact = (target: TargetData, name: string) => {
-    const value = target.facts.find((pair) => pair.name === name)?.value;
-    if (value === undefined) return "–";
-    return name.endsWith("_bytes") ? bytes(Number(value), units.value) : value;
-  };
-  return (
-    <Wide>
-      <table class="plain">
-        <thead>
-          <tr>
-            <th>name</th>
-            <th>kind</th>
-            {facts.map((name) => (
-              <th key={name}>{name.replace(/_bytes$/, "").replaceAll("_", " ")}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {targets.map((target) => (
-            <tr key={target.name}>
-              <th scope="row">{target.name}</th>
-              <td>{target.kind}</td>
-              {facts.map((name) => (
-                <td key={name}>{fact(target, name)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
   );
 }
 

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useState } from "preact/hooks";
 import { linkOf } from "../app-state/link";
 import { pngOf, svgOf, svgOfChart } from "../draw/picture";
-import { copyText, save } from "../lib/files";
+import { save } from "../lib/files";
+import { Copy } from "./Copy";
 import { useApp } from "./context";
 
 /** What is seen, to take along: its address, and pictures of it. */
 export function Share() {
   const state = useApp();
-  const [told, setTold] = useState("");
   const view = state.view.value;
-  const tell = (text: string) => {
-    setTold(text);
-    setTimeout(() => setTold(""), 2500);
-  };
-  const copyLink = async () => {
-    const address = location.href.replace(/#.*$/, "") + linkOf(state);
-    tell((await copyText(address)) ? "Link copied" : "Copy the address of this page");
-  };
+  const address = () => location.href.replace(/#.*$/, "") + linkOf(state);
   const saveMap = async (kind: "png" | "svg") => {
     const parts = [...document.querySelectorAll("#map .key, #map .map-frame")];
     save(state.atlas, kind === "png" ? await pngOf(parts) : svgOf(parts), `.${kind}`);
@@ -29,9 +21,9 @@ export function Share() {
   };
   return (
     <div class="share">
-      <button type="button" class="quiet" onClick={copyLink}>
+      <Copy look="quiet" text={address}>
         Copy link to this view
-      </button>
+      </Copy>
       {view === "map" ? (
         <>
           <button type="button" class="quiet" onClick={() => saveMap("png")}>
@@ -46,9 +38,6 @@ export function Share() {
           SVG<span class="unseen"> pictures of the charts</span>
         </button>
       )}
-      <span class="soft" role="status">
-        {told}
-      </span>
     </div>
   );
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Mark } from "../lib/atlas";
-import { makeScale, placedTicks, type ScaleKind } from "../lib/scale";
+import { shortLevel } from "../lib/labels";
+import type { Axis } from "../lib/report-data.gen";
+import { makeScale, placedTicks, type ScaleKind, tickText } from "../lib/scale";
 import { joined, type SlicePoint } from "../lib/slice";
+import { useApp } from "./context";
 import { type Box, Frame } from "./Frame";
 import { type Place, Series } from "./Series";
 
@@ -15,26 +18,25 @@ const REACH: Record<ScaleKind, number> = { linear: 4, log: 100 };
 /** A slice: a line through measured cells, error bars, and a shape for each kind of point. */
 export function SlicePlot(props: {
   label: string;
+  axis: Axis;
   points: readonly SlicePoint[];
   /** Thin lines: the same cells at other levels of some axis. */
   neighbours: readonly { label: string; points: readonly SlicePoint[] }[];
   /** The bound of the path at each level, drawn where it lies near enough to be seen. */
   ceiling: { names: readonly string[]; values: readonly number[] };
-  kind: ScaleKind;
-  /** The levels are numbers, so there is something between them. */
-  numeric: boolean;
-  /** The level at which the option is not set, -1 when there is none: no line leads there. */
-  unset: number;
-  level: (index: number) => string;
-  value: (v: number) => string;
-  /** 1024 where round values are powers of it, else 10. */
-  base: number;
   /** The level of the pinned cell. */
   at: number;
   onPick: (level: number) => void;
   onHover: (level: number | null) => void;
 }) {
-  const { points, kind, neighbours, numeric, unset } = props;
+  const state = useApp();
+  const { points, neighbours, axis } = props;
+  const [system, kind, quantity] = [state.units.value, state.scaleKind.value, state.quantity.value];
+  /** Between numbers there is something, but no line leads to where the option is not set. */
+  const numeric = axis.levels.every((level) => level === null || typeof level === "number");
+  const unset = axis.levels.indexOf(null);
+  const level = (index: number) => shortLevel(axis, axis.levels[index], system);
+  const value = (v: number) => tickText(quantity.format(v, system));
   const box = neighbours.length ? { ...BOX, right: BOX.right + ROOM_FOR_NAMES } : BOX;
   const drawable = (v: number) => Number.isFinite(v) && (kind === "linear" || v > 0);
   const most = Math.max(...points.map((p) => (Number.isFinite(p.value) ? p.value : 0)));
@@ -56,7 +58,7 @@ export function SlicePlot(props: {
     ...p,
     x: px(p.level),
     y: py(p.value),
-    text: `${props.level(p.level)}: ${props.value(p.value)}`,
+    text: `${level(p.level)}: ${value(p.value)}`,
     ...(Number.isFinite(p.low) && Number.isFinite(p.high)
       ? { top: py(p.high), bottom: py(kind === "log" ? Math.max(p.low, scale.from) : p.low) }
       : {}),
@@ -71,8 +73,8 @@ export function SlicePlot(props: {
       box={box}
       label={props.label}
       xName=""
-      xTicks={points.filter((p) => p.level % every === 0).map((p) => ({ at: px(p.level), text: props.level(p.level) }))}
-      yTicks={placedTicks(scale, props.base, 5, py, props.value)}
+      xTicks={points.filter((p) => p.level % every === 0).map((p) => ({ at: px(p.level), text: level(p.level) }))}
+      yTicks={placedTicks(scale, quantity.inBytes && system === "iec" ? 1024 : 10, 5, py, value)}
     >
       {named(
         neighbours.map(({ label, points: line }) => ({ label, points: placed(line.map(alone)), runs: runs(line) })),

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { showRows } from "../app-state";
 import { running } from "../app-state/running";
 import { limitWords } from "../lib/facts";
-import { copyText } from "../lib/files";
 import type {
   Count,
   DoubtData,
@@ -15,8 +11,11 @@ import type {
   Trust as TrustLevel,
 } from "../lib/report-data.gen";
 import { count, counted, grouped, latency, percent, rate, type UnitSystem } from "../lib/units";
+import { Card } from "./Card";
+import { Copy } from "./Copy";
 import { useApp } from "./context";
 import { Later } from "./Later";
+import { ShowCells } from "./ShowCells";
 import { Typed } from "./Typed";
 
 /** An interval wider than this to each side says that the runs disagree, and no number helps. */
@@ -78,7 +77,7 @@ function Beside({ all }: { all: readonly Pair[] }) {
   const [first, ...rest] = all;
   const [number = "", more] = (first?.value ?? "").split(" · ");
   return (
-    <Card label={first?.name ?? ""} rows={[]} grade={null}>
+    <Card label={first?.name ?? ""} rows={[]}>
       <p class={more ? "card-value" : ""}>{more ? <b>{number}</b> : number}</p>
       {more ? <p>{more}</p> : null}
       {rest.map((one) => (
@@ -92,24 +91,16 @@ function Beside({ all }: { all: readonly Pair[] }) {
 
 /** What to do next, with its command to paste. */
 function Next({ text }: { text: string }) {
-  const [told, setTold] = useState("");
-  const command = text.split("`")[1] ?? "";
-  const copy = async () => {
-    setTold((await copyText(command)) ? "Copied" : "Select the command to copy it");
-    setTimeout(() => setTold(""), 2500);
-  };
+  const command = text.split("`")[1];
   return (
     <p class="summary-end next">
       <span>
         <b>Next</b> <Typed text={text} />{" "}
         {command ? (
-          <button type="button" class="quiet" onClick={copy}>
+          <Copy look="quiet" text={() => command}>
             Copy<span class="unseen"> the command</span>
-          </button>
-        ) : null}{" "}
-        <span class="soft" role="status">
-          {told}
-        </span>
+          </Copy>
+        ) : null}
       </span>
     </p>
   );
@@ -158,35 +149,6 @@ function bottleneckText(one: Count): string {
 
 function limitWord(name: string): string {
   return name === "undetermined" ? "unclear" : name;
-}
-
-/** A number of the summary; a button where a cell of the map stands behind it. */
-function Card(props: {
-  label: string;
-  rows: readonly number[];
-  grade: TrustLevel | null;
-  children: ComponentChildren;
-}) {
-  const state = useApp();
-  const { rows, label } = props;
-  const show = () => {
-    showRows(state, rows);
-    document.getElementById("map")?.scrollIntoView({ block: "start" });
-  };
-  return (
-    <li class="card">
-      <h3>
-        {label}
-        {props.grade ? <span class={`grade trust-${props.grade}`}>{props.grade}</span> : null}
-      </h3>
-      {props.children}
-      {rows.length > 0 ? (
-        <button type="button" class="quiet" onClick={show}>
-          Show cell<span class="unseen"> of {label} on the map</span>
-        </button>
-      ) : null}
-    </li>
-  );
 }
 
 function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
@@ -256,20 +218,10 @@ function Load({ load, extra = false }: { load: LoadReadingData; extra?: boolean 
 }
 
 function Doubt({ doubt }: { doubt: DoubtData }) {
-  const state = useApp();
   return (
     <li class={`doubt doubt-${doubt.level}`}>
       <span aria-hidden="true">⚠ </span>
-      {doubt.sentence}
-      {doubt.rows.length > 0 ? (
-        <>
-          {" "}
-          <button type="button" class="quiet" onClick={() => showRows(state, doubt.rows)}>
-            Show {doubt.rows.length > 1 ? counted(doubt.rows.length, "cell") : "cell"}
-            <span class="unseen">: {doubt.sentence}</span>
-          </button>
-        </>
-      ) : null}
+      {doubt.sentence} <ShowCells rows={doubt.rows} of={doubt.sentence} />
     </li>
   );
 }

@@ -29,19 +29,3 @@ export function Swatch({ mark, size = 16 }: { mark: Mark; size?: number }) {
   }, [mark, size, dark]);
   return <canvas ref={ref} class="swatch" style={{ width: `${size}px`, height: `${size}px` }} aria-hidden="true" />;
 }
-
-export const MARK_WORDS: Record<Mark, string> = {
-  steady: "measured, steady",
-  predicted: "estimated",
-  imported: "imported",
-  wide: "measured, known to worse than ±50%",
-  unstable: "measured, not steady",
-  disagree: "runs disagree: a range, no rank",
-  minimum: "measured, a minimum: the client was the limit",
-  undecided: "no difference shown",
-  alike: "the same within the tolerance",
-  suspect: "measured, suspect",
-  inadmissible: "not admissible",
-  unmeasured: "not measured",
-  absent: "not in the sweep",
-};

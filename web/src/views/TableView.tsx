@@ -4,7 +4,7 @@ import { pin } from "../app-state";
 import { isRowSeen } from "../app-state/filters";
 import { placed } from "../lib/arrange";
 import { type Atlas, pointOfRow } from "../lib/atlas";
-import { csv, fieldAt, fieldsOf } from "../lib/csv";
+import { csv, fieldAt, fieldsOf, OPTION_OF } from "../lib/csv";
 import { save } from "../lib/files";
 import { axisLabel } from "../lib/labels";
 import { type Sorting, sortedRows } from "../lib/order";
@@ -13,28 +13,8 @@ import { useApp } from "./context";
 
 const PAGE = 50;
 
-const TEXT_FIELDS = new Set([
-  "target",
-  "rw",
-  "direction",
-  "kind",
-  "lat_kind",
-  "verdict",
-  "method",
-  "sharing",
-  "state",
-  "ioengine",
-]);
-
-/** Columns in words; the CSV has the names of every export. */
+/** Columns that are no axis, in words; the CSV has the names of every export. */
 const WORDS: Record<string, string> = {
-  target: "Target",
-  rw: "Operation",
-  bs_bytes: "Block size",
-  size_bytes: "File size",
-  numjobs: "Jobs",
-  iodepth: "Queue depth",
-  direction: "Direction",
   kind: "Kind",
   n_visits: "Visits",
   bw_bytes_per_s: "Throughput",
@@ -46,14 +26,13 @@ const WORDS: Record<string, string> = {
   lat_kind: "Latency covers",
   verdict: "Verdict",
   method: "Method",
-  sharing: "File sharing",
-  state: "File state",
 };
 
 /** A column in words: an axis has the name that it has on the map. */
 export function columnText(atlas: Atlas, field: string): string {
-  const axis = atlas.axes.find((each) => each.name === field);
-  return WORDS[field] ?? (axis ? axisLabel(axis) : field);
+  const name = OPTION_OF[field] ?? field;
+  const axis = atlas.axes.find((each) => each.name === name);
+  return WORDS[field] ?? axisLabel(axis ?? { name, label: "" });
 }
 
 function shown(field: string, value: string | number | null, system: UnitSystem): string {
@@ -74,6 +53,7 @@ export function TableView() {
   const [onMapOnly, setOnMapOnly] = useState(false);
   const [page, setPage] = useState(0);
   const fields = useMemo(() => fieldsOf(atlas), [atlas]);
+  const side = (field: string) => (typeof fieldAt(atlas, 0, field) === "string" ? "" : "num");
   const fixed = state.fixed.value;
   const hidden = state.hidden.value;
   const onMap = new Set(placed(state.arrangement.value));
@@ -109,25 +89,11 @@ export function TableView() {
           </label>
         ) : null}
         <span class="pager">
-          <button
-            type="button"
-            onClick={() => setPage(current - 1)}
-            disabled={current === 0}
-            aria-label="Previous page"
-          >
-            ‹
-          </button>
+          <Turn to={current - 1} pages={pages} onTurn={setPage} name="Previous page" sign="‹" />
           <span>
             {whole(current + 1)} of {whole(pages)}
           </span>
-          <button
-            type="button"
-            onClick={() => setPage(current + 1)}
-            disabled={current >= pages - 1}
-            aria-label="Next page"
-          >
-            ›
-          </button>
+          <Turn to={current + 1} pages={pages} onTurn={setPage} name="Next page" sign="›" />
         </span>
         <button type="button" onClick={download}>
           Download CSV
@@ -142,7 +108,7 @@ export function TableView() {
                 <th
                   key={field}
                   scope="col"
-                  class={TEXT_FIELDS.has(field) ? "" : "num"}
+                  class={side(field)}
                   aria-sort={sorting?.field === field ? (sorting.down ? "descending" : "ascending") : "none"}
                 >
                   <button type="button" title={`${field} in CSV`} onClick={() => sortBy(field)}>
@@ -160,7 +126,7 @@ export function TableView() {
             {sorted.slice(current * PAGE, (current + 1) * PAGE).map((row) => (
               <tr key={row}>
                 {fields.map((field) => (
-                  <td key={field} class={TEXT_FIELDS.has(field) ? "" : "num"}>
+                  <td key={field} class={side(field)}>
                     {shown(field, fieldAt(atlas, row, field), system)}
                   </td>
                 ))}
@@ -175,5 +141,14 @@ export function TableView() {
         </table>
       </div>
     </div>
+  );
+}
+
+function Turn(props: { to: number; pages: number; onTurn: (page: number) => void; name: string; sign: string }) {
+  const { to, pages, onTurn } = props;
+  return (
+    <button type="button" onClick={() => onTurn(to)} disabled={to < 0 || to >= pages} aria-label={props.name}>
+      {props.sign}
+    </button>
   );
 }
