@@ -209,6 +209,7 @@ def _estimate(
         notes,
         shares=shares,
         targets=AMONG_TARGETS.shares(cell, direction, [row.visit for row in rows]),
+        bw_seen=(min(rates), max(rates)),
     )
 
 

@@ -79,6 +79,8 @@ class Estimate:
     """Why it is less than good, in words."""
     targets: Shares | None = None
     """Of a cell that loads several targets together: what each got."""
+    bw_seen: tuple[float, float] | None = None
+    """The least and the most that its visits gave, B/s; None without visits."""
 
     @property
     def verdict_text(self) -> str:

@@ -21,7 +21,6 @@ from ioatlas.report.answer import DATA_ELEMENT_ID
 from ioatlas.report.page_data import report_data
 from ioatlas.report.page_format.parts import ComparisonData
 
-_NONE, _SELF = "'none'", "'self'"
 _DROP = """<div class="drop" role="main">
 <h1>See fio results as a map</h1>
 <label>Drop fio JSON files here, or choose them
@@ -77,16 +76,9 @@ def report_html(
     campaign that runs. before: elements above the report. beside: where the files of `explorer_files` stand, seen from
     the page, which then loads them; such as '../'.
     """
+    title = f"{result.name or result.campaign_id} · I/O Atlas"
     data = report_data(result, comparison, place).model_dump_json()
-    return _page(
-        f"{result.name or result.campaign_id} · I/O Atlas",
-        result.tool_version,
-        data,
-        ("explorer",),
-        before=before,
-        live=live,
-        beside=beside,
-    )
+    return _page(title, result.tool_version, data, ("explorer",), before=before, live=live, beside=beside)
 
 
 def explorer_files() -> dict[str, str]:
@@ -106,7 +98,7 @@ def _page(
 ) -> str:
     """parts: of the built explorer, in the order to run them. before: what stands above the explorer."""
     if beside:
-        allowed = [f"{_SELF} file:"] * 2
+        allowed = ["'self' file:"] * 2
         run = "".join(f'<script src="{beside}{part}.js"></script>\n' for part in parts)
         styled = "".join(f'<link rel="stylesheet" href="{beside}{part}.css">\n' for part in reversed(parts))
     else:
@@ -114,19 +106,12 @@ def _page(
         allowed = [" ".join(map(_csp_hash, texts)) for texts in (scripts, styles)]
         run = "".join(f"<script>{script}</script>\n" for script in scripts)
         styled = "".join(f"<style>{style}</style>\n" for style in reversed(styles))
-    policy = "; ".join(
-        (
-            f"default-src {_NONE}",
-            f"script-src {allowed[0]}",
-            f"style-src {allowed[1]}",
-            f"base-uri {_NONE}",
-            f"form-action {_NONE}",
-            f"connect-src {_SELF if live else _NONE}",
-        )
+    policy = (
+        f"default-src 'none'; script-src {allowed[0]}; style-src {allowed[1]}; base-uri 'none'; form-action 'none'; "
+        "connect-src " + ("'self'" if live else "'none'")
     )
     return (
-        "<!doctype html>\n"
-        '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ioatlas.analysis.headlines import headlines
-from ioatlas.analysis.marks import mark_of
+from ioatlas.analysis.marks import as_shown, mark_of
 from ioatlas.analysis.summary import summarise
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
@@ -117,7 +117,7 @@ def report_data(
         if result.estimates
         else np.zeros(0, dtype=np.int64)
     )
-    estimates = [result.estimates[i] for i in order]
+    estimates = [as_shown(result.estimates[i]) for i in order]
     levels = {name: grid.rows[name][order] for name in grid.names}
     clean = redactor(result.targets)
     rows = Rows(estimates)

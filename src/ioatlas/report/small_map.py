@@ -7,6 +7,7 @@ Marks say what a colour cannot: they are there in pipes, without colour and for 
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -35,13 +36,13 @@ COLOURS = words("""
     481d6f 482979 463480 423f85 3e4989 3a548c 355e8d 31688e 2d708e 29798e 26828e 238a8d 20938c 1e9b8a 20a486 26ad81
     32b67a 40bd72 52c569 65cb5e 7cd250 93d741 aadc32 c2df23 dae319 f4e61e
 """)
-"""Of the share of the largest value, from 0 in equal steps: viridis without its darkest, as in figures."""
+"""From the lower end of the scale in equal steps: viridis without its darkest, as in figures."""
 _DOUBTED = {SIGNS[mark][0] for mark in NOT_BELIEVED}
 
 
 @dataclass(frozen=True)
 class Value:
-    """What stands in one place: its text without the mark, the mark, and its share of the largest value."""
+    """What stands in one place: its text without the mark, the mark, and where it lies on the scale, from 0 to 1."""
 
     text: str
     mark: str = ""
@@ -139,7 +140,8 @@ def small_map(result: CampaignResult, quantity: Quantity | None = None, x: str =
     top = max(rates.values(), default=0.0)
     scale = quantity.unit([top]) if quantity is not None else None
     unit, factor = (scale.name, scale.factor) if scale else unit_of(top, in_calls=in_calls)
-    values = {place: _value(e, rates[place], factor, top) for place, e in chosen.items()}
+    place_of = _scale([(mark_of(e), rate(e)) for entry in found if (e := entry.estimate) is not None])
+    values = {place: _value(e, rates[place], factor, place_of) for place, e in chosen.items()}
     over = [f"{name} ({len(axes[name].levels)})" for name in rest if name not in (x, *others)]
     folded = f"{'lowest' if lowest else 'highest'} over {', '.join(over)}" if over else ""
     return SmallMap(unit, axes[x], axes[y], values, tuple(dict.fromkeys(load for load, _, _ in values)), folded)
@@ -168,13 +170,25 @@ def unit_of(top: float, *, in_calls: bool = False) -> tuple[str, float]:
     return middle if top >= 999.5 * small[1] else small  # from here on the headline has this unit: both have one
 
 
-def _value(e: Estimate | None, rate: float, factor: float, top: float) -> Value:
+def _scale(told: Sequence[tuple[Mark, float]]) -> Callable[[float], float]:
+    """Where a value lies on the colours, as on the page: from zero to the largest that is believed; on logarithms where
+    a quarter of all values would share the darkest thirtieth of that.
+    """
+    believed = [value for mark, value in told if mark not in NOT_BELIEVED and value > 0]
+    least, most = min(believed, default=1.0), max(believed, default=1.0)
+    values = [value for _, value in told if value > 0]
+    if least == most or 4 * sum(value < most / 30 for value in values) <= len(values):
+        return lambda value: value / most
+    return lambda value: math.log(value / least) / math.log(most / least)
+
+
+def _value(e: Estimate | None, rate: float, factor: float, place_of: Callable[[float], float]) -> Value:
     if e is None:
         return Value(MISSING)
     mark = mark_of(e)
     if mark is Mark.DISAGREE:
         return Value(SIGNS[mark][0])
-    return Value(number_of(rate / factor), SIGNS[mark][0], rate / top if top else None)
+    return Value(number_of(rate / factor), SIGNS[mark][0], min(1.0, max(0.0, place_of(rate))) if rate else None)
 
 
 def thinned(levels: Sequence[Level], count: int) -> list[Level]:
@@ -196,7 +210,7 @@ WRITTEN = re.compile(f"{_TILE}(?: {_TILE}){{0,{MOST_LOADS - 1}}}|")
 
 def letters(result: CampaignResult) -> str:
     """'cdz/a?Z ..z/aab': a word for each kind of load, its rows from the top, a letter for each cell: from a for the
-    lowest share of the largest value to z for the highest, a capital where it is estimated, `?` where it is not
+    lower end of the map's scale to z for the upper, a capital where it is estimated, `?` where it is not
     believed, `.` where there is none. '' where there is no map.
     """
     found = small_map(result)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB
+from ioatlas.analysis.marks import as_shown
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.export_columns import FACTOR, FIXED, REST
@@ -78,7 +79,7 @@ def entries(result: CampaignResult) -> list[Entry]:
     has no estimate.
     """
     factors = factors_of(result)
-    found = [Entry(e.cell, e.direction, e, "", factors.get(e.cell.target, {})) for e in result.estimates]
+    found = [Entry(e.cell, e.direction, as_shown(e), "", factors.get(e.cell.target, {})) for e in result.estimates]
     known = {(entry.cell.key, entry.direction) for entry in found}
     for missing in result.unmeasured:
         found += [
@@ -133,9 +134,8 @@ def columns(result: CampaignResult) -> tuple[str, ...]:
 
 def _of_configurations(result: CampaignResult) -> tuple[str, ...]:
     """The last columns, where a campaign has configurations: their name, and each of their factors."""
-    if not result.configurations:
-        return ()
-    return ("configuration", *(f"{FACTOR}{name}" for name in factor_names(result.configurations)))
+    named = (f"{FACTOR}{name}" for name in factor_names(result.configurations))
+    return ("configuration", *named) if result.configurations else ()
 
 
 def _configured(result: CampaignResult, target: str) -> Row:
@@ -186,9 +186,7 @@ def row(entry: Entry, options: tuple[str, ...]) -> Row:
 def at_path(record: Any, path: Iterable[str]) -> Any:
     """What stands at the end of a path of attributes; None where a part of it is not there."""
     for name in path:
-        if record is None:
-            return None
-        record = getattr(record, name)
+        record = getattr(record, name, None)
     return record
 
 

@@ -16,8 +16,10 @@ from ioatlas.model.export_columns import FIXED
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.verdict import VerdictCode
 from ioatlas.report.export.to_json import write_json
 from ioatlas.report.table import block_bytes, columns, rows, write_csv
+from tests.unit.analysis.test_overview import result, sweep
 
 from .exported import MIXED, SECRET_PLACE, SHAPES, SQUARE, campaign, value_of
 
@@ -220,3 +222,14 @@ def test_a_replicate_keeps_its_name_of_the_format() -> None:
             "voided": False,
         }
     ]
+
+
+def test_of_runs_that_disagree_the_range_is_told():
+    (e,) = sweep(lambda **o: 1e7, rw=("read",), bs=(4096,), numjobs=(1,))
+    law = {"bw_low": 1.0, "bw_high": 1e12, "iops": 100.0, "lat_mean_ns": 1e7, "bw_seen": (5e6, 4e7)}
+    for verdict, low, high in ((VerdictCode.RUNS_DISAGREE, 5e6, 4e7), (VerdictCode.STEADY, 1.0, 1e12)):
+        (row,) = rows(result([replace(e, verdict=verdict, **law)]))
+        assert (row["bw_low"], row["bw_high"]) == (low, high)
+    (row,) = rows(result([replace(e, verdict=VerdictCode.RUNS_DISAGREE, **law)]))
+    assert (row["iops_low"], row["iops_high"]) == (50.0, 400.0)
+    assert (row["lat_mean_low_ns"], row["lat_mean_high_ns"]) == (2.5e6, 2e7)
