@@ -236,7 +236,7 @@ def _unlike(kept: Any, made: Any, place: str, tolerance: float = MEASURED_TOLERA
     if isinstance(kept, dict) and isinstance(made, dict):
         if made.get("kind") in FITTED or made.get("method") in FITTED:
             tolerance = FITTED_TOLERANCE
-        for name in kept.keys() | made.keys():
+        for name in sorted(kept.keys() | made.keys()):
             if name not in kept and made[name] in EMPTY:
                 continue
             if name not in kept or name not in made:
