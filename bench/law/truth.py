@@ -140,6 +140,11 @@ def limits(target: Target, cell: Cell) -> dict[str, float]:
         gain = math.log(run(faster, cell, rough=True) / usual) / math.log(1.5)
         if gain > 0.2:
             found[name] = max(found.get(name, 0.0), gain)
+    # What is told as latency is where more in flight gives more.
+    more = replace(cell, flight=max(cell.flight + 1, cell.flight * 3 // 2))
+    gain = math.log(run(quiet, more, rough=True) / usual) / math.log(more.flight / cell.flight)
+    if gain > 0.2:
+        found["latency"] = max(found.get("latency", 0.0), gain)
     return found
 
 

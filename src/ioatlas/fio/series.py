@@ -5,6 +5,7 @@ batch is done: two small files a visit become one compressed archive.
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ DAY_MS = 86_400_000
 """No section takes so long."""
 NOT_ONE_MORE = 0.1
 """I/Os by which a sample of a late clock may seem to hold more."""
+CERTAIN = 4.0
+"""I/Os of all jobs in an interval from which none without one is to be expected beside it,"""
 FEW_IOS = 2
 """I/Os of a job in an interval below which intervals without one are to be expected,"""
 TOO_MANY = 1.03
@@ -97,8 +100,8 @@ def read_series(
         bw_rows = bandwidth[bandwidth[:, 2] == index]
         if not len(lat_rows):
             continue
-        jobs = jobs_of(bw_rows) if len(bw_rows) else []
-        done = _done(jobs, start_ms, edges, interval_ms, (moved or {}).get(direction))
+        jobs = jobs_of(bw_rows - [start_ms, 0, 0]) if len(bw_rows) else []
+        done = _done(jobs, edges, interval_ms, (moved or {}).get(direction))
         slot = np.clip((lat_rows[:, 0] - start_ms - 1) // interval_ms, 0, n - 1)
         series[direction] = series_of(interval_ms, np.diff(done), means_of(slot, lat_rows[:, 1], n))
     return SectionSeries(start_ms, end_ms, series)
@@ -125,9 +128,7 @@ def _start_ms(latency: NDArray[np.int64], bandwidth: NDArray[np.int64], interval
     return min(begun, int(bandwidth[:, 0].min()) - interval_ms) if len(bandwidth) else begun
 
 
-def _done(
-    jobs: Sequence[NDArray[np.int64]], start_ms: int, edges: Floats, interval_ms: int, moved: Moved | None
-) -> Floats:
+def _done(jobs: Sequence[NDArray[np.int64]], edges: Floats, interval_ms: int, moved: Moved | None) -> Floats:
     """Bytes that all jobs moved up to each edge, shape of `edges`.
 
     A sample after a gap is of the whole gap where fio's clock was late, of no more than an interval where nothing came
@@ -135,21 +136,28 @@ def _done(
     what has no sample is put back: before the first, which may be late, at the end, of which fio logs nothing, and over
     the whole, since nobody knows where samples hold less than was moved.
     """
-    last = float(max((job[-1, 0] for job in jobs), default=start_ms) - start_ms)
+    last = float(max((job[-1, 0] for job in jobs), default=0))
     places = np.append(edges, max(last, float(edges[-1])))
+    rows = np.concatenate(jobs) if jobs else np.zeros((0, 2), dtype=np.int64)
+    ticks, which = np.unique(rows[:, 0].astype(np.float64), return_inverse=True)
+    rates = np.bincount(which.ravel(), rows[:, 1] * 1.024, ticks.size)
 
-    def logged_of(io_bytes: float) -> Floats:
-        return sum((_of_job(job, start_ms, places, interval_ms, io_bytes) for job in jobs), np.zeros(places.size))
+    def logged_of(io_bytes: float, *, steady: bool = True) -> Floats:
+        full = rates * interval_ms >= (CERTAIN * io_bytes if steady else math.inf)
+        found = (_of_job(job, places, interval_ms, io_bytes, ticks, full) for job in jobs)
+        return sum(found, np.zeros(places.size))
 
     logged = logged_of(0.0)
     few = moved is not None and moved.ios * interval_ms < FEW_IOS * len(jobs) * edges[-1]
     if moved is None or not moved.ios or last <= 0 or not (few or logged[-1] > TOO_MANY * moved.io_bytes):
         return np.asarray(logged[:-1])
     logged = logged_of(moved.io_bytes / moved.ios)
+    if logged[-1] > TOO_MANY * moved.io_bytes:  # they come in slices
+        logged = logged_of(moved.io_bytes / moved.ios, steady=False)
     done, rest = logged[:-1], moved.io_bytes - float(logged[-1])
     if rest <= 0:
         return np.asarray(done)
-    begun = max(0.0, float(min(job[0, 0] for job in jobs) - start_ms - interval_ms))
+    begun = max(0.0, float(ticks[0] - interval_ms))
     left = max(0.0, float(edges[-1]) - last)
     each = float(logged[-1]) / max(last - begun, 1.0)
     at_start = min(rest, each * begun)
@@ -160,18 +168,24 @@ def _done(
     return np.asarray(whole * (moved.io_bytes / put_back)) if put_back > 0 else whole
 
 
-def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: int, io_bytes: float) -> Floats:
+def _of_job(
+    job: NDArray[np.int64], edges: Floats, interval_ms: int, io_bytes: float, ticks: Floats, full: NDArray[np.bool_]
+) -> Floats:
     """One job's bytes up to each edge, interpolated between its samples. io_bytes: of an I/O where gaps hold intervals
-    without one, else 0.
+    without one, else 0. ticks: ms at which fio took samples of any job; full: of which there are so many I/Os that none
+    is missing before it.
 
-    A sample is fio's mean over no less than an interval, often more: its I/Os are whole, so its rate tells how long.
+    A sample is fio's mean since the tick before it. Where ticks may be missing it is of no less than an interval, often
+    more: its I/Os are whole, so its rate tells how long.
     """
-    ends = np.maximum(job[:, 0] - start_ms, 0).astype(np.float64)
+    ends = job[:, 0].astype(np.float64)
     begins = np.concatenate(([0.0], ends[:-1]))
     after_gap = (ends - begins > GAP * interval_ms) & (io_bytes > 0)
     rates = job[:, 1] * 1.024  # bytes/ms
     ios = np.maximum(1.0, np.ceil(rates * interval_ms / max(io_bytes, 1.0) - NOT_ONE_MORE))
-    lasted = np.minimum(ios * io_bytes / np.maximum(rates, 1e-9), ends - begins)
+    gaps = ends - np.maximum(begins, np.append(0.0, ticks)[np.searchsorted(ticks, ends - interval_ms / 2, "right")])
+    sure = (gaps <= GAP * interval_ms) | full[np.searchsorted(ticks, ends)]
+    lasted = np.where(sure, gaps, np.minimum(ios * io_bytes / np.maximum(rates, 1e-9), gaps))
     begins = np.where(after_gap, ends - lasted, begins)
     moved = rates * (ends - begins)
     total = np.concatenate(([0.0], np.cumsum(moved)))
@@ -184,8 +198,7 @@ def _of_job(job: NDArray[np.int64], start_ms: int, edges: Floats, interval_ms: i
     if tail > 0 and step > 0 and not after_gap[-1]:
         times = np.append(times, times[-1] + tail)
         heights = np.append(heights, heights[-1] + moved[-1] * tail / step)
-    found: Floats = np.interp(edges, times, heights)
-    return found
+    return np.asarray(np.interp(edges, times, heights))
 
 
 ARCHIVE = "logs.zip"

@@ -31,6 +31,8 @@ MOST_WAVE, QUICK_WAVE = 0.04, 0.01
 in which MANY of the largest come back where these are the first choice, for a target that is far away needs them.
 """
 MANY, FEW = 16, 8
+MUCH = 1.1
+"""Times what large blocks move, from which small ones outrun them."""
 SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "light": 0.02}
 """Of the budget, for the first load of a cell."""
 MOST_ALONE = 0.05
@@ -82,9 +84,11 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         found += [Main(light, direction, "alone"), Main(chosen, direction, "large"), Main(full, direction, "small")]
         lightest = min(large, key=lambda cell: cell.outstanding)
         able = [cell for cell in large if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
+        heaviest = max(able or [chosen], key=lambda cell: cell.outstanding)
+        outrun = heaviest.outstanding > chosen.outstanding and _outrun(chosen, full, courses, direction)
         found += [
-            Main(one, direction, "light")
-            for one in (lightest, max(able or [chosen], key=lambda cell: cell.outstanding))
+            Main(one, direction, "large" if outrun and one is heaviest else "light")
+            for one in (lightest, heaviest)
             if one.outstanding != chosen.outstanding
         ]
     first = {"alone": 0, "large": 1, "small": 3, "light": 5}
@@ -132,6 +136,14 @@ def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, t
     quick = MANY * wave_seconds(lightest, courses, direction) <= QUICK_WAVE * total * lightest.outstanding
     wanted = MANY if quick else FEW
     return min(able or [lightest], key=lambda cell: (abs(math.log2(cell.outstanding / wanted)), cell.outstanding))
+
+
+def _outrun(large: Cell, small: Cell, courses: Sequence[Course], direction: str) -> bool:
+    """Whether small blocks move more than large ones: more of these in flight are then faster, for a busy target does
+    not move less in larger blocks.
+    """
+    moved = {course.cell.key: course.tail * course.bs for course in courses if course.direction == direction}
+    return moved.get(small.key, 0.0) > MUCH * moved.get(large.key, math.inf)
 
 
 def unsettled(course: Course) -> bool:

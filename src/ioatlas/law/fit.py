@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import get_args
 
 import numpy as np
 
-from ioatlas.law.course import FALL, FEWEST_AFTER, FEWEST_IOS, Course, Floats, Noise
-from ioatlas.law.model import DEVICE, UNITS, Limiter, Seek, Shape, Stack, expected
+from ioatlas.law.course import EVEN_BINS, FALL, FEWEST_AFTER, FEWEST_IOS, Course, Floats, Noise
+from ioatlas.law.model import DEVICE, UNITS, Limiter, Shape, Stack, expected
 
 WITHIN = np.geomspace(0.003, 0.6, 11)
 LOGS = np.log(WITHIN)
@@ -37,8 +36,6 @@ EACH, LAST = 8, 15
 """Evaluations of a start at each noise, and of one that is followed to the end."""
 ENDLESS = 12.0
 """Logarithm of how many times a credit is multiplied that is to last."""
-APART, LEAST_APART, MOST_APART = 5.0, 0.15, 0.2
-"""A load lies apart from so many usual deviations on, and this as a logarithm; of how many loads that is believed."""
 LIKELY = 0.1
 """Spread between loads that is granted until the parameters have had their chance."""
 RIVAL, MOST_RIVALS = 4.0, 3
@@ -47,6 +44,8 @@ DRAWS, WALKED, WIDEST = 64, 100, 2.4
 """Points that stand for a posterior, steps that they walk, and how wide these are, over the root of the parameters."""
 GONE, HELD = math.log(100.0), 1e-3
 """How far a part is put out of the way, and how firmly, where a law has to do without."""
+ARMS = (math.log(4), 1.5)
+"""Logarithm of how many arms seek at once, and its spread: from one spindle to flash."""
 STEP = 1e-4
 NEWTON = 8
 """Steps of Newton's method to the damping of a step; each doubles the digits."""
@@ -264,19 +263,20 @@ def _steps(values: Floats, slopes: Floats, radius: Floats) -> tuple[Floats, Floa
 
 def _device_prior(shape: Shape, courses: Sequence[Course]) -> tuple[dict[str, float], dict[str, float]]:
     """Centres and standard deviations of the logarithms, from the lightest and the fastest that was seen."""
-    centre, spread = {"corner": 0.7, "knee": math.log(4)}, {"corner": 1.0, "knee": 0.6}
+    centre, spread = {"corner": 0.7, "knee": math.log(4)}, {"corner": 2.0, "knee": 0.6}
     for way in shape.ways:
         mine = [course for course in courses if course.direction == way] or list(courses)
         lightest = min(mine, key=lambda course: (course.outstanding, course.bs))
-        alone = lightest.outstanding / float(np.median(lightest.rates))
+        alone = lightest.outstanding / lightest.before
         fastest = max(float(course.rates.max()) for course in mine)
         most = max(float(course.rates.max()) * course.bs for course in mine)
         values = (math.log(alone), math.log(0.4 / most), math.log(1.5 * fastest), math.log(1.2 * most))
         for part, value, width in zip(DEVICE, values, (2.0, 1.5, 1.5, 1.0), strict=True):
             centre[f"{way}.{part}"], spread[f"{way}.{part}"] = value, width
-    if shape.seek != "none":
+    if shape.seek:
         centre["seek"] = min(centre[f"{way}.latency"] for way in shape.ways)
         spread["seek"] = 1.5
+        centre["arms"], spread["arms"] = ARMS
     return centre, spread
 
 
@@ -418,23 +418,26 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
 def has_witness(fit: Fit, number: int) -> bool:
     """Whether loads saw a limiter's level run out: one fell, and it and another at least would have been faster with
     more credit, as much as they were. A pause of the target slows one load, and what was used up by then means nothing
-    to the next.
+    to the next. What limits bytes limits the largest blocks most, what limits I/Os the smallest: one of the loads is
+    of these, where any of them has many bins.
     """
     limiter = fit.shape.limiters[number]
     endless = fit.theta.copy()
     endless[fit.shape.index[f"{number}.size"]] += ENDLESS
     told, other = expected(fit.shape, np.stack([fit.theta, endless]), fit.stack)
     counted = [course for course in fit.courses if course.taught]
-    fell, held = 0, 0
+    able = [one.bs for one in counted if limiter.covers(one.direction) and 2 * one.rates.size > EVEN_BINS]
+    fell, count, held = 0, 0, set[float]()
     for course, off, mine, free in zip(counted, fit.residuals, told, other, strict=True):
         if not limiter.covers(course.direction):
             continue
         gap = (mine - free)[: off.size]
         bound = gap < -math.log(FALL)
         if bound.sum() >= FEWEST_AFTER and abs(float(np.median(off[bound]))) < -float(np.median(gap[bound])) / 2:
-            held += 1
+            count += 1
+            held.add(course.bs)
             fell += course.fell and bool(np.diff(course.done)[bound].sum() >= FEWEST_IOS)
-    return fell > 0 and held > 1
+    return fell > 0 and count > 1 and (not able or (max if limiter.unit == "bytes" else min)(able) in held)
 
 
 def fit_law(courses: Sequence[Course]) -> Fit | None:
@@ -443,29 +446,6 @@ def fit_law(courses: Sequence[Course]) -> Fit | None:
     courses: of one target, in the order of time. Parts are added as long as they make what was seen more probable, by
     the marginal likelihood, and a limiter only with a load that saw it run out.
     """
-    fit = _fit_parts(courses)
-    apart = _apart(fit) if fit is not None else None
-    if not apart:
-        return fit
-    rest = [replace(one, fits=one.fits and one.visit_id not in apart) for one in courses]
-    return _fit_parts(rest, fit) or fit
-
-
-def _apart(fit: Fit) -> frozenset[int]:
-    """Loads that lie far from the law as a whole, if they are few: one that met something else than the target's usual
-    way would make everything else look uncertain.
-    """
-    taught = [course for course in fit.courses if course.taught]
-    means = np.array([float(np.median(off)) for off in fit.residuals])
-    middle = float(np.median(means))
-    usual = max(LEAST_APART / APART, 1.48 * float(np.median(np.abs(means - middle))))
-    far = [course.visit_id for course, mean in zip(taught, means, strict=True) if abs(mean - middle) > APART * usual]
-    ways = {course.direction for course in taught if course.visit_id not in far}
-    return frozenset(far) if len(far) <= MOST_APART * len(taught) and ways == set(fit.shape.ways) else frozenset()
-
-
-def _fit_parts(courses: Sequence[Course], known: Fit | None = None) -> Fit | None:
-    """The law of the loads that are to teach it. known: of more loads, in whose shape it is looked for first."""
     counted = [course for course in courses if course.taught]
     if not counted:
         return None
@@ -474,10 +454,7 @@ def _fit_parts(courses: Sequence[Course], known: Fit | None = None) -> Fit | Non
     best = _fit_shape(Shape(ways), courses, [], None)
     # Limiters are looked for without a seek: one that stands in for them would hide them.
     tried = [best, *([_with_seek(best, courses)] if len(kinds) > 1 else [])]
-    if known is not None and known.shape.limiters:
-        tried.append(_fit_shape(known.shape, courses, [limiters_at(known.shape, known.theta)], None))
-        best = max((fit for fit in (best, tried[-1]) if _all_seen(fit)), key=lambda fit: fit.evidence)
-    for _ in range(3 if known is None else 1):
+    for _ in range(3):
         moved = (_fit_shape(shape, courses, starts, best) for shape, starts in _moves(best, courses))
         found = [fit for fit in moved if _all_seen(fit)]
         tried += found
@@ -561,6 +538,6 @@ def _narrowed(fit: Fit, courses: Sequence[Course]) -> list[Fit]:
 
 
 def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:
-    kinds, starts = [kind for kind in get_args(Seek) if kind != fit.shape.seek], [limiters_at(fit.shape, fit.theta)]
-    tried = [_fit_shape(replace(fit.shape, seek=kind), courses, starts, fit) for kind in kinds]
-    return max([fit, *tried], key=lambda one: one.evidence)
+    other = replace(fit.shape, seek=not fit.shape.seek)
+    tried = _fit_shape(other, courses, [limiters_at(fit.shape, fit.theta)], fit)
+    return max(fit, tried, key=lambda one: one.evidence)

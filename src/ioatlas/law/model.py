@@ -5,9 +5,9 @@ Device: an I/O of b bytes with n outstanding completes every 1/D seconds,
 
     1/D = (((L + s + lam b)/n)^p + sat^p)^(1/p)        sat = ((1/C + s')^q + (b/B)^q)^(1/q)
 
-L, lam: latency of an I/O alone and what a byte adds. C, B: most I/Os and bytes a second. s: what a random place costs,
-in latency alone (s' = 0) or of the device too (s' = s). p: how sharp the knee between the two is (the asymptotic bounds
-of Denning and Buzen 1978 are p = inf); q: whether I/Os and bytes are limits of one resource (1) or of two (large).
+L, lam: latency of an I/O alone and what a byte adds. C, B: most I/Os and bytes a second. s: what a random place costs
+an I/O, and s' = s/k the device, of which k arms seek at once. p: how sharp the knee between the two is (the asymptotic
+bounds of Denning and Buzen 1978 are p = inf); q: whether I/Os and bytes are limits of one resource (1) or of two.
 
 Limiter: a token bucket of size S that refills at R, in bytes or I/Os, of one direction or shared, with a peak rate P.
 Without refill it is space that is fast once, as the SLC part of a drive. By min-plus algebra (Le Boudec and Thiran,
@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from ioatlas.law.course import SLICE_SECONDS, Course, Floats, variance_parts
 
-Seek = Literal["none", "latency", "both"]
 Unit = Literal["bytes", "ios"]
 UNITS: tuple[Unit, ...] = ("bytes", "ios")
 DEVICE = ("latency", "per_byte", "iops", "bytes")
@@ -57,14 +56,14 @@ class Shape:
     """Which parts a law has."""
 
     ways: tuple[str, ...]
-    seek: Seek = "none"
+    seek: bool = False
     limiters: tuple[Limiter, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the parameters, in their order; all are logarithms of what the names say."""
         named = [f"{way}.{part}" for way in self.ways for part in DEVICE] + list(SHARED)
-        named += ["seek"] if self.seek != "none" else []
+        named += ["seek", "arms"] if self.seek else []
         return (*named, *(f"{n}.{part}" for n in range(len(self.limiters)) for part in ("rate", "size", "peak")))
 
     @cached_property
@@ -185,13 +184,14 @@ def _of_ways(shape: Shape, theta: Floats, part: str, loads: Loads) -> Floats:
 def seconds_alone(shape: Shape, theta: Floats, loads: Loads) -> Floats:
     """Latency of an I/O alone, s; shape (points, loads) of theta (points, parameters)."""
     alone = _of_ways(shape, theta, "latency", loads) + loads.bs * _of_ways(shape, theta, "per_byte", loads)
-    return alone if shape.seek == "none" else np.asarray(alone + shape.value(theta, "seek")[:, None] * loads.random)
+    return np.asarray(alone + shape.value(theta, "seek")[:, None] * loads.random) if shape.seek else alone
 
 
 def _seconds_of_ios(shape: Shape, theta: Floats, loads: Loads) -> Floats:
     """Time that the saturated device takes for an I/O, whatever its size, s; shape (points, loads)."""
     each = 1 / _of_ways(shape, theta, "iops", loads)
-    return np.asarray(each + shape.value(theta, "seek")[:, None] * loads.random) if shape.seek == "both" else each
+    seek = shape.value(theta, "seek") / shape.value(theta, "arms") if shape.seek else np.zeros(len(theta))
+    return np.asarray(each + seek[:, None] * loads.random)
 
 
 def device_times(shape: Shape, theta: Floats, loads: Loads) -> tuple[Floats, Floats, Floats]:

@@ -142,3 +142,24 @@ def test_where_io_passes_in_slices_nothing_came_back_between_them(tmp_path):
     assert rates.sum() / 100 == pytest.approx(310 * 4096)
     assert rates[10:].reshape(9, 10).sum(axis=1) == pytest.approx(31 * 4096 * 100)
     assert (rates > 0).sum() == 10
+
+
+def test_of_several_jobs_each_tells_when_fio_looked_at_all(tmp_path):
+    """Four jobs make 2 I/Os of 1 MiB each in 100 ms, then one every 400 ms in turn; fio looks at some moments late."""
+    counts = {100: 2, 280: 4, 380: 2, 550: 3}
+    fast = list(zip(counts, np.diff([0, *counts]), counts.values(), strict=True))
+    ticks = [650, 750, 920, 1020, 1120, 1290, *range(1390, 3000, 100)]
+    bandwidth, latency = [], []
+    for job in range(4):
+        rows = [(at, KIB * ios * 1000 // seconds, 0) for at, seconds, ios in fast]
+        before = [550, *ticks]
+        rows += [(at, KIB * 1000 // (at - before[n]), 0) for n, at in enumerate(ticks) if n % 4 == job]
+        bandwidth += rows
+        latency += [(at, 50_000_000, 0) for at, _, _ in rows]
+    written(tmp_path, bandwidth, latency)
+    total = 4 * sum(counts.values()) + len(ticks)
+    moved = {"read": Moved(total << 20, total)}
+    found = read_series(tmp_path, "v1", interval_ms=100, runtime_ms=3000, moved=moved)
+    done = np.cumsum(found.by_direction["read"].bw_bytes_per_s) * 0.1 / 2**20
+    assert done[[0, 4, 9, 12]] == pytest.approx([8, 44 - 12 * 50 / 170, 44 + 3.8, 44 + 6.1], abs=0.3)
+    assert done[-1] == pytest.approx(total, rel=0.02)

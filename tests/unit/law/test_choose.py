@@ -40,6 +40,16 @@ def test_slow_targets_keep_little_in_flight():
             assert main.cell.outstanding * main.cell.bs_bytes / 1.2e6 <= max(MOST_WAVE * 60, MIB / 1.2e6) * 1.1
 
 
+def test_where_small_blocks_move_more_than_large_ones_more_of_these_are_asked_for():
+    """A block of 1 MiB takes half a second alone, of which nothing is due to how fast the target moves bytes."""
+    slow = Target(dict.fromkeys(BOTH, 4e-3), dict.fromkeys(BOTH, 4000.0), dict.fromkeys(BOTH, 35e6))
+    slow.alone = lambda way, bs, outstanding: min(outstanding / (4e-3 + bs / 2.2e6), 16.4e6 / bs)
+    courses, _ = mapped(slow)
+    for way in BOTH:
+        made = [one for one in courses if one.direction == way and one.cell.rw == way and one.bs == MIB]
+        assert max(one.tail * MIB for one in made) == pytest.approx(16.4e6, rel=0.1)
+
+
 def test_a_load_that_still_falls_is_made_again_at_once():
     bucket = Bucket("bytes", BOTH, 10e6, 40e6, 40e6)
     target = Target(dict.fromkeys(BOTH, 1e-3), dict.fromkeys(BOTH, 1e4), dict.fromkeys(BOTH, 15e6), buckets=[bucket])

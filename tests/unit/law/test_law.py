@@ -121,6 +121,18 @@ def test_credit_that_lasts_for_some_loads_is_found_by_the_one_in_which_it_ends_a
     assert told.value == pytest.approx(54.0, rel=0.1)
 
 
+def test_credit_that_one_load_used_up_is_that_of_all_small_ones_of_both_directions():
+    """Reads alone never come to its end: their rate is its peak's."""
+    target = steady(buckets=[Bucket("ios", BOTH, 1071.0, 7700.0, 2960.0), Bucket("bytes", BOTH, 12.9e6, 83e6, 34e6)])
+    target.latency, target.iops = dict.fromkeys(BOTH, 1.6e-4), dict.fromkeys(BOTH, 7000.0)
+    loads = [("write", MIB, 4, 6.0), ("randread", 4096, 1, 1.8), ("read", MIB, 16, 7.2), ("randread", 4096, 16, 4.2)]
+    loads += [("randwrite", 4096, 16, 4.2), ("randwrite", 4096, 1, 3.0), ("write", MIB, 16, 7.2)]
+    loads += [("randread", 4096, 1, 1.2), ("read", MIB, 16, 4.0), ("randread", 4096, 16, 1.2)]
+    fit = fit_law([target.load(cell(rw, bs, jobs), seconds) for rw, bs, jobs, seconds in loads])
+    for rw, way in (("randread", "read"), ("randwrite", "write")):
+        assert tell(fit, cell(rw, 4096, 16), way).value == pytest.approx(1071.0, rel=0.1)
+
+
 @pytest.mark.parametrize("most", [1, 16])
 def test_the_fastest_cell_is_low_where_the_law_says_that_one_which_no_load_made_is_faster(most):
     target = Target(dict.fromkeys(BOTH, 0.04), dict.fromkeys(BOTH, 3000.0), dict.fromkeys(BOTH, 80e6))
