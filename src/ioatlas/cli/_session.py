@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,8 @@ def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = N
         answer(directory, result, verbose=how.verbose)
         _tell_overdrawn(summary)
     if not summary.cells:
-        why, remedy = _why_nothing(journal)
+        with closing(Journal.open(directory)) as made:
+            why, remedy = _why_nothing(made)
         raise IoAtlasError(
             f"nothing was measured: {why}", where=str(directory), remedy=f"{remedy}; {report} shows what was tried"
         )
@@ -149,11 +151,8 @@ def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
 
 def _why_nothing(journal: Journal) -> tuple[str, str]:
     """Why no visit of a campaign counts, and what to do about it."""
-    lost = Counter(
-        (sentences(visit.discarded), visit.discarded[0].code in NEEDS_TIME)
-        for visit in journal.visits()
-        if visit.discarded
-    )
+    why_not = [visit.discarded for visit in journal.visits() if visit.discarded]
+    lost = Counter((sentences(reasons), reasons[0].code in NEEDS_TIME) for reasons in why_not)
     lost.update((reason, False) for _, reason in journal.failures())
     if lost:
         why, time_helps = lost.most_common(1)[0][0]
