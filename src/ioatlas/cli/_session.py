@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,8 +61,7 @@ def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = N
         answer(directory, result, verbose=how.verbose)
         _tell_overdrawn(summary)
     if not summary.cells:
-        with closing(Journal.open(directory)) as made:
-            why, remedy = _why_nothing(made)
+        why, remedy = _why_nothing(journal)
         raise IoAtlasError(
             f"nothing was measured: {why}", where=str(directory), remedy=f"{remedy}; {report} shows what was tried"
         )
@@ -78,8 +76,9 @@ def measured(
     clients: str = "",
 ) -> tuple[Summary, CampaignResult]:
     """One session, and the report of what the campaign has then; a stopped one gets it too. in_events: told in JSON,
-    an object a line. Closes the journal. Raises IoAtlasError.
+    an object a line. The journal is open until the command ends. Raises IoAtlasError.
     """
+    click.get_current_context().call_on_close(journal.close)
     stop = Stop()
     emit = choose(in_events, quiet=how.quiet, cells=lambda: _measurable(journal), stopping=stop)
     directory = journal.directory
@@ -103,8 +102,6 @@ def measured(
             where=str(error.filename or directory),
             remedy=f"free some space there, or bring the directory back; then `ioatlas resume {directory}`",
         ) from error
-    finally:
-        journal.close()
     _end_line(emit)
     return summary, write_report_of(journal.directory)
 

@@ -144,7 +144,6 @@ def test_members_with_the_same_factors_are_repeats():
     line = only(found, "drives")
     assert [point.level.value for point in line.points] == [3, 6]
     first = line.points[0]
-    assert first.member == "d3--1 + d3-0 + d3-1"
     assert first.measured.visits == 3
     assert first.measured.value == pytest.approx(1e8, rel=0.001)
     assert first.measured.low == pytest.approx(1e8 * (1 - 0.0248), rel=0.001), "t of 2 degrees, sd 1%, n 3"
