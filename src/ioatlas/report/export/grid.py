@@ -149,12 +149,12 @@ def axes_of(result: CampaignResult, found: Sequence[Entry], asked: Sequence[str]
     declared = dict.fromkeys(name for name in result.axes if name not in ("target", "direction", "operation"))
     for name in (*declared, *_independent(found, tuple(declared)), "sharing", "state"):
         levels.setdefault(name, dict.fromkeys(result.axes.get(name, ())))
-    for entry in found:
-        place = coordinates(entry, levels)
+    places = [coordinates(entry, levels) for entry in found]
+    for place in places:
         for name, values in levels.items():
             if name != "rw" or place[name] not in values:
                 values[place[name]] = None
-    present = {name: {coordinates(entry, (name,))[name] for entry in found} for name in levels}
+    present = {name: {place[name] for place in places} for name in levels}
     axes = [
         Axis(name, _ordered([v for v in values if v in present[name]]), factors.get(name, ""))
         for name, values in levels.items()
