@@ -223,7 +223,9 @@ class PlainLines:
 
 
 def _load(fields: Mapping[str, Any]) -> str:
-    """'randread 4 KiB x16': I/Os in flight after the x."""
+    """'randread 4 KiB x16': I/Os in flight after the x; of several streams each."""
+    if "streams" in fields:
+        return " + ".join(map(_load, fields["streams"]))
     if "operation" in fields:
         return f"{fields['operation']} x{fields['numjobs']}"
     return f"{fields['rw']} {format_size(fields['bs_bytes'])} x{fields['numjobs'] * fields['iodepth']}"

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 from ioatlas.cli._live import PLAIN_SECONDS, PlainLines, Progress
+from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
+from ioatlas.run.live import axes_of
 from tests.unit.simulated import LAW, World
 
 pytestmark = pytest.mark.usefixtures("no_law")
@@ -99,6 +101,15 @@ def test_a_signal_is_remembered_and_then_ends_the_process_as_it_would_have(signu
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (-signum, "on\n"), done.stderr
+
+
+def test_each_stream_of_a_load_is_told():
+    reads = (("bs", "4096"), ("iodepth", "1"), ("rw", "randread"))
+    writes = (("bs", "1048576"), ("numjobs", 16), ("rw", "write"))
+    both = Cell("t", (), "shared", streams=(("reads", reads), ("writes", writes)))
+    shown, time = Progress(), {"seconds_left": 2.0, "batch_seconds": 1.0}
+    shown.take(Event("progress", {**axes_of(both), "visits_done": 1, "visits_planned": 1, **time}))
+    assert "randread 4 KiB x1 + write 1 MiB x16" in shown.line(bar=False)
 
 
 def test_names_are_told_by_their_operation_and_counted_as_operations():
