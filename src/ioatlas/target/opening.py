@@ -31,6 +31,7 @@ MARKER = "ioatlas-marker.json"
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(//.*)?$", re.DOTALL)
 
 
+_DEVICE = re.compile("/dev/(?!shm/)")
 _NVME_CHARACTER = re.compile(r"/dev/ng(\d+)n(\d+)")
 _INSTEAD = {
     "nfs": ("nfs", "mount it (`mount -t nfs HOST:/PATH /mnt/nas`) and name the mount point"),
@@ -84,7 +85,7 @@ def expected_target(location: str, name: str, size_bytes: int) -> Target | None:
         check_uri(location)
         engine = URI_ENGINES[scheme_of(location)]
         return Target(name, "uri", location, NOT_YET, size_bytes, ioengine=engine)
-    if location.startswith("/dev/") and os.path.normpath(location) == location:
+    if _DEVICE.match(location) and os.path.normpath(location) == location:
         return Target(name, "block", location, NOT_YET, size_bytes)
     if location.endswith("/"):
         return Target(name, "directory", os.path.normpath(os.path.join(os.getcwd(), location)), NOT_YET)
