@@ -167,7 +167,7 @@ def axes_of(cell: Cell) -> dict[str, object]:
         "numjobs": cell.numjobs,
         "iodepth": cell.iodepth,
         **({"operation": str(tree_operation(cell))} if is_tree(cell) else {}),
-        **({"streams": [axes_of(one) for one in cell.members]} if cell.streams else {}),
+        **({"streams": [axes_of(one) for one in cell.members]} if cell.streams and not is_tree(cell) else {}),
     }
 
 
