@@ -27,7 +27,7 @@ DAY_MS = 86_400_000
 NOT_ONE_MORE = 0.1
 """I/Os by which a sample of a late clock may seem to hold more."""
 CERTAIN = 4.0
-"""I/Os of all jobs in an interval from which none without one is to be expected beside it,"""
+"""I/Os of all jobs in an interval from which the one before it had some too."""
 FEW_IOS = 2
 """I/Os of a job in an interval below which intervals without one are to be expected,"""
 TOO_MANY = 1.03

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ioatlas.law.choose import MUCH
 from ioatlas.law.course import Course
 from ioatlas.law.fit import Fit
 from ioatlas.law.limits import limit_of
@@ -24,8 +25,6 @@ MOST_FORETOLD = 0.35
 BEYOND = 4.0
 """and times the largest block and the most I/Os in flight that were seen."""
 UNSURE = 0.5
-MUCH = 1.1
-"""Times the fastest cell from which another one is faster."""
 FEWEST_IOS = 10
 
 

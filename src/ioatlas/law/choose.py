@@ -32,7 +32,7 @@ in which MANY of the largest come back where these are the first choice, for a t
 """
 MANY, FEW = 16, 8
 MUCH = 1.1
-"""Times what large blocks move, from which small ones outrun them."""
+"""Times as fast: from there on one cell is faster than another, beyond what loads of one differ by."""
 SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "light": 0.02}
 """Of the budget, for the first load of a cell."""
 MOST_ALONE = 0.05

@@ -60,7 +60,7 @@ class Course:
     interval: float = math.inf
     """Of the log, s: to that is known when an I/O came back."""
     fits: bool = True
-    """Whether the law is fitted to it; what no law of the target describes is told as it was seen."""
+    """Whether the law is fitted to it: of very many loads some of each cell are enough."""
 
     @property
     def edge_seconds(self) -> float:

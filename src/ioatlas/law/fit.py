@@ -427,17 +427,16 @@ def has_witness(fit: Fit, number: int) -> bool:
     told, other = expected(fit.shape, np.stack([fit.theta, endless]), fit.stack)
     counted = [course for course in fit.courses if course.taught]
     able = [one.bs for one in counted if limiter.covers(one.direction) and 2 * one.rates.size > EVEN_BINS]
-    fell, count, held = 0, 0, set[float]()
+    fell, held = 0, list[float]()
     for course, off, mine, free in zip(counted, fit.residuals, told, other, strict=True):
         if not limiter.covers(course.direction):
             continue
         gap = (mine - free)[: off.size]
         bound = gap < -math.log(FALL)
         if bound.sum() >= FEWEST_AFTER and abs(float(np.median(off[bound]))) < -float(np.median(gap[bound])) / 2:
-            count += 1
-            held.add(course.bs)
+            held.append(course.bs)
             fell += course.fell and bool(np.diff(course.done)[bound].sum() >= FEWEST_IOS)
-    return fell > 0 and count > 1 and (not able or (max if limiter.unit == "bytes" else min)(able) in held)
+    return fell > 0 and len(held) > 1 and (not able or (max if limiter.unit == "bytes" else min)(able) in held)
 
 
 def fit_law(courses: Sequence[Course]) -> Fit | None:

@@ -190,8 +190,9 @@ def seconds_alone(shape: Shape, theta: Floats, loads: Loads) -> Floats:
 def _seconds_of_ios(shape: Shape, theta: Floats, loads: Loads) -> Floats:
     """Time that the saturated device takes for an I/O, whatever its size, s; shape (points, loads)."""
     each = 1 / _of_ways(shape, theta, "iops", loads)
-    seek = shape.value(theta, "seek") / shape.value(theta, "arms") if shape.seek else np.zeros(len(theta))
-    return np.asarray(each + seek[:, None] * loads.random)
+    if shape.seek:
+        each = each + (shape.value(theta, "seek") / shape.value(theta, "arms"))[:, None] * loads.random
+    return np.asarray(each)
 
 
 def device_times(shape: Shape, theta: Floats, loads: Loads) -> tuple[Floats, Floats, Floats]:
