@@ -223,9 +223,9 @@ class PlainLines:
 
 
 def _load(fields: Mapping[str, Any]) -> str:
-    """'randread 4 KiB x16': I/Os in flight after the x; of several streams each."""
-    if "streams" in fields:
-        return " + ".join(map(_load, fields["streams"]))
+    """'randread 4 KiB x16': I/Os in flight after the x; of two streams both, for more do not fit a line."""
+    if streams := fields.get("streams"):
+        return " + ".join(map(_load, streams)) if len(streams) <= 2 else f"{len(streams)} streams"
     if "operation" in fields:
         return f"{fields['operation']} x{fields['numjobs']}"
     return f"{fields['rw']} {format_size(fields['bs_bytes'])} x{fields['numjobs'] * fields['iodepth']}"

@@ -110,6 +110,9 @@ def test_each_stream_of_a_load_is_told():
     shown, time = Progress(), {"seconds_left": 2.0, "batch_seconds": 1.0}
     shown.take(Event("progress", {**axes_of(both), "visits_done": 1, "visits_planned": 1, **time}))
     assert "randread 4 KiB x1 + write 1 MiB x16" in shown.line(bar=False)
+    many = Cell("t", (), "shared", streams=tuple((f"s{n}", reads) for n in range(8)))
+    shown.take(Event("progress", {**axes_of(many), "visits_done": 1, "visits_planned": 1, **time}))
+    assert "now 8 streams" in shown.line(bar=False, width=80)
 
 
 def test_names_are_told_by_their_operation_and_counted_as_operations():
