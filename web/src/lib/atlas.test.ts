@@ -84,6 +84,13 @@ describe("columns", () => {
     expect(got.at("bw_high", 1)).toBeCloseTo(4000, 9);
     expect(got.at("bw_low", 1)).toBeNaN();
     expect(got.at("iops", 1)).toBeCloseTo(4000 / 65536, 12);
+    expect(got.at("watts", 0)).toBeNaN();
+  });
+
+  test("a column that is made from one that the page lacks is an error, not unknown values", async () => {
+    const { cells, axes } = smallReport();
+    cells.values.iops = column("quotient", new Uint8Array(), { of: "absent", by: "bs" });
+    await expect(Values.open(cells, axes, [])).rejects.toThrow("absent");
   });
 });
 

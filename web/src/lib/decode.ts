@@ -108,6 +108,12 @@ export class Values {
     return made;
   }
 
+  /** Of a column that another one is made from: without it that one has no values. */
+  private base(name: string): Reader {
+    if (!this.has(name)) throw new Error(`the page's data lacks the column ${name}`);
+    return this.reader(name);
+  }
+
   private makeReader(name: string, column: Column): Reader {
     const raw = this.raw.get(name) ?? new ArrayBuffer(0);
     switch (column.encoding) {
@@ -116,14 +122,14 @@ export class Values {
       case "log16":
         return log16(raw, column);
       case "quotient": {
-        const of = this.reader(column.of);
+        const of = this.base(column.of);
         const a = this.axes.findIndex((axis) => axis.name === column.by);
         const by = (this.axes[a]?.levels ?? []).map(Number);
         const level = this.levels[a];
         return (row) => of(row) / (by[level?.[row] ?? 0] ?? Number.NaN);
       }
       case "width8": {
-        const of = this.reader(column.of);
+        const of = this.base(column.of);
         const codes = this.widthCodes(name);
         const widths = Float64Array.from({ length: 256 }, (_, code) =>
           code === 0 ? Number.NaN : code === 1 ? 0 : Math.exp(column.base + (code - 2) * column.step),
