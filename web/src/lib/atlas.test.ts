@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { arrange, place } from "./arrange";
 import { liveAxes, markOf, openAtlas, optionAt, slotAt } from "./atlas";
-import { csv } from "./csv";
+import { csv, isText } from "./csv";
 import { Values } from "./decode";
 import { factsAt, intervalText, othersAt, spoken } from "./facts";
 import { jobText } from "./job";
@@ -179,6 +179,16 @@ describe("tables", () => {
     const report = smallReport();
     report.cells.verdict.texts = ['a "b", c', "x", "y"];
     expect(csv(await openAtlas(report), [0])).toContain(',"a ""b"", c",');
+  });
+
+  test("a column of texts is one also where its first row has none", async () => {
+    const report = smallReport();
+    for (const axis of report.axes.filter(({ name }) => name === "direction")) axis.levels = [null, "write"];
+    const atlas = await openAtlas(report);
+    expect(["direction", "verdict", "n_visits", "bs_bytes", "iops"].filter((field) => isText(atlas, field))).toEqual([
+      "direction",
+      "verdict",
+    ]);
   });
 
   test("sorting puts unknown values last both ways", async () => {

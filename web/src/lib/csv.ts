@@ -44,6 +44,15 @@ export function fieldAt(atlas: Atlas, row: number, field: string): string | numb
   return levelAt(atlas, slot, field) ?? null;
 }
 
+/** Whether a field is a text: its first known value tells. */
+export function isText(atlas: Atlas, field: string): boolean {
+  for (let row = 0; row < atlas.nRows; row++) {
+    const value = fieldAt(atlas, row, field);
+    if (value !== null) return typeof value === "string";
+  }
+  return false;
+}
+
 function quoted(value: string | number | null): string {
   if (value === null) return "";
   const text =

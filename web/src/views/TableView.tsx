@@ -4,7 +4,7 @@ import { pin } from "../app-state";
 import { isRowSeen } from "../app-state/filters";
 import { placed } from "../lib/arrange";
 import { type Atlas, pointOfRow } from "../lib/atlas";
-import { csv, fieldAt, fieldsOf, OPTION_OF } from "../lib/csv";
+import { csv, fieldAt, fieldsOf, isText, OPTION_OF } from "../lib/csv";
 import { save } from "../lib/files";
 import { axisLabel } from "../lib/labels";
 import { type Sorting, sortedRows } from "../lib/order";
@@ -53,7 +53,8 @@ export function TableView() {
   const [onMapOnly, setOnMapOnly] = useState(false);
   const [page, setPage] = useState(0);
   const fields = useMemo(() => fieldsOf(atlas), [atlas]);
-  const side = (field: string) => (typeof fieldAt(atlas, 0, field) === "string" ? "" : "num");
+  const texts = useMemo(() => new Set(fields.filter((field) => isText(atlas, field))), [atlas, fields]);
+  const side = (field: string) => (texts.has(field) ? "" : "num");
   const fixed = state.fixed.value;
   const hidden = state.hidden.value;
   const onMap = new Set(placed(state.arrangement.value));
