@@ -55,7 +55,7 @@ export function NotMeasured() {
 export function Method() {
   const { atlas, units } = useApp();
   const { data } = atlas;
-  const methods = [...new Set(atlas.data.cells.method.texts.filter(Boolean))];
+  const methods = [...new Set(atlas.marks.map((_, row) => atlas.texts.method(row)).filter(Boolean))];
   const system = units.value;
   const [swept, derived] = [false, true].map((kind) =>
     atlas.axes.filter((axis) => axis.derived === kind && axis.role === "option"),
