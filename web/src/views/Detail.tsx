@@ -47,7 +47,7 @@ function Job({ text }: { text: string }) {
     <section class="job" aria-labelledby="job-title">
       <div class="job-head">
         <h3 id="job-title">fio job</h3>
-        <Copy look="" text={() => text}>
+        <Copy look="" text={() => text} instead="Select the text to copy it">
           Copy job
         </Copy>
       </div>

@@ -21,7 +21,7 @@ export function Share() {
   };
   return (
     <div class="share">
-      <Copy look="quiet" text={address}>
+      <Copy look="quiet" text={address} instead="Copy the address of this page">
         Copy link to this view
       </Copy>
       {view === "map" ? (

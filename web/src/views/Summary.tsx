@@ -97,7 +97,7 @@ function Next({ text }: { text: string }) {
       <span>
         <b>Next</b> <Typed text={text} />{" "}
         {command ? (
-          <Copy look="quiet" text={() => command}>
+          <Copy look="quiet" text={() => command} instead="Select the command to copy it">
             Copy<span class="unseen"> the command</span>
           </Copy>
         ) : null}
