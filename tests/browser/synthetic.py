@@ -586,8 +586,8 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
     "long": lambda: campaign(
         "long axes",
         [f"pool-{i}" for i in range(30)],
-        {"offset": tuple(i * GIB for i in range(100)), "bs": (4096, 65536)},
-        unreached=0.01,
+        {"offset": tuple(i * GIB for i in range(300)), "bs": (4096, 65536)},
+        unreached=0.9,
     ),
     "paths": lambda: campaign(
         "</script><b>&amp; hostile name", ["nas </script>"], {"bs": (4096, 65536), "numjobs": (1, 2)}
