@@ -91,7 +91,7 @@ result = Table(
     metadata,
     *_of(
         records.Result, "owner_id", "product_id", "owner", "product", "vendor_slug", "badge", "identity", "likeness",
-        reproduced="0", decision="",
+        decision="",
     ),
     Column("owner_id", Text, ForeignKey("account.id"), nullable=False, index=True),
     Column("product_id", Text, ForeignKey("product.id"), index=True),

@@ -98,32 +98,38 @@ OF_ENGINES = {
 """Options that only these engines have."""
 
 
-_PIECE = re.compile(r"\([^()]*\)|[^,:/-]+")
-_Size = Callable[[str], object]
+_Size = Callable[[str], int | str]
 
 
-def _resized(value: str, size: _Size) -> JobValue:
-    """A value with its sizes in bytes. Whole numbers, as of shares, stay; an empty direction stays empty."""
-    pieces = _PIECE.sub(lambda one: one[0] if one[0].isdecimal() else str(size(one[0])), "".join(value.split()))
-    return int(pieces) if re.fullmatch(r"-?\d+", pieces) else pieces
+def _each(value: str, read: _Size) -> JobValue:
+    """Of reads, writes and trims, each read alone; an empty direction stays empty."""
+    parts = [read(part) if part.strip() else "" for part in value.split(",")]
+    return parts[0] if len(parts) == 1 else ",".join(map(str, parts)).rstrip(",")
 
 
 def _range(value: str, size: _Size) -> JobValue:
     """low-high of each direction; one size is both."""
-    pairs = (re.split("[-:]", one, maxsplit=1) for one in re.split("[,/]", str(_resized(value, size))))
-    return ",".join(f"{pair[0]}-{pair[-1] or pair[0]}" for pair in pairs)
+    pairs = (re.split("[-:]", one, maxsplit=1) for one in re.split("[,/]", value))
+    return ",".join(f"{size(pair[0])}-{size(pair[-1] or pair[0])}" for pair in pairs)
+
+
+def _bssplit(value: str, size: _Size) -> JobValue:
+    """Sizes and ranges of sizes in bytes, shares as they are; a direction without a split stays empty."""
+
+    def entry(text: str) -> str:
+        sizes, slash, share = text.partition("/")
+        return "-".join(str(size(one)) for one in sizes.split("-")) + slash + share
+
+    return ",".join(":".join(map(entry, way.split(":"))) if way.strip() else "" for way in value.split(","))
 
 
 def _distribution(value: str, size: _Size) -> JobValue:
-    law, _, zones = value.partition(":")
-    return f"{law}:{_resized(zones, size)}" if law == "zoned_abs" else value
+    zoned = value.startswith("zoned_abs:")
+    return re.sub("(?<=/)[^:,]+", lambda extent: str(size(extent[0])), value) if zoned else value
 
 
 def _times(value: str, where: str) -> JobValue:
-    if "-" in value:
-        return value
-    parts = [seconds_option(read_seconds(part, where, unit="s")) if part.strip() else "" for part in value.split(",")]
-    return parts[0] if len(parts) == 1 else ",".join(map(str, parts)).rstrip(",")
+    return value if "-" in value else _each(value, lambda text: seconds_option(read_seconds(text, where, unit="s")))
 
 
 def _rw(value: str, size: _Size, where: str) -> str:
@@ -131,16 +137,16 @@ def _rw(value: str, size: _Size, where: str) -> str:
     mode = {"readwrite": "rw"}.get(mode.strip(), mode.strip())
     if mode not in RW_VALUES:
         raise UsageError(f"rw={value!r} is not one of fio's", where=where, remedy="use " + ", ".join(RW_VALUES))
-    return f"{mode}:{_resized(postfix, size)}" if postfix else mode
+    return f"{mode}:{'-' * postfix.startswith('-')}{size(postfix.removeprefix('-'))}" if postfix else mode
 
 
 _TIMES = frozenset(words("runtime ramp_time startdelay steadystate_duration steadystate_ramp_time thinktime_iotime"))
 _OF_SIZES: dict[str, Callable[[str, _Size], JobValue]] = {
-    **dict.fromkeys((*_SIZES, "rate_iops"), lambda value, size: _resized(value.rstrip(", "), size)),
+    **dict.fromkeys((*_SIZES, "rate_iops"), _each),
     "bsrange": _range,
-    "bssplit": _resized,
+    "bssplit": _bssplit,
     "random_distribution": _distribution,
-    "filesize": lambda value, size: (_range if re.search(r"\d[a-zA-Z]*[-:]", value) else _resized)(value, size),
+    "filesize": lambda value, size: _range(value, size) if re.search(r"\d[a-zA-Z]*[-:]", value) else size(value),
 }
 """How options that hold sizes are read, by (value, reader of one size)."""
 

@@ -159,7 +159,7 @@ def points(plan: Plan) -> list[tuple[int, int]]:
         "point": [(plan.small or 0, plan.large or 0)],
         "row": [(s, plan.large or 0) for s in small],
         "col": [(plan.small or 0, k) for k in large],
-    }.get(plan.matrix, [(s, k) for k in [0, *large] for s in [0, *small]])
+    }.get(plan.matrix, ((s, k) for k in [0, *large] for s in [0, *small]))
     return [point for point in dict.fromkeys(found) if point != (0, 0)]
 
 

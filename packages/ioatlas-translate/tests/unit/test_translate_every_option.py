@@ -125,6 +125,13 @@ def test_an_option_of_fio_is_kept_or_left_out_never_both():
             assert len({entry.level for entry in fidelity if entry.attribute == key}) <= 1, text
 
 
+def test_a_size_of_two_directions_is_parted_by_a_comma_alone():
+    job = "[a]\nrw=randrw\nsize=1g\nfilename=/x\nbs={}\n"
+    assert "bs=4096,8192" in translate("fio", job.format("4k,8k")).job_file
+    with pytest.raises(UsageError):
+        translate("fio", job.format("4k/8k"))
+
+
 @pytest.mark.parametrize(("align", "level"), [("4k", {"exact"}), ("1m", {"not expressible"})])
 def test_sequential_blocks_follow_each_other_whatever_their_alignment(align, level):
     text = RAW[1].format(sd=f",align={align}", wd="", rd="")

@@ -142,7 +142,7 @@ class _Tables:
 
 def _columns(line: str, cells: Sequence[str], count: int) -> list[str]:
     """`count` cells in order; when some are blank, by their place in columns of 10 characters (value and CPU share),
-    which begin behind 20 others. None where they do not fit.
+    which begin behind 20 others. Empty where they do not fit.
     """
     if len(cells) == count:
         return list(cells)

@@ -116,7 +116,7 @@ def _options(command: str) -> dict[str, str]:
 
 def _milliseconds(text: str) -> float | None:
     """`94917`, `1m34.917s`, `4ms`, `1h:2m:3s`."""
-    return plain if (plain := num(text)) is not None else times(nanoseconds(text.replace(":", "")), 1e-6)
+    return plain if (plain := num(text)) is not None else times(nanoseconds(re.sub("(?<=[hm]):", "", text)), 1e-6)
 
 
 def _latency(text: str) -> float | None:

@@ -17,7 +17,8 @@ from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 
 CUT = "the file ends inside this line, which was not used"
-_LONGEST = 2000
+_LONGEST, _LONGEST_OF_MANY = 1 << 14, 2000
+"""Characters of a text that are kept: a row of a wide matrix has thousands of them; and of each of all of a name."""
 _MOST_NAMES = 500
 _MOST_TEXTS = 100_000
 MOST_ROWS = 10_000
@@ -43,7 +44,7 @@ class Said(dict[str, str]):
                 self[name] = text.strip()[:_LONGEST]
                 self.at[name] = number
                 if len(every := self.every.setdefault(name, [])) < _MOST_TEXTS:
-                    every.append(self[name])
+                    every.append(self[name][:_LONGEST_OF_MANY])
 
     def num(self, name: str, factor: float | None = None) -> float | None:
         """A figure, in base units by `factor`."""
@@ -60,15 +61,15 @@ def compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 
 def said(source: Source, number: int, line: str, patterns: Sequence[re.Pattern[str]]) -> dict[str, str]:
-    """What the first pattern that fits a line says. A last line without its end says nothing where a figure ends it: it
-    may be cut.
+    """What the first pattern that fits a line says. A last line without its end says nothing where a figure or its
+    point ends it: it may be cut.
     """
     for pattern in patterns:
         if (match := pattern.match(line)) is not None:
             break
     else:
         return {}
-    if source.unended(number) and match.end() == len(line) and line[-1:].isdigit():
+    if source.unended(number) and match.end() == len(line) and re.search(r"[\d.]$", line):
         source.problem(number, CUT)
         return {}
     parts = {name: text for name, text in match.groupdict().items() if text is not None}

@@ -28,13 +28,14 @@ SIGNATURE = re.compile(
 _AT = r"(?=.*?@\s*Small\s*=\s*(?P<small>\d+)\s*and\s*Large\s*=\s*(?P<large>\d+)|)"
 """Of which data point a line is, where it says so."""
 _LINES = compiled(
-    r"^\s*(?:O?RION VERSION|ORION: ORacle IO Numbers -- Version) (?P<version>\S+)",
+    r"^\s*(?:(O?RION VERSION )|ORION: ORacle IO Numbers -- Version )(?P<version>(?(1)[\d.]+|\S+))",
     r"^\s*Test(?:$|:)(?P<test>.*)",
     r"^\s*Small IO size(?:$|:)(?P<small_size>.*)",
     r"^\s*Large IO size(?:$|:)(?P<large_size>.*)",
     r"^\s*IO [Tt]ypes(?:$|:)(?P<types>.*)",
     r"^\s*Write(?:$|:)(?P<write>.*)",
-    r".*?(?P<matrix>rates sustained by (?:large|small)|latency sustained by small.*)",
+    r".*?(?P<matrix>rates sustained by (?:large|small))",
+    r"(?P<matrix>.*latency sustained by small.*)",
     r"^\s*\"?Large/Small\"?\s*(?P<columns>[,;].*)",
     r"^\s*(?P<row>(?P<what>Maximum Large (?P<mbps>MBPS)|Maximum Small (?P<iops>IOPS)|Minimum Small Latency)\s*="
     rf"\s*(?P<value>[\d.,]+)\s*(?P<unit>usecs|us|ms|msecs)?{_AT})",
@@ -50,8 +51,12 @@ _LINES = compiled(
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
+    above: dict[str, str] = {}
     # On a terminal the command line stands above the version, in a summary below it.
-    for run in runs(source, _LINES, result="", begins="version", row="row", keeps=("command",)):
+    for run in runs(source, _LINES, result="", begins="version", row="row"):
+        for row in run.rows:
+            row.update(above | row)
+        above = {"command": run["command"]} if "command" in run and not run.rows else {}
         found = [(row, one) for row in run.rows for one in _readings(source, run, row)]
         of_others: list[ImportedReading] = []
         for place, (row, one) in enumerate(found):
@@ -71,7 +76,7 @@ def _point(one: ImportedReading) -> tuple[int | None, int | None]:
 
 def _joined(one: ImportedReading, latency: ImportedReading) -> ImportedReading:
     """The extreme of all data points with the latency that was measured at it."""
-    own = {name: latency.details[name] for name in ("lat_min_ns", "lat_max_ns", "lat_stddev_ns")}
+    own = {name: value for name, value in latency.details.items() if name.startswith("lat_")}
     mean = latency.lat_mean_ns if one.lat_mean_ns is None else one.lat_mean_ns
     return replace(one, lat_mean_ns=mean, lat_kind="total", details={**one.details, **own})
 
@@ -190,10 +195,8 @@ def _matrix_row(source: Source, run: Said, row: Said) -> Iterator[ImportedReadin
     """One row: outstanding large I/Os, then a figure for each number of outstanding small I/Os. Blank: not measured."""
     said = row.get("matrix", "")
     named = re.search(r"_(mbps|iops|lat)(?:\.csv|\b)", source.name, re.IGNORECASE)
-    kind = named[1].lower() if named else ""
-    if said:
-        kind = "lat" if "latency" in said else "mbps" if "large" in said else "iops"
-    if not kind:
+    told = "lat" if "latency" in said else "mbps" if "large" in said else "iops" if said else ""
+    if not (kind := told or (named[1].lower() if named else "")):
         what = "an ORION matrix, but neither the file nor its name says whether it holds MBPS, IOPS or latency"
         source.problem(run.at["columns"], what)
         return

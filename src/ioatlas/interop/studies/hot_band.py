@@ -7,22 +7,17 @@ import functools
 import itertools
 
 from ioatlas.interop.fidelity import Fidelity, approximate, not_expressible
-from ioatlas.model.words import words
 from ioatlas.model.workload import Address
 
 # Cumulative share of the I/O within the first N megabytes (of 1,000,000 bytes) of a hot band before it is folded into
 # the band's size.
 _HOT_MB = (0, *(16 << k for k in range(27)), 10737418240)
-_HOT_SHARE = tuple(
-    map(
-        float,
-        words("""
+_HOT_SHARES = """
     0 0.087217 0.10101 0.132206 0.159946 0.201713 0.262602 0.32645 0.366902 0.386175 0.436941 0.482631 0.523752
     0.56076 0.594068 0.624045 0.651024 0.675305 0.697159 0.716827 0.734528 0.750459 0.764797 0.777701 0.789314
     0.799767 0.809174 0.81764 1
-"""),
-    )
-)
+"""
+_HOT_SHARE = tuple(map(float, _HOT_SHARES.split()))
 _ZONES = 50
 
 
