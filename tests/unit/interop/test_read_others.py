@@ -48,6 +48,13 @@ Minimum Small Latency=123.58 usecs @ Small=1 and Large=0
 """
 
 
+def test_a_row_of_a_wide_orion_matrix_is_whole():
+    many = range(1, 801)
+    text = "\n".join(["Large/Small, " + ", ".join(map(str, many)), "0, " + ", ".join(f"{n}.25" for n in many), ""])
+    readings = read_text(text, "t_iops.csv")[0]
+    assert [(one.iodepth, one.iops) for one in readings] == [(n, n + 0.25) for n in many]
+
+
 def test_orion_summary():
     large, small, latency = read_text(ORION)[0]
     assert (large.rw, large.bs_bytes, large.iodepth, large.bw_bytes_per_s) == ("randread", MIB, 2, 32.5 * MIB)
