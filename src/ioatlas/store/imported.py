@@ -20,7 +20,7 @@ from typing import Any
 
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, UsageError, faults
-from ioatlas.store.database import LARGEST_FIELD
+from ioatlas.store.database import connect
 from ioatlas.store.rules import OBJECTS, check_count, check_file, check_objects
 from ioatlas.store.stored import Row
 
@@ -89,7 +89,7 @@ class Imported:
             return cls.open(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            link = _connect(path)
+            link = connect(path)
             link.executescript(
                 f"PRAGMA page_size={_PAGE_BYTES}; BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;"
             )
@@ -111,7 +111,7 @@ class Imported:
             )
         try:
             check_file(path)
-            link = _connect(path)
+            link = connect(path)
             check_objects(link.execute(OBJECTS).fetchall(), path, ("import_run", "problem"))
             check_count(lambda query: link.execute(query).fetchone()[0], path, "reading", MOST_READINGS)
             for table, wrong in _WRONG.items():
@@ -181,16 +181,9 @@ class Imported:
 
     def imports(self) -> list[tuple[float, str, str]]:
         """(seconds since the epoch, version of ioatlas, label) of every import."""
-        return list(self._link.execute("SELECT started_at, tool_version, label FROM import_run ORDER BY import_id"))
+        rows = self._link.execute("SELECT started_at, tool_version, label FROM import_run ORDER BY import_id")
+        return list(map(tuple, rows))
 
     def problems(self) -> list[str]:
         """What could not be read, each line once."""
         return list(dict.fromkeys(text for (text,) in self._link.execute("SELECT text FROM problem ORDER BY entry")))
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    link = sqlite3.connect(path, isolation_level=None)
-    link.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_FIELD)
-    link.execute("PRAGMA journal_mode=DELETE")
-    link.execute("PRAGMA synchronous=FULL")
-    return link

@@ -104,84 +104,41 @@ Rule = Whole | Number | Words | Length
 _FLAG, _SENTENCE, _JSON, _TIME = Whole(0, 1), Length(LONGEST_SENTENCE), Length(LONGEST_JSON), Number(0.0, LATEST)
 _COUNT, _FLOAT = Whole(), Number()
 _POSITIVE = Number(0.0)
-
-
-def _rules_of_shares(table: str) -> dict[str, Rule]:
-    return {
-        f"{table}.stream": Length(255),
-        f"{table}.direction": Words(("read", "write", "trim")),
-        f"{table}.started_at": _TIME,
-        f"{table}.runtime_ms": Number(0.0, 1e12),
-        f"{table}.bw_bytes_per_s": _POSITIVE,
-        f"{table}.lat_mean_ns": _POSITIVE,
-        f"{table}.lat_p99_ns": _POSITIVE,
-        f"{table}.series": Length(4 << 20, kind="blob"),
-    }
-
-
+_BLOB = Length(4 << 20, kind="blob")
 RULES: dict[str, Rule] = {
-    "campaign.campaign_id": Length(64, 1),
-    "campaign.created_at": _TIME,
-    "campaign.complete": _FLAG,
-    "session.started_at": _TIME,
-    "session.ended_at": _TIME,
-    "target.name": Length(255, 1),
-    "target.kind": Words(("directory", "file", "block", "uri")),
-    "target.location": Length(4096, 1),
-    "cell.cell_key": Length(64, 1),
-    "cell.position": Whole(0, 2**32),
-    "cell.sharing": Words(("shared", "private")),
-    "cell.state": Words(tuple(sorted(STATES))),
-    "cell.reason": _SENTENCE,
-    "visit.block": Whole(-2, 10_000_000),
-    "visit.seed": Whole(0, 2**32),
-    "visit.purpose": Words((*Purpose, "baseline")),
-    "visit.alone": _FLAG,
-    "visit.runtime_ms": Whole(0, LONGEST_RUNTIME_MS),
-    "visit.status": Words(tuple(VisitStatus)),
-    "visit.section": Whole(0, 1_000_000),
-    "visit.started_at": _TIME,
-    "visit.cpu_percent": Number(0.0, 1e7),
-    "visit.window_start_ms": Whole(0, LONGEST_RUNTIME_MS),
-    "visit.verdict": _SENTENCE,
-    "visit.reason": _SENTENCE,
-    "part.stream": Length(255),
-    "part.direction": Words(("read", "write", "trim")),
-    "part.runtime_ms": Number(0.0, 1e12),
-    "part.lat_mean_ns": _POSITIVE,
-    "part.lat_kind": Length(64),
-    "part.histogram": Length(4 << 20, kind="blob"),
-    "part.series": Length(4 << 20, kind="blob"),
-    "client_part.client": Length(63, 1),
-    **_rules_of_shares("client_part"),
-    "client_part.clock_error_ms": Number(0.0, 1e12),
-    "target_part.target": Length(255, 1),
-    **_rules_of_shares("target_part"),
-    "flush_part.stream": Length(255),
-    "flush_part.direction": Words(("read", "write", "trim")),
-    "flush_part.mean_ns": _POSITIVE,
-    "flush_part.histogram": Length(4 << 20, kind="blob"),
-    "flush_part.write_mean_ns": _POSITIVE,
-    "flush_part.write_histogram": Length(4 << 20, kind="blob"),
+    **dict.fromkeys(words("started_at ended_at created_at removed_at at"), _TIME),
+    **dict.fromkeys(words("complete alone"), _FLAG),
+    **dict.fromkeys(words("reason verdict note text"), _SENTENCE),
+    **dict.fromkeys(words("lat_mean_ns lat_p99_ns bw_bytes_per_s mean_ns write_mean_ns"), _POSITIVE),
+    **dict.fromkeys(words("histogram write_histogram series"), _BLOB),
+    **dict.fromkeys(words("path location"), Length(4096, 1)),
+    **dict.fromkeys(words("runtime_ms clock_error_ms"), Number(0.0, 1e12)),
+    **dict.fromkeys(words("seconds load_seconds"), Number(0.0, 1e9)),
+    **dict.fromkeys(words("position seed"), Whole(0, 2**32)),
+    **dict.fromkeys(words("window_start_ms visit.runtime_ms"), Whole(0, LONGEST_RUNTIME_MS)),
+    **dict.fromkeys(words("campaign_id cell.cell_key"), Length(64, 1)),
+    **dict.fromkeys(words("target.name target_part.target"), Length(255, 1)),
+    **dict.fromkeys(words("lat_kind directory"), Length(64)),
+    "client": Length(63, 1),
+    "stream": Length(255),
     "outcome.name": Length(300, 1),
-    "batch.batch_id": Whole(1, 10**9),
-    "batch.directory": Length(64),
-    "batch.status": Words(tuple(BatchStatus)),
-    "batch.started_at": _TIME,
-    "batch.seconds": Number(0.0, 1e9),
-    "batch.load_seconds": Number(0.0, 1e9),
-    "batch.pid": Whole(0, 2**31 - 1),
-    "batch.exit_code": Whole(-4096, 4096),
-    "batch.note": _SENTENCE,
-    "file_made.path": Length(4096, 1),
-    "file_made.created_at": _TIME,
-    "file_made.removed_at": _TIME,
-    "ledger.at": _TIME,
-    "remark.at": _TIME,
+    "direction": Words(("read", "write", "trim")),
+    "sharing": Words(("shared", "private")),
+    "state": Words(tuple(sorted(STATES))),
+    "purpose": Words((*Purpose, "baseline")),
+    "target.kind": Words(("directory", "file", "block", "uri")),
     "remark.kind": Words(tuple(RemarkKind)),
-    "remark.text": _SENTENCE,
+    "visit.status": Words(tuple(VisitStatus)),
+    "batch.status": Words(tuple(BatchStatus)),
+    "batch.batch_id": Whole(1, 10**9),
+    "block": Whole(-2, 10_000_000),
+    "section": Whole(0, 1_000_000),
+    "pid": Whole(0, 2**31 - 1),
+    "exit_code": Whole(-4096, 4096),
+    "cpu_percent": Number(0.0, 1e7),
+    "prediction.lat_p99_ns": _FLOAT,
 }
-"""Rules of columns that are not the usual one of their type."""
+"""Rules of columns, of one table where it is named, that are not the usual one of their type."""
 
 
 _USUAL: dict[str, Rule] = {"INTEGER": _COUNT, "FLOAT": _FLOAT, "TEXT": Length(LONGEST_TEXT)}
@@ -189,7 +146,7 @@ _USUAL: dict[str, Rule] = {"INTEGER": _COUNT, "FLOAT": _FLOAT, "TEXT": Length(LO
 
 def rule_of(table: Table, column: Column) -> Rule:
     """What a column may hold, where it is not empty."""
-    known = RULES.get(f"{table.name}.{column.name}")
+    known = RULES.get(f"{table.name}.{column.name}") or RULES.get(column.name)
     return known or (_JSON if column.name.endswith("_json") else _USUAL[column.kind])
 
 
@@ -222,10 +179,10 @@ REFERENCES: tuple[tuple[str, str, str], ...] = (
         f"cell_key IN (SELECT cell_key FROM visit GROUP BY cell_key HAVING count(*) > {MOST_VISITS_OF_A_CELL})",
         "its cell has more visits than there can be",
     ),
-    ("part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
-    ("client_part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
-    ("target_part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
-    ("flush_part", "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there"),
+    *(
+        (part, "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there")
+        for part in ("part", "client_part", "target_part", "flush_part")
+    ),
     ("target_part", "target NOT IN (SELECT name FROM target)", "it is of a target that is not there"),
     ("prediction", "cell_key NOT IN (SELECT cell_key FROM cell)", "it is of a cell that is not there"),
     ("file_made", "target NOT IN (SELECT name FROM target)", "it is of a target that is not there"),

@@ -30,6 +30,26 @@ def _texts(values: type[StrEnum]) -> str:
     return ", ".join(values)
 
 
+def _share_table(whose: str, more: str = "") -> str:
+    """Of what clients, or targets loaded together, had of visits. more: columns of its own."""
+    return f"""CREATE TABLE {whose}_part (
+    visit_id INTEGER NOT NULL,
+    {whose} TEXT NOT NULL,
+    stream TEXT NOT NULL,
+    direction TEXT NOT NULL,
+    started_at FLOAT NOT NULL,  -- by the controller's clock
+    runtime_ms FLOAT NOT NULL,  -- of the {whose} alone
+    io_bytes INTEGER NOT NULL,  -- in the time in which all {whose}s took part
+    total_ios INTEGER NOT NULL,
+    bw_bytes_per_s FLOAT NOT NULL,
+    lat_mean_ns FLOAT,
+    lat_p99_ns FLOAT,
+{more}
+    series BLOB NOT NULL,  -- as of a part
+    PRIMARY KEY (visit_id, {whose}, stream, direction)
+);""".replace("\n\n", "\n")
+
+
 _DEFINITIONS = f"""
 CREATE TABLE batch (
     batch_id INTEGER NOT NULL,
@@ -161,37 +181,8 @@ CREATE TABLE part (
     PRIMARY KEY (visit_id, stream, direction),
     FOREIGN KEY (visit_id) REFERENCES visit (visit_id)
 );
-CREATE TABLE client_part (
-    visit_id INTEGER NOT NULL,
-    client TEXT NOT NULL,
-    stream TEXT NOT NULL,
-    direction TEXT NOT NULL,
-    started_at FLOAT NOT NULL,  -- by the controller's clock
-    runtime_ms FLOAT NOT NULL,  -- of the client alone
-    io_bytes INTEGER NOT NULL,  -- in the time in which all clients ran
-    total_ios INTEGER NOT NULL,
-    bw_bytes_per_s FLOAT NOT NULL,
-    lat_mean_ns FLOAT,
-    lat_p99_ns FLOAT,
-    clock_error_ms FLOAT NOT NULL,
-    series BLOB NOT NULL,  -- as of a part
-    PRIMARY KEY (visit_id, client, stream, direction)
-);
-CREATE TABLE target_part (
-    visit_id INTEGER NOT NULL,
-    target TEXT NOT NULL,
-    stream TEXT NOT NULL,
-    direction TEXT NOT NULL,
-    started_at FLOAT NOT NULL,  -- by the controller's clock
-    runtime_ms FLOAT NOT NULL,  -- of the target alone
-    io_bytes INTEGER NOT NULL,  -- in the time in which all were loaded
-    total_ios INTEGER NOT NULL,
-    bw_bytes_per_s FLOAT NOT NULL,
-    lat_mean_ns FLOAT,
-    lat_p99_ns FLOAT,
-    series BLOB NOT NULL,  -- as of a part
-    PRIMARY KEY (visit_id, target, stream, direction)
-);
+{_share_table("client", "    clock_error_ms FLOAT NOT NULL,")}
+{_share_table("target")}
 CREATE TABLE flush_part (
     visit_id INTEGER NOT NULL,
     stream TEXT NOT NULL,

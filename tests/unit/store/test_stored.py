@@ -228,4 +228,4 @@ def test_a_rollback_journal_cannot_have_another_file_deleted(dense):
 
 
 def test_replicates_below_0_are_those_of_initial_reads():
-    assert RULES["visit.block"].low == -2
+    assert RULES["block"].low == -2
