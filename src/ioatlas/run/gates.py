@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ioatlas.analysis.ceilings import Ceiling
@@ -13,7 +14,6 @@ from ioatlas.analysis.counters import CountedPath, excess, shortage
 from ioatlas.analysis.limits import CeilingsOf
 from ioatlas.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
-from ioatlas.model.testbed import Testbed
 from ioatlas.results.evidence import ceilings_by_cell
 from ioatlas.store.journal import Journal, PlannedVisit
 from ioatlas.testbed.telemetry import Watched, flushed_drives
@@ -43,7 +43,6 @@ class Gates:
         """paths: where bytes were counted, for a session of before; found from `watched` when left out."""
         self._journal = journal
         self._paths = dict(paths or {name: counted_path(one) for name, one in watched.items()})
-        self._ceilings: CeilingsOf | None = None
         self._over: Counter[tuple[CountedPath, str]] = Counter()
 
     @property
@@ -105,21 +104,22 @@ class Gates:
         """
         if not cell.integer("direct", 1):
             return None
-        if self._ceilings is None:
-            self._ceilings = ceilings_by_cell(self._testbeds())
         bounds = self._ceilings(cell, direction)
         return next((one for one in bounds if one.kind != "measured" and one.bw_bytes_per_s), None)
 
-    def _testbeds(self) -> Mapping[str, Testbed]:
-        """As the last session saw them. A token bucket lets its burst through at once: a short window rightly exceeds
-        its rate.
+    @cached_property
+    def _ceilings(self) -> CeilingsOf:
+        """By the testbeds as the last session saw them. A token bucket lets its burst through at once: a short window
+        rightly exceeds its rate.
         """
         sessions = self._journal.sessions()
         beds = testbeds(self._journal.testbed(sessions[-1]), self._journal.directory) if sessions else {}
-        return {
-            name: replace(bed, facts=tuple(fact for fact in bed.facts if fact.name != "nic.shaped_rate"))
-            for name, bed in beds.items()
-        }
+        return ceilings_by_cell(
+            {
+                name: replace(bed, facts=tuple(fact for fact in bed.facts if fact.name != "nic.shaped_rate"))
+                for name, bed in beds.items()
+            }
+        )
 
 
 def _may_be_short(cell: Cell) -> bool:
