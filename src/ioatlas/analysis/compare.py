@@ -107,11 +107,18 @@ class MapComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The cells that both have, and the map; None where it cannot be tested. map_cells: over how many it is."""
+    """The cells that both have, and the map; None where it cannot be tested."""
 
     cells: tuple[CellComparison, ...]
     whole: MapComparison | None
-    map_cells: int
+
+
+def of_map(readings: Sequence[Reading]) -> set[str]:
+    """The cells with which a campaign is part of the test of a map: those that it measured, or of which the law of its
+    target tells.
+    """
+    by_law = any(one.by_law for one in readings)
+    return {one.cell for one in readings if by_law or one.error is None}
 
 
 def compare(
@@ -160,8 +167,8 @@ def compare(
     sides = tuple(zip(logs, pools, errors, strict=True))
     parts = {cell: [_mean_variance(own[cell], pool, known.get(cell)) for own, pool, known in sides] for cell in usable}
     margin = log1p(tolerance)
-    whole, lawful = None, any(one.by_law for side in (first, second) for one in side)
-    told = [cell for cell in usable if lawful or not any(cell in known for known in errors)]
+    whole, mapped = None, of_map(first) & of_map(second)
+    told = [cell for cell in usable if cell in mapped]
     shared = 2 * (campaign_sd * t_quantile(0.975, campaign_dof) / t_quantile(0.975, inf)) ** 2
     set_ups = [len({reading.set_up for reading in readings}) for readings in (first, second)]
     if min(set_ups, default=0) > 1:
@@ -171,7 +178,9 @@ def compare(
     if len(told) >= FEWEST_CELLS:
         made = [{cell: side[cell] for cell in told} for side in logs]
         mean, spread = (
-            _by_law(difference, parts, shared) if lawful else _by_visits(first, second, made, shared, in_turns=in_turns)
+            _by_law(difference, {cell: parts[cell] for cell in told}, shared)
+            if any(one.by_law for one in (*first, *second))
+            else _by_visits(first, second, made, shared, in_turns=in_turns)
         )
         if spread is not None:
             shared = spread.drift_variance
@@ -189,7 +198,7 @@ def compare(
         CellComparison(cell, visits[0][cell], visits[1][cell], None, None, None, None, "not comparable", reason)
         for cell, reason in untested.items()
     ]
-    return Comparison(tuple(cells), whole, len(told))
+    return Comparison(tuple(cells), whole)
 
 
 def between_campaigns(campaigns: Sequence[Sequence[Reading]]) -> tuple[float, float]:

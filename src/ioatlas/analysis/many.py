@@ -16,7 +16,7 @@ from itertools import combinations
 from math import exp, inf, log
 from statistics import median
 from string import ascii_lowercase
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from ioatlas.analysis.compare import (
     benjamini_hochberg,
     between_set_ups,
     compare,
+    of_map,
     outcome_of,
 )
 from ioatlas.analysis.set_ups import Between
@@ -89,7 +90,7 @@ class ManyComparison:
     """reference: the side others are held against; None when all pairs are. ranking: best first; empty with a
     reference, where the others are not compared with each other.
 
-    n_common: cells that all sides have. undecided: of these, in how many no side is better than all others.
+    n_common: cells that the maps of all sides have. undecided: of these, in how many no side is better than all others.
     map_level: level of each test of a map.
     """
 
@@ -138,9 +139,11 @@ def compare_many(
         else [(reference, other) for other in range(len(sides)) if other != reference]
     )
     level = LEVEL / len(wanted)
-    common = set.intersection(*(set(side) for side in sides))
+    readings = [[one for values in side.values() for one in values] for side in sides]
+    mapped = [of_map(own) for own in readings]
+    common = set.intersection(*mapped)
     pairs = []
-    moved = _moved(sides, campaigns) if campaigns is not None else {}
+    moved = _moved(readings, campaigns) if campaigns is not None else {}
     for a, b in wanted:
         by_visits = visits[a] and visits[b]
         same = by_visits and campaigns is not None and campaigns[a] == campaigns[b]
@@ -153,7 +156,7 @@ def compare_many(
             in_turns=same and in_turns(sides[a], sides[b]),
             moved=moved.get(campaigns[a]) if same and campaigns is not None else None,
         )
-        pairs.append(_pair(a, b, sides, common, test, by_visits=by_visits))
+        pairs.append(_pair(a, b, sides, mapped[a] & mapped[b], common, test, by_visits=by_visits))
     pairs = _controlled(pairs, tolerance)
     ranking: tuple[Place, ...] = ()
     undecided = 0
@@ -165,16 +168,10 @@ def compare_many(
     )
 
 
-def _moved(sides: Sequence[Readings], campaigns: Sequence[object]) -> dict[object, Between | None]:
+def _moved(readings: Sequence[Sequence[Reading]], campaigns: Sequence[object]) -> dict[object, Between | None]:
     """What moves between set-ups of the sides of each campaign: few set-ups of each say more together."""
     return {
-        campaign: between_set_ups(
-            *(
-                [reading for values in side.values() for reading in values]
-                for side, own in zip(sides, campaigns, strict=True)
-                if own == campaign
-            )
-        )
+        campaign: between_set_ups(*(side for side, own in zip(readings, campaigns, strict=True) if own == campaign))
         for campaign in dict.fromkeys(campaigns)
     }
 
@@ -184,7 +181,9 @@ def effect_for(tolerance: float) -> float:
     return EFFECT if tolerance < EFFECT / 2 else min(2 * tolerance, (1 + tolerance) / 2)
 
 
-def _pair(a: int, b: int, sides: Sequence[Readings], common: set[str], test: Test, *, by_visits: bool) -> Pair:
+def _pair(
+    a: int, b: int, sides: Sequence[Readings], shared: set[str], common: set[str], test: Test, *, by_visits: bool
+) -> Pair:
     first, second = sides[a], sides[b]
     both = [name for name in first if name in second]
     tested = (
@@ -192,12 +191,13 @@ def _pair(a: int, b: int, sides: Sequence[Readings], common: set[str], test: Tes
     )
     single = [_untested(name, first[name], second[name]) for name in both if name not in set(tested)]
     found = _compared(first, second, tested, test) if tested else None
-    whole, map_cells = (found.whole, found.map_cells) if found and found.whole else (None, 0)
-    if common <= set(tested) and max(FEWEST_CELLS, len(tested) * MOST_SHARED) <= len(common) < len(tested):
+    shared = shared & set(tested)
+    whole, map_cells = (found.whole, len(shared)) if found and found.whole else (None, 0)
+    if common <= shared and max(FEWEST_CELLS, len(shared) * MOST_SHARED) <= len(common) < len(shared):
         # All maps over the same cells, or the ranking would follow from who has which.
-        over_common = _compared(first, second, [name for name in tested if name in common], test)
-        if over_common.whole is not None:
-            whole, map_cells = over_common.whole, over_common.map_cells
+        over_common = _compared(first, second, [name for name in tested if name in common], test).whole
+        if over_common is not None:
+            whole, map_cells = over_common, len(common)
     ratios = [cell.ratio for cell in (*(found.cells if found else ()), *single) if cell.ratio is not None]
     ratio = whole.ratio if whole else median(ratios) if ratios else None
     return Pair(a, b, found.cells if found else (), tuple(single), whole, ratio, map_cells)
@@ -256,35 +256,16 @@ _OTHER: dict[Outcome, Outcome] = {"higher": "lower", "lower": "higher"}
 def turned(pair: Pair) -> Pair:
     """The same pair with the first side over the second one."""
 
-    def cell(one: CellComparison) -> CellComparison:
-        return replace(
-            one,
-            n_first=one.n_second,
-            n_second=one.n_first,
-            ratio=_inverse(one.ratio),
-            low=_inverse(one.high),
-            high=_inverse(one.low),
-            outcome=_OTHER.get(one.outcome, one.outcome),
-        )
+    def over(one: CellComparison | MapComparison) -> dict[str, Any]:
+        outcome = _OTHER.get(one.outcome, one.outcome)
+        return {"ratio": _inverse(one.ratio), "low": _inverse(one.high), "high": _inverse(one.low), "outcome": outcome}
 
-    whole = pair.whole
-    if whole is not None:
-        whole = replace(
-            whole,
-            ratio=1 / whole.ratio,
-            low=1 / whole.high,
-            high=1 / whole.low,
-            outcome=_OTHER.get(whole.outcome, whole.outcome),
-        )
-    return Pair(
-        pair.second,
-        pair.first,
-        tuple(map(cell, pair.cells)),
-        tuple(map(cell, pair.untested)),
-        whole,
-        _inverse(pair.ratio),
-        pair.map_cells,
-    )
+    def cell(one: CellComparison) -> CellComparison:
+        return replace(one, n_first=one.n_second, n_second=one.n_first, **over(one))
+
+    whole = pair.whole and replace(pair.whole, **over(pair.whole))
+    cells, untested = tuple(map(cell, pair.cells)), tuple(map(cell, pair.untested))
+    return Pair(pair.second, pair.first, cells, untested, whole, _inverse(pair.ratio), pair.map_cells)
 
 
 def _inverse(value: float | None) -> float | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What differs in the conditions of sides, and loads that only a model tells."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 
 from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.many import compare_many
+from ioatlas.cli._comparison import answer
 from ioatlas.model.cell import Cell
 from ioatlas.results import comparison
 from ioatlas.results.comparison import SidesComparison, compare_sides
@@ -47,13 +49,34 @@ def test_what_one_side_only_predicts_is_tested_by_its_error_and_not_in_the_map(c
         side("a", predicted=range(10, 20)), side("b", speed=1.3, measured=range(5, 15), predicted=range(5), seed=1)
     )
     (pair,) = found.result.pairs
-    assert pair.map_cells == 5
+    assert found.result.n_common == pair.map_cells == 5
     guessed = [cell for cell in pair.cells if cell.predicted]
     assert len(guessed) == len(pair.cells) - 5 == 10
     for cell in guessed:
         assert cell.low < 1.3 < cell.high
         assert cell.high / cell.low > 1.1
         assert cell.outcome == "higher"
+
+
+def test_maps_that_are_ranked_are_over_what_all_sides_measured(compared):
+    made = [range(first, first + 14) for first in (0, 2, 4)]
+    sides = [
+        side(name, measured=own, predicted=sorted({*range(20)} - {*own}), seed=seed)
+        for seed, (name, own) in enumerate(zip("abc", made, strict=True))
+    ]
+    found = compared(*sides)
+    assert found.result.n_common == 10
+    assert [pair.map_cells for pair in found.result.pairs] == [10, 10, 10]
+    assert not any("few are in all sides" in line for line in answer(found))
+
+
+def test_a_cell_that_cannot_be_tested_is_no_sign_that_few_are_in_all_sides(compared):
+    stalled = side("b", seed=1)
+    place = next(iter(stalled.readings))
+    still = tuple(replace(one, value=0.0) for one in stalled.readings[place])
+    found = compared(side("a"), replace(stalled, readings={**stalled.readings, place: still}))
+    assert found.result.n_common == 10
+    assert not any("few are in all sides" in line for line in answer(found))
 
 
 def test_what_no_side_measured_is_not_compared(compared):
