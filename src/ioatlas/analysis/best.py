@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite, sqrt
 
 from ioatlas.analysis.wording import Namer
-from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import VERY_LIKELY, Estimate, Limit
 from ioatlas.model.summary import Trust
@@ -40,8 +39,8 @@ Group = tuple[str, str]
 
 
 def speed(estimate: Estimate) -> float:
-    """Throughput, of a work how often a second; 0 where there is no positive one."""
-    value = estimate.iops if is_work(estimate.cell) else estimate.bw_bytes_per_s
+    """Throughput; 0 where there is no positive one."""
+    value = estimate.bw_bytes_per_s
     return value if value is not None and 0 < value < inf else 0.0
 
 
@@ -208,8 +207,6 @@ def half_interval(estimate: Estimate) -> float | None:
     """Half of its 95% interval, a share of its value; None where it has none."""
     value = speed(estimate)
     low, high = estimate.bw_low, estimate.bw_high
-    if is_work(estimate.cell):
-        low, high = estimate.iops_low, estimate.iops_high
     if not value or low is None or high is None:
         return None
     width = (high - low) / 2 / value

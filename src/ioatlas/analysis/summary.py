@@ -31,7 +31,6 @@ from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of
 from ioatlas.analysis.wording import Namer, per_cent, plural, size_text
-from ioatlas.model.application import is_work
 from ioatlas.model.cell import FLUSHES
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.result import CampaignResult
@@ -179,7 +178,7 @@ def _left_out(best: Best) -> str:
     suspect = [not usable(one) for one in best.higher]
     why = "suspect" if all(suspect) else "doubtful" if any(suspect) else "unsteady"
     count = len(best.higher)
-    in_bytes = not any(is_tree(one.cell) or is_work(one.cell) for one in best.higher)
+    in_bytes = not any(is_tree(one.cell) for one in best.higher)
     most = f" of up to {format_rate(max(map(speed, best.higher)))}" if in_bytes else ""
     return f"leaves out {plural(count, f'faster, {why} cell')}{most}"
 

@@ -16,7 +16,6 @@ from ioatlas.analysis.imported_answer import unsound
 from ioatlas.analysis.imported_methods import UNKNOWN
 from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wording import per_cent, plural
-from ioatlas.model.application import is_work, work_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
@@ -227,7 +226,7 @@ def _map_error(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterato
 
 
 def _failed(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
-    """Cells that have no value because their load failed: each reason once, works by their names."""
+    """Cells that have no value because their load failed: each reason once."""
     have = {e.cell.key for e in result.estimates}
     failed = [u for u in result.unmeasured if u.reason.code is UnmeasuredCode.FAILED and u.cell.key not in have]
     if not failed:
@@ -238,8 +237,8 @@ def _failed(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Do
     share = len(failed) / (len(failed) + len({e.cell.key for e in measured}))
     level = Trust.LOW if CELLS.level(share) is Trust.LOW else Trust.FAIR
     for reason, cells in list(by_reason.items())[:MOST_REASONS]:
-        who = work_of(cells[0]) if len(cells) == 1 and is_work(cells[0]) else plural(len(cells), "cell")
-        yield Doubt(DoubtCode.FAILED, level, f"{who} failed: {reason}.", cells=tuple(cell.key for cell in cells[:20]))
+        told = f"{plural(len(cells), 'cell')} failed: {reason}."
+        yield Doubt(DoubtCode.FAILED, level, told, cells=tuple(cell.key for cell in cells[:20]))
     if (more := len(by_reason) - MOST_REASONS) > 0:
         yield Doubt(DoubtCode.FAILED, level, f"More failed, for {plural(more, 'other reason')}.")
 

@@ -55,8 +55,7 @@ class Remade:
 
     visits: how many were made again from raw output. unlike: figures that are others. misjudged: visits that the rules
     judge otherwise. missing: what the journal tells of and no raw output shows. otherwise: job files that ask for
-    something else than the journal, and counters that are not those of their lines. past: why nothing was made again,
-    of a kind of campaign that is no longer made.
+    something else than the journal, and counters that are not those of their lines.
     """
 
     visits: int = 0
@@ -64,7 +63,6 @@ class Remade:
     misjudged: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     otherwise: list[str] = field(default_factory=list)
-    past: str = ""
 
 
 def remake(directory: Path) -> Remade:
@@ -74,7 +72,7 @@ def remake(directory: Path) -> Remade:
     with closing(Journal.open(directory)) as journal:
         plan = recorded_plan(journal, CAMPAIGN.tables)
         procedure = procedure_of(plan.spec, journal.record_names())
-        return Remade(past=procedure.past) if procedure.past else _Reading(journal, plan, procedure).all()
+        return _Reading(journal, plan, procedure).all()
 
 
 class _Reading:

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ioatlas.model.application import is_work
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.tree import is_tree
@@ -148,7 +147,7 @@ class LiveMap:
     """cells: those of the campaign that can be measured, in the order of the sweep."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
-        plain = not any(cell.streams or is_tree(cell) or is_work(cell) or cell.trace for cell in cells)
+        plain = not any(cell.streams or is_tree(cell) or cell.trace for cell in cells)
         self._across = next((name for name in ACROSS if len({_level(cell, name) for cell in cells}) > 1), ACROSS[0])
         several = len({cell.target for cell in cells}) > 1
         self._places: dict[tuple[str, str], _Place] = {}

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 LINES = 23
 """Of the 24 of a small terminal: the shell asks on the last."""
 MOST_HEADLINES = 4
-MOST_WORKS = 12
 MOST_SMALL = 4
 MOST_DOUBTS = 3
 MOST_FACTORS = 3
@@ -143,8 +142,7 @@ def title_lines(summary: Summary, width: int) -> list[Text]:
 
 
 def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
-    works = any(one.quantity == "figure" for one in summary.headlines)
-    shown = summary.headlines[: MOST_WORKS if works else MOST_HEADLINES]
+    shown = summary.headlines[:MOST_HEADLINES]
     small = [(io.label, small_of(io)) for io in summary.small[: MOST_SMALL if len(shown) < MOST_HEADLINES else 2]]
     small += [(one.label, beside_of(one)) for one in summary.beside[:MOST_SMALL]]
     label = max([LABEL, *(len(name) + 2 for name in [*(one.label for one in shown), *(name for name, _ in small)])])

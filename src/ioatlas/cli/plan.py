@@ -72,10 +72,9 @@ def describe(plan: Plan, procedure: Procedure | None = None) -> str:
     lines += [f"factors      {one.name}: {one.words}" for one in plan.spec.configurations if one.factors]
     lines += [f"set up       {line}" for line in commands_of(plan.spec)]
     lines += [f"{name:<12} {_values(name, values)}" for name, values in summary["axes"].items()]
-    if text.loads:
-        lines += [f"{name:<12} {_values(name, values)}" for name, values in _untold(plan, summary["axes"]).items()]
-        shared = "all jobs share one" if plan.spec.sharing == "shared" else "one for each job"
-        lines.append(f"files        {text.files or shared}")
+    lines += [f"{name:<12} {_values(name, values)}" for name, values in _untold(plan, summary["axes"]).items()]
+    shared = "all jobs share one" if plan.spec.sharing == "shared" else "one for each job"
+    lines.append(f"files        {text.files or shared}")
     cells = f"{summary['cells']:,}"
     if summary["cells_not_admissible"]:
         cells += f" (and {summary['cells_not_admissible']} not admissible: shown, never run)"

@@ -26,7 +26,6 @@ from ioatlas.config.options import (
     integer,
 )
 from ioatlas.errors import UsageError
-from ioatlas.model.application import DIGEST, WORK
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.choices import ClientRange, GradeName, OnLostClient, Preparation, Sharing
 from ioatlas.model.factors import Configuration, is_blocked
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 MAX_CELLS = 2_000_000
 MAX_TARGETS, MAX_REMARKS = 256, 1000
-LABELS = frozenset({"operation", "tool", "depth", "phase", "load", "load_iops", TRACE, TRACE_SECONDS, WORK, DIGEST})
+LABELS = frozenset({"operation", "tool", "depth", "phase", "load", "load_iops", TRACE, TRACE_SECONDS})
 """Axes and constants that say which cell it is, and that fio never sees."""
 LONGEST_LABEL = 100
 MOST_SET_UPS = 50

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-Quantity = Literal["bw_bytes_per_s", "iops", "lat_mean_ns", "figure"]
+Quantity = Literal["bw_bytes_per_s", "iops", "lat_mean_ns"]
 
 
 class Trust(StrEnum):
@@ -57,7 +57,7 @@ class Doubt:
 class Headline:
     """The best value of one target and direction, or the answer of a test of another kind. It is the map's value.
 
-    value, low, high: of `quantity`, in its unit; in `unit` of a figure, and of what is counted but is no I/O.
+    value, low, high: of `quantity`, in its unit; in `unit` of what is counted but is no I/O.
     uncertainty: half the 95% interval, a share of the value, or None.
     where:      the cell in words. cell: its key, '' where it is no cell.
     lower_bound: the client was the limit, the target may do more. estimated: predicted by the model, not measured.

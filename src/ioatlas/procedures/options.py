@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from ioatlas.config.campaign_file import CampaignFormat
 from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
-from ioatlas.procedures.application.options import ApplicationOptions
 from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.load_points.options import LoadPointsOptions
@@ -16,7 +15,6 @@ from ioatlas.procedures.trace.options import TraceOptions
 CAMPAIGN = CampaignFormat(
     (
         AdaptiveOptions,
-        ApplicationOptions,
         FitOptions,
         FixedWorkOptions,
         LoadPointsOptions,

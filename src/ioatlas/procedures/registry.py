@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.result import SHEET, SHEETS
 from ioatlas.procedures.adaptive_map.procedure import AdaptiveMap
-from ioatlas.procedures.application.procedure import Application
 from ioatlas.procedures.dense_map.procedure import DenseMap
 from ioatlas.procedures.fit.procedure import FitUses
 from ioatlas.procedures.fixed_work.procedure import FixedWork
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 PROCEDURES: tuple[Procedure, ...] = (
     Tune(),
     FitUses(),
-    Application(),
     TraceReplay(),
     LoadPoints(),
     FixedWork(),

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.wording import per_cent, plural
-from ioatlas.model.application import figure_text
 from ioatlas.model.summary import Beside, Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size
 
@@ -57,8 +56,6 @@ def value_of(one: Headline) -> str:
 def parts_of(one: Headline) -> tuple[str, str]:
     """('113 MiB/s', '±2%'): the number with its unit, and how sure it is; '' where nothing tells."""
     wide = one.uncertainty
-    if one.quantity == "figure":
-        return f"{figure_text(one.value)} {one.unit}", "" if wide is None else f"±{per_cent(wide)}"
     number = {
         "bw_bytes_per_s": format_rate,
         "iops": lambda value: f"{format_count(value)} {one.unit or 'IOPS'}",

@@ -22,7 +22,6 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.uri import URI_ENGINES
 from ioatlas.law.cells import foretold, measured
 from ioatlas.law.read import can_be_told
-from ioatlas.model.application import DIGEST
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Factor
@@ -462,8 +461,7 @@ def labelled(rows: Mapping[str, Row]) -> dict[str, Row]:
             values.setdefault(name, set()).add(str(value))
     count = {name: sum(name in cell.option for cell in cells) for name in values}
     names = sorted(
-        {name for name, told in values.items() if len(told) > 1 or count[name] < len(cells)}
-        - {"rw", "operation", DIGEST}
+        {name for name, told in values.items() if len(told) > 1 or count[name] < len(cells)} - {"rw", "operation"}
     )
     targets = len({row.cell.target for row in rows.values()}) > 1
 

@@ -31,8 +31,7 @@ class PlanText:
     """A plan in words, where procedures differ.
 
     order, visits, prepare, files: ends of these lines. extra: lines after the one of the cells. cost: lines in
-    the place of those on bytes written and time; None for the usual ones. budget: what happens at its end. loads:
-    whether they are loads of fio, whose options and files are told.
+    the place of those on bytes written and time; None for the usual ones. budget: what happens at its end.
     """
 
     order: str = "in different random orders"
@@ -42,7 +41,6 @@ class PlanText:
     extra: tuple[str, ...] = ()
     cost: tuple[str, ...] | None = None
     budget: str = "the plan is coarsened if it does not fit"
-    loads: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,6 @@ class Procedure:
 
     odd_sizes: ClassVar[OddSizes] = "refuse"
     """What becomes of cells whose blocks direct I/O cannot move."""
-
-    past: ClassVar[str] = ""
-    """What is said of a kind whose campaigns are read, and no more are made; '' for the others."""
 
     def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:
         """Whether a campaign asked for in this way is of this kind. records: names of those that its journal

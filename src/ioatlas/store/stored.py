@@ -20,8 +20,6 @@ from typing import Any, NoReturn
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.jobfile import render_value
 from ioatlas.fio.uri import URI_ENGINES, check_uri, scheme_of
-from ioatlas.model.application import DIGEST, WORK
-from ioatlas.model.application import STATE as BY_COMMAND
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell, Options
 from ioatlas.model.choices import Preparation, Sharing
 from ioatlas.model.fixed_work import FIO, IOZONE, STATE
@@ -38,10 +36,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PATH_CHARACTERS = re.compile(r"[^\x00-\x1f\x7f]+")
 _FILE_NAME = re.compile(r"(at \d{1,19}|[A-Za-z0-9][A-Za-z0-9._-]{0,127})?")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,99}")
-STATES = frozenset({*Preparation, "as-found", STATE, IN_A_TREE, BY_COMMAND, "first look"})
+STATES = frozenset({*Preparation, "as-found", STATE, IN_A_TREE, "first look"})
 _OF_TREES = frozenset({"nrfiles", "numjobs", "depth", "fsync_on_close"})
-_OF_WORKS = frozenset({WORK, DIGEST})
-_LABELS_OF_STREAMS = _OF_TREES | _OF_WORKS | {"phase", "load", "load_iops", "operation", "tool", "bs", "size", "direct"}
+_LABELS_OF_STREAMS = _OF_TREES | {"phase", "load", "load_iops", "operation", "tool", "bs", "size", "direct"}
 """Names that say which cell it is, and that fio never sees."""
 MOST_STREAMS = 64
 

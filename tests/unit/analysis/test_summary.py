@@ -11,7 +11,6 @@ from ioatlas.analysis import trust
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, with_fresh
 from ioatlas.analysis.summary import summarise
 from ioatlas.analysis.trust import badge
-from ioatlas.model.application import STATE
 from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.estimate import Estimate, Limit
@@ -256,25 +255,21 @@ def test_a_single_cell_is_not_one_of_one():
     assert summary.doubts[0].sentence == "Best read: it was still changing speed when its runs ended."
 
 
-def work_cell(name):
-    """As journals of timed commands have it."""
-    form = {"bs": 1, "direct": 0, "io_size": 1, "rw": "write", "size": 1}
-    return Cell("nas", (("digest", "d"), ("work", name)), state=STATE, streams=(("", tuple(sorted(form.items()))),))
+def failed(jobs, reason):
+    return Unmeasured(value(1, jobs=jobs).cell, read_unmeasured(f"failed: {reason}"))
 
 
-def test_what_failed_is_told_with_its_reason_works_by_name_and_cells_by_number():
-    works = [Unmeasured(work_cell(name), read_unmeasured(f"failed: its command said {name}")) for name in "ab"]
-    cells = [Unmeasured(value(1, jobs=900 + n).cell, read_unmeasured("failed: it ended with 5")) for n in range(4)]
-    summary = summarise(result(row(18), unmeasured=(*works, *cells)))
+def test_what_failed_is_told_with_its_reason():
+    several = [failed(900 + n, "it ended with 5") for n in range(5)]
+    summary = summarise(result(row(18), unmeasured=(failed(890, "no such file"), *several)))
     assert [doubt.sentence for doubt in summary.doubts] == [
-        "a failed: its command said a.",
-        "b failed: its command said b.",
-        "4 cells failed: it ended with 5.",
+        "1 cell failed: no such file.",
+        "5 cells failed: it ended with 5.",
     ]
     assert summary.trust is Trust.LOW
-    assert summarise(result(row(30), unmeasured=(works[0],))).trust is Trust.FAIR
+    assert summarise(result(row(30), unmeasured=(several[0],))).trust is Trust.FAIR
 
 
 def test_many_reasons_are_counted():
-    many = [Unmeasured(work_cell(f"w{n}"), read_unmeasured(f"failed: reason {n}")) for n in range(8)]
+    many = [failed(900 + n, f"reason {n}") for n in range(8)]
     assert summarise(result(row(), unmeasured=tuple(many))).doubts[-1].sentence == "More failed, for 3 other reasons."

@@ -21,9 +21,6 @@ export function jobText(atlas: Atlas, slot: Slot): string {
   if (atlas.axes.some((axis) => axis.name === "stream")) {
     return "; One of several streams that ran at once. The jobs that ran, all streams of\n; a load together, are in the campaign's directory: batches/NUMBER/job.fio\n";
   }
-  if (atlas.axes.some((axis) => axis.name === "work")) {
-    return "; A command, not a load of fio. Its text is in the campaign's directory: campaign.toml\n";
-  }
   const kind = slot > 0 ? atlas.texts.kind(slot - 1) : "";
   if (kind === "measured" && atlas.axes.some((axis) => axis.name === "operation")) {
     return "; One operation of a round on one new file: it needs those before it. The jobs that ran,\n; in their order, are in the campaign's directory: batches/NUMBER/job.fio\n";

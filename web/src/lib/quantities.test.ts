@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { makeState } from "../app-state";
 import { DOUBTED, type Mark, openAtlas } from "./atlas";
-import { jobText } from "./job";
 import { firstQuantity, inOneUnit, quantitiesOf } from "./quantities";
 import type { HeadlineData, ReportData } from "./report-data.gen";
 import { smallReport } from "./testing";
@@ -55,16 +54,5 @@ describe("what a map opens on", () => {
   it("is not that for a load told in I/Os, nor for operations told in bytes", async () => {
     expect(firstQuantity(await openAtlas(told("bs", "iops")))).toBe("throughput");
     expect(firstQuantity(await openAtlas(told("operation", "bw_bytes_per_s")))).toBe("throughput");
-  });
-
-  it("is what works are measured by, and their commands are no jobs of fio", async () => {
-    const report = told("work", "figure");
-    report.cells.values = Object.fromEntries(
-      Object.entries(report.cells.values).filter(([name]) => !name.startsWith("bw_")),
-    );
-    const atlas = await openAtlas(report);
-    expect(makeState(atlas, false).quantity.value.label).toBe("Per second, own units");
-    expect(label(quantitiesOf(atlas), "lat_mean")).toBe("Time");
-    expect(jobText(atlas, 1)).toContain("A command, not a load of fio");
   });
 });

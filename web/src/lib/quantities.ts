@@ -49,9 +49,8 @@ export const QUANTITIES: readonly Quantity[] = [
 
 const has = (atlas: Atlas, name: string) => atlas.axes.some((axis) => axis.name === name);
 
-/** Labels where calls or commands are counted, not I/Os. */
+/** Labels where calls are counted, not I/Os. */
 function ownLabels(atlas: Atlas): Partial<Record<QuantityId, string>> {
-  if (has(atlas, "work")) return { iops: "Per second, own units", lat_mean: "Time" };
   return countsCalls(atlas) ? { iops: "Operations/s", lat_mean: "Mean time", lat_p99: "p99 time" } : {};
 }
 

@@ -126,7 +126,7 @@ export interface HeadlineData {
   label: string;
   target: string;
   direction: string;
-  quantity: "bw_bytes_per_s" | "iops" | "lat_mean_ns" | "figure";
+  quantity: "bw_bytes_per_s" | "iops" | "lat_mean_ns";
   value: number;
   low: number | null;
   high: number | null;
