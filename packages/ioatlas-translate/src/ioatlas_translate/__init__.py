@@ -7,7 +7,7 @@ import importlib
 from typing import cast
 
 from ioatlas.errors import UsageError
-from ioatlas_translate.command import open_argument
+from ioatlas_translate.command import located, open_argument
 from ioatlas_translate.translation import Translation
 
 TOOLS = ("diskspd", "iozone", "vdbench", "xdd", "orion", "fio")
@@ -19,4 +19,6 @@ def translate(tool: str, argument: str) -> Translation:
     if name not in TOOLS:
         raise UsageError(f"{tool!r} is not a tool whose language is known", remedy="name one of " + ", ".join(TOOLS))
     module = importlib.import_module(f"{__name__}.{name}")
-    return cast(Translation, module.translate(open_argument(argument), name))
+    source = open_argument(argument)
+    with located(source.where):
+        return cast(Translation, module.translate(source, name))

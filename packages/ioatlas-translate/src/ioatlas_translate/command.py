@@ -2,15 +2,16 @@
 """A command line of another tool, typed or alone in a file, cut into words by the right rules. Scripts are not read.
 
 Option tables say what each option of a tool does to the plan that its translator fills. A table maps an option's name
-to an action. An action takes the plan, the option as it is written in messages, its value and where it stands. The
-words of a note may name `{option}` and `{value}`.
+to an action. An action takes the plan, the option as it is written in messages, and its value. The words of a note may
+name `{option}` and `{value}`. Faults that name no place are of the source that is translated (`located`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,16 @@ from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressib
 _TEXT_MAX = 4 << 20
 _WINDOWS = re.compile(r"(^|[\s\"'=])[A-Za-z]:\\|\\\\[A-Za-z0-9]|\.exe\b", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|%[A-Za-z_]\w*%|\$\([^)]*\)*")
+
+
+@contextlib.contextmanager
+def located(where: str) -> Iterator[None]:
+    """Faults inside that name no place are of this one."""
+    try:
+        yield
+    except UsageError as error:
+        error.where = error.where or where
+        raise
 
 
 @dataclass(frozen=True)
@@ -102,7 +113,7 @@ def looks_windows(text: str) -> bool:
     return _WINDOWS.search(text) is not None
 
 
-def split_words(text: str, *, windows: bool, where: str = "command line") -> list[str]:
+def split_words(text: str, *, windows: bool) -> list[str]:
     """Words of one command line; a pipe or semicolon is a word of its own. Windows: a backslash is a letter except
     before a double quote. POSIX: it escapes the next letter. Raises UsageError for a quote that never ends.
     """
@@ -111,7 +122,7 @@ def split_words(text: str, *, windows: bool, where: str = "command line") -> lis
     if windows:
         lexer.escapedquotes = "\"'"
         lexer.quotes = '"' if text.count("'") % 2 else "\"'"
-    with faults(UsageError, "a quote or backslash ends nowhere", where=where, remedy="close the quote", of=ValueError):
+    with faults(UsageError, "a quote or backslash ends nowhere", remedy="close the quote", of=ValueError):
         return list(lexer)
 
 
@@ -168,8 +179,8 @@ def _typed(body: str) -> str:
     )
 
 
-def command_line(source: Source, programs: Sequence[str], *, windows: bool | None = None) -> tuple[str, list[str]]:
-    """(where, arguments without the program's name) of the one command in the source; a line may be continued.
+def command_line(source: Source, programs: Sequence[str], *, windows: bool | None = None) -> list[str]:
+    """Arguments, without the program's name, of the one command in the source; a line may be continued.
 
     Without a program's name all words are arguments. Raises UsageError for a script, with what to paste instead.
     """
@@ -182,42 +193,34 @@ def command_line(source: Source, programs: Sequence[str], *, windows: bool | Non
     if not lines or ((source.from_file or several) and not likely):
         raise UsageError(
             f"no {programs[0]} command is in it",
-            where=source.where,
             remedy=f"name a file of {programs[0]}, or give a command line in quotes",
         )
     if several:
         example = likely[0].replace("'", '"')
         raise UsageError(
             "scripts are not read, only one command",
-            where=source.where,
             remedy=f"paste it, with values in place of variables: ioatlas translate {programs[0]} '{example}'",
         )
     body = " ".join(lines)
     unknown = [match[0] for match in _VARIABLE.finditer(body) if match[0].strip("${}") not in _OF_FIO]
     if unknown:
-        raise UsageError(
-            f"the variable {unknown[0]} has no value here",
-            where=source.where,
-            remedy="write its value in the command line",
-        )
-    words = split_words(body, windows=looks_windows(body) if windows is None else windows, where=source.where)
+        raise UsageError(f"the variable {unknown[0]} has no value here", remedy="write its value in the command line")
+    words = split_words(body, windows=looks_windows(body) if windows is None else windows)
     found_at = next((i for i, word in enumerate(words) if _is_program(word, programs)), -1)
-    return source.where, _cut(words[found_at + 1 :])
+    return _cut(words[found_at + 1 :])
 
 
-def whole_number(text: str, what: str, where: str, *, low: int = 0, high: int = 1 << 62) -> int:
+def whole_number(text: str, what: str, *, low: int = 0, high: int = 1 << 62) -> int:
     """A whole number in a range. Raises UsageError naming the option."""
     if not re.fullmatch(r"[+-]?\d+", text.strip()):
-        raise UsageError(
-            f"{what} takes a whole number, not {text!r}", where=where, remedy=f"write {what} with a whole number"
-        )
+        raise UsageError(f"{what} takes a whole number, not {text!r}", remedy=f"write {what} with a whole number")
     number = int(text)
     if not low <= number <= high:
-        raise UsageError(f"{what} {number} is out of range", where=where, remedy=f"write a number from {low} to {high}")
+        raise UsageError(f"{what} {number} is out of range", remedy=f"write a number from {low} to {high}")
     return number
 
 
-def sized(text: str, what: str, where: str, units: Mapping[str, float], example: str) -> float:
+def sized(text: str, what: str, units: Mapping[str, float], example: str, *, where: str = "") -> float:
     """A number with one of these suffixes, by their lower case; '' is the unit of a bare number. Raises UsageError."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]?)", text.strip().lower())
     if match is None or match[2] not in units:
@@ -232,30 +235,30 @@ def sized(text: str, what: str, where: str, units: Mapping[str, float], example:
 
 BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
-Read = Callable[[str, str, str], Any]
-"""A value out of (text, option, where). Raises UsageError."""
-Action = Callable[[Any, str, str, str], None]
+Read = Callable[[str, str], Any]
+"""A value out of (text, option). Raises UsageError."""
+Action = Callable[[Any, str, str], None]
 
 
 def whole(low: int = 0, high: int = 1 << 62) -> Read:
     """Whole numbers in a range."""
-    return lambda text, option, where: whole_number(text, option, where, low=low, high=high)
+    return lambda text, option: whole_number(text, option, low=low, high=high)
 
 
 def put(attribute: str, read: Read) -> Action:
     """The value becomes an attribute of the plan."""
-    return lambda plan, option, value, where: setattr(plan, attribute, read(value, option, where))
+    return lambda plan, option, value: setattr(plan, attribute, read(value, option))
 
 
 def append(attribute: str, read: Read) -> Action:
     """The value joins a list of the plan."""
-    return lambda plan, option, value, where: getattr(plan, attribute).append(read(value, option, where))
+    return lambda plan, option, value: getattr(plan, attribute).append(read(value, option))
 
 
 def fixed(**values: Any) -> Action:
     """The option alone sets these attributes."""
 
-    def act(plan: Any, _option: str, _value: str, _where: str) -> None:
+    def act(plan: Any, _option: str, _value: str) -> None:
         for name, value in values.items():
             setattr(plan, name, value)
 
@@ -263,7 +266,7 @@ def fixed(**values: Any) -> Action:
 
 
 def _note(make: Callable[..., Fidelity], *words: str) -> Action:
-    return lambda plan, option, value, _: plan.notes.append(
+    return lambda plan, option, value: plan.notes.append(
         make(*(text.format(option=option, value=value) for text in words))
     )
 
@@ -286,8 +289,8 @@ def lost(attribute: str, reason: str) -> Action:
 def both(*actions: Action) -> Action:
     """One after another."""
 
-    def act(plan: Any, option: str, value: str, where: str) -> None:
+    def act(plan: Any, option: str, value: str) -> None:
         for action in actions:
-            action(plan, option, value, where)
+            action(plan, option, value)
 
     return act

@@ -17,7 +17,7 @@ from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Fidelity, approximate, exact
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
-from ioatlas_translate.command import Source, command_line
+from ioatlas_translate.command import Source, command_line, located
 from ioatlas_translate.diskspd_command import Span, Spec, read_command
 from ioatlas_translate.diskspd_xml import read_profile
 from ioatlas_translate.translation import Translation, from_workloads, safe_name
@@ -222,11 +222,15 @@ def _workload(span: Span, index: int) -> Workload:
 def translate(source: Source, tool: str) -> Translation:
     """A command line, or an XML profile."""
     if re.match(r"\s*<[?!A-Za-z]", source.text):
-        spans = read_profile(source.text, source.where, ())
+        spans = read_profile(source.text, ())
     else:
-        where, words = command_line(source, ("diskspd",), windows=True)
-        span, profile, targets = read_command(words, where)
-        spans = read_profile(source.include(profile, depth=1).text, profile, targets) if profile else [span]
+        words = command_line(source, ("diskspd",), windows=True)
+        span, profile, targets = read_command(words)
+        spans = [span]
+        if profile:
+            text = source.include(profile, depth=1).text
+            with located(profile):
+                spans = read_profile(text, targets)
         given = {word[1] for word in words if word.startswith("-")}
         for timed in spans:
             for letter, name in (("d", "duration"), ("W", "warmup"), ("C", "cooldown"), ("z", "seed")):

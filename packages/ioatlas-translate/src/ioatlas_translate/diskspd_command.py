@@ -63,32 +63,32 @@ class Span:
     notes: Notes = field(default_factory=Notes)
 
 
-def size_of(text: str, option: str, where: str, block: int) -> int:
+def size_of(text: str, option: str, block: int) -> int:
     """DiskSpd sizes: whole numbers with K, M, G, T (binary) or b (blocks); nothing may follow."""
-    size = sized(text, option, where, {**BINARY, "b": block}, f"{option}64K")
+    size = sized(text, option, {**BINARY, "b": block}, f"{option}64K")
     if size >= 1 << 63 or "." in text:
-        raise UsageError(f"{option} {text!r} is no size of a file", where=where, remedy="write a whole, smaller size")
+        raise UsageError(f"{option} {text!r} is no size of a file", remedy="write a whole, smaller size")
     return int(size)
 
 
-def _ranges(kind: str, text: str, where: str, block: int) -> tuple[tuple[int, int], ...]:
+def _ranges(kind: str, text: str, block: int) -> tuple[tuple[int, int], ...]:
     ranges = []
     for part in text.split(":"):
         share, slash, extent = part.partition("/")
         if not slash:
             what = f"-rd{kind} takes IO%/extent pairs, not {part!r}"
-            raise UsageError(what, where=where, remedy="write for example -rdpct90/10:10/90")
-        percent = whole_number(share, "-rd IO%", where, high=100)
+            raise UsageError(what, remedy="write for example -rdpct90/10:10/90")
+        percent = whole_number(share, "-rd IO%", high=100)
         if kind == "pct":
-            ranges.append((percent, whole_number(extent, "-rdpct target%", where, low=1, high=100)))
+            ranges.append((percent, whole_number(extent, "-rdpct target%", low=1, high=100)))
         else:
-            ranges.append((percent, size_of(extent, "-rdabs", where, block)))
+            ranges.append((percent, size_of(extent, "-rdabs", block)))
     if sum(share for share, _ in ranges) > 100 or (kind == "pct" and sum(extent for _, extent in ranges) > 100):
-        raise UsageError("the shares of -rd exceed 100%", where=where, remedy="let both sums be at most 100")
+        raise UsageError("the shares of -rd exceed 100%", remedy="let both sums be at most 100")
     return tuple(ranges)
 
 
-def _cache(spec: Spec, _option: str, letters: str, where: str) -> None:
+def _cache(spec: Spec, _option: str, letters: str) -> None:
     meanings: dict[str, tuple[str, ...]] = {
         "b": (),
         "h": ("unbuffered", "write_through"),
@@ -99,20 +99,18 @@ def _cache(spec: Spec, _option: str, letters: str, where: str) -> None:
     }
     for letter in letters or "u":
         if letter not in meanings:
-            raise UsageError(
-                f"-S does not know {letter!r}", where=where, remedy="use letters out of " + ", ".join(meanings)
-            )
+            raise UsageError(f"-S does not know {letter!r}", remedy="use letters out of " + ", ".join(meanings))
         for name in meanings[letter]:
             setattr(spec, name, True)
     if spec.unbuffered and spec.mapped:
-        raise UsageError("memory-mapped I/O cannot be unbuffered", where=where, remedy="use -Sm without u or h")
+        raise UsageError("memory-mapped I/O cannot be unbuffered", remedy="use -Sm without u or h")
 
 
-def _affinity(span: Span, _option: str, text: str, where: str) -> None:
+def _affinity(span: Span, _option: str, text: str) -> None:
     if text in ("", "g"):
         return
     if not re.fullmatch(r"g?\d+(,g?\d+)*", text):
-        raise UsageError(f"-a takes processor numbers, not {text!r}", where=where, remedy="write for example -a0,1,2")
+        raise UsageError(f"-a takes processor numbers, not {text!r}", remedy="write for example -a0,1,2")
     groups = [part for part in text.split(",") if part.startswith("g")]
     processors = [part for part in text.split(",") if not part.startswith("g")]
     if any(group != "g0" for group in groups):
@@ -122,42 +120,42 @@ def _affinity(span: Span, _option: str, text: str, where: str) -> None:
 
 
 def _size(attribute: str) -> Action:
-    return lambda spec, option, value, where: setattr(spec, attribute, size_of(value, option, where, spec.block))
+    return lambda spec, option, value: setattr(spec, attribute, size_of(value, option, spec.block))
 
 
-def _throughput(spec: Spec, option: str, value: str, where: str) -> None:
+def _throughput(spec: Spec, option: str, value: str) -> None:
     spec.throughput_is_iops = value.endswith("i")
-    spec.throughput = whole_number(value.removesuffix("i"), option, where, low=1)
+    spec.throughput = whole_number(value.removesuffix("i"), option, low=1)
 
 
-def _random(spec: Spec, option: str, value: str, where: str) -> None:
+def _random(spec: Spec, option: str, value: str) -> None:
     spec.random = True
     if value.startswith("s"):
-        spec.random_percent = whole_number(value[1:], "-rs", where, low=1, high=100)
+        spec.random_percent = whole_number(value[1:], "-rs", low=1, high=100)
     elif value[:4] in ("dpct", "dabs"):
         spec.distribution = value[1:4]
-        spec.ranges = _ranges(value[1:4], value[4:], where, spec.block)
+        spec.ranges = _ranges(value[1:4], value[4:], spec.block)
     elif value:
-        spec.align = size_of(value, option, where, spec.block)
+        spec.align = size_of(value, option, spec.block)
 
 
-def _stride(spec: Spec, option: str, value: str, where: str) -> None:
+def _stride(spec: Spec, option: str, value: str) -> None:
     spec.interlocked = spec.interlocked or value.startswith("i")
     rest = value.removeprefix("i")
     if rest:
-        spec.align = size_of(rest, option, where, spec.block)
+        spec.align = size_of(rest, option, spec.block)
 
 
-def _base(spec: Spec, option: str, value: str, where: str) -> None:
+def _base(spec: Spec, option: str, value: str) -> None:
     base, _, length = value.partition(":")
-    spec.base = size_of(base, option, where, spec.block)
+    spec.base = size_of(base, option, spec.block)
     if length:
-        spec.limit = spec.base + size_of(length, option, where, spec.block)
+        spec.limit = spec.base + size_of(length, option, spec.block)
 
 
-def _limit_or_hint(spec: Spec, option: str, value: str, where: str) -> None:
+def _limit_or_hint(spec: Spec, option: str, value: str) -> None:
     if not re.fullmatch(r"[rst]+", value):
-        spec.limit = size_of(value, option, where, spec.block)
+        spec.limit = size_of(value, option, spec.block)
         return
     for letter in value:
         if letter == "t":
@@ -167,9 +165,9 @@ def _limit_or_hint(spec: Spec, option: str, value: str, where: str) -> None:
             spec.notes.same("access hint", f"-f{letter}: the same hint by posix_fadvise")
 
 
-def _priority(spec: Spec, option: str, value: str, where: str) -> None:
+def _priority(spec: Spec, option: str, value: str) -> None:
     """Windows' hints 1 (very low) and 2 (low); 3 is normal."""
-    priority = whole_number(value, option, where, low=1, high=3)
+    priority = whole_number(value, option, low=1, high=3)
     if priority < 3:
         spec.options |= {"prioclass": 3} if priority == 1 else {"prioclass": 2, "prio": 7}
         reason = f"-I{priority} is a Windows hint; the nearest Linux class is set"
@@ -177,34 +175,34 @@ def _priority(spec: Spec, option: str, value: str, where: str) -> None:
 
 
 def _one_of(pattern: str, complaint: str, remedy: str) -> Action:
-    def act(_plan: object, _option: str, value: str, where: str) -> None:
+    def act(_plan: object, _option: str, value: str) -> None:
         if not re.fullmatch(pattern, value):
-            raise UsageError(complaint.format(value=value), where=where, remedy=remedy)
+            raise UsageError(complaint.format(value=value), remedy=remedy)
 
     return act
 
 
-def _seed(text: str, option: str, where: str) -> int:
-    return whole_number(text, option, where) if text else -1
+def _seed(text: str, option: str) -> int:
+    return whole_number(text, option) if text else -1
 
 
-def _share(text: str, option: str, where: str) -> int:
-    return whole_number(text, option, where, high=100) if text else 0
+def _share(text: str, option: str) -> int:
+    return whole_number(text, option, high=100) if text else 0
 
 
-def _buffers(spec: Spec, option: str, value: str, where: str) -> None:
+def _buffers(spec: Spec, option: str, value: str) -> None:
     if value in ("", "r"):
         spec.pattern = "per-io" if value else "zero"
         return
     size, comma, _ = value.partition(",")
-    size_of(size, option, where, spec.block)
+    size_of(size, option, spec.block)
     spec.pattern = "random"
     if comma:
         spec.notes.lost("write data", "-Z<size>,<file>: data out of a named file is not taken; random data stands in")
 
 
-def _help(_span: Span, _option: str, _value: str, where: str) -> None:
-    raise UsageError("-? asks for help; there is no load in it", where=where, remedy="give the options of a run")
+def _help(_span: Span, _option: str, _value: str) -> None:
+    raise UsageError("-? asks for help; there is no load in it", remedy="give the options of a run")
 
 
 _MOST = 1 << 31
@@ -247,7 +245,7 @@ _SPEC_ACTIONS: dict[str, Action] = {
     "p": fixed(parallel=True),
     "w": put("write_percent", _share),
     "S": _cache,
-    "h": lambda spec, option, _, where: _cache(spec, option, "h", where),
+    "h": lambda spec, option, _: _cache(spec, option, "h"),
     "i": put("burst", whole(1, _MOST)),
     "j": put("think_ms", whole(0, _MOST)),
     "g": _throughput,
@@ -256,21 +254,20 @@ _SPEC_ACTIONS: dict[str, Action] = {
 }
 
 
-def apply(span: Span, spec: Spec, letter: str, value: str, where: str) -> None:
+def apply(span: Span, spec: Spec, letter: str, value: str) -> None:
     """One switch, of the span or of what its targets share. Raises UsageError."""
     if letter in _SPAN_ACTIONS:
-        _SPAN_ACTIONS[letter](span, f"-{letter}", value, where)
+        _SPAN_ACTIONS[letter](span, f"-{letter}", value)
     elif letter in _SPEC_ACTIONS:
-        _SPEC_ACTIONS[letter](spec, f"-{letter}", value, where)
+        _SPEC_ACTIONS[letter](spec, f"-{letter}", value)
     else:
         raise UsageError(
             f"DiskSpd has no option -{letter}{value}",
-            where=where,
             remedy="remove it, or correct its spelling (options are case-sensitive)",
         )
 
 
-def _switches(words: list[str], where: str) -> tuple[list[tuple[str, str]], list[str]]:
+def _switches(words: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
     """(letter, value) of the switches, and the targets behind them."""
     switches: list[tuple[str, str]] = []
     targets: list[str] = []
@@ -279,47 +276,43 @@ def _switches(words: list[str], where: str) -> tuple[list[tuple[str, str]], list
         if not word.startswith("-") and not dos:
             targets.append(word)
         elif targets:
-            raise UsageError(
-                f"the option {word!r} stands after a target", where=where, remedy="put all options before the targets"
-            )
+            raise UsageError(f"the option {word!r} stands after a target", remedy="put all options before the targets")
         elif len(word) < 2:
-            raise UsageError("a lone dash is not an option", where=where, remedy="remove it")
+            raise UsageError("a lone dash is not an option", remedy="remove it")
         else:
             switches.append((word[1], word[2:]))
     return switches, targets
 
 
-def read_spec(switches: Sequence[tuple[str, str]], span: Span, where: str) -> Spec:
+def read_spec(switches: Sequence[tuple[str, str]], span: Span) -> Spec:
     """What (letter, value) pairs ask of a target; some are of its span. Raises UsageError."""
     spec = Spec(notes=span.notes)
     for _, value in (switch for switch in switches if switch[0] == "b"):  # first: the suffix b of other sizes counts it
-        spec.block = size_of(value, "-b", where, 65536)
+        spec.block = size_of(value, "-b", 65536)
         if not 0 < spec.block < 1 << 32:
-            raise UsageError("-b must be at least 1 byte and below 4 GiB", where=where, remedy="write another size")
+            raise UsageError("-b must be at least 1 byte and below 4 GiB", remedy="write another size")
     for letter, value in switches:
         if letter != "b":
-            apply(span, spec, letter, value, where)
+            apply(span, spec, letter, value)
     if spec.interlocked and (spec.parallel or spec.random_percent < 100 or spec.thread_stride):
-        raise UsageError("-si conflicts with -p, -rs and -T", where=where, remedy="use one of them")
+        raise UsageError("-si conflicts with -p, -rs and -T", remedy="use one of them")
     if spec.random and any(letter == "s" for letter, _ in switches):
         span.notes.same("address", "-r overrides -s")
         spec.interlocked = False
     return spec
 
 
-def read_command(words: list[str], where: str) -> tuple[Span, str, list[str]]:
+def read_command(words: list[str]) -> tuple[Span, str, list[str]]:
     """A command line as a span without targets yet, the path of its XML profile if any, and its targets."""
-    switches, targets = _switches(words, where)
+    switches, targets = _switches(words)
     letters = {letter for letter, _ in switches}
     if {"t", "F"} <= letters:
-        raise UsageError("-t and -F exclude each other", where=where, remedy="use one of them")
+        raise UsageError("-t and -F exclude each other", remedy="use one of them")
     span = Span()
     profile = next((value for letter, value in reversed(switches) if letter == "X"), "")
-    spec = read_spec([switch for switch in switches if switch[0] != "X"], span, where)
+    spec = read_spec([switch for switch in switches if switch[0] != "X"], span)
     if profile and letters - set("XWdCRvz"):
-        raise UsageError(
-            "only -W -d -C -R -v -z may stand beside an XML profile", where=where, remedy="change the profile instead"
-        )
+        raise UsageError("only -W -d -C -R -v -z may stand beside an XML profile", remedy="change the profile instead")
     if not targets and not profile:
         span.notes.same("target", "the command names none: one is taken")
         targets = ["target"]

@@ -84,31 +84,29 @@ def _note_unknown(node: ET.Element, span: Span) -> None:
             span.notes.lost(f"<{child.tag}>", "not an element of DiskSpd's schema that is known here")
 
 
-def read_profile(text: str, where: str, paths: Sequence[str]) -> list[Span]:
+def read_profile(text: str, paths: Sequence[str]) -> list[Span]:
     """The time spans of a profile; `paths` replace the templates *1, *2, ... Raises UsageError for what is not a
     profile.
     """
     if re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
-        raise UsageError(
-            "a profile has no business with a document type or entities", where=where, remedy="remove the declaration"
-        )
-    with faults(UsageError, "not well-formed XML", where=where, remedy="correct the profile", of=ET.ParseError):
+        raise UsageError("a profile has no business with a document type or entities", remedy="remove the declaration")
+    with faults(UsageError, "not well-formed XML", remedy="correct the profile", of=ET.ParseError):
         root = ET.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))  # noqa: S314 - entities are refused above
     profile = root if root.tag == "Profile" else root.find(".//Profile")
     nodes = [] if profile is None else profile.findall("TimeSpans/TimeSpan")
     if not nodes:
-        raise UsageError("it holds no <Profile> with a <TimeSpan>", where=where, remedy="give a DiskSpd profile")
-    return [_span(node, where, paths) for node in nodes]
+        raise UsageError("it holds no <Profile> with a <TimeSpan>", remedy="give a DiskSpd profile")
+    return [_span(node, paths) for node in nodes]
 
 
-def _span(node: ET.Element, where: str, paths: Sequence[str]) -> Span:
+def _span(node: ET.Element, paths: Sequence[str]) -> Span:
     span = Span()
     for letter, value in _of_span(node):
-        apply(span, Spec(), letter, value, where)
+        apply(span, Spec(), letter, value)
     _note_unknown(node, span)
     more = [("Z", "r")] if _text(node, "RandomWriteData").lower() in ("true", "1") else []
     for target in node.findall("Targets/Target"):
-        spec = read_spec([*_of_target(target), *more], span, where)
+        spec = read_spec([*_of_target(target), *more], span)
         spec.path = _text(target, "Path")
         template = re.fullmatch(r"\*(\d+)", spec.path)
         if template and int(template.group(1)) <= len(paths):
@@ -119,5 +117,5 @@ def _span(node: ET.Element, where: str, paths: Sequence[str]) -> Span:
         _note_unknown(target, span)
         span.targets.append(spec)
     if not span.targets:
-        raise UsageError("a <TimeSpan> has no <Target>", where=where, remedy="add one")
+        raise UsageError("a <TimeSpan> has no <Target>", remedy="add one")
     return span

@@ -222,8 +222,8 @@ def translate(source: Source, tool: str) -> Translation:
         if not raw.sections:
             raise UsageError("the file holds no job, only globals", where=source.where, remedy="add a [job] section")
         return read_jobs(raw, tool, source.where)
-    where, words = command_line(_escaped(source), ("fio",))
-    return read_jobs(parse_command(words, where, source, environ), tool, source.where)
+    words = command_line(_escaped(source), ("fio",))
+    return read_jobs(parse_command(words, source.where, source, environ), tool, source.where)
 
 
 def _escaped(source: Source) -> Source:

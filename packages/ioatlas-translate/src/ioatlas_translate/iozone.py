@@ -254,11 +254,9 @@ def _data_notes(plan: Plan) -> Iterator[Fidelity]:
 
 def translate(source: Source, tool: str) -> Translation:
     """A command line."""
-    where, words = command_line(source, ("iozone",))
-    plan = read_command(words, where)
+    words = command_line(source, ("iozone",))
+    plan = read_command(words)
     workloads = list(_workloads(plan))
     if not workloads:
-        raise UsageError(
-            "no record fits into a file", where=where, remedy="check -s, -r, -n, -g, -y and -q, or the tests of -i"
-        )
+        raise UsageError("no record fits into a file", remedy="check -s, -r, -n, -g, -y and -q, or the tests of -i")
     return from_workloads(tool, source.where, workloads, [*plan.notes, *_notes(plan)])

@@ -65,17 +65,15 @@ class Plan:
         return not self.diagnosis and not {"buffer_pattern", "dedupe_percentage"} & self.options.keys()
 
 
-def kilobytes(text: str, option: str, where: str) -> int:
+def kilobytes(text: str, option: str) -> int:
     """Bytes of a size as IOzone reads it: whole kilobytes, or with k, m, g (binary)."""
-    size = sized(text, option, where, {"": 1 << 10, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}, f"{option} 64k")
+    size = sized(text, option, {"": 1 << 10, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}, f"{option} 64k")
     if not 0 < size < 1 << 62 or "." in text:
-        raise UsageError(
-            f"{option} {text!r} is no size of a file", where=where, remedy="write a size of whole kilobytes"
-        )
+        raise UsageError(f"{option} {text!r} is no size of a file", remedy="write a size of whole kilobytes")
     return int(size)
 
 
-def _words(given: list[str], where: str) -> Iterator[tuple[str, str]]:
+def _words(given: list[str]) -> Iterator[tuple[str, str]]:
     """(letter, argument) pairs by getopt's rules: clusters of letters, arguments attached or in the next word."""
     left = deque(given)
     while left:
@@ -98,33 +96,31 @@ def _words(given: list[str], where: str) -> Iterator[tuple[str, str]]:
                 yield "F", " ".join(names)
                 break
             elif name not in _TAKES:
-                raise UsageError(
-                    f"IOzone has no option -{name}", where=where, remedy="remove it, or correct its spelling"
-                )
+                raise UsageError(f"IOzone has no option -{name}", remedy="remove it, or correct its spelling")
             elif not rest and not left:
-                raise UsageError(f"-{name} takes a value", where=where, remedy="add it")
+                raise UsageError(f"-{name} takes a value", remedy="add it")
             else:
                 yield name, rest or left.popleft()
                 break
 
 
-def read_command(given: list[str], where: str) -> Plan:
+def read_command(given: list[str]) -> Plan:
     """The plan of one command line. Raises UsageError for what IOzone does not know or cannot run."""
     plan = Plan()
-    for letter, value in _words(given, where):
-        _ACTIONS.get(letter, _OTHER)(plan, f"-{letter}", value, where)
+    for letter, value in _words(given):
+        _ACTIONS.get(letter, _OTHER)(plan, f"-{letter}", value)
     if plan.records and max(plan.records) > RECORD_MAX_BYTES:
-        raise UsageError("IOzone's largest record is 16 MB", where=where, remedy="use -r 16m or less")
+        raise UsageError("IOzone's largest record is 16 MB", remedy="use -r 16m or less")
     return plan
 
 
-def _pattern(plan: Plan, option: str, value: str, where: str) -> None:
-    byte = whole_number(value, option, where, high=255) or 0xA5
+def _pattern(plan: Plan, option: str, value: str) -> None:
+    byte = whole_number(value, option, high=255) or 0xA5
     plan.options["buffer_pattern"] = f"0x{byte:02x}"
     plan.notes.lost("verification", "-V: the pattern is written, but checked by `ioatlas --verify` only")
 
 
-def _access_hint(plan: Plan, option: str, value: str, _where: str) -> None:
+def _access_hint(plan: Plan, option: str, value: str) -> None:
     hint = {"0": "0", "1": "random", "2": "sequential"}.get(value)
     if hint is None:
         plan.notes.lost("access hint", f"{option} {value}: this madvise value has no counterpart in fadvise_hint")
@@ -133,17 +129,17 @@ def _access_hint(plan: Plan, option: str, value: str, _where: str) -> None:
         plan.notes.same("access hint", f"{option} {value}")
 
 
-def _duplicates(plan: Plan, option: str, value: str, where: str) -> None:
-    plan.options["dedupe_percentage"] = whole_number(value, option, where, high=100)
+def _duplicates(plan: Plan, option: str, value: str) -> None:
+    plan.options["dedupe_percentage"] = whole_number(value, option, high=100)
     plan.notes.nearly("deduplication", "-+w: share of identical blocks", "which blocks repeat is drawn differently")
 
 
-def _text(text: str, _option: str, _where: str) -> str:
+def _text(text: str, _option: str) -> str:
     return text
 
 
-def _help(_plan: Plan, _option: str, _value: str, where: str) -> None:
-    raise UsageError("-h asks for help; there is no load in it", where=where, remedy="give the options of a run")
+def _help(_plan: Plan, _option: str, _value: str) -> None:
+    raise UsageError("-h asks for help; there is no load in it", remedy="give the options of a run")
 
 
 _OTHER = lost("option {option}", "IOzone takes it, fio has nothing like it")

@@ -67,37 +67,35 @@ _CHOICES = {"run": _RUNS, "matrix": _MATRICES, "type": ("rand", "seq"), "simulat
 _MATRIX_OF = {"simple": "basic", "normal": "detailed", "oltp": "row", "dss": "col"}
 
 
-def _words(words: list[str], where: str) -> dict[str, str]:
+def _words(words: list[str]) -> dict[str, str]:
     """Values by option. Raises UsageError for words that are none."""
     values: dict[str, str] = {}
     left = deque(words)
     while left:
         word = left.popleft().replace("\u2013", "-").replace("\u2014", "-")
         if not word.startswith("-"):
-            raise UsageError(
-                f"{word!r} stands without an option", where=where, remedy="every value follows its -option"
-            )
+            raise UsageError(f"{word!r} stands without an option", remedy="every value follows its -option")
         name = word.lstrip("-").lower()
         if name not in _FLAGS and name not in _TAKES:
-            raise UsageError(f"ORION has no option {word}", where=where, remedy="remove it, or correct its spelling")
+            raise UsageError(f"ORION has no option {word}", remedy="remove it, or correct its spelling")
         if name in _TAKES and not left:
-            raise UsageError(f"-{name} takes a value", where=where, remedy="add it")
+            raise UsageError(f"-{name} takes a value", remedy="add it")
         values[name] = left.popleft() if name in _TAKES else "1"
     return values
 
 
-def _set_values(plan: Plan, values: dict[str, str], where: str) -> None:
+def _set_values(plan: Plan, values: dict[str, str]) -> None:
     for name in (name for name in _NUMBERS if name in values):
         high = 100 if name == "write" else 1 << 30
-        setattr(plan, _NUMBERS[name], whole_number(values[name], f"-{name}", where, high=high))
+        setattr(plan, _NUMBERS[name], whole_number(values[name], f"-{name}", high=high))
     for name, attribute in (("size_small", "small_bytes"), ("size_large", "large_bytes")):
         if name in values:
-            setattr(plan, attribute, whole_number(values[name], f"-{name}", where, low=1, high=1 << 20) << 10)
+            setattr(plan, attribute, whole_number(values[name], f"-{name}", low=1, high=1 << 20) << 10)
     for name, choices in _CHOICES.items():
         if values.get(name, choices[0]).lower() not in choices:
-            raise UsageError(f"-{name} does not know {values[name]!r}", where=where, remedy="use " + ", ".join(choices))
+            raise UsageError(f"-{name} does not know {values[name]!r}", remedy="use " + ", ".join(choices))
     if "run" not in values:
-        raise UsageError("-run is missing", where=where, remedy="add -run " + "|".join(_RUNS))
+        raise UsageError("-run is missing", remedy="add -run " + "|".join(_RUNS))
     plan.run = values["run"].lower()
     plan.disks_given = "num_disks" in values
     plan.sequential = values.get("type", "rand").lower() == "seq"
@@ -122,23 +120,21 @@ def _idle(plan: Plan, values: Collection[str]) -> None:
             plan.notes.lost(f"-{name}", "not an option that ORION's manual describes")
 
 
-def read_command(words: list[str], where: str) -> Plan:
+def read_command(words: list[str]) -> Plan:
     """The plan of one command line. Raises UsageError for unknown options and impossible combinations."""
-    values = _words(words, where)
+    values = _words(words)
     plan = Plan()
-    _set_values(plan, values, where)
+    _set_values(plan, values)
     if plan.run != "advanced":
         for name in ("matrix", "num_small", "num_large", "type"):
             # A matrix may say what the run is anyway.
             if name in values and not (name == "matrix" and values[name].lower() == plan.matrix):
                 raise UsageError(
-                    f"-{name} belongs to -run advanced",
-                    where=where,
-                    remedy=f"remove it, or use -run advanced instead of {plan.run}",
+                    f"-{name} belongs to -run advanced", remedy=f"remove it, or use -run advanced instead of {plan.run}"
                 )
         plan.small, plan.large = (0 if plan.run == "dss" else None), (0 if plan.run == "oltp" else None)
     elif plan.matrix == "point" and (plan.small is None or plan.large is None):
-        raise UsageError("-matrix point needs -num_small and -num_large", where=where, remedy="add them")
+        raise UsageError("-matrix point needs -num_small and -num_large", remedy="add them")
     for name, varied in (("num_small", ("basic", "row")), ("num_large", ("basic", "col"))):
         if plan.run == "advanced" and name in values and plan.matrix in varied:
             reason = f"-matrix {plan.matrix} varies this load by itself, up to a level that follows from -num_disks"
@@ -242,8 +238,8 @@ def _tell(plan: Plan) -> None:
 
 def translate(source: Source, tool: str) -> Translation:
     """A command line."""
-    where, words = command_line(source, ("orion",))
-    plan = read_command(words, where)
+    words = command_line(source, ("orion",))
+    plan = read_command(words)
     workloads = [_workload(plan, small, large) for small, large in points(plan)]
     _tell(plan)
     return from_workloads(tool, source.where, workloads, plan.notes)

@@ -71,7 +71,7 @@ def _parameter_source(source: Source) -> tuple[Source, dict[str, str]]:
     )
     if re.search(r"(?m)^\s*(sd|fsd|wd|fwd|rd|hd)\s*=", text):
         return replace(source, text=text), {}
-    where, words = command_line(source, ("vdbench",))
+    words = command_line(source, ("vdbench",))
     name, settings, left = "", {}, deque(words)
     takes = pairs("-f=file -o=output -e=elapsed -i=interval -w=warmup -m=jvms -r=restart -l=loop -p=port")
     while left:
@@ -93,9 +93,7 @@ def _parameter_source(source: Source) -> tuple[Source, dict[str, str]]:
         else:
             name = name or word
     if not name:
-        raise UsageError(
-            "the command names no parameter file", where=where, remedy="add -f FILE, or translate the file itself"
-        )
+        raise UsageError("the command names no parameter file", remedy="add -f FILE, or translate the file itself")
     return source.include(name, depth=1), settings
 
 

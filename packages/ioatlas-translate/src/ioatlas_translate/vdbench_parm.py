@@ -110,12 +110,12 @@ class ParameterFile:
 
 def number(text: str, what: str, where: str) -> float:
     """A number with a binary suffix k, m, g or t. Raises UsageError."""
-    return sized(text, what, where, BINARY, f"{what}=64k")
+    return sized(text, what, BINARY, f"{what}=64k", where=where)
 
 
 def seconds(text: str, what: str, where: str) -> float:
     """Seconds of `30`, `10s`, `10m` (minutes) or `1h`."""
-    return sized(text, what, where, {"": 1, "s": 1, "m": 60, "h": 3600}, f"{what}=60 or {what}=10m")
+    return sized(text, what, {"": 1, "s": 1, "m": 60, "h": 3600}, f"{what}=60 or {what}=10m", where=where)
 
 
 def numbers(texts: list[str], what: str, where: str) -> list[float]:

@@ -140,6 +140,6 @@ def _workload(plan: Plan) -> Workload:
 
 def translate(source: Source, tool: str) -> Translation:
     """A command line."""
-    where, words = command_line(source, ("xdd",))
-    plan = read_command(words, where)
+    words = command_line(source, ("xdd",))
+    plan = read_command(words)
     return from_workloads(tool, source.where, [_workload(plan)], plan.notes)

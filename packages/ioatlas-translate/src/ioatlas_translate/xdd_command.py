@@ -99,17 +99,13 @@ class Plan:
     notes: Notes = field(default_factory=Notes)
 
 
-def _real(text: str, option: str, where: str) -> float:
+def _real(text: str, option: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e15:
-        raise UsageError(
-            f"{option} takes a number, not {text!r}",
-            where=where,
-            remedy=f"write {option} with a number of at least 0",
-        )
+        raise UsageError(f"{option} takes a number, not {text!r}", remedy=f"write {option} with a number of at least 0")
     return value
 
 
@@ -124,40 +120,40 @@ _FOLLOWED = {
 """Words of options that another word follows."""
 
 
-def _arguments(name: str, left: Sequence[str], where: str) -> int:
+def _arguments(name: str, left: Sequence[str]) -> int:
     """How many words belong to an option, after `target N`."""
     if name == "seek" and not left:
-        raise UsageError("-seek takes a word", where=where, remedy="write -seek random, sequential, range N, ...")
+        raise UsageError("-seek takes a word", remedy="write -seek random, sequential, range N, ...")
     if name in _FOLLOWED:
         return 1 + (bool(left) and left[0] in _FOLLOWED[name])
     return int({**_LOST, **_SILENT, **_OWN}.get(name, "1"))
 
 
-def _operation(text: str, _option: str, where: str) -> str:
+def _operation(text: str, _option: str) -> str:
     if text not in ("read", "write", "noop"):
-        raise UsageError(f"-op does not know {text!r}", where=where, remedy="use read, write or noop")
+        raise UsageError(f"-op does not know {text!r}", remedy="use read, write or noop")
     return text
 
 
-def _ratio(text: str, option: str, where: str) -> float:
-    ratio = _real(text, option, where)
+def _ratio(text: str, option: str) -> float:
+    ratio = _real(text, option)
     if ratio > 100:
-        raise UsageError("-rwratio is a per cent of reads, 0 to 100", where=where, remedy="correct it")
+        raise UsageError("-rwratio is a per cent of reads, 0 to 100", remedy="correct it")
     return ratio
 
 
 def _bytes(unit: int) -> Read:
-    return lambda text, option, where: whole_number(text, option, where, low=1) * unit
+    return lambda text, option: whole_number(text, option, low=1) * unit
 
 
-def _pass_delay(plan: Plan, option: str, value: str, where: str) -> None:
-    rest = _real(value, option, where)
+def _pass_delay(plan: Plan, option: str, value: str) -> None:
+    rest = _real(value, option)
     plan.notes.lost(option, f"{rest:g} s of rest between passes: fio's loops follow each other at once")
 
 
-def _operation_delay(plan: Plan, option: str, value: str, where: str) -> None:
+def _operation_delay(plan: Plan, option: str, value: str) -> None:
     for target in plan.targets:
-        target.delay_seconds = _real(value, option, where)
+        target.delay_seconds = _real(value, option)
 
 
 _OF_PLAN: dict[str, Action] = {
@@ -192,79 +188,75 @@ _OF_TARGET: dict[str, Action] = {
 }
 
 
-def read_command(given: list[str], where: str) -> Plan:
+def read_command(given: list[str]) -> Plan:
     """The plan of one command line. Raises UsageError for options xdd does not have and values they cannot take."""
     plan, left = Plan(), deque(given)
     while left:
         word = left.popleft()
         if not word.startswith("-") or len(word) < 2:
-            raise UsageError(
-                f"{word!r} stands without an option", where=where, remedy="check the number after -targets"
-            )
+            raise UsageError(f"{word!r} stands without an option", remedy="check the number after -targets")
         name = _ALIASES.get(word[1:].lower(), word[1:].lower())
         number: int | None = None
         if name in _PER_TARGET and len(left) > 1 and left[0] == "target" and re.fullmatch(r"\d+", left[1]):
             left.popleft()
             number = int(left.popleft())
         if name in ("target", "targets"):
-            _targets(plan, name, left, where)
+            _targets(plan, name, left)
         elif name in _OF_PLAN or name in _OF_TARGET or name in _SEVERAL:
-            if len(left) < (count := _arguments(name, left, where)):
-                raise UsageError(f"{word} takes {count} value(s)", where=where, remedy="add what is missing")
+            if len(left) < (count := _arguments(name, left)):
+                raise UsageError(f"{word} takes {count} value(s)", remedy="add what is missing")
             plan.settings.append((name, number, [left.popleft() for _ in range(count)]))
         elif left and not left[0].startswith("-"):
-            raise UsageError(f"xdd has no option {word}", where=where, remedy="remove it, or correct its spelling")
+            raise UsageError(f"xdd has no option {word}", remedy="remove it, or correct its spelling")
         else:
             plan.notes.lost(word, "not an option that xdd's manual names")
     if not plan.targets:
         plan.notes.same("target", "the command names none: one is taken")
         plan.targets.append(Target("target", notes=plan.notes))
     for name, number, values in plan.settings:
-        _apply(plan, name, number, values, where)
+        _apply(plan, name, number, values)
     return plan
 
 
-def _targets(plan: Plan, name: str, left: deque[str], where: str) -> None:
+def _targets(plan: Plan, name: str, left: deque[str]) -> None:
     """-target FILE, -targets N FILE ..., or -targets -N FILE: the same one N times."""
     count = 1
     if name == "targets" and left:
-        count = whole_number(left.popleft(), "-targets", where, low=-4096, high=4096)
+        count = whole_number(left.popleft(), "-targets", low=-4096, high=4096)
     wanted = max(count, 1 if count < 0 else 0)
     names = [left.popleft() for _ in range(min(wanted, len(left)))]
     if len(names) < wanted or (name == "targets" and count > 0 and any(one.startswith("-") for one in names)):
         example = "-target FILE, or -targets 2 FILE FILE"
-        raise UsageError(f"-{name} takes more names than follow it", where=where, remedy=f"write {example}")
+        raise UsageError(f"-{name} takes more names than follow it", remedy=f"write {example}")
     plan.targets += [Target(one, notes=plan.notes) for one in names * max(1, -count)]
 
 
-def _apply(plan: Plan, name: str, number: int | None, values: list[str], where: str) -> None:
+def _apply(plan: Plan, name: str, number: int | None, values: list[str]) -> None:
     if number is not None and number >= len(plan.targets):
         raise UsageError(
-            f"-{name} names target {number}, and there are {len(plan.targets)}",
-            where=where,
-            remedy="targets count from 0",
+            f"-{name} names target {number}, and there are {len(plan.targets)}", remedy="targets count from 0"
         )
     value, option = values[0] if values else "", f"-{name}"
     if name in _OF_PLAN:
-        _OF_PLAN[name](plan, option, value, where)
+        _OF_PLAN[name](plan, option, value)
         return
     for target in plan.targets if number is None else [plan.targets[number]]:
         if name in _OF_TARGET:
-            _OF_TARGET[name](target, option, value, where)
+            _OF_TARGET[name](target, option, value)
         else:
-            _SEVERAL[name](target, values, where)
+            _SEVERAL[name](target, values)
 
 
-def _seek(target: Target, values: list[str], where: str) -> None:
+def _seek(target: Target, values: list[str]) -> None:
     word = values[0]
     if word in ("sequential", "random", "none"):
         target.law = word
     elif word == "range":
-        target.span_blocks = whole_number(values[1], "-seek range", where, low=1)
+        target.span_blocks = whole_number(values[1], "-seek range", low=1)
     elif word in ("stagger", "interleave"):
-        target.law, target.stride_blocks = word, whole_number(values[1], f"-seek {word}", where)
+        target.law, target.stride_blocks = word, whole_number(values[1], f"-seek {word}")
     elif word == "seed":
-        target.seed = whole_number(values[1], "-seek seed", where)
+        target.seed = whole_number(values[1], "-seek seed")
         reason = "the load is repeatable, but another generator draws it"
         target.notes.nearly("seed", reason, "other positions, same distribution")
     elif word == "load":
@@ -273,13 +265,11 @@ def _seek(target: Target, values: list[str], where: str) -> None:
         target.notes.same("reporting", f"-seek {word}: not part of the load")
     else:
         raise UsageError(
-            f"-seek does not know {word!r}",
-            where=where,
-            remedy="use sequential, random, range, stagger, interleave, none, seed",
+            f"-seek does not know {word!r}", remedy="use sequential, random, range, stagger, interleave, none, seed"
         )
 
 
-def _pattern(target: Target, values: list[str], _where: str) -> None:
+def _pattern(target: Target, values: list[str]) -> None:
     word = values[0]
     if word == "random":
         target.pattern = {"refill_buffers": 1}
@@ -295,11 +285,11 @@ def _pattern(target: Target, values: list[str], _where: str) -> None:
         target.notes.lost("write data", reason)
 
 
-def _throttle(target: Target, values: list[str], where: str) -> None:
+def _throttle(target: Target, values: list[str]) -> None:
     word = values[0]
     if word not in ("ops", "bw", "delay", "var"):
-        raise UsageError(f"-throttle does not know {word!r}", where=where, remedy="use ops, bw, delay or var")
-    amount = _real(values[1], "-throttle", where)
+        raise UsageError(f"-throttle does not know {word!r}", remedy="use ops, bw, delay or var")
+    amount = _real(values[1], "-throttle")
     if word == "ops":
         target.rate_iops = amount
     elif word == "bw":
