@@ -3,8 +3,8 @@
 
 A linter counts as one check; a test runner's counts come from the report it writes, never from its exit code alone:
 one that fails without a failed test, or writes no report, adds one failure. Nothing is run twice.
-Linters run two at a time. Beside them every test is collected once: whoever runs tests then finds their modules
-compiled, which each of its workers would do again. Unit tests compute, and real tests marked `unmeasured` and those in
+Linters run two at a time. In CI, where nothing is compiled yet, every test is collected beside them: each worker of
+those who run tests would compile all modules again. Unit tests compute, and real tests marked `unmeasured` and those in
 a browser wait most of their time: they run side by side, and unit tests give way. Tests whose assertions depend on
 what else the machine does run alone and one at a time, or they would disturb each other.
 Files of unit tests lie in memory where that can be: they are thousands, each soon removed.
@@ -135,13 +135,13 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
     """
     lint = [  # the longest first; every second one runs beside the others
         Step("mypy", [str(BIN / "mypy")]),
-        Step("collecting tests", [str(BIN / "pytest"), "--collect-only", "-qq"]),
-        Step("ruff", [str(BIN / "ruff"), "check", "."]),
-        Step("size", [sys.executable, "scripts/size.py", "--check"]),
-        Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
+        *([Step("collecting tests", [str(BIN / "pytest"), "--collect-only", "-qq"])] if CI else []),
         Step("documentation", [sys.executable, "scripts/check_docs.py"]),
-        Step("import rules", [str(BIN / "lint-imports")]),
+        Step("ruff", [str(BIN / "ruff"), "check", "."]),
         Step("pages made from the code", [sys.executable, "scripts/reference.py", "--check"]),
+        Step("format", [str(BIN / "ruff"), "format", "--check", "."]),
+        Step("size", [sys.executable, "scripts/size.py", "--check"]),
+        Step("import rules", [str(BIN / "lint-imports")]),
     ]
     # A module's tests share its campaigns, so they stay together. Real tests wait for their loads most of the time.
     # One worker more than processors: each waits now and then, for a disk or for a process that it started.
