@@ -17,6 +17,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="an sshd that logs in needs root"),
     pytest.mark.skipif(SSHD is None, reason="there is no sshd (openssh-server)"),
     pytest.mark.unmeasured,
+    pytest.mark.long("fleet", "target"),
 ]
 SWEEP = 'visits = 1\n[sweep]\nrw = "write"\nbs = "64k"\nsize = "8m"\ndirect = 0\n'
 

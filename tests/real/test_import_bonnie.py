@@ -13,7 +13,7 @@ import pytest
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 
-pytestmark = pytest.mark.unmeasured
+pytestmark = [pytest.mark.unmeasured, pytest.mark.long("interop")]
 MIB = 1 << 20
 
 

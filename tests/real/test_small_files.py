@@ -44,6 +44,7 @@ def test_every_file_is_made_looked_at_and_gone(disk_dir, tmp_path):
     assert sorted({count for (count,) in each}) == [20, 2 * FILES]  # directories are listed ten times by each job
 
 
+@pytest.mark.long("procedures", "run")
 def test_killed_in_the_middle_it_leaves_nothing_once_resumed(disk_dir, tmp_path):
     target = disk_dir / "target"
     target.mkdir()

@@ -99,6 +99,7 @@ def test_a_directory_that_is_exchanged_leads_no_write_astray(share, tmp_path):
     share.check_end(done)
 
 
+@pytest.mark.long("fleet", "target")
 @needs("losetup", "fio")
 @pytest.mark.skipif(SSHD is None, reason="there is no sshd (openssh-server)")
 def test_nor_does_it_on_a_host_of_a_fleet(share, tmp_path):

@@ -79,9 +79,8 @@ def test_the_tool_itself_is_found_where_path_has_none(monkeypatch, capfd):
     assert capfd.readouterr().out.startswith("ioatlas")
 
 
-@pytest.mark.parametrize(
-    "name", [*(pytest.param(one, marks=pytest.mark.long("lab")) for one in ("page-cache", "drive", "array")), "memory"]
-)
+@pytest.mark.long("lab", "target")
+@pytest.mark.parametrize("name", ["page-cache", "drive", "array", "memory"])
 def test_what_was_made_for_one_command_needs_no_confirmation(name, tmp_path):
     needs(name)
     sweep = ("--rw", "randwrite", "--bs", "4k", "--numjobs", "1", "--size", "1m", "--budget", "5s")
