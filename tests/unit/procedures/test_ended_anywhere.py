@@ -12,7 +12,7 @@ from ioatlas.design.latency_search import Goal
 from ioatlas.errors import PartialResultError
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.store.journal import Journal
-from tests.unit.procedures.cases import ADAPTIVE, DENSE, EVERY, LAWS
+from tests.unit.procedures.cases import ADAPTIVE, DENSE, EVERY, LAWS, LONG
 from tests.unit.simulated import LAW, Shell, World, around_transactions, spread
 
 pytestmark = pytest.mark.usefixtures("no_law")
@@ -62,8 +62,11 @@ MORE = {
     "set-ups": SET_UPS,
 }
 CAMPAIGNS = {**EVERY, **MORE}
-FEW = 3
+FEW = 2
 """States that are looked at where all of them would take long."""
+LATER = pytest.mark.long("procedures", "run", "store")
+ALIKE = (*LONG, "short of time", "adaptive, short of time", "spc1e-like")
+"""They end as others do, in states that the long run looks at."""
 _STATE = """
 select distinct 'visit', v.purpose, v.status, c.reason from visit v join cell c using (cell_key)
 union select 'outcome', name, '', '' from outcome
@@ -107,8 +110,13 @@ def put_back(world, place):
     shutil.copytree(place, world.directory)
 
 
-@pytest.mark.parametrize("most", [FEW, pytest.param(1000, marks=pytest.mark.long("procedures", "run", "store"))])
-@pytest.mark.parametrize("name", CAMPAIGNS)
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        *((name, FEW) for name in CAMPAIGNS if name not in ALIKE),
+        *(pytest.param(name, 1000, marks=LATER) for name in CAMPAIGNS),
+    ],
+)
 def test_whatever_it_ends_in_it_is_read_and_gone_on_with(tmp_path, name, most):
     (tmp_path / "one").mkdir()
     world = World(tmp_path / "one", LAWS.get(name, LAW))

@@ -12,8 +12,6 @@ from tests.unit.simulated import killed, moments, spread
 pytestmark = pytest.mark.usefixtures("no_law")
 MOMENTS = {"dense": 12}
 FEWER = 3
-SHORT = {**dict.fromkeys(EVERY, 2), "dense": 4, **dict.fromkeys(LONG, 0)}
-"""How many of these, where all of them would take long."""
 LATER = pytest.mark.long("procedures", "run", "store")
 BEGUN_AGAIN = frozenset({"fixed work", "iozone", "rounds", "trees"})
 """Their visits build on each other on files that a resumed session makes anew: some are made once more, with seeds
@@ -39,9 +37,7 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "number"),
     [
-        pytest.param(
-            name, number, marks=[pytest.mark.long("procedures", "run", "store")] if number >= SHORT[name] else []
-        )
+        pytest.param(name, number, marks=[LATER] if number % FEWER != 1 or name in LONG else [])
         for name in EVERY
         for number in range(MOMENTS.get(name, FEWER))
     ],

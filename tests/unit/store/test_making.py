@@ -18,10 +18,10 @@ from tests.unit.procedures.test_ended_anywhere import SET_UPS
 from tests.unit.simulated import World, killed, moments
 
 FACTS = "[facts]\n'nic.speed' = '1 Gb/s'\n"
-KINDS = {"dense": DENSE, "trace": TRACE, "set-ups": SET_UPS}
+KINDS = {"trace": TRACE, "set-ups": SET_UPS}
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["trace", pytest.param("set-ups", marks=pytest.mark.long("store", "run"))])
 def making(request, tmp_path):
     """A world, and what makes its campaign."""
     world = World(tmp_path)
