@@ -16,7 +16,7 @@ import pytest
 from tests.unit.foreign import COMMANDS, Fuzzer, bases, edit, watched
 from tests.unit.procedures.cases import EVERY
 
-SEEDS = range(1, 21)
+SEEDS = range(1, 11)
 FIRST = ("dense", "points", "rounds", "trace")
 """Those that are quick to make; the long run has all."""
 

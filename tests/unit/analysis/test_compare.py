@@ -89,10 +89,10 @@ def test_a_against_a_calls_few_cells_and_few_maps_different():
 
 def test_ten_percent_slower_is_found_on_a_limited_target_in_every_cell():
     hits = 0
-    for seed in range(20):
+    for seed in range(10):
         found = compare(campaign(seed, LEVELS, cv=0.01), scaled(campaign(500 + seed, LEVELS, cv=0.01), 0.9))
         hits += found.whole.outcome == "lower" and len(differing(found)) == 60
-    assert hits >= 19
+    assert hits == 10
 
 
 def test_drift_inside_the_campaigns_widens_the_maps_interval():
@@ -190,7 +190,7 @@ def test_what_is_called_detectable_is_found_eight_times_in_ten():
     assert 0.7 <= hits / 60 <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10_000), st.floats(1e-3, 1e3))
 def test_exchanging_the_campaigns_inverts_the_ratios(seed, factor):
     first, second = campaign(seed, LEVELS[:12]), scaled(campaign(seed + 1, LEVELS[:12]), factor)

@@ -2,7 +2,7 @@
 """Every importer on damaged files: nothing raised, figures finite, and a cut file never gives a figure the whole one
 does not.
 
-IOATLAS_FUZZ_EXAMPLES sets how many inputs each test tries (default 60).
+IOATLAS_FUZZ_EXAMPLES sets how many inputs each test tries (default 20).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ioatlas.interop.read.importer import formats_of
 from ioatlas.interop.read.source import Source
 from tests.unit.interop.read_samples import SAMPLES
 
-EXAMPLES = int(os.environ.get("IOATLAS_FUZZ_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("IOATLAS_FUZZ_EXAMPLES", "20"))
 FOLDERS = (
     "fio/json",
     "fio/text",

@@ -163,7 +163,7 @@ def laid_out(layout, drives):
     raise AssertionError
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(layouts())
 def test_usable_is_at_most_raw_and_no_step_grows(case):
     layout, drives = case
@@ -173,7 +173,7 @@ def test_usable_is_at_most_raw_and_no_step_grows(case):
     assert left == sorted(left, reverse=True)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(layouts())
 def test_what_survives_failures_fits_into_the_drives_that_are_left(case):
     """Data that outlives any n failures lies in the other drives: also where the n largest ones fail."""

@@ -49,7 +49,7 @@ def test_what_is_no_limit_and_no_number_of_rounds_is_refused(value):
 def test_the_length_of_runs_is_that_of_simulated_ones():
     """Both sides are watched: changes come twice as often as on one."""
     draws, limit = np.random.default_rng(7), 2.2
-    lengths = [first_alarm(draws, limit) for _ in range(300)]
+    lengths = [first_alarm(draws, limit) for _ in range(150)]
     assert np.mean(lengths) == pytest.approx(run_length(limit) / 2, rel=0.2)
 
 
