@@ -10,23 +10,26 @@ import pytest
 
 from ioatlas.cli import ioatlas
 
-PAGES = man.pages()
+
+@pytest.fixture(scope="module")
+def pages():
+    return man.pages()
 
 
-def test_every_command_has_a_page():
-    assert {"ioatlas.1", "ioatlas-atlas-serve.1"} <= PAGES.keys()
-    assert {f"ioatlas-{name}.1" for name in ioatlas.said} <= PAGES.keys()
+def test_every_command_has_a_page(pages):
+    assert {"ioatlas.1", "ioatlas-atlas-serve.1"} <= pages.keys()
+    assert {f"ioatlas-{name}.1" for name in ioatlas.said} <= pages.keys()
 
 
-def test_a_page_tells_rare_options_examples_and_exit_status():
-    page = PAGES["ioatlas-map.1"].replace("\\-", "-")
+def test_a_page_tells_rare_options_examples_and_exit_status(pages):
+    page = pages["ioatlas-map.1"].replace("\\-", "-")
     assert all(f".B {option}" in page for option in ("--budget", "--max-visits", "--engine", "-h, --help"))
     assert [line for line in page.splitlines() if line.startswith(".SH")] == [
         *(".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH OPTIONS"),
         *(".SH EXAMPLES", ".SH EXIT STATUS", ".SH SEE ALSO"),
     ]
     assert re.search(r"^ioatlas map /mnt/nas ", page, re.MULTILINE)
-    assert "\b" not in "".join(PAGES.values())
+    assert "\b" not in "".join(pages.values())
 
 
 @pytest.mark.parametrize("line", [".hidden", "'quoted", "a\\b -c"])
@@ -40,9 +43,9 @@ def test_text_stays_text(line):
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
-def test_groff_has_no_complaint(tmp_path, capsys):
+def test_groff_has_no_complaint(pages, tmp_path, capsys):
     assert man.main([str(tmp_path)]) == 0
-    assert f"{len(PAGES)} pages" in capsys.readouterr().out
+    assert f"{len(pages)} pages" in capsys.readouterr().out
     files = sorted((tmp_path / "man1").iterdir())
     done = subprocess.run(["groff", "-man", "-ww", "-z", "-Kutf8", *files], capture_output=True, text=True, check=True)
     assert done.stderr == ""

@@ -2,6 +2,7 @@
 """Who may start a process, and why. The load of a campaign is started by fio/process.py alone."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -32,14 +33,17 @@ STARTERS = {
 }
 OF_OS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess"}
+NAMED = re.compile(rf"\b({'|'.join(MODULES)}|ProcessPoolExecutor|create_subprocess_|os\.({'|'.join(OF_OS)})|from os)")
 NOT_STARTING = {"DEVNULL", "PIPE", "STDOUT", "TimeoutExpired", "CalledProcessError", "SubprocessError"}
 
 
 def starts(source):
     """What in a source starts a process: names of os and of modules that do nothing else."""
-    tree, found = ast.parse(source), set()
-    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
+    if not NAMED.search(source):
+        return set()
+    nodes, found = [*ast.walk(ast.parse(source))], set()
+    called = {node.func for node in nodes if isinstance(node, ast.Call)}
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             module = (node.module or "").partition(".")[0]
             found |= {f"{module}.{name.name}" for name in node.names if module in MODULES}

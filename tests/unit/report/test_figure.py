@@ -34,7 +34,10 @@ def test_each_format_and_style_is_written(kind, style, tmp_path: Path) -> None: 
     )
     assert len(paths) == (1 if (kind, style) == ("pdf", "map") else 2)  # a page for reads and one for writes
     for path in paths:
-        assert path.read_bytes().startswith(SIGNATURES[kind])
+        data = path.read_bytes()
+        assert data.startswith(SIGNATURES[kind])
+        assert kind != "pdf" or (b"/FontFile2" in data and b"/Type3" not in data), "its fonts are TrueType"
+        assert kind != "png" or int.from_bytes(data[16:20], "big") == pytest.approx(175 / 25.4 * 300, abs=1), "300 dpi"
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -68,7 +71,11 @@ def test_svg_has_values_marks_and_conditions_and_is_called_by_its_target(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("shape", "columns"), [*((shape, columns) for shape in SHAPES for columns in (1, 2)), ("8 x 8 tiles", 2)]
+    ("shape", "columns"),
+    [
+        *((shape, columns) for shape in SHAPES for columns in (1, 2)),
+        pytest.param("8 x 8 tiles", 2, marks=pytest.mark.long("report")),
+    ],
 )
 def test_a_map_is_as_wide_as_its_columns_and_nothing_is_cut_off(shape: str, columns: int) -> None:
     result = campaign({**SHAPES, "8 x 8 tiles": EIGHT_BY_EIGHT}[shape])
@@ -90,15 +97,6 @@ def test_a_map_is_as_wide_as_its_columns_and_nothing_is_cut_off(shape: str, colu
             for panel in panels:  # a value lies inside of its cell
                 side = panel.get_window_extent().width / len(layout.x.levels)
                 assert all(text.get_window_extent().width <= side for text in panel.texts if text.get_rotation() == 0)
-
-
-def test_a_pdf_embeds_truetype_and_a_png_has_300_dots_per_inch(tmp_path: Path) -> None:
-    result = campaign(SQUARE)
-    (pdf,) = write_figures(result, lay_out(result), quantity("bw"), tmp_path / "a.pdf", "pdf")
-    assert b"/FontFile2" in pdf.read_bytes()
-    assert b"/Type3" not in pdf.read_bytes()
-    (png,) = write_figures(result, lay_out(result), quantity("bw"), tmp_path / "a.png", "png", columns=1)
-    assert int.from_bytes(png.read_bytes()[16:20], "big") == pytest.approx(85 / 25.4 * 300, abs=1)
 
 
 def test_an_interval_far_out_ends_in_an_arrow_with_its_end(tmp_path: Path) -> None:

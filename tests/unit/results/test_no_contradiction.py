@@ -39,7 +39,7 @@ numjobs = [1, 16]
 FEWER = SWEEP.replace('"64k", ', "").replace("visits = 3", "visits = 2")
 """Where it is the law that is told of: fitting takes so much longer with each load."""
 CASES = {
-    "quiet": (SWEEP, LAW),
+    "quiet": (FEWER, LAW),
     "noisy": (SWEEP, replace(LAW, noise=0.25)),
     "wild": (FEWER, replace(LAW, noise=0.8)),
     "drifting": (FEWER, replace(LAW, drift_per_hour=-20.0, noise=0.03)),
@@ -47,7 +47,7 @@ CASES = {
     "cached": (FEWER, replace(LAW, caches=(Cache(16 * MIB, Way(4e-6, 1_500_000, 8e9)),))),
     "client": (FEWER, replace(LAW, client_iops=4_000.0)),
     "stalls": (FEWER, replace(LAW, stall_every_seconds=1.0, stall_seconds=0.3)),
-    "once": (SWEEP.replace("visits = 3", "visits = 1"), LAW),
+    "once": (FEWER.replace("visits = 2", "visits = 1"), LAW),
     "adaptive": (ADAPTIVE, replace(LAW, noise=0.05)),
     "load points": (POINTS, LAW),
     "fixed work": (FIXED_WORK, LAW),

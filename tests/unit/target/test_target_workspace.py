@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -102,40 +103,47 @@ def test_found_again_after_a_crash(target):
     assert clean(target, "c1", journal).directory_gone  # nothing there is no error
 
 
-def test_killed_at_any_moment_of_its_making_it_is_cleaned_by_the_next_start(target):
-    program = """
-import os, sys
-from ioatlas.target.opening import open_target
-from ioatlas.target.workspace import Workspace
-stop, calls = int(sys.argv[2]), 0
-def counted(name):
-    real = getattr(os, name)
-    def call(*args, **kwargs):
-        global calls
-        calls += 1
-        if calls == stop: os.kill(os.getpid(), 9)
-        return real(*args, **kwargs)
-    return call
-target = open_target(sys.argv[1])
-for name in ("mkdir", "open", "write", "fsync", "rename", "close", "unlink", "rmdir"): setattr(os, name, counted(name))
-journal = open(sys.argv[1] + "/../journal", "a")
-def register(name): journal.write(name + "\\n"); journal.flush()
-workspace = Workspace(target, "c1", register)
-with open(workspace.file_path("a"), "w") as file: file.write("x")
-workspace.remove(["a"])
-"""
+def made_until(location, journal, stop):
+    """Makes a workspace, uses it and removes it, in a process of its own that is killed at a call of the system."""
+    calls = 0
+
+    def counted(real):
+        def call(*arguments, **options):
+            nonlocal calls
+            calls += 1
+            if calls == stop:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **options)
+
+        return call
+
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    try:
+        target = open_target(location)
+        for name in ("mkdir", "open", "write", "fsync", "rename", "close", "unlink", "rmdir"):
+            setattr(os, name, counted(getattr(os, name)))
+        with journal.open("a", buffering=1) as listed:
+            workspace = Workspace(target, "c1", lambda name: listed.write(f"{name}\n"))
+            Path(workspace.file_path("a")).write_text("x")
+            workspace.remove(["a"])
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def test_killed_at_any_moment_of_its_making_it_is_cleaned_by_the_next_start(target, tmp_path):
     killed = 0
-    journal = Path(target.location).parent / "journal"
+    journal = tmp_path / "journal"
     for moment in range(1, 60):
-        status = subprocess.run(
-            [sys.executable, "-c", program, target.location, str(moment)], check=False, capture_output=True
-        )
+        status = made_until(target.location, journal, moment)
         removal = clean(target, "c1", journal.read_text().split() if journal.exists() else [])
         assert removal.left == ()
         assert os.listdir(target.location) == []
-        if status.returncode == 0:
+        if status == 0:
             break
-        assert status.returncode == -9, status.stderr
+        assert status == -signal.SIGKILL
         killed += 1
     assert killed >= 10
 

@@ -304,7 +304,7 @@ FORMS = {
     "a name that stands there twice": (renamed(b"journal/session.jsonl", b"journal/remark.jsonl\0"), "name"),
     "the same name but for its letters": (renamed(b"data/result.json", b"data/CELLS.csv  "), "name"),
     "a link": (zipped(("link", b"/etc/passwd", stat.S_IFLNK | 0o777)), "no ordinary file"),
-    "a bomb": (zipped(("campaign/trace.iolog", bytes(64 * MIB), 0o644)), "no ordinary file"),
+    "a bomb": (zipped(("campaign/trace.iolog", bytes(33 * MIB), 0o644)), "no ordinary file"),
 }
 
 
@@ -321,8 +321,8 @@ def test_what_has_not_the_one_form_is_refused_before_it_is_unpacked(what, tmp_pa
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"campaign/trace.iolog": b"0" * 64 * MIB}, "more than 32 MiB"),
-        ({"campaign/batches/00001/logs.zip": logs(40, MIB)}, "more than 32 MiB"),
+        ({"campaign/trace.iolog": b"0" * 33 * MIB}, "more than 32 MiB"),
+        ({"campaign/batches/00001/logs.zip": logs(33, MIB)}, "more than 32 MiB"),
         ({"campaign/batches/00001/logs.zip": logs(60, 1)}, "more than 50 logs"),
         ({f"campaign/batches/00001/{number}": b"" for number in range(300)}, "more than 200 files"),
     ],
@@ -357,7 +357,9 @@ FIRES = {
 }
 
 
-@pytest.mark.parametrize("what", FIRES)
+@pytest.mark.parametrize(
+    "what", [pytest.param(one, marks=pytest.mark.long("atlas", "bundle")) if one == "memory" else one for one in FIRES]
+)
 def test_each_limit_of_the_process_that_reads_fires(what, forge, tmp_path):
     limits, why = FIRES[what]
     noise = random.Random(1).randbytes(2 * MIB)
