@@ -18,13 +18,13 @@ import click
 
 from ioatlas import errors
 from ioatlas.cli import ioatlas
-from ioatlas.model.export_columns import FACTOR, FIXED, REST
+from ioatlas.model.factors import FACTOR
 from ioatlas.model.options import ALLOWED
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.product.layout import RULES, SOURCES
 from ioatlas.product.sheet import schema as product_schema
 from ioatlas.product.sheet_file import new_sheet
-from ioatlas.report.data_package import MEANINGS
+from ioatlas.report.table import FIXED, MEANINGS, REST
 from ioatlas.store import imported, schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -137,7 +138,7 @@ def test_a_controller_that_is_killed_leaves_nothing_running(sshd, tmp_path):
         "print(client._keeper.token, client.serve(), flush=True); time.sleep(600)"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", script, json.dumps(sshd.host().to_record())], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script, json.dumps(asdict(sshd.host()))], stdout=subprocess.PIPE, text=True
     )
     try:
         token, address = process.stdout.readline().split()
@@ -193,7 +194,7 @@ def test_what_keeps_us_out_is_named(sshd, tmp_path, own_temporary, fault, said, 
     if fault == "wrong key":
         told["identity"] = str(tmp_path / "key")
     host = sshd.host(**told)
-    record = host.to_record()
+    record = asdict(host)
     if fault == "changed host key":
         sshd.trust((tmp_path / "key.pub").read_text())
     elif fault == "unknown host key":

@@ -3,13 +3,6 @@
 
 import reference
 
-from ioatlas.model.export_columns import FIXED, REST
-from ioatlas.report.data_package import MEANINGS
-
-
-def test_every_column_is_described_and_nothing_else():
-    assert set(MEANINGS) == {*FIXED, *REST}
-
 
 def test_the_check_tells_which_page_is_old(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(reference, "DOCS", tmp_path)

@@ -10,7 +10,7 @@ from typing import Any
 from ioatlas.bundle import statement
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import utc_text
-from ioatlas.report.data_package import Meaning, Value, meaning
+from ioatlas.report.table import Meaning, Value, meaning
 
 CRATE_VERSION = "https://w3id.org/ro/crate/1.3"
 PACKAGE_PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"

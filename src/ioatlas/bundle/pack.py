@@ -25,9 +25,8 @@ from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.procedures.registry import procedure_of_journal
-from ioatlas.report.data_package import csv_text, table
 from ioatlas.report.export.to_json import document
-from ioatlas.report.table import PRICES
+from ioatlas.report.table import PRICES, csv_text, joint_table
 from ioatlas.stats.gates import METHOD
 from ioatlas.store.journal import Journal
 from ioatlas.store.tables import line_of
@@ -72,7 +71,7 @@ def pack(directory: Path, *, plan: RedactPlan, key: SigningKey | None = None, li
         procedure = _procedure(made)
     _check_same(document(load_result(directory)), document(result), directory)
     index = _index(clean, result, redactor, procedure, licence)
-    names, rows = table([result])
+    names, rows = joint_table([result])
     files[statement.INDEX] = pretty(index)
     files[statement.CELLS] = csv_text(names, rows).encode()
     files[statement.RESULT] = pretty(document(result))

@@ -27,8 +27,8 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.law.cells import METHOD as LAW
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
-from ioatlas.report.data_package import csv_text, table
 from ioatlas.report.export.to_json import document
+from ioatlas.report.table import csv_text, joint_table
 from ioatlas.store.journal import Journal
 
 MEASURED_TOLERANCE, FITTED_TOLERANCE = 1e-9, 1e-3
@@ -222,7 +222,7 @@ def _check_values(found: Verification, bundle: Bundle, result: CampaignResult, *
 def _columns(bundle: Bundle, result: CampaignResult) -> tuple[list[str], list[Any]]:
     """Names and rows of the table. A column that came later, and holds nothing here, is not asked for."""
     header = bundle.container.read(statement.CELLS).decode(errors="replace").partition("\n")[0].strip().split(",")
-    names, rows = table([result])
+    names, rows = joint_table([result])
     return [one for one in names if one in header or any(row.get(one) not in EMPTY for row in rows)], list(rows)
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ioatlas import toml
 from ioatlas.errors import UsageError
 
-Kind = Literal["local", "netns", "ssh", "fio", "kubernetes"]
+Kind = Literal["local", "netns", "ssh", "fio"]
 Os = Literal["linux", "windows", "macos"]
 FIO_PORT = 8765
 MOST_HOSTS = 1000
@@ -36,8 +36,7 @@ class Host:
 
     name:        short and unique; its results go by it.
     kind:        how it is reached.
-    destination: of ssh what `ssh` takes, such as root@c1; of fio its address; of netns the namespace's name; of
-                 Kubernetes, in older journals, the pod as namespace/name.
+    destination: of ssh what `ssh` takes, such as root@c1; of fio its address; of netns the namespace's name.
     port:        of ssh where sshd listens (0: as ssh's configuration says); of fio where its server listens.
     listen:      a private address of the host that its fio server is bound to and reached at; '' for a tunnel.
     fio:         its fio, where that is not on PATH.
@@ -59,15 +58,6 @@ class Host:
     identity: str = ""
     options: tuple[str, ...] = ()
 
-    def to_record(self) -> dict[str, Any]:
-        """What the journal keeps: all that was said, nothing that was not."""
-        record: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.default is not MISSING and value != one.default:
-                record[one.name] = list(value) if isinstance(value, tuple) else value
-        return record
-
 
 @dataclass(frozen=True)
 class Fleet:
@@ -79,17 +69,6 @@ class Fleet:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(host.name for host in self.hosts)
-
-    def to_record(self) -> dict[str, Any]:
-        return {"hosts": [host.to_record() for host in self.hosts], "source": self.source}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Fleet:
-        """As it was kept. Raises UsageError for what no fleet says."""
-        entries = record.get("hosts")
-        if not isinstance(entries, list):
-            raise _bad("there are no hosts in it", "the campaign's clients")
-        return cls(_checked([_host(one, "the campaign's clients") for one in entries]), str(record.get("source", "")))
 
 
 def read_clients(text: str, *, folder: Path = Path()) -> Fleet:
@@ -146,7 +125,7 @@ _TEXTS = ("name", "destination", "listen", "fio", "path", "via", "identity")
 
 
 def _host(entry: Mapping[str, Any], where: str) -> Host:
-    """A host from a table of a file, from typed words, or as it was kept."""
+    """A host from a table of a file, or from typed words."""
     told = dict(entry)
     kinds = [key for key in _WORDS if key in told]
     if len(kinds) > 1:
@@ -183,7 +162,7 @@ def _check_types(told: Mapping[str, Any], where: str) -> None:
         raise _bad(f"{port!r} is no port", where, "write a number from 1 to 65535")
     if told.get("os", "linux") not in OSES:
         raise _bad(f"{told['os']!r} is not a known system", where, f"write one of {', '.join(OSES)}")
-    if told.get("kind", "ssh") not in ("local", "netns", "ssh", "fio", "kubernetes"):
+    if told.get("kind", "ssh") not in ("local", "netns", "ssh", "fio"):
         raise _bad(f"{told['kind']!r} is no way to reach a host", where)
 
 
@@ -192,7 +171,7 @@ def _check_host(host: Host, where: str) -> None:
         raise _bad(
             f"{host.name!r} cannot name a host", where, "use letters, digits, dots and hyphens, 63 characters at most"
         )
-    if host.kind in ("ssh", "fio", "netns", "kubernetes") and not _DESTINATION.match(host.destination):
+    if host.kind in ("ssh", "fio", "netns") and not _DESTINATION.match(host.destination):
         raise _bad(f"{host.destination!r} is no host", where, "write a host name or an address")
     if host.destination.startswith("-") or host.via.startswith("-"):
         raise _bad("a host's name does not begin with a hyphen", where)
@@ -202,7 +181,7 @@ def _check_host(host: Host, where: str) -> None:
 
 def _host_and_port(text: str, port: int, where: str) -> tuple[str, int]:
     """`10.0.0.5`, `10.0.0.5:8765`, `[fe80::1]:8765` -> address and port."""
-    if text.count(":") > 1 and "[" not in text:  # IPv6, as it is kept
+    if text.count(":") > 1 and "[" not in text:  # IPv6
         return text, port or FIO_PORT
     match = re.fullmatch(r"(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?", text)
     if match is None or int(match[2] or 0) >= 1 << 16:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from ioatlas.model.estimate import Bound
 from ioatlas.model.load_curve import Spread
 
+FACTOR = "factor_"
+"""Before the name of a factor in the name of its column."""
 Load = Hashable
 """What a load is wherever it runs: the same for all members that were measured under it."""
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.export_columns import FACTOR
-from ioatlas.model.factors import Factor
+from ioatlas.model.factors import FACTOR, Factor
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.result import CampaignResult

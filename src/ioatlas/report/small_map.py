@@ -17,7 +17,7 @@ from ioatlas.analysis.best import speed
 from ioatlas.analysis.marks import SIGNS, Mark, mark_of
 from ioatlas.errors import UsageError
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.export_columns import FACTOR
+from ioatlas.model.factors import FACTOR
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import number_of, rate_units

@@ -8,16 +8,16 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from pathlib import Path
+from typing import Any, Literal, TextIO
 
 from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB
 from ioatlas.analysis.marks import as_shown
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.export_columns import FACTOR, FIXED, REST
-from ioatlas.model.factors import Factor, factor_names
+from ioatlas.model.factors import FACTOR, Factor, factor_names
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.words import pairs, words
+from ioatlas.report.export import markup
 from ioatlas.report.redact import redactor
 
 Value = OptionValue | None
@@ -26,23 +26,33 @@ Row = dict[str, Value | tuple[int, ...] | tuple[str, ...]]
 PRICES = frozenset({f"{FACTOR}{PRICE}", f"{FACTOR}{PRICE_PER_TIB}"})
 """Columns of factors that follow from others: an axis only where they are asked for."""
 _IN_FIXED = frozenset({"target", "rw", "bs", "size", "numjobs", "iodepth", "direction"})
-_FIELDS = words("""
-    kind n_visits bw_bytes_per_s bw_low bw_high iops lat_mean_ns lat_p99_ns iops_low iops_high lat_mean_low_ns
-    lat_mean_high_ns lat_p99_low_ns lat_p99_high_ns window_seconds cut_seconds bw_sd iops_sd lat_mean_sd_ns
-    lat_p99_sd_ns method n_discarded seeds notes watts iops_per_watt bw_bytes_per_s_per_watt n_repeats grade
-    grade_reason
-""")
-"""Columns that are fields of an estimate."""
-_PATHS = {name: (name,) for name in _FIELDS} | {
-    name: tuple(path.split("."))
-    for name, path in pairs("""
-        limit=limit.resource limit_share=limit.share limit_next=limit.next_resource limit_next_share=limit.next_share
-        limit_evidence=limit.evidence limit_probability=limit.probability ceiling=ceiling.name
-        ceiling_bytes_per_s=ceiling.bw_bytes_per_s jain_index=shares.jain_index n_targets=targets.wanted
-        target_jain_index=targets.jain_index target_first_done=targets.first_done target_last_done=targets.last_done
-    """).items()
-}
-"""Where each column of an estimate stands in it."""
+Kind = Literal["string", "integer", "number"]
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """text: in words, with Markdown. unit: SI, '' where it has none. kind: as Frictionless Table Schema names it. path:
+    where it stands in an estimate; () for what does not.
+    """
+
+    text: str
+    unit: str = ""
+    kind: Kind = "string"
+    path: tuple[str, ...] = ()
+
+
+def _column(line: str) -> tuple[str, Meaning]:
+    """A line of `columns.txt`; a dot is the path of a field of the column's own name."""
+    name, kind, unit, path, text = (part.strip() for part in line.split(" | ", 4))
+    return name, Meaning(text, unit, kind, (name,) if path == "." else tuple(filter(None, path.split("."))))  # type: ignore[arg-type]
+
+
+MEANINGS = dict(map(_column, Path(__file__).with_name("columns.txt").read_text(encoding="utf-8").splitlines()))
+"""Every column by its name, which never changes, in their order. Options of fio that differ between cells have columns
+of their own, between the fixed ones and the rest.
+"""
+_NAMES = tuple(MEANINGS)
+FIXED, REST = _NAMES[: _NAMES.index("method") + 1], _NAMES[_NAMES.index("method") + 1 :]
 _COUNTED = ("n_visits", "n_discarded")
 _LISTED = ("seeds", "notes", "limit_evidence")
 _UNTOLD = ("limit_next", "n_repeats", "grade_reason")
@@ -161,7 +171,7 @@ def rows(result: CampaignResult) -> Iterator[Row]:
 def row(entry: Entry, options: tuple[str, ...]) -> Row:
     cell, estimate = entry.cell, entry.estimate
     imported = estimate is not None and estimate.kind == "imported"
-    found: Row = {name: at_path(estimate, path) for name, path in _PATHS.items()}
+    found: Row = {name: at_path(estimate, one.path) for name, one in MEANINGS.items() if one.path}
     found |= {name: found[name] or 0 for name in _COUNTED} | {name: found[name] or () for name in _LISTED}
     found |= {name: found[name] or None for name in _UNTOLD}
     found |= _told(cell) if imported else _run(cell, entry.direction)
@@ -248,3 +258,40 @@ def write_csv(result: CampaignResult, out: TextIO) -> None:
 
 def _items(value: object) -> tuple[object, ...]:
     return value if isinstance(value, tuple) else ()
+
+
+# -- all rows of all campaigns --------------------------------------------------------------------------------
+
+
+def joint_table(results: Sequence[CampaignResult]) -> tuple[tuple[str, ...], list[dict[str, Value]]]:
+    """(columns, rows); a column that one campaign lacks is None there. The first column names the campaign."""
+    names = list(dict.fromkeys(name for result in results for name in columns(result)))
+    found = []
+    for result in results:
+        clean = redactor(result.targets)
+        for row in rows(result):
+            values = {name: _plain(row.get(name)) for name in names}
+            found.append({"campaign": clean(result.name), **values})
+    return ("campaign", *names), found
+
+
+def _plain(value: object) -> Value:
+    if isinstance(value, (tuple, list)):
+        return "; ".join(map(str, value))
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
+
+
+def meaning(name: str, found: Sequence[Mapping[str, Value]]) -> Meaning:
+    """What a column means. Of an option that is not in the dictionary the type is that of its values."""
+    if name == "campaign":
+        return Meaning("name of the campaign")
+    if name in MEANINGS:
+        return MEANINGS[name]
+    values = [row[name] for row in found if row[name] is not None]
+    kinds = {type(value) for value in values}
+    kind = "integer" if kinds == {int} else "number" if kinds and kinds <= {int, float} else "string"
+    return Meaning(f"fio's `{name}`", "", kind)  # type: ignore[arg-type]
+
+
+def csv_text(names: Sequence[str], found: Sequence[Mapping[str, Value]]) -> str:
+    return markup.csv_text(names, ([row[name] for name in names] for row in found))

@@ -45,47 +45,32 @@ def _part(result: CampaignResult, side: Side) -> CampaignResult:
 def _joined(
     results: Sequence[CampaignResult], names: Sequence[Mapping[str, str]], title: str, changes: tuple[Change, ...]
 ) -> CampaignResult:
-    """Findings, sections of single campaigns and the courses of visits are left out: each campaign's own report has
-    them.
+    """What all of them say of their values. What one says of itself, such as findings, charts and the courses of its
+    visits, is left out: its own report has it.
     """
     sides = [_renamed(result, mine) for result, mine in zip(results, names, strict=True)]
     axes = _axes(sides)
     once = {side.campaign_id or str(number): side for number, side in enumerate(sides)}.values()
     shared = set.intersection(*(set(side.constants.items()) for side in sides))
     settings = set.intersection(*(set(side.settings.items()) for side in sides))
-    return replace(
-        sides[0],
-        campaign_id="-".join(side.campaign_id for side in sides[:MOST_NAMED]),
-        name=title,
-        created_at=max(side.created_at for side in sides),
-        targets=tuple(target for side in sides for target in side.targets),
-        axes=axes,
-        constants={
-            name: value for name, value in sides[0].constants.items() if (name, value) in shared and name not in axes
-        },
-        estimates=tuple(e for side in sides for e in side.estimates),
-        unmeasured=tuple(u for side in sides for u in side.unmeasured),
-        findings=(),
+    return CampaignResult(
+        "-".join(side.campaign_id for side in sides[:MOST_NAMED]),
+        title,
+        max(side.created_at for side in sides),
+        sides[0].tool_version,
+        tuple(target for side in sides for target in side.targets),
+        axes,
+        {name: value for name, value in sides[0].constants.items() if (name, value) in shared and name not in axes},
+        tuple(e for side in sides for e in side.estimates),
+        tuple(u for side in sides for u in side.unmeasured),
         settings={name: value for name, value in sides[0].settings.items() if (name, value) in settings},
         sessions=tuple(session for side in sides for session in side.sessions),
         n_visits=sum(side.n_visits for side in once),
         n_discarded=sum(side.n_discarded for side in once),
-        discard_reasons={},
         seconds=sum(side.seconds for side in once),
         complete=all(side.complete for side in sides),
         methods={name: facts for side in sides for name, facts in side.methods.items()},
-        headlines=None,
-        doubts=(),
-        load_curves=(),
-        charts=(),
-        tables=(),
-        by_law=(),
-        rounds=(),
-        replicates=(),
-        latency_curves=(),
-        time_courses=(),
         changes=changes,
-        configurations=(),
     )
 
 

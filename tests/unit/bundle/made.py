@@ -15,8 +15,8 @@ from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.texts import pretty
 from ioatlas.campaign import load_result
-from ioatlas.report.data_package import csv_text, table
 from ioatlas.report.export.to_json import document
+from ioatlas.report.table import csv_text, joint_table
 from ioatlas.store.tables import export
 from tests.unit.procedures.cases import make_world
 
@@ -102,7 +102,7 @@ def rederived(members, signer, keep=()):
         "visits": dict(sorted(statuses.items())),
         "discard_reasons": result.discard_reasons,
     }
-    names, rows = table([result])
+    names, rows = joint_table([result])
     files[statement.INDEX] = pretty(index)
     files[statement.CELLS] = csv_text(names, rows).encode()
     files[statement.RESULT] = pretty(document(result))

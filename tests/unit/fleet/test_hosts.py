@@ -4,8 +4,7 @@
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.fleet.executor import open_client
-from ioatlas.fleet.hosts import Fleet, Host, read_clients
+from ioatlas.fleet.hosts import Host, read_clients
 
 FILE = """
 [defaults]
@@ -44,12 +43,6 @@ def test_a_file_gives_each_host_its_words_and_the_defaults(tmp_path):
     assert fleet.hosts[1].os == "windows"
     assert fleet.hosts[1].path == "D:\\data"
     assert fleet.source == "hosts.toml"
-
-
-@pytest.mark.parametrize("text", ["local:2", "netns:a,b", "u@c1,fio://[fe80::1]:9"])
-def test_a_fleet_is_kept_and_read_back(text):
-    fleet = read_clients(text)
-    assert Fleet.from_record(fleet.to_record()) == fleet
 
 
 @pytest.mark.parametrize(
@@ -124,9 +117,3 @@ def test_a_host_is_no_two_clients_by_two_names(tmp_path):
     assert read_clients(str(file)).names == ("x", "y")
     with pytest.raises(UsageError, match="99999 is no port"):
         read_clients("c1:99999")
-
-
-def test_a_campaign_of_pods_is_read_but_not_gone_on_with():
-    fleet = Fleet.from_record({"hosts": [{"name": "bench-0", "kind": "kubernetes", "destination": "default/bench-0"}]})
-    with pytest.raises(UsageError, match="pod"):
-        open_client(fleet.hosts[0], "fio")

@@ -12,13 +12,12 @@ import pytest
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.drift import ReplicateRow
-from ioatlas.model.export_columns import FIXED
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.report.export.to_json import write_json
-from ioatlas.report.table import block_bytes, columns, rows, write_csv
+from ioatlas.report.table import FIXED, block_bytes, columns, rows, write_csv
 from tests.unit.analysis.test_overview import result, sweep
 
 from .exported import MIXED, SECRET_PLACE, SHAPES, SQUARE, campaign, value_of

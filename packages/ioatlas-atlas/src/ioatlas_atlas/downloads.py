@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.report.data_package import Value, csv_text, meaning
+from ioatlas.report.table import Value, csv_text, meaning
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """With what a cell begins that spreadsheets compute."""

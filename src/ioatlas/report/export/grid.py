@@ -11,8 +11,7 @@ from ioatlas.analysis.imported import NO_DATA
 from ioatlas.analysis.wording import UNKNOWN_STATE, size_text
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import MIXED, OptionValue
-from ioatlas.model.export_columns import FACTOR
-from ioatlas.model.factors import Factor, speaks_for_itself
+from ioatlas.model.factors import FACTOR, Factor, speaks_for_itself
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult
