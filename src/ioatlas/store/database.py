@@ -21,7 +21,7 @@ FILE_NAME = "journal.sqlite"
 LARGEST_FIELD = 32 << 20
 """Bytes of one field; SQLite itself refuses longer ones."""
 # A finished batch must survive a crash of the machine, not only of the process.
-PRAGMAS = ("trusted_schema=OFF", "journal_mode=DELETE", "synchronous=FULL", "foreign_keys=ON")
+PRAGMAS = ("journal_mode=DELETE", "synchronous=FULL", "foreign_keys=ON")
 OF_MY_CELLS = "(:only = '' OR cell_key IN (SELECT cell_key FROM cell WHERE target = :only))"
 """Condition of rows of cells: those of the target that is seen."""
 MINE = f"{OF_MY_CELLS} AND (:first IS NULL OR block BETWEEN :first AND :last)"
@@ -37,12 +37,14 @@ class Record(sqlite3.Row):
         return self[name]
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """The file at `path`, made when it is not there; every commit is on the disk when it returns."""
+def connect(path: Path, *, trusted: str = "OFF") -> sqlite3.Connection:
+    """The file at `path`, made when it is not there; every commit is on the disk when it returns. trusted: 'ON' where
+    columns are computed, as SQLite calls what reads JSON unsafe.
+    """
     link = sqlite3.connect(path, isolation_level=None)
     link.row_factory = Record
     link.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_FIELD)
-    for pragma in PRAGMAS:
+    for pragma in (f"trusted_schema={trusted}", *PRAGMAS):
         link.execute(f"PRAGMA {pragma}")
     return link
 

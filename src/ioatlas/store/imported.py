@@ -89,7 +89,7 @@ class Imported:
             return cls.open(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            link = connect(path)
+            link = connect(path, trusted="ON")
             link.executescript(
                 f"PRAGMA page_size={_PAGE_BYTES}; BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;"
             )
@@ -111,7 +111,7 @@ class Imported:
             )
         try:
             check_file(path)
-            link = connect(path)
+            link = connect(path, trusted="ON")
             check_objects(link.execute(OBJECTS).fetchall(), path, ("import_run", "problem"))
             check_count(lambda query: link.execute(query).fetchone()[0], path, "reading", MOST_READINGS)
             for table, wrong in _WRONG.items():
