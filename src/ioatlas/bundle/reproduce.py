@@ -14,9 +14,8 @@ from ioatlas.analysis.wording import per_cent, plural
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.result import SHEET
-from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.procedures.options import CAMPAIGN, TRACE_FILE, TraceOptions
 from ioatlas.procedures.registry import procedure_of
-from ioatlas.procedures.trace.options import TRACE_FILE, TraceOptions
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.procedures.tune.result import TuneGoal
 from ioatlas.results.comparison import SidesComparison, compare_sides

@@ -95,8 +95,8 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     """
     from ioatlas.cli._session import answer, findings_told, measured
     from ioatlas.procedures.fit.fits import carried, load_fits
-    from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.procedures.fit.verdict import Answer
+    from ioatlas.procedures.options import FitOptions
     from ioatlas.run.plan import recorded_spec
 
     directory = journal.directory

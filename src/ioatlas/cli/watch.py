@@ -220,8 +220,8 @@ def _spec(
 ) -> CampaignSpec:
     from ioatlas.cli._options import Asked, with_levels
     from ioatlas.config.spec import CampaignSpec
-    from ioatlas.procedures.fit.options import FitOptions
     from ioatlas.procedures.fit.read import in_full
+    from ioatlas.procedures.options import FitOptions
     from ioatlas.watch.settings import default_spec, of_one_size
 
     levels = {"size": size} if size is not None else {}

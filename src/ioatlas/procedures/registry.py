@@ -21,7 +21,7 @@ from ioatlas.procedures.load_points.procedure import LoadPoints
 from ioatlas.procedures.metadata.procedure import Metadata
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.snia.procedure import SniaRounds
-from ioatlas.procedures.trace.procedure import TraceReplay
+from ioatlas.procedures.trace import TraceReplay
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.results.prices import with_prices
 from ioatlas.results.result import load_result as load

@@ -12,11 +12,10 @@ from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, with_fresh
 from ioatlas.analysis.summary import summarise
 from ioatlas.analysis.trust import badge
 from ioatlas.model.cell import Cell
-from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.reason import read_unmeasured
-from ioatlas.model.result import BlindCheck, CampaignResult, OtherTraffic, Unmeasured
+from ioatlas.model.result import BlindCheck, CampaignResult, OtherTraffic, ReplicateRow, Unmeasured
 from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import VerdictCode

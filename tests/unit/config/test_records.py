@@ -11,9 +11,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.choices import Preparation, SniaTest
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.load_points.options import streams_of
-from ioatlas.procedures.options import CAMPAIGN, campaign_toml, find_profile, read_campaign
-from ioatlas.procedures.snia.options import SniaOptions
-from ioatlas.procedures.trace.options import TraceOptions
+from ioatlas.procedures.options import CAMPAIGN, SniaOptions, TraceOptions, campaign_toml, find_profile, read_campaign
 
 OF_0_1 = json.loads((Path(__file__).parent / "journal_specs.json").read_text())
 """Specifications as version 0.1 wrote them into its journals, one of each kind of campaign."""

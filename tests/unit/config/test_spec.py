@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.options import ALLOWED
-from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.procedures.options import (
+    AdaptiveOptions,
     campaign_schema,
     campaign_toml,
     find_profile,

@@ -6,8 +6,7 @@ import pytest
 from ioatlas import campaign
 from ioatlas.design.latency_search import Goal
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.procedures.options import read_campaign
-from ioatlas.procedures.trace.options import TRACE_FILE
+from ioatlas.procedures.options import TRACE_FILE, read_campaign
 from ioatlas.procedures.tune.procedure import Tune
 from tests.unit.procedures.cases import EVERY, FIXED_WORK, TRACE, TUNE
 from tests.unit.simulated import SMALL_TRACE, World

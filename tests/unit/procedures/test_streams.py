@@ -11,10 +11,9 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
-from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.procedures.load_points.options import LoadPointsOptions, streams_of
 from ioatlas.procedures.load_points.plan import build_streams_plan, footprint_of, phases_of
-from ioatlas.procedures.options import campaign_toml, find_profile, read_campaign
+from ioatlas.procedures.options import AdaptiveOptions, campaign_toml, find_profile, read_campaign
 from ioatlas.run.plan import Plan, plan_record, spec_from_plan
 from ioatlas.stats.stream_gates import offered_iops
 

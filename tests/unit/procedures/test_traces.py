@@ -8,8 +8,8 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Section
 from ioatlas.fio.replay import LEAD_MS, cap_ms
 from ioatlas.model.cell import Cell
-from ioatlas.procedures.trace.options import TraceOptions
-from ioatlas.procedures.trace.plan import summed_up
+from ioatlas.procedures.options import TraceOptions
+from ioatlas.procedures.trace import summed_up
 from ioatlas.run.plan import default_pace
 from ioatlas.run.sequences import expected_seconds
 

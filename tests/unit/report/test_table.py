@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.reason import read_unmeasured
-from ioatlas.model.result import CampaignResult, Unmeasured
+from ioatlas.model.result import CampaignResult, ReplicateRow, Unmeasured
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.report.export.to_json import write_json
 from ioatlas.report.table import FIXED, block_bytes, columns, rows, write_csv

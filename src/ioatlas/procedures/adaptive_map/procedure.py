@@ -12,9 +12,9 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.model.outcomes import AdaptiveLimit
-from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
 from ioatlas.procedures.dense_map.expected import expected_summary, expected_text
 from ioatlas.procedures.dense_map.procedure import DenseMap
+from ioatlas.procedures.options import AdaptiveOptions
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import PlanText
 

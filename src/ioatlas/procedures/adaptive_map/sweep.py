@@ -9,7 +9,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import AdaptiveLimit, ComputeSeconds
 from ioatlas.model.units import format_duration
 from ioatlas.model.visit import Purpose, RemarkKind
-from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
+from ioatlas.procedures.options import AdaptiveOptions
 from ioatlas.run.runner import Runner
 
 FEWEST_CELLS = 60

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ioatlas.model.cell import Cell
-from ioatlas.procedures.adaptive_map.options import AdaptiveOptions
+from ioatlas.procedures.options import AdaptiveOptions
 from ioatlas.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan, leave_out
 from ioatlas.run.procedure import PlanText
 

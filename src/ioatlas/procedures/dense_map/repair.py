@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ioatlas.analysis.drift import in_doubt, replicate_rows, to_repeat
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell
-from ioatlas.model.drift import ReplicateRow, ordinal
 from ioatlas.model.outcomes import VoidedReplicate
+from ioatlas.model.result import ReplicateRow, ordinal
 from ioatlas.model.visit import SWEPT, Purpose, Visit
 from ioatlas.store.journal import NewVisit
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_rate, format_size_rounded
-from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.plan import asked, build_fit_plan, scaled
 from ioatlas.procedures.fit.read import read_ladder, read_uses
 from ioatlas.procedures.fit.use import Use, Uses
 from ioatlas.procedures.fit.verdict import WINDOW_SECONDS
+from ioatlas.procedures.options import FitOptions
 from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.run.procedure import PlanText, Procedure
 

@@ -11,9 +11,9 @@ from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.fit.fits import carried, load_fits, measured_text
-from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.plan import PHASE
 from ioatlas.procedures.fit.verdict import Answer
+from ioatlas.procedures.options import FitOptions
 from ioatlas.results.parts import Axes, ResultParts, Row
 
 NAMED = ("rw", "bs", "numjobs", "iodepth")

@@ -11,9 +11,9 @@ from ioatlas.fio.batch import Batch, Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.fit.fits import carried, fits_of
-from ioatlas.procedures.fit.options import FitOptions
 from ioatlas.procedures.fit.use import Uses
 from ioatlas.procedures.fit.verdict import GAP_MS, PACED_WINDOW_SECONDS, RATE_WINDOW_SECONDS, WINDOW_SECONDS, counts
+from ioatlas.procedures.options import FitOptions
 from ioatlas.run.fleet import FLEET_WINDOW_SECONDS
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake, judged

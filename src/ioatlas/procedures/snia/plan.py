@@ -15,7 +15,7 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.procedures.dense_map.plan import build_plan
-from ioatlas.procedures.snia.options import SniaOptions
+from ioatlas.procedures.options import SniaOptions
 from ioatlas.run.plan import FIO_SECONDS, PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.store.journal import Journal
 

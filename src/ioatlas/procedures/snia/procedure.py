@@ -12,7 +12,7 @@ from ioatlas.design.snia import PROCEDURES
 from ioatlas.errors import UsageError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_duration, format_rate, format_size_rounded
-from ioatlas.procedures.snia.options import SniaOptions
+from ioatlas.procedures.options import SniaOptions
 from ioatlas.procedures.snia.plan import build_rounds_plan, rounds_plan
 from ioatlas.run.plan import PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.run.procedure import PlanText, Procedure

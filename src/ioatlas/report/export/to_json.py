@@ -14,9 +14,8 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from ioatlas.analysis.summary import summarise
-from ioatlas.model.drift import ReplicateRow
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import CampaignResult, ReplicateRow
 from ioatlas.model.target import Target
 from ioatlas.model.units import utc_text
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign that replays a timed trace: what the trace settles of its cells, and its copy in the campaign's
-directory.
+"""The replay of a timed trace: a map whose load is the trace's own. What it settles of its cells, and its copy in the
+campaign's directory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ioatlas import beneath
 from ioatlas.config.spec import CampaignSpec
@@ -17,8 +18,17 @@ from ioatlas.fio.replay import write_trace
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
-from ioatlas.procedures.trace.options import TRACE_FILE, TraceOptions
+from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.procedures.dense_map.procedure import plan_replicates
+from ioatlas.procedures.options import TRACE_FILE, TraceOptions
 from ioatlas.run.plan import Plan
+from ioatlas.run.procedure import Procedure
+
+if TYPE_CHECKING:
+    from ioatlas.run.runner import Runner
+    from ioatlas.run.steps import Steps
+    from ioatlas.store.journal import Journal
+
 
 MOST_BYTES = 1 << 30
 MOST_LANES = 64
@@ -29,6 +39,41 @@ _OTHERS = {
     "refill_buffers",
 }
 """What may be set beside a trace."""
+
+
+class TraceReplay(Procedure):
+    name = "trace"
+
+    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
+        return bool(spec.of(TraceOptions).trace)
+
+    def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
+        return build_plan(summed_up(spec, targets), targets, read_only=read_only)
+
+    def keep(self, plan: Plan, directory: Path) -> None:
+        """The trace and its lanes. Raises UsageError when it has changed since it was planned."""
+        trace = _read(plan.spec.of(TraceOptions).trace)
+        if not _write(trace, plan, directory):
+            where = plan.spec.of(TraceOptions).trace
+            raise UsageError("the trace has changed while this was planned", where=where, remedy="start again")
+
+    def restore(self, plan: Plan, directory: Path) -> None:
+        """Make the lanes anew from the copy: fio opens the files that a lane names. Raises IoAtlasError when the copy
+        is not the trace of the plan's cells.
+        """
+        where = str(directory / TRACE_FILE)
+        with faults(IoAtlasError, "the trace of this campaign cannot be read", where=where, remedy="start a new one"):
+            trace = read_trace(beneath.read_text(directory / TRACE_FILE, most_bytes=MOST_BYTES), where)
+        if not _write(trace, plan, directory):
+            raise IoAtlasError("this is not the trace that was planned", where=where, remedy="start a new campaign")
+
+    def begin(self, journal: Journal, plan: Plan) -> None:
+        plan_replicates(journal, plan)
+
+    def steps(self, runner: Runner) -> Steps:
+        from ioatlas.procedures.dense_map.steps import MapSteps
+
+        return MapSteps(runner)
 
 
 def summed_up(spec: CampaignSpec, targets: Sequence[Target]) -> CampaignSpec:
@@ -89,42 +134,19 @@ def summed_up(spec: CampaignSpec, targets: Sequence[Target]) -> CampaignSpec:
     )
 
 
-def keep_trace(plan: Plan, directory: Path) -> None:
-    """The trace and its lanes into the campaign's directory. Raises UsageError when it has changed since it was
-    planned.
-    """
-    trace = _read(plan.spec.of(TraceOptions).trace)
+def _write(trace: Trace, plan: Plan, directory: Path) -> bool:
+    """Write it with its lanes, where it is the trace of the plan's cells; whether it is."""
     cells = [cell for cell, _ in plan.cells]
     if {cell.trace for cell in cells} != {trace.digest}:
-        raise UsageError(
-            "the trace has changed while this was planned", where=plan.spec.of(TraceOptions).trace, remedy="start again"
-        )
+        return False
     write_trace(directory, trace, {cell.numjobs for cell in cells})
-
-
-def restore_trace(plan: Plan, directory: Path) -> None:
-    """Make the lanes of a campaign's trace anew from its copy: fio opens the files that a lane names.
-
-    Raises IoAtlasError when the copy is not the trace of the plan's cells.
-    """
-    path = directory / TRACE_FILE
-    with faults(IoAtlasError, "the trace of this campaign cannot be read", where=str(path), remedy="start a new one"):
-        trace = read_trace(beneath.read_text(path, most_bytes=MOST_BYTES), str(path))
-    cells = [cell for cell, _ in plan.cells]
-    if {cell.trace for cell in cells} != {trace.digest}:
-        raise IoAtlasError("this is not the trace that was planned", where=str(path), remedy="start a new campaign")
-    write_trace(directory, trace, {cell.numjobs for cell in cells})
+    return True
 
 
 def _read(path: str) -> Trace:
-    try:
+    no_text = (OSError, UnicodeDecodeError)
+    with faults(
+        UsageError, "the trace cannot be read", where=path, remedy="name a log of fio's write_iolog", of=no_text
+    ):
         text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"the trace cannot be read: {error.strerror}", where=path, remedy="name a readable file"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            "the trace is not text", where=path, remedy="name a log that fio wrote with write_iolog"
-        ) from error
     return read_trace(text, path)
