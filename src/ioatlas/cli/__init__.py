@@ -14,47 +14,10 @@ from ioatlas import __version__
 from ioatlas.cli._commands import Commands
 from ioatlas.errors import IoAtlasError
 
-SECTIONS = {
-    "Measure": {
-        "map": "Measure a performance map of a target.",
-        "plan": "Show what `map` would do; nothing is written.",
-        "resume": "Go on with a campaign that was stopped.",
-        "tune": "Find the jobs and depth with the most IOPS.",
-        "fit": "Say whether a target fits a use: PASS or FAIL.",
-        "watch": "Measure again and again; tell when it gets worse.",
-    },
-    "Look": {
-        "show": "Show a campaign's answer in the terminal.",
-        "open": "Open a campaign's report in the browser.",
-        "compare": "Compare campaigns, targets or result files.",
-        "import": "Import result files of other tools.",
-        "export": "Write tables, figures or a report.",
-        "list": "List what was measured and imported.",
-        "ui": "Look, compare and measure in the browser.",
-        "product": "Products: sheets, capacity, price, and what to expect.",
-    },
-    "Share": {
-        "bundle": "Pack a campaign into one signed file.",
-        "verify": "Check a bundle against its raw output.",
-        "atlas": "Publish to an atlas, search one, serve one.",
-    },
-    "Also, each with --help": {
-        "lab": "Run targets whose truth is known.",
-        "profiles": "List the built-in profiles.",
-        "shakedown": "Check whether this client can measure a target.",
-        "probe": "Facts about client, path and target.",
-        "reproduce": "Measure a bundle's campaign on your target.",
-        "site": "Write results as a folder of static pages.",
-        "translate": "Translate another tool's job into fio's.",
-        "completion": "Print completion for bash, zsh or fish.",
-    },
-}
-"""Commands as `ioatlas --help` lists them."""
-
 
 @click.group(
     cls=Commands,
-    sections=SECTIONS,
+    name="ioatlas",
     modules={"import": "import_"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

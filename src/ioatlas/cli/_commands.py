@@ -52,23 +52,20 @@ GONE = {
 
 
 class Commands(click.Group):
-    """A group whose commands stand under headings; none is loaded before it is called.
+    """A group whose commands stand under headings, as `commands.txt` has them; none is loaded before it is called.
 
     sections: by heading, by name what each command does; below a heading that begins with Also they are only named.
-    modules: by name the module that holds it, where it is called otherwise. default: the command that a call means
-    which names none.
+    modules: by name the module that holds it, where it is called otherwise.
     """
 
     def __init__(
         self,
         *args: Any,
-        sections: Mapping[str, Mapping[str, str]],
         modules: Mapping[str, str] | None = None,
-        default: str = "",
         **kwargs: Any,
     ) -> None:
-        super().__init__(*args, **{"no_args_is_help": not default, **kwargs})
-        self.sections, self.modules, self.default = sections, modules or {}, default
+        super().__init__(*args, **{"no_args_is_help": True, **kwargs})
+        self.sections, self.modules = _sections(self.name or ""), modules or {}
 
     @property
     def said(self) -> dict[str, str]:
@@ -95,8 +92,6 @@ class Commands(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if self.default and not (args and args[0] in {*self.said, *ctx.help_option_names}):
-            args = [self.default, *args]
         with _one_style():
             return super().parse_args(ctx, args)
 
@@ -174,11 +169,21 @@ def _unknown(word: str, known: list[str], path: str) -> UsageError:
 
 def examples(command: str, package: str = "ioatlas.cli") -> str:
     """What stands below `== command` in the package's examples.txt. Its lines stay as they are."""
-    return "\b\n" + _texts(package)[command].replace("\n\n", "\n\n\b\n")
+    return "\b\n" + _texts(package, "examples.txt")[command].replace("\n\n", "\n\n\b\n")
+
+
+def _sections(group: str) -> dict[str, dict[str, str]]:
+    """What `commands.txt` has below `== GROUP: HEADING`."""
+    told = {head.partition(": "): body.splitlines() for head, body in _texts("ioatlas.cli", "commands.txt").items()}
+    return {
+        heading: {line.split()[0]: line.partition(" ")[2].strip() for line in lines}
+        for (of, _, heading), lines in told.items()
+        if of == group
+    }
 
 
 @functools.cache
-def _texts(package: str) -> dict[str, str]:
-    text = files(package).joinpath("examples.txt").read_text(encoding="utf-8")
+def _texts(package: str, name: str) -> dict[str, str]:
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
     sections = re.split(r"^== (.+)\n", text, flags=re.MULTILINE)
     return {name: body.strip("\n") for name, body in zip(sections[1::2], sections[2::2], strict=True)}

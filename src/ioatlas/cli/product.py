@@ -17,18 +17,7 @@ from ioatlas.errors import GateError, UsageError, written
 sheet_argument = click.argument("sheet", metavar="SHEET.toml", type=click.Path(path_type=Path))
 
 
-SECTIONS = {
-    "Sheets": {
-        "new": "Write a new sheet to fill in.",
-        "check": "Check a sheet: faults, and what is missing.",
-        "show": "Capacity and price of a product.",
-        "table": "Products side by side.",
-    },
-    "Measured": {"cost": "What a TiB, a MB/s or 1,000 IOPS costs."},
-}
-
-
-@click.group(name="product", cls=Commands, sections=SECTIONS)
+@click.group(name="product", cls=Commands)
 def command() -> None:
     """What a product is, holds and costs: a sheet of facts, each with its source and date.
 

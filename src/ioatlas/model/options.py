@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import CLIENT_RANGE, CLIENTS, TARGETS, OptionValue
+from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import parse_size_bytes
 from ioatlas.model.words import words
 
@@ -156,108 +157,45 @@ def _buffer_pattern(value: object, where: str) -> OptionValue:
     return text
 
 
-_percent = _integer(0, 100)
-_count = _integer(0)
-_positive = _integer(1)
+_READERS: dict[str, Callable[[object, str], OptionValue]] = {
+    "flag": _flag,
+    "count": _integer(0),
+    "positive": _integer(1),
+    "percent": _integer(0, 100),
+    "size": _size,
+    "positive size": _positive_size,
+    "sizes": _sizes,
+    "word": _token,
+    "rw": _rw,
+    "bssplit": _bssplit,
+    "pattern": _buffer_pattern,
+    "sync_file_range": _sync_file_range,
+    "engine": _choice(*ENGINES),
+}
 
 
-def _table() -> dict[str, Option]:
-    rows: list[tuple[str, Callable[[object, str], OptionValue], str]] = [
-        ("rw", _rw, "direction and order of the I/O"),
-        ("bs", _sizes, "block size in bytes"),
-        ("bssplit", _bssplit, "mix of block sizes"),
-        ("bs_unaligned", _flag, "allow any block size of a range"),
-        ("bs_is_seq_rand", _flag, "bs is sequential,random instead of read,write"),
-        ("blockalign", _sizes, "alignment of random offsets in bytes"),
-        ("size", _positive_size, "bytes of the file or device the load covers"),
-        ("io_size", _positive_size, "bytes to move before the load ends (work-bounded)"),
-        ("number_ios", _positive, "I/Os to do before the load ends (work-bounded)"),
-        ("loops", _positive, "passes over the work (work-bounded)"),
-        ("offset", _size, "where on the file or device the load starts, in bytes"),
-        ("offset_increment", _size, "distance between the starts of successive jobs, in bytes"),
-        ("numjobs", _integer(1, 4096), "jobs doing the same work at once"),
-        ("iodepth", _integer(1, 65536), "I/Os each job keeps in flight"),
-        ("iodepth_batch", _positive, "I/Os submitted at once"),
-        ("iodepth_batch_submit", _positive, "I/Os submitted at once"),
-        ("iodepth_batch_complete_min", _count, "completions reaped at once, at least"),
-        ("iodepth_batch_complete_max", _count, "completions reaped at once, at most"),
-        ("iodepth_low", _positive, "depth at which the queue is filled again"),
-        ("serialize_overlap", _flag, "keep overlapping I/Os from being in flight together"),
-        ("io_submit_mode", _choice("inline", "offload"), "who submits: the job or a helper thread"),
-        ("ioengine", _choice(*ENGINES), "how I/O is issued"),
-        ("direct", _flag, "bypass the client's page cache"),
-        ("sync", _choice("0", "1", "none", "sync", "dsync"), "O_SYNC or O_DSYNC writes"),
-        ("fsync", _count, "fsync after this many writes"),
-        ("fdatasync", _count, "fdatasync after this many writes"),
-        ("sync_file_range", _sync_file_range, "write back the range of this many writes"),
-        ("end_fsync", _flag, "fsync at the end of the load"),
-        ("fsync_on_close", _flag, "fsync when the file is closed"),
-        ("rwmixread", _percent, "per cent of the I/O that are reads"),
-        ("rwmixwrite", _percent, "per cent of the I/O that are writes"),
-        ("percentage_random", _token, "per cent of the I/O at random offsets"),
-        ("random_distribution", _token, "skew of random offsets: random, zipf:T, pareto:T, normal:D, zoned:..."),
-        ("random_generator", _choice("tausworthe", "lfsr", "tausworthe64"), "generator of random offsets"),
-        ("norandommap", _flag, "draw random offsets independently"),
-        ("softrandommap", _flag, "go on without a random map when memory is short"),
-        ("rw_sequencer", _choice("sequential", "identical"), "what the rw postfix counts"),
-        ("rate", _sizes, "bytes per second offered by each job (open loop)"),
-        ("rate_iops", _token, "I/Os per second offered by each job (open loop)"),
-        ("rate_process", _choice("linear", "poisson"), "spacing of the offered I/Os"),
-        ("rate_ignore_thinktime", _flag, "do not make up for think time"),
-        ("thinktime", _token, "pause after an I/O; bare numbers are microseconds"),
-        ("thinktime_spin", _token, "part of the pause spent spinning"),
-        ("thinktime_blocks", _positive, "I/Os between two pauses"),
-        ("thinktime_blocks_type", _choice("complete", "issue"), "what thinktime_blocks counts"),
-        ("latency_target", _token, "latency that fio's own depth search keeps"),
-        ("latency_window", _token, "window of fio's own depth search"),
-        ("latency_percentile", _token, "percentile of fio's own depth search"),
-        ("buffer_compress_percentage", _percent, "compressibility of the data"),
-        ("buffer_compress_chunk", _positive_size, "unit of the compressible pattern"),
-        ("dedupe_percentage", _percent, "share of identical blocks"),
-        ("dedupe_mode", _choice("repeat", "working_set"), "which blocks repeat"),
-        ("dedupe_working_set_percentage", _percent, "size of the set of repeated blocks"),
-        ("buffer_pattern", _buffer_pattern, "data to write"),
-        ("refill_buffers", _flag, "new data for every write"),
-        ("scramble_buffers", _flag, "vary the data a little for every write"),
-        ("zero_buffers", _flag, "write zeroes"),
-        ("zonemode", _choice("none", "strided"), "how the range is divided into zones"),
-        ("zonesize", _positive_size, "bytes of a zone"),
-        ("zonerange", _positive_size, "distance between two zones"),
-        ("zoneskip", _size, "bytes skipped after a zone"),
-        ("nrfiles", _positive, "files each job works on"),
-        ("openfiles", _positive, "files each job keeps open"),
-        ("file_service_type", _token, "order in which a job's files are used"),
-        ("fallocate", _choice("none", "native", "posix", "keep", "truncate"), "how new files get their space"),
-        ("overwrite", _flag, "files exist in full before they are written"),
-        ("file_append", _flag, "write at the end of the file"),
-        ("invalidate", _flag, "drop the client's cached pages of the file first"),
-        ("fadvise_hint", _choice("0", "1", "random", "sequential"), "hint given to the kernel"),
-        ("pre_read", _flag, "read the file before the load"),
-        ("hipri", _flag, "polled completions"),
-        ("fixedbufs", _flag, "registered buffers (io_uring)"),
-        ("registerfiles", _flag, "registered files (io_uring)"),
-        ("sqthread_poll", _flag, "kernel submission thread (io_uring)"),
-        ("nonvectored", _flag, "plain instead of vectored reads and writes (io_uring)"),
-        ("userspace_reap", _flag, "reap in user space (libaio)"),
-        ("cpus_allowed", _token, "processors the jobs may use"),
-        ("cpus_allowed_policy", _choice("shared", "split"), "how the jobs share them"),
-        ("numa_cpu_nodes", _token, "NUMA nodes to run on"),
-        ("numa_mem_policy", _token, "NUMA memory policy"),
-        ("prio", _integer(0, 7), "I/O priority"),
-        ("prioclass", _integer(0, 3), "I/O priority class"),
-        ("nice", _integer(-20, 19), "process priority"),
-        ("flow", _token, "share of a stream among streams"),
-        ("flow_id", _count, "which streams share"),
-        ("flow_sleep", _count, "microseconds to wait when ahead"),
-        (CLIENTS, _integer(1, 1000), "hosts of --clients that make the load together (not an option of fio)"),
-        (TARGETS, _integer(1, 256), "targets of --together that are loaded at once (not an option of fio)"),
-        (CLIENT_RANGE, _choice("own", "same"), "whether each client has its own file or range (not an option of fio)"),
-    ]
-    return {name: Option(name, read, summary) for name, read, summary in rows}
+def _option(line: str) -> Option:
+    """A line of `options.txt`."""
+    name, takes, summary = (part.strip() for part in line.split(" | "))
+    if takes.startswith("one of "):
+        return Option(name, _choice(*takes.split()[2:]), summary)
+    if takes.startswith("from "):
+        _, low, _, high = takes.split()
+        return Option(name, _integer(int(low), int(high)), summary)
+    return Option(name, _READERS[takes], summary)
 
 
-ALLOWED: dict[str, Option] = _table()
+def _refused(paragraph: str) -> dict[str, str]:
+    """Why, then names."""
+    why, _, names = paragraph.partition("\n")
+    return dict.fromkeys(names.split(), why.removeprefix("not taken: "))
+
+
+_TAKEN, *_NOT = Path(__file__).with_name("options.txt").read_text(encoding="utf-8").split("\n\n")
+ALLOWED = {option.name: option for option in map(_option, _TAKEN.splitlines())}
 """Every option a campaign may set or sweep."""
+REFUSED = {name: why for paragraph in _NOT for name, why in _refused(paragraph).items()}
+"""Options that are refused by name, and why."""
 SIZE_OPTIONS = frozenset(name for name, option in ALLOWED.items() if option.read in (_size, _positive_size, _sizes))
 """Options that hold bytes; `rate` holds bytes per second."""
 
@@ -268,42 +206,6 @@ ALIASES = {
     "ba": "blockalign",
     "fill_device": "fill_fs",
     "sync_io": "sync",
-}
-
-_PATHS = "it names a path, device, command or library, which ioatlas alone sets"
-_OURS = "ioatlas sets it itself"
-_CAP = "it caps how long a job runs and is not a repeat count: use `visits` for repeats, `window` for longer windows"
-REFUSED: dict[str, str] = {
-    **dict.fromkeys(
-        words(
-            "filename directory filename_format opendir lockfile exec_prerun exec_postrun read_iolog write_iolog "
-            "replay_redirect merge_blktrace_file replay_no_stall replay_scale write_bw_log write_lat_log "
-            "write_iops_log write_hist_log include external uri hostname port pool rbdname clientname volume brick "
-            "chunk_size nfs_url http_host http_user http_pass http_s3_key http_s3_keyid cgroup mem iomem mmapfile uid "
-            "gid aux-path unlink unlink_each_loop verify_state_load ioscheduler trigger trigger-file libblkio_path "
-            "libblkio_driver spdk_conf transport_conf profile options create_on_open allow_mounted_write"
-        ),
-        _PATHS,
-    ),
-    **dict.fromkeys(
-        words(
-            "startdelay start_delay stonewall wait_for new_group group_reporting time_based thread name description "
-            "clocksource gtod_reduce gtod_cpu randseed randrepeat allrandrepeat log_avg_msec log_offset per_job_logs "
-            "log_unix_epoch log_hist_msec lat_percentiles clat_percentiles slat_percentiles percentile_list "
-            "disable_lat disable_clat disable_slat disable_bw_measurement unified_rw_reporting continue_on_error "
-            "allow_file_create create_only create_serialize readonly kb_base unit_base status-interval eta exitall "
-            "exitall_on_error exit_what exec steadystate steadystate_duration ss ss_dur"
-        ),
-        _OURS,
-    ),
-    **dict.fromkeys(("runtime", "timeout"), _CAP),
-    "ramp_time": "it credits work in flight to the measured window; "
-    "ioatlas cuts the warm-up from the recorded series instead",
-    **dict.fromkeys(
-        ("verify", "do_verify"),
-        "nothing is read back to be compared: run fio itself for that",
-    ),
-    **dict.fromkeys(("fill_fs", "fill_device"), "it would fill the file system; ioatlas keeps a tenth of what is free"),
 }
 
 
