@@ -10,8 +10,9 @@ from bench.studies.claims import Measured
 from bench.studies.study import Study, Value, targets_of
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import UNDETERMINED
+from ioatlas.model.quantities import COMPARED
 from ioatlas.model.result import CampaignResult
-from ioatlas.results.sides import QUANTITIES, Place, read_campaign
+from ioatlas.results.sides import Place, read_campaign
 from ioatlas_lab.running import filled, find
 from ioatlas_lab.scenario import Limit, Recipe
 
@@ -25,7 +26,7 @@ def measured_in(study: Study, directory: Path, result: CampaignResult, *, quick:
     """Every load that was visited and that its lab target's limits held for; how many they did not hold for. Raises
     UsageError when none was visited.
     """
-    sides = {quantity: read_campaign(directory, quantity) for quantity in QUANTITIES}
+    sides = {quantity: read_campaign(directory, quantity) for quantity in COMPARED}
     limits: dict[Place, str] = {
         (e.cell.key, e.direction): e.limit.resource
         for e in result.estimates

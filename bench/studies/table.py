@@ -179,8 +179,8 @@ def _draw(asked: FigureAsked, directory: Path, result: CampaignResult, place: Pa
         from ioatlas.report.export.to_panels import write_drawing
 
         return write_drawing(own_drawing(replace(result, name=asked.title or result.name)), out)
+    from ioatlas.model.quantities import quantity
     from ioatlas.report.export.grid import lay_out
-    from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_figure import write_figures
 
     layout = lay_out(result, x=asked.x, y=asked.y, tiles=asked.tiles)

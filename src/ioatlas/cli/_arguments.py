@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
 from ioatlas.errors import UsageError
+from ioatlas.model.quantities import COMPARED
 from ioatlas.model.units import RATE_UNITS, parse_duration_seconds, rates_in
 
 if TYPE_CHECKING:
@@ -40,12 +41,9 @@ class Name(StringParamType):
         return [CompletionItem(name, help=text or None) for name, text in told.items() if name.startswith(incomplete)]
 
 
-WORDS = {"bw": "throughput", "iops": "IOPS", "lat_mean": "mean latency", "lat_p99": "99th percentile of latency"}
-
-
 def quantity_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`--quantity`, with what it is the quantity of."""
-    return click.option("--quantity", type=click.Choice(tuple(WORDS)), default="bw", show_default=True, help=meaning)
+    return click.option("--quantity", type=click.Choice(tuple(COMPARED)), default="bw", show_default=True, help=meaning)
 
 
 def latency_limit(p99: str | None, mean: str | None) -> tuple[Literal["p99", "mean"], float | None]:

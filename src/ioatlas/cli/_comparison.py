@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.analysis.wording import plural
-from ioatlas.cli._arguments import WORDS, write_gate
+from ioatlas.cli._arguments import write_gate
 from ioatlas.cli._output import columns, say_json
 from ioatlas.errors import GateError, UsageError
+from ioatlas.model.quantities import COMPARED
 
 if TYPE_CHECKING:
     from ioatlas.analysis.compare import CellComparison, MapComparison
@@ -62,7 +63,7 @@ def tell(
     if output is not None:
         click.echo(f"{'table' if output.suffix.lower() == '.csv' else 'page'}: {output}", err=as_json)
     if junit or markdown:
-        write_gate(gate_of(found, WORDS[found.quantity]), junit, markdown)
+        write_gate(gate_of(found, COMPARED[found.quantity]), junit, markdown)
     if fail_if_worse:
         _gate(found)
 
@@ -101,7 +102,7 @@ def _print(found: SidesComparison, *, all_cells: bool, verbose: bool) -> None:
 
 def answer(found: SidesComparison, *, every: bool = False) -> list[str]:
     """The first screen: the verdict, what differs in the conditions, the table of sides, cells, power, what next."""
-    lines = [f"{len(found.sides)} sides, {WORDS[found.quantity]}: {verdict(found)}"]
+    lines = [f"{len(found.sides)} sides, {COMPARED[found.quantity]}: {verdict(found)}"]
     lines += conditions(found.apart, found.names, every=every)
     lines += found.notes
     lines += ["", *_table(found), ""]
@@ -319,12 +320,12 @@ def _write(found: SidesComparison, output: Path) -> None:
         return
     from ioatlas.report.comparison_page import write_sides
 
-    write_sides(found, WORDS[found.quantity], sentences(found), output)
+    write_sides(found, COMPARED[found.quantity], sentences(found), output)
 
 
 def sentences(found: SidesComparison) -> list[str]:
     """The answer without its table, for the page."""
-    lines = [f"{WORDS[found.quantity]}: {verdict(found)}", *conditions(found.apart, found.names, every=True)]
+    lines = [f"{COMPARED[found.quantity]}: {verdict(found)}", *conditions(found.apart, found.names, every=True)]
     lines += [*_tie_lines(found), *_about_cells(found), *_power(found)]
     return [" ".join(re.sub(r"^(\w+) {2,}", r"\1: ", line).split()) for line in lines]
 

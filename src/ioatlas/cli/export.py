@@ -19,18 +19,18 @@ from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import say_json
 from ioatlas.errors import IoAtlasError, UsageError, written
+from ioatlas.model.quantities import QUANTITIES
 from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.model.panel import Drawing, Line
+    from ioatlas.model.quantities import Quantity
     from ioatlas.model.result import CampaignResult
     from ioatlas.report.export.grid import Layout
-    from ioatlas.report.export.quantities import Quantity
     from ioatlas.results.sides import Side
 
 TABLES = ("csv", "json", "md", "bbcode")
 FIGURES = ("png", "svg", "pdf")
-QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
 
 
 @click.command(name="export", epilog=examples("export"))
@@ -42,7 +42,9 @@ QUANTITY_NAMES = ("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")
     help="What to write. Default: what the suffix of -o says.",
 )
 @path_option("-o", "--output", metavar="OUT", help="File to write.")
-@click.option("--quantity", type=click.Choice(QUANTITY_NAMES), help="What a figure shows. Default: bw, the throughput.")
+@click.option(
+    "--quantity", type=click.Choice(tuple(QUANTITIES)), help="What a figure shows. Default: bw, the throughput."
+)
 @click.option("--x", metavar="AXIS", help="Axis along x, such as size, numjobs or iodepth.")
 @click.option("--y", metavar="AXIS", help="Axis along y, or one line for each of its values with --figure lines.")
 @click.option(
@@ -220,9 +222,9 @@ def _place(directory: Path, kind: str, output: Path | None) -> Path:
 
 
 def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:
+    from ioatlas.model.quantities import quantity
     from ioatlas.report.export.grid import lay_out
     from ioatlas.report.export.own import STYLES, has_own, own_drawing
-    from ioatlas.report.export.quantities import quantity
     from ioatlas.report.export.to_panels import write_drawing
 
     columns = int(drawn.pop("columns", 0))

@@ -15,6 +15,7 @@ from ioatlas.cli._commands import examples
 from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._output import table_of
 from ioatlas.errors import written
+from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.tree import is_tree
 from ioatlas.results.library import REPORT
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     from ioatlas.model.estimate import Estimate
     from ioatlas.model.panel import Table
+    from ioatlas.model.quantities import Quantity
     from ioatlas.model.result import CampaignResult
-    from ioatlas.report.export.quantities import Quantity
 
 PIPE_WIDTH = 120
 """Columns to use when the output is no terminal."""
@@ -36,7 +37,7 @@ PIPE_WIDTH = 120
 @click.option(
     "--quantity",
     "quantity_name",
-    type=click.Choice(("bw", "iops", "lat_mean", "lat_p99", "bw_per_job")),
+    type=click.Choice(tuple(QUANTITIES)),
     help="The map of one quantity. Default: bw.",
 )
 @click.option(
@@ -95,7 +96,7 @@ def command(
 
     from ioatlas.analysis.summary import summarise
     from ioatlas.cli._screen import console_of, print_lines, show, text_tables, title_lines
-    from ioatlas.report.export.quantities import quantity
+    from ioatlas.model.quantities import quantity
     from ioatlas.results.library import shown
 
     plain = not (all_cells or x or y)

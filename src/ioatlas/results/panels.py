@@ -16,6 +16,7 @@ from ioatlas.law.cells import METHOD
 from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.panel import Dot, Drawing, Line, Panel, Series
+from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.result import PERCENTS, CampaignResult
 from ioatlas.results.only import Filter, passes, same
 from ioatlas.results.sides import Aligned
@@ -31,12 +32,6 @@ from ioatlas.stats.intervals import (
 
 MOST_BARS, MOST_PANELS, MOST_LINES = 60, 24, 12
 X_ORDER = ("bs", "numjobs", "iodepth", "size")
-UNITS = {
-    "bw": ("throughput", "B/s"),
-    "iops": ("I/Os per second", "1/s"),
-    "lat_mean": ("mean latency", "ns"),
-    "lat_p99": ("99th percentile of latency", "ns"),
-}
 NAMED_FIRST = ("rw", "bs", "size", "numjobs", "iodepth")
 _SHOWN = (1.0, 10.0, 50.0, 90.0, 99.0, 99.9, 99.99)
 
@@ -86,7 +81,7 @@ def bars(aligned: Aligned, quantity: str, *, where: Filter, title: str) -> Drawi
         for number, side in enumerate(aligned.sides)
     )
     ticks = tuple((float(place), label) for place, label in enumerate(labels))
-    name, unit = UNITS[quantity]
+    shown = QUANTITIES[quantity]
     notes = ["Of mixed loads reads are below, writes above; the interval is of their total."] if stacked else []
     notes += ["Of mixed loads it is that of the slower direction."] if mixed and not stacked else []
     if any(dot.low is None for one in series for dot in one.dots):
@@ -95,7 +90,7 @@ def bars(aligned: Aligned, quantity: str, *, where: Filter, title: str) -> Drawi
         notes.append("Loads that a side did not measure are as it predicts them.")
     if quantity in ("bw", "iops") and any(side.kind == "measured" for side in aligned.sides):
         notes.append("Bars are means of whole visits; a map tells what lasts.")
-    return Drawing(title, "bars", "", name, unit, (Panel("", series, ticks),), note=" ".join(notes))
+    return Drawing(title, "bars", "", shown.words, shown.kind, (Panel("", series, ticks),), note=" ".join(notes))
 
 
 def lines(
@@ -134,8 +129,8 @@ def lines(
             where="lines",
             remedy=f"choose with --where; there are: {_there(aligned)}",
         )
-    name, unit = UNITS[quantity]
-    return Drawing(title, "lines", x, name, unit, tuple(panels), x_scale="categories")
+    shown = QUANTITIES[quantity]
+    return Drawing(title, "lines", x, shown.words, shown.kind, tuple(panels), x_scale="categories")
 
 
 def _panel(

@@ -25,6 +25,7 @@ from ioatlas.law.read import can_be_told
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Factor
+from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.reason import ASIDE, UnmeasuredCode
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size, format_size_rounded
@@ -38,16 +39,9 @@ from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME as JOURNAL
 from ioatlas.store.journal import Journal
 
-QUANTITIES = {"bw": "bw_bytes_per_s", "iops": "iops", "lat_mean": "lat_mean_ns", "lat_p99": "lat_p99_ns"}
 _PROTOCOLS = frozenset(URI_ENGINES.values())
 """Engines that follow from how a target is reached."""
 LOWER_IS_BETTER = frozenset({"lat_mean", "lat_p99"})
-_BOUNDS = {
-    "bw": ("bw_low", "bw_high"),
-    "iops": ("iops_low", "iops_high"),
-    "lat_mean": ("lat_mean_low_ns", "lat_mean_high_ns"),
-    "lat_p99": ("lat_p99_low_ns", "lat_p99_high_ns"),
-}
 
 Place = tuple[str, str]
 """Key of a cell, and direction."""
@@ -214,7 +208,7 @@ def read_campaign(directory: Path, quantity: str) -> Side:
         if cell is None or visit.discarded or visit.purpose is not Purpose.SWEEP:
             continue
         for part in visit.parts:
-            value = getattr(window_values(part, visit.window_start_ms), QUANTITIES[quantity])
+            value = getattr(window_values(part, visit.window_start_ms), QUANTITIES[quantity].field)
             if value is None:
                 continue
             place = (cell.key, part.direction)
@@ -259,16 +253,13 @@ def _by_law(
 
 def _guesses(estimates: Iterable[Estimate], quantity: str, width: float) -> dict[Place, tuple[Row, Reading]]:
     """width: of their intervals to either side, in standard errors."""
-    found = {}
+    found, shown = {}, QUANTITIES[quantity]
     for e in estimates:
         place = (e.cell.key, e.direction)
-        value, *bounds = (getattr(e, name) for name in (QUANTITIES[quantity], *_BOUNDS[quantity]))
-        if all(one is not None and one > 0 for one in (value, *bounds)):
-            error = log(bounds[1] / bounds[0]) / 2 / width
-            found[place] = (
-                Row(e.cell, e.direction),
-                Reading("/".join(place), value, 0.0, error=error, visits=e.n_visits),
-            )
+        value, (low, high) = shown.value(e), shown.bounds(e)
+        if value and low and high and min(value, low, high) > 0:
+            reading = Reading("/".join(place), value, 0.0, error=log(high / low) / 2 / width, visits=e.n_visits)
+            found[place] = (Row(e.cell, e.direction), reading)
     return found
 
 
@@ -307,11 +298,10 @@ def _conditions(journal: Journal, cells: Mapping[str, Cell]) -> dict[str, str]:
 
 def _imported_side(place: Path, quantity: str) -> Side:
     found = read_imported(place)
-    column = QUANTITIES[quantity]
     readings: dict[Place, list[Reading]] = {}
     rows: dict[Place, Row] = {}
     for e in found.estimates:
-        value = getattr(e, column)
+        value = QUANTITIES[quantity].value(e)
         if value is None:
             continue
         where = (e.cell.key, e.direction)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
@@ -65,39 +65,31 @@ def passes(configurations: Sequence[Configuration], spec: CampaignSpec) -> list[
     return found
 
 
+@dataclass
 class BlockedRun:
     """One session of a campaign whose configurations are measured one after another."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        plan: Plan,
-        procedure: Procedure,
-        environment: Environment,
-        consent: Consent,
-        *,
-        emit: Emit,
-        stop_asked: Callable[[], bool],
-    ) -> None:
-        self._journal = journal
-        self._plan = plan
-        self._procedure = procedure
-        self._environment = environment
-        self._consent = consent
-        self._emit = emit
-        self._stop_asked = stop_asked
-        clock = environment.executor.clock
-        self._budget = Budget(clock.monotonic, plan.spec.budget_seconds, clock.monotonic())
+    journal: Journal
+    plan: Plan
+    procedure: Procedure
+    environment: Environment
+    consent: Consent
+    emit: Emit = field(kw_only=True)
+    stop_asked: Callable[[], bool] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        clock = self.environment.executor.clock
+        self._budget = Budget(clock.monotonic, self.plan.spec.budget_seconds, clock.monotonic())
         self._set_up_seconds: list[float] = []
 
     def run(self) -> Summary:
         """Measure all that are not done. Raises PartialResultError when a person asks to stop, or when one of them
         could not be measured; what was finished is kept.
         """
-        journal = self._journal
+        journal = self.journal
         for row in journal.running_batches():
             if row.pid is not None and row.pid_started is not None:
-                self._environment.executor.stop_orphan(row.pid, row.pid_started)
+                self.environment.executor.stop_orphan(row.pid, row.pid_started)
         ended = journal.kept(Blocks).ended
         waiting = [block for block in self._in_order() if ended.get(block.key) != ""]
         for place, block in enumerate(waiting):
@@ -112,7 +104,7 @@ class BlockedRun:
                 journal.add_remark(RemarkKind.WARNING, told)
         failed = [block for block in self._in_order() if ended.get(block.key)]
         if failed:
-            what = "configurations" if self._plan.spec.set_ups == 1 else "set-ups"
+            what = "configurations" if self.plan.spec.set_ups == 1 else "set-ups"
             raise PartialResultError(
                 f"{len(failed)} of {len(ended)} {what} were not measured to their end; {self._words(failed[0])}: "
                 f"{ended[failed[0].key]}",
@@ -125,30 +117,30 @@ class BlockedRun:
     def _in_order(self) -> list[_Block]:
         return [
             _Block(one, number)
-            for number, each in enumerate(passes(self._plan.spec.configurations, self._plan.spec))
+            for number, each in enumerate(passes(self.plan.spec.configurations, self.plan.spec))
             for one in each
         ]
 
     def _words(self, block: _Block) -> str:
-        count = self._plan.spec.set_ups
+        count = self.plan.spec.set_ups
         return block.configuration.name + (f", set-up {block.number + 1} of {count}" if count > 1 else "")
 
     def _measure(self, block: _Block, *, left: int) -> str:
         """Set it up, measure it, take it down. Why it could not be measured to its end; '' when it was."""
-        directory, one = self._journal.directory, block.configuration
+        directory, one = self.journal.directory, block.configuration
         made, why = False, ""
         begin = self._budget.elapsed
         try:
-            ask_for(one, self._consent, self._stop_asked)
-            run_command(one, "before", directory, self._stop_asked, number=block.number)
+            ask_for(one, self.consent, self.stop_asked)
+            run_command(one, "before", directory, self.stop_asked, number=block.number)
             made = True
-            opened(one, self._plan, self._journal, self._consent)
+            opened(one, self.plan, self.journal, self.consent)
             self._set_up_seconds.append(self._budget.elapsed - begin)
             self._session(block, left)
         except StopAskedError:
             raise stopped(directory) from None
         except IoAtlasError as error:
-            if self._stop_asked():
+            if self.stop_asked():
                 raise
             why = error.what.rstrip(".")
             self._tell(one, f"Configuration {self._words(block)} ended: {_told(error)}.", "failed")
@@ -161,48 +153,46 @@ class BlockedRun:
         """Run the command after it. A failure is told, and does not spoil what was measured."""
         one = block.configuration
         try:
-            run_command(one, "after", self._journal.directory, lambda: False, number=block.number)
+            run_command(one, "after", self.journal.directory, lambda: False, number=block.number)
         except (IoAtlasError, StopAskedError) as error:
             what = error.what if isinstance(error, IoAtlasError) else "its command `after` was stopped"
             text = f"Configuration {one.name}: {what}. What it left may disturb those after it."
-            self._journal.add_remark(RemarkKind.WARNING, text)
+            self.journal.add_remark(RemarkKind.WARNING, text)
             self._tell(one, text, "after-failed")
 
     def _session(self, block: _Block, left: int) -> None:
         """One session of the part of the campaign that is this configuration, set up this time."""
-        whole, environment = self._journal, self._environment
+        whole, environment = self.journal, self.environment
         journal, plan = self._seen(block), self._part(block, left)
-        sites = sites_of(journal, plan, environment.executor, emit=self._emit, stop_asked=self._stop_asked)
-        runner = Runner(
-            journal, plan, self._procedure, sites, environment, emit=self._emit, stop_asked=self._stop_asked
-        )
+        sites = sites_of(journal, plan, environment.executor, emit=self.emit, stop_asked=self.stop_asked)
+        runner = Runner(journal, plan, self.procedure, sites, environment, emit=self.emit, stop_asked=self.stop_asked)
         runner.recover()
         with claimed(plan.targets):
             runner.session(whole)
 
     def _seen(self, block: _Block) -> Journal:
         """What of the journal a session of this set-up sees."""
-        mine = self._journal.of_target(block.configuration.name)
-        return mine.of_set_up(block.number) if self._plan.spec.set_ups > 1 else mine
+        mine = self.journal.of_target(block.configuration.name)
+        return mine.of_set_up(block.number) if self.plan.spec.set_ups > 1 else mine
 
     def _part(self, block: _Block, left: int) -> Plan:
         """The plan of one configuration, with its share of the time that is left. Cells that the budget kept from an
         earlier one are left out of it too: what is to be compared has to be measured on both.
         """
-        spec, one = self._plan.spec.of_set_up(block.number), block.configuration
+        spec, one = self.plan.spec.of_set_up(block.number), block.configuration
         if spec.budget_seconds is not None:
             self._seen(block).leave_out(self._left_out_before(one))
             each = sum(self._set_up_seconds) / max(1, len(self._set_up_seconds))
             share = ((self._budget.left or 0.0) - each * (left - 1)) / left
             spec = replace(spec, budget_seconds=max(LEAST_BUDGET_SECONDS, share))
         journal = self._seen(block)
-        files = {name: files for name, files in self._plan.files.items() if name == one.name}
-        return Plan(spec, journal.targets(), tuple(journal.cells()), self._plan.remarks, files)
+        files = {name: files for name, files in self.plan.files.items() if name == one.name}
+        return Plan(spec, journal.targets(), tuple(journal.cells()), self.plan.remarks, files)
 
     def _left_out_before(self, one: Configuration) -> dict[str, str]:
         """{cell key: reason} of its cells that were left out of one that is done."""
-        done = [name for name, why in self._journal.kept(Blocks).ended.items() if not why]
-        cells = self._journal.cells()
+        done = [name for name, why in self.journal.kept(Blocks).ended.items() if not why]
+        cells = self.journal.cells()
         gone: Mapping[tuple[object, ...], str] = {
             _load(cell): reason
             for cell, reason in cells
@@ -216,9 +206,7 @@ class BlockedRun:
 
     def _tell(self, one: Configuration, text: str, state: str) -> None:
         factors = {name: factor.value for name, factor in one.factors.items()}
-        self._emit(
-            Event("configuration", {"configuration": one.name, "factors": factors, "state": state, "text": text})
-        )
+        self.emit(Event("configuration", {"configuration": one.name, "factors": factors, "state": state, "text": text}))
 
 
 def _load(cell: Cell) -> tuple[object, ...]:

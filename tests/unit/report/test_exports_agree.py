@@ -15,11 +15,11 @@ from ioatlas.campaign import load_result
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 from ioatlas.model.estimate import Limit
+from ioatlas.model.quantities import quantity
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.export import printing, to_figure
 from ioatlas.report.export.drawing import NOT_BELIEVED, Drawing
 from ioatlas.report.export.grid import lay_out
-from ioatlas.report.export.quantities import quantity
 from ioatlas.report.export.to_figure import MapPlan
 from ioatlas.report.export.to_json import write_json
 from ioatlas.report.table import write_csv

@@ -22,7 +22,7 @@ from ioatlas.cli.export import command as export_command
 from ioatlas.cli.import_ import command
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.imported_reading import ImportedReading, Labelled
-from ioatlas.report.export.quantities import quantity
+from ioatlas.model.quantities import quantity
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import write_csv
 from ioatlas.results.comparison import compare_sides

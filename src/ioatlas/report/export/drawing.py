@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ioatlas.analysis.marks import Mark, mark_of
 from ioatlas.model import panel
+from ioatlas.model.quantities import Quantity, Unit
 from ioatlas.report.export.grid import Axis, Layout, Level, Page, Tile
-from ioatlas.report.export.quantities import Quantity, Unit
 from ioatlas.report.table import Entry
 
 DECADES = 100.0
@@ -38,7 +38,7 @@ class Drawing:
     def of(cls, layout: Layout, quantity: Quantity, *, log: bool | None = None) -> Drawing:
         """log: None takes it where imported values span decades: on a linear scale of the fastest the others are 0."""
         entries = [e for page in layout.pages for tile in page.tiles for e in tile.cells.values()]
-        shown = [(v, e) for e in entries if (v := quantity.shown(e)) is not None]
+        shown = [(v, e) for e in entries if (v := quantity.shown(e.estimate)) is not None]
         values = [v for v, e in shown if is_believed(e)] or [v for v, _ in shown]
         unit = quantity.unit(values)
         positive = [v for v in values if v > 0]
@@ -72,7 +72,7 @@ class Drawing:
             title,
             "lines",
             layout.x.heading,
-            q.label.lower(),
+            q.words,
             q.kind,
             panels,
             y_scale="log" if self.log else "linear",
@@ -85,7 +85,7 @@ class Drawing:
         dots = []
         for i, x in enumerate(self.layout.x.levels):
             entry = tile.cells.get((x, y))
-            value = self.quantity.shown(entry) if entry is not None else None
+            value = self.quantity.shown(entry.estimate) if entry is not None else None
             if entry is None or entry.estimate is None or value is None:
                 continue
             e = entry.estimate

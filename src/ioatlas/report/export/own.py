@@ -6,10 +6,10 @@ from __future__ import annotations
 from ioatlas.errors import UsageError
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.panel import Dot, Drawing, Panel, Table
+from ioatlas.model.quantities import panel_unit
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
 from ioatlas.report.export.conditions import conditions
-from ioatlas.report.export.quantities import panel_unit
 from ioatlas.report.redact import redacted, redactor
 
 STYLES = ("charts", "rounds", "curves")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ioatlas.analysis.marks import SIGNS, Mark, mark_of
+from ioatlas.model.quantities import Quantity
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import number_of
 from ioatlas.report.export import printing
@@ -20,7 +21,6 @@ from ioatlas.report.export.conditions import conditions, subject
 from ioatlas.report.export.drawing import NOT_BELIEVED, Drawing
 from ioatlas.report.export.grid import Arrangement, Axis, Layout, Page, Tile
 from ioatlas.report.export.printing import MUTED, SMALL, TEXT, Kind, text_width
-from ioatlas.report.export.quantities import Quantity
 from ioatlas.report.export.to_panels import write_drawing
 from ioatlas.report.redact import redactor
 
@@ -146,7 +146,7 @@ class MapPlan:
         return Ticks.across(self.drawing.layout.x, self.cell[0])
 
     def names(self, title: str) -> list[str]:
-        text = f"{title}: {self.drawing.quantity.label.lower()}"
+        text = f"{title}: {self.drawing.quantity.words}"
         return printing.fold(text, printing.width_of(self.columns) - 8, 1.1 * printing.TITLE)
 
     def corner(self, title: str, row: int, column: int) -> tuple[float, float]:
@@ -166,7 +166,7 @@ class MapPlan:
         for i, x in enumerate(layout.x.levels):
             for j, y in enumerate(layout.y.levels):
                 entry = tile.cells.get((x, y))
-                e, value = (entry.estimate, q.shown(entry)) if entry is not None else (None, None)
+                e, value = (entry.estimate, q.shown(entry.estimate)) if entry is not None else (None, None)
                 if e is None or value is None:
                     yield Cell((i, j), None, None, None, None, 0.46)
                     continue

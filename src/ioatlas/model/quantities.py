@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a figure can show of a cell, with its interval, label and a unit that fits the values at hand."""
+"""What can be shown and compared of a cell, with its interval, its words and a unit that fits the values at hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ioatlas.errors import UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.panel import Panel
 from ioatlas.model.units import rate_units
-from ioatlas.report.table import Entry
 
 Bounds = tuple[float | None, float | None]
 
@@ -25,10 +24,12 @@ class Unit:
 
 @dataclass(frozen=True)
 class Quantity:
-    """`field` of an estimate (base units), its bounds, and what kind of units it has: of `units_of`."""
+    """`field` of an estimate (base units), its bounds, and what kind of units it has: of `units_of`. words: for people,
+    in a sentence.
+    """
 
     name: str
-    label: str
+    words: str
     field: str
     low: str
     high: str
@@ -38,12 +39,16 @@ class Quantity:
     bars_of_sd: bool = False
     """Whether its bounds are one standard deviation of repeats from the value, not its interval."""
 
+    @property
+    def label(self) -> str:
+        return self.words[0].upper() + self.words[1:]
+
     def value(self, estimate: Estimate) -> float | None:
         return self._divided(estimate, self.field)
 
-    def shown(self, entry: Entry) -> float | None:
-        """The value of a row of the table, where it has a finite one."""
-        value = self.value(entry.estimate) if entry.estimate is not None else None
+    def shown(self, estimate: Estimate | None) -> float | None:
+        """The value where there is a finite one."""
+        value = self.value(estimate) if estimate is not None else None
         return value if value is not None and math.isfinite(value) else None
 
     def bounds(self, estimate: Estimate) -> Bounds:
@@ -83,22 +88,26 @@ def units_of(kind: str) -> tuple[Unit, ...]:
     return {"1/s": COUNT, "ns": TIME}.get(kind, (Unit(kind, 1.0),))
 
 
-def _latency(name: str, label: str) -> Quantity:
-    return Quantity(name, label, f"{name}_ns", f"{name}_low_ns", f"{name}_high_ns", "ns", f"{name}_sd_ns")
+def _latency(name: str, words: str) -> Quantity:
+    return Quantity(name, words, f"{name}_ns", f"{name}_low_ns", f"{name}_high_ns", "ns", f"{name}_sd_ns")
 
 
 QUANTITIES = {
     q.name: q
     for q in (
-        Quantity("bw", "Throughput", "bw_bytes_per_s", "bw_low", "bw_high", "B/s", "bw_sd"),
+        Quantity("bw", "throughput", "bw_bytes_per_s", "bw_low", "bw_high", "B/s", "bw_sd"),
         Quantity("iops", "I/Os per second", "iops", "iops_low", "iops_high", "1/s", "iops_sd"),
-        _latency("lat_mean", "Mean latency"),
+        _latency("lat_mean", "mean latency"),
         _latency("lat_p99", "99th percentile of latency"),
         Quantity(
-            "bw_per_job", "Throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", "B/s", "bw_sd", per_job=True
+            "bw_per_job", "throughput of each job", "bw_bytes_per_s", "bw_low", "bw_high", "B/s", "bw_sd", per_job=True
         ),
     )
 }
+
+
+COMPARED = {name: q.words for name, q in QUANTITIES.items() if not q.per_job}
+"""What sides can be compared by, in words."""
 
 
 def quantity(name: str) -> Quantity:
