@@ -7,8 +7,9 @@ The summary has a line for each result; the values are parted by kind of load, s
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
-import html
 import io
 import json
 import re
@@ -19,6 +20,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import jinja2
 
 from ioatlas import __version__, beneath
 from ioatlas.analysis.imported_answer import unsound
@@ -36,14 +39,15 @@ from ioatlas.model.units import format_size
 from ioatlas.model.words import words
 from ioatlas.product.figures import held_by_licence
 from ioatlas.product.kept import kept_sheet
-from ioatlas.report.page import drop_html, escape_json, explorer_files, put_whole, report_html
+from ioatlas.product.readings import Unit
+from ioatlas.report.page import drop_html, explorer_files, put_whole, report_html
 from ioatlas.report.table import write_csv
 from ioatlas.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
 
 MARKER = ".ioatlas-site.json"
 """In the folder of a site: the files that the command wrote there, and may replace or remove."""
 FORMAT = 1
-COLUMNS = words("id title target protocol size_bytes read write read_4k write_4k trust created")
+COLUMNS = words("id title target protocol size_bytes read write read_4k write_4k trust created price_per_tib currency")
 """Of the summary: a line for each result. Rates are bytes per second, those of 4 KiB I/Os per second."""
 LOAD_COLUMNS = words("result bw_bytes_per_s iops lat_p99_ns in_flight mark")
 """Of a kind of load: the best value of each result. result: its line in the summary, from 0."""
@@ -77,7 +81,7 @@ def write_site(
     found = _sources(sources)
     before = _before(folder)
     site = Site()
-    made = _Written(folder, before, site)
+    made = Written(folder, before, site)
     loads: dict[str, list[list[Any]]] = defaultdict(list)
     with written(folder, "name a folder that can be written", "the site"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -90,7 +94,7 @@ def write_site(
             if not site.results:
                 why = site.left_out[0] if site.left_out else "nothing was measured or imported there"
                 raise UsageError(f"there is no result to show: {why}", where=", ".join(map(str, sources)))
-            _pages(made, title, loads)
+            write_pages(made, title, loads)
             made.finish()
         except BaseException:
             if made.names:  # or the next run would take them for somebody else's
@@ -126,7 +130,7 @@ def _before(folder: Path) -> set[str]:
     return {name for name in files if ".." not in name.split("/") and not name.startswith("/")}
 
 
-class _Written:
+class Written:
     """Files of the site: one that is as it was is not written."""
 
     def __init__(self, folder: Path, before: set[str], site: Site) -> None:
@@ -182,7 +186,7 @@ def _check_licence(directory: Path, permission: str) -> None:
             raise RefusedError(held, where=sheet.name, remedy="record it in [publishing], or give --permission")
 
 
-def _add(data: bytes, result: CampaignResult, made: _Written, loads: dict[str, list[list[Any]]]) -> None:
+def _add(data: bytes, result: CampaignResult, made: Written, loads: dict[str, list[list[Any]]]) -> None:
     """A result: its report, values and bundle, its line of the summary, and its values among those of each load."""
     out = io.StringIO()
     write_csv(result, out)
@@ -220,10 +224,12 @@ def _line(result: CampaignResult, name: str) -> dict[str, Any]:
     size = max((target.size_bytes or 0 for target in measured), default=0)
     parts = dict.fromkeys((product or summary.name, protocol, format_size(size) if size else ""))
     created = datetime.fromtimestamp(result.created_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if result.created_at else ""
+    prices = ((unit.cost, cost.currency) for cost in result.costs for unit in cost.units if unit.unit == Unit.TIB)
+    priced = next((found for found in prices if found[0]), (None, ""))
     values = (
         *(name, ", ".join(filter(None, parts)), ", ".join(target.name for target in result.targets), protocol),
         *(size or None, _rounded(best.get("read")), _rounded(best.get("write"))),
-        *(_rounded(small.get("read")), _rounded(small.get("write")), summary.trust_text, created),
+        *(_rounded(small.get("read")), _rounded(small.get("write")), summary.trust_text, created, *priced),
     )
     return dict(zip(COLUMNS, values, strict=True))
 
@@ -259,28 +265,32 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
 
 
-def _pages(made: _Written, title: str, loads: Mapping[str, list[list[Any]]]) -> None:
+def write_pages(made: Written, title: str, loads: Mapping[str, list[list[Any]]]) -> None:
     rows = [[line[name] for name in COLUMNS] for line in made.site.results]
     kinds = sorted(loads, key=lambda kind: (kind.split("-")[0], int(re.findall(r"\d+", kind)[-1]), kind))
-    summary = {"format": FORMAT, "columns": COLUMNS, "results": rows, "load_columns": LOAD_COLUMNS, "loads": kinds}
+    summary = {"format": FORMAT, "columns": COLUMNS, "results": rows, "loads": kinds}
     made.write("summary.json", _compact(summary))
-    made.write("summary.js", f"window.ioatlasSummary={escape_json(_compact(summary))};\n")
+    packed = _script({"results": _columns(COLUMNS, rows), "loads": kinds})
+    made.write("summary.js", f"window.ioatlasSummary={packed};\n")
     for kind in kinds:
-        made.write(f"loads/{kind}.json", _compact(loads[kind]))
-        made.write(
-            f"loads/{kind}.js", f"window.ioatlasLoad({json.dumps(kind)},{escape_json(_compact(loads[kind]))});\n"
-        )
-    index = (_TEMPLATES / "site.html").read_text(encoding="utf-8")
-    made.write("index.html", index.replace("{{ title }}", html.escape(title)).replace("{{ version }}", __version__))
-    made.write("site.js", (_TEMPLATES / "site.js").read_bytes())
+        part = _script(_columns(LOAD_COLUMNS, loads[kind]))
+        made.write(f"loads/{kind}.js", f'window.ioatlasLoad("{kind}",{part});\n')
+    # A site does not know its address: links are relative, and ids are those of results.
+    newest = sorted(made.site.results, key=lambda line: (line["created"], line["id"]), reverse=True)
+    told: dict[str, object] = {"title": title, "version": __version__, "newest": newest, "epoch": _EPOCH}
+    told["identity"] = hashlib.sha256(title.encode()).hexdigest()[:16]
+    pages = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True)
+    for name, template in {"index.html": "site.html", "feed.xml": "feed.xml"}.items():
+        made.write(name, pages.get_template(template).render(told))
+    for name in ("chart.js", "site.js", "site.css"):
+        made.write(name, (_TEMPLATES / name).read_bytes())
     for name, text in explorer_files().items():
         made.write(name, text)
     made.write("pages.css", (_TEMPLATES.parents[1] / "report" / "static" / "pages.css").read_bytes())
-    made.write("site.css", (_TEMPLATES / "site.css").read_bytes())
     made.write("drop.html", drop_html(before=_NAV.format('<a href="index.html">All results</a>')))
-    made.write("feed.xml", _feed(title, made.site.results))
 
 
+_EPOCH = "1970-01-01T00:00:00Z"
 _NAV = '<nav class="site-nav" aria-label="Site">{}</nav>\n'
 
 
@@ -288,23 +298,10 @@ def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _feed(title: str, lines: Sequence[Mapping[str, Any]]) -> str:
-    """Atom: the newest first. A site does not know its address: links are relative, and ids are those of results."""
-    newest = sorted(lines, key=lambda line: (line["created"], line["id"]), reverse=True)
-    entries = "".join(
-        f"<entry><id>urn:ioatlas:{line['id']}</id><title>{html.escape(line['title'])}</title>"
-        f'<updated>{line["created"] or _EPOCH}</updated><link href="r/{line["id"]}/index.html"/>'
-        f"<summary>Trust: {line['trust']}</summary></entry>\n"
-        for line in newest[:100]
-    )
-    identity = hashlib.sha256(title.encode()).hexdigest()[:16]
-    return (
-        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
-        f"<id>urn:ioatlas:site-{identity}</id><title>{html.escape(title)}</title>"
-        f"<author><name>{html.escape(title)}</name></author>"
-        f"<updated>{newest[0]['created'] or _EPOCH}</updated>"
-        f'<link rel="self" href="feed.xml"/><link href="index.html"/>\n{entries}</feed>\n'
-    )
+def _columns(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
+    return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
-_EPOCH = "1970-01-01T00:00:00Z"
+def _script(value: object) -> str:
+    """A text for a script: JSON, packed, since few servers of files do it and a page on a disk loads scripts alone."""
+    return f'"{base64.b64encode(gzip.compress(_compact(value).encode(), mtime=0)).decode()}"'

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ioatlas site`: a folder of pages from a campaign, a bundle and an import."""
 
+import base64
+import gzip
 import json
+import re
 import shutil
 import xml.etree.ElementTree as ET
 from unittest.mock import Mock
@@ -24,6 +27,11 @@ MAP = "dense"
 def rows_of(folder, name="summary.json"):
     told = json.loads((folder / name).read_text())
     return [dict(zip(told["columns"], row, strict=True)) for row in told["results"]]
+
+
+def unpacked(script):
+    (packed,) = re.findall(r'"([A-Za-z0-9+/=]{40,})"', script.read_text())
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 @pytest.fixture(scope="module")
@@ -64,20 +72,26 @@ def test_each_result_has_a_line_a_report_and_downloads(made):
 
 def test_a_load_holds_one_value_of_each_result(made):
     folder, *_ = made
-    told = json.loads((folder / "summary.json").read_text())
-    assert "randread-4096" in told["loads"]
-    for kind in told["loads"]:
-        rows = json.loads((folder / f"loads/{kind}.json").read_text())
-        assert {len(row) for row in rows} == {len(told["load_columns"])}
-        assert len({row[0] for row in rows}) == len(rows)
+    loads = json.loads((folder / "summary.json").read_text())["loads"]
+    assert "randread-4096" in loads
+    for kind in loads:
+        columns = unpacked(folder / f"loads/{kind}.js")
         assert kind in (folder / f"loads/{kind}.js").read_text()
+        assert tuple(columns) == site.LOAD_COLUMNS
+        assert {len(values) for values in columns.values()} == {len(set(columns["result"]))}
+
+
+def test_the_page_has_the_numbers_of_the_summary(made):
+    folder, first, *_ = made
+    results = unpacked(folder / "summary.js")["results"]
+    assert [dict(zip(results, row, strict=True)) for row in zip(*results.values(), strict=True)] == first.results
 
 
 def test_a_run_that_was_stopped_is_gone_on_with(made, tmp_path, monkeypatch):
     *_, sources = made
     options = {"title": "T", "plan": RedactPlan(), "licence": "CC-BY-4.0"}
     with monkeypatch.context() as patched:
-        patched.setattr(site, "_pages", Mock(side_effect=KeyboardInterrupt))
+        patched.setattr(site, "write_pages", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             site.write_site(tmp_path / "s", sources, **options)
     left = len(list((tmp_path / "s" / "r").rglob("*.html")))

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of a site: filtered, sorted and compared in the browser. Parts are scripts, since a page on a disk fetches nothing.
 "use strict";
-(() => {
-  const { columns, results, loads } = window.ioatlasSummary;
-  const at = (name) => columns.indexOf(name);
+(async () => {
+  /** Parts are packed: few servers of files do it. */
+  async function unpacked(text) {
+    const raw = atob(text);
+    const bytes = new Uint8Array(raw.length);
+    for (let n = 0; n < raw.length; n += 1) bytes[n] = raw.charCodeAt(n);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  }
+
+  const { results, loads } = await unpacked(window.ioatlasSummary);
   const PAGE = 100;
   const form = document.querySelector("form");
   const head = document.querySelector("thead tr");
@@ -11,11 +18,15 @@
   const said = document.getElementById("said");
   const more = document.getElementById("more");
   const chosen = document.getElementById("chosen");
+  const line = (i, found, mark) => ({ i, found, mark, doubted: mark !== "" || results.trust[i] === "low" });
+  /** Results with their numbers: those of each load that was loaded, and the best of each. */
   const known = new Map();
   const ticked = new Set();
   let [sort, down, shown, only] = ["created", true, PAGE, false];
 
-  const digits = (value) => (value >= 99.95 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3))));
+  const NUMBER = new Intl.NumberFormat("en");
+  const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+  const digits = (value) => (value >= 99.95 ? NUMBER.format(Math.round(value)) : String(Number(value.toPrecision(3))));
   const scaled = (value, units, base) => {
     let place = 0;
     while (value >= 999.5 && place < units.length - 1) {
@@ -24,13 +35,13 @@
     }
     return `${digits(value)} ${units[place]}`.trim();
   };
-  const rate = (value) => scaled(value, ["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"], 1024);
+  const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  const rate = (value) => `${scaled(value, BINARY, 1024)}/s`;
   const count = (value) => (value < 9995 ? digits(value) : scaled(value / 1000, ["k", "M", "G"], 1000));
   const latency = (value) => scaled(value, ["ns", "µs", "ms", "s"], 1000);
-  const size = (kind) => scaled(Number(kind.match(/\d+/)[0]), ["B", "KiB", "MiB", "GiB"], 1024);
+  const size = (kind) => scaled(Number(kind.match(/\d+/)[0]), BINARY, 1024);
   const loadName = (kind) => `${size(kind)} ${kind.replace(/-\d+/, " ")}`.trim();
-  const date = (text) =>
-    text ? new Date(text).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" }) : "";
+  const date = (text) => (text ? DATE.format(new Date(text)) : "");
 
   const OVERALL = [
     ["read", "Best read", rate],
@@ -45,28 +56,39 @@
     ["flying", "In flight", digits],
   ];
 
-  window.ioatlasLoad = (kind, rows) => {
-    known.set(kind, new Map(rows.map(([result, bw, iops, p99, flying, mark]) => [result, { bw, iops, p99, flying, mark }])));
+  known.set("", results.id.map((_, i) => line(i, Object.fromEntries(OVERALL.map(([name]) => [name, results[name][i]])), "")));
+  const texts = results.title.map((title, i) => `${title} ${results.target[i]}`.toLowerCase());
+
+  const LESS = new Set(["p99", "flying"]);
+  const price = (currency) => ({
+    name: currency,
+    text: `Price per TiB, ${currency}`,
+    format: count,
+    less: true,
+    of: ({ i }) => (results.currency[i] === currency ? results.price_per_tib[i] : null),
+  });
+  const FACTS = [
+    { name: "size_bytes", text: "Size", format: (value) => scaled(value, BINARY, 1024), of: ({ i }) => results.size_bytes[i] },
+    ...[...new Set(results.currency.filter(Boolean))].sort().map(price),
+  ];
+  const chart = window.ioatlasChart(document.getElementById("chart"), ({ i, mark }) => ({
+    name: results.title[i],
+    link: `r/${results.id[i]}/index.html`,
+    doubt: `doubted: ${mark || "low trust"}`,
+  }));
+
+  window.ioatlasLoad = async (kind, text) => {
+    const { result, bw_bytes_per_s: bw, iops, lat_p99_ns: p99, in_flight: flying, mark } = await unpacked(text);
+    known.set(kind, result.map((i, n) => line(i, { bw: bw[n], iops: iops[n], p99: p99[n], flying: flying[n] }, mark[n])));
     draw();
   };
 
-  /** A line with its numbers: those of the load that was chosen, or the best of each. */
-  function lines() {
-    const load = form.load.value;
-    const values = load ? known.get(load) : null;
-    return results.flatMap((row, i) => {
-      const found = load ? values?.get(i) : Object.fromEntries(OVERALL.map(([name]) => [name, row[at(name)]]));
-      const mark = load ? (found?.mark ?? "") : "";
-      return found ? [{ i, row, found, mark, doubted: mark !== "" || row[at("trust")] === "low" }] : [];
-    });
-  }
-
   /** What is doubted ranks nowhere: it stands below what is not, in either order. */
   function ordered(found) {
-    const value = (line) => line.found[sort] ?? line.row[at(sort)] ?? null;
     const numeric = sort in (found[0]?.found ?? {});
+    for (const one of found) one.by = (numeric ? one.found[sort] : results[sort][one.i]) ?? null;
     return found.sort((a, b) => {
-      const [x, y] = [value(a), value(b)];
+      const [x, y] = [a.by, b.by];
       if (numeric && a.doubted !== b.doubted) return a.doubted ? 1 : -1;
       if ((x === null) !== (y === null)) return x === null ? 1 : -1;
       return (x < y ? -1 : x > y ? 1 : a.i - b.i) * (down ? -1 : 1);
@@ -76,12 +98,12 @@
   function matching() {
     const words = form.q.value.toLowerCase().split(/\s+/).filter(Boolean);
     const least = Number(form.least.value) || 0;
-    return lines().filter(({ i, row, found, doubted }) => {
+    const { protocol, trust } = Object.fromEntries(new FormData(form));
+    return known.get(form.load.value).filter(({ i, found, doubted }) => {
       if (only) return ticked.has(i);
-      const text = `${row[at("title")]} ${row[at("target")]}`.toLowerCase();
-      const fits = ["protocol", "trust"].every((name) => ["", row[at(name)]].includes(form[name].value));
-      const enough = !least || (!doubted && ((found.iops ?? found.read_4k ?? 0) >= least));
-      return fits && enough && words.every((word) => text.includes(word));
+      if ((protocol && results.protocol[i] !== protocol) || (trust && results.trust[i] !== trust)) return false;
+      if (least && (doubted || (found.iops ?? found.read_4k ?? 0) < least)) return false;
+      return words.every((word) => texts[i].includes(word));
     });
   }
 
@@ -107,32 +129,32 @@
     return cell;
   }
 
-  function line({ i, row, found, mark, doubted }, numbers, most) {
+  function drawn({ i, found, mark, doubted }, numbers, most) {
     const made = element("tr", "", doubted ? "doubted" : "");
     const tick = element("input");
-    Object.assign(tick, { type: "checkbox", checked: ticked.has(i), ariaLabel: `Choose ${row[at("title")]}` });
+    Object.assign(tick, { type: "checkbox", checked: ticked.has(i), ariaLabel: `Choose ${results.title[i]}` });
     tick.addEventListener("change", () => {
       tick.checked ? ticked.add(i) : ticked.delete(i);
       draw();
       body.querySelector(`[data-i="${i}"]`)?.focus();
     });
     tick.dataset.i = String(i);
-    const link = element("a", row[at("title")]);
-    link.href = `r/${row[at("id")]}/index.html`;
+    const link = element("a", results.title[i]);
+    link.href = `r/${results.id[i]}/index.html`;
     const [first, second, target, trust, when] = ["td", "td", "td", "td", "td"].map((name) => element(name));
     first.append(tick);
     second.append(link);
-    target.textContent = row[at("target")];
-    trust.append(element("span", row[at("trust")], row[at("trust")]));
+    target.textContent = results.target[i];
+    trust.append(element("span", results.trust[i], results.trust[i]));
     trust.dataset.name = "Trust";
     when.className = "place number";
-    when.textContent = date(row[at("created")]);
+    when.textContent = date(results.created[i]);
     const cells = numbers.map(([name, text, format]) => {
       const cell = element("td", found[name] === null ? "" : format(found[name]), "number");
       if (found[name] !== null) cell.dataset.name = text;
       if (only && found[name] && !doubted) {
         const bar = element("span", "", "shared");
-        bar.style.width = `${(100 * found[name]) / most[name]}%`;
+        bar.style.width = `${(100 * found[name]) / most(name)}%`;
         cell.append(bar);
       }
       return cell;
@@ -161,7 +183,13 @@
       [sort, down] = [numbers[0][0], true];
     }
     const found = ordered(matching());
-    const most = Object.fromEntries(numbers.map(([name]) => [name, Math.max(...found.map((one) => (one.doubted ? 0 : (one.found[name] ?? 0))))]));
+    // Before the table: it asks for its width, which would lay out a new table at once.
+    const axes = [...numbers.map(([name, text, format]) => ({ name, text, format, less: LESS.has(name), of: (one) => one.found[name] })), ...FACTS];
+    chart(found, axes.filter(({ name }) => results[name]?.some(Boolean) ?? true), [
+      FACTS[1] && !load ? FACTS[1].name : load ? "p99" : "read",
+      load ? (Number(load.match(/\d+/)[0]) < 65_536 ? "iops" : "bw") : "read_4k",
+    ]);
+    const most = (name) => Math.max(...found.map((one) => (one.doubted ? 0 : (one.found[name] ?? 0))));
     const plain = element("th");
     plain.append(element("span", "Choose", "hidden"));
     head.replaceChildren(
@@ -172,9 +200,9 @@
       heading("trust", "Trust", false),
       heading("created", "Measured", true),
     );
-    body.replaceChildren(...found.slice(0, shown).map((one) => line(one, numbers, most)));
+    body.replaceChildren(...found.slice(0, shown).map((one) => drawn(one, numbers, most)));
     const of = load ? `, ${loadName(load)}` : "";
-    said.textContent = `${found.length.toLocaleString("en")} of ${results.length.toLocaleString("en")} results${of}`;
+    said.textContent = `${NUMBER.format(found.length)} of ${NUMBER.format(results.id.length)} results${of}`;
     more.hidden = found.length <= shown;
     chosen.hidden = ticked.size < 2 && !only;
     chosen.textContent = only ? "Show all" : "Compare those ticked";
@@ -188,9 +216,9 @@
     }
   }
 
-  const counted = (name) => (value) => `${value} (${results.filter((row) => row[at(name)] === value).length})`;
+  const counted = (name) => (value) => `${value} (${results[name].filter((one) => one === value).length})`;
   for (const name of ["protocol", "trust"]) {
-    const values = [...new Set(results.map((row) => row[at(name)]).filter(Boolean))].sort();
+    const values = [...new Set(results[name].filter(Boolean))].sort();
     fill(form[name], values, counted(name));
     form[name].closest("label").hidden = values.length < 2;
   }
