@@ -283,6 +283,7 @@ def _child(run: Callable[[], Any], pipe: int, allowed: tuple[Path, ...]) -> None
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+        sys.dont_write_bytecode = True
         sys.addaudithook(audit)
         done = run()
         code, said = done.returncode, done.stderr
