@@ -41,6 +41,8 @@ def pytest_collection_modifyitems(config, items):
 
 def _wanted(item, wanted):
     mark = item.get_closest_marker("long")
+    if mark is None and "real" in item.path.parts and item.get_closest_marker("unmeasured") is None:
+        raise pytest.UsageError(f"{item.nodeid}: a real test is unmeasured, or long")
     if mark is None or wanted == ["all"]:
         return True
     rooms = {path.stem for path in (_ROOT / "src" / "ioatlas").iterdir()}

@@ -170,7 +170,8 @@ def steps(scratch: Path, long: str) -> dict[str, list[list[list[Step]]]]:
             for name in ("test", "test:browser")
             if name in scripts
         ]
-    return {"lint": [[lint[::2], lint[1::2]]], "test": [[computing, beside], [[measuring]]]}
+    alone = [] if long == "none" else [[[measuring]]]  # they are all long
+    return {"lint": [[lint[::2], lint[1::2]]], "test": [[computing, beside], *alone]}
 
 
 def numeric_steps(scratch: Path) -> list[Step]:

@@ -22,7 +22,10 @@ from tests.real.target_lab import wait_for
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = [
+    pytest.mark.unmeasured,
+    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
+]
 
 SWEEP = """
 visits = {visits}
@@ -85,7 +88,6 @@ def finished(tmp_path_factory):
         yield json.loads(stdout.splitlines()[-1]), scratch / "c", target
 
 
-@pytest.mark.unmeasured
 def test_map_measures_reports_exports_and_leaves_nothing(finished):
     last, directory, target = finished
     assert last["event"] == "done"
@@ -120,7 +122,6 @@ def test_map_measures_reports_exports_and_leaves_nothing(finished):
         assert float(row["bw_low"]) <= float(row["bw_bytes_per_s"]) <= float(row["bw_high"]) if row["bw_low"] else True
 
 
-@pytest.mark.unmeasured
 def test_the_figures_are_those_of_fios_own_output(finished):
     _, directory, _ = finished
     wanted = {}
@@ -141,7 +142,6 @@ def test_the_figures_are_those_of_fios_own_output(finished):
         assert lat_mean_ns == figures["lat_ns"]["mean"]
 
 
-@pytest.mark.unmeasured
 def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
     file = campaign(
         tmp_path, f'path = "{disk_dir}"', rw=["read"], visits=3, window="1s"
@@ -169,7 +169,6 @@ def test_a_killed_campaign_goes_on_where_it_was(disk_dir, tmp_path):
     assert list(disk_dir.iterdir()) == []
 
 
-@pytest.mark.unmeasured
 def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path):
     """SIGINT; that the others end it as well is in tests/unit/cli/test_live.py."""
     file = campaign(tmp_path, f'path = "{disk_dir}"', bs=["64k"], visits=20)
@@ -187,7 +186,6 @@ def test_a_stopped_campaign_cleans_keeps_and_tells_the_signal(disk_dir, tmp_path
     assert rows(journal, kept)[0][0] >= 1, "finished sections are kept"
 
 
-@pytest.mark.unmeasured
 def test_plan_writes_nothing(disk_dir, tmp_path):
     plan = ioatlas("plan", disk_dir, "--campaign", ROOT / "examples/campaigns/seed2021.toml", "--json", cwd=tmp_path)
     assert plan.returncode == 0, plan.stderr
@@ -201,7 +199,6 @@ def test_plan_writes_nothing(disk_dir, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -248,7 +245,6 @@ def nbd(tmp_path):
     server.kill()
 
 
-@pytest.mark.unmeasured
 def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_path):
     reading = ioatlas(
         "map",
@@ -270,7 +266,6 @@ def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_p
     assert written.returncode == 0, written.stderr
 
 
-@pytest.mark.unmeasured
 def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
     journal = tmp_path / "c"
     process = start(
@@ -291,7 +286,6 @@ def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
     assert rows(journal, "select count(*) from visit where status='done'")[0][0] == before
 
 
-@pytest.mark.unmeasured
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_full_file_system_is_one_clear_message(tmp_path, disk_dir):
     image = disk_dir / "small.img"

@@ -174,6 +174,8 @@ def pwrite(handle, buf, offset, flags): DISK[offset : offset + len(buf)] = buf
 """
 
 
+@pytest.mark.unmeasured
+@pytest.mark.long("watch", "procedures")
 def test_a_watch_tells_that_a_server_stops_fitting(tmp_path):
     """Its flushes take 1 ms, then 300: on both sides of a limit that a busy machine does not cross."""
     seconds, plugin, log = tmp_path / "seconds", tmp_path / "plugin.py", tmp_path / "log.toml"
