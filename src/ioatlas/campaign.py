@@ -33,7 +33,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.visit import RemarkKind, VisitStatus
 from ioatlas.model.words import words
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
-from ioatlas.procedures.registry import PROCEDURES, procedure_of
+from ioatlas.procedures.registry import procedure_of
 from ioatlas.results.library import check_not_opened
 from ioatlas.run.fleet import client_remarks, with_clients
 from ioatlas.run.fleet import opened as opened_fleet
@@ -93,9 +93,8 @@ def open_plan(
         )
     spec = with_clients(spec, targets)
     procedure = (procedure or procedure_of(spec)).informed(facts_source(facts))
-    for other in PROCEDURES:
-        if other.name != procedure.name:
-            other.refuse_in(spec)
+    for table in CAMPAIGN.tables:
+        spec.of(table).check_alone()
     spec = spec.with_set_ups(several=procedure.in_set_ups)
     if spec.clients and procedure.name in OF_ONE_CLIENT:
         raise UsageError(

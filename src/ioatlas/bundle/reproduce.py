@@ -11,6 +11,7 @@ from typing import Any
 
 from ioatlas.analysis.compare import CellComparison
 from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.config.recorded import recorded_spec
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.result import SHEET
@@ -20,7 +21,6 @@ from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.procedures.tune.result import TuneGoal
 from ioatlas.results.comparison import SidesComparison, compare_sides
 from ioatlas.results.library import shown
-from ioatlas.run.plan import recorded_spec
 from ioatlas.run.procedure import Procedure
 from ioatlas.store.journal import Journal
 

@@ -34,12 +34,12 @@ def command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: 
     from ioatlas.cli import fit, tune
     from ioatlas.cli._options import commands_of, consent_of
     from ioatlas.cli._session import run_session
+    from ioatlas.config.recorded import recorded_spec
     from ioatlas.procedures.fit.procedure import FitUses
     from ioatlas.procedures.options import CAMPAIGN
     from ioatlas.procedures.registry import procedure_of_journal
     from ioatlas.procedures.tune.procedure import Tune
     from ioatlas.run.foreign import ForeignError
-    from ioatlas.run.plan import recorded_spec
 
     try:
         journal = reopen(directory, destroy=how.destroy, overwrite=how.overwrite, trust=trust)

@@ -118,8 +118,8 @@ def command(
 def _tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import measured
+    from ioatlas.config.recorded import recorded_spec
     from ioatlas.procedures.tune.advice import CURES, gains
-    from ioatlas.run.plan import recorded_spec
 
     measured(journal, how)
     patterns = recorded_spec(journal, CAMPAIGN.tables).patterns

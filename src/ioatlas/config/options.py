@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, get_type_hints
 
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.outcomes import hints_of, of_plain
 from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_percent
 
 if TYPE_CHECKING:
@@ -196,13 +197,6 @@ def declared(table: type[Any]) -> tuple[Declared, ...]:
     return tuple(found)
 
 
-@_once_each
-def _reader(table: type[Any]) -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(table)
-
-
 @dataclass(frozen=True)
 class Table:
     """Options that belong together: the campaign's own, or what one procedure adds.
@@ -214,6 +208,9 @@ class Table:
     def brings_load(self) -> bool:
         """Whether it says what the load is, so that no sweep is needed."""
         return False
+
+    def check_alone(self) -> None:
+        """Raises UsageError for an option that means nothing without another one of its table."""
 
     @classmethod
     def table_keys(cls) -> Mapping[str, Key]:
@@ -263,10 +260,17 @@ class Table:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        """The table again, from the journal's JSON; keys of others are left alone, missing ones have their default."""
-        known = {field.name for field in fields(cls)}
-        table: Self = _reader(cls).validate_python({name: value for name, value in record.items() if name in known})
-        return table
+        """The table again, from the journal's JSON; keys of others are left alone, missing ones have their default.
+
+        Raises ValueError with the name of one that has another type.
+        """
+        types, made = hints_of(cls), {}
+        for name in types.keys() & record.keys():
+            try:
+                made[name] = of_plain(types[name], record[name])
+            except (AttributeError, OverflowError, TypeError, ValueError) as error:
+                raise ValueError(name) from error
+        return cls(**made)
 
 
 AnyTable = TypeVar("AnyTable", bound=Table)

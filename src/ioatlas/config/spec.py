@@ -198,7 +198,7 @@ class CampaignSpec(Table):
         """What a procedure adds to the campaign; its defaults where nothing was said."""
         usual = table()
         if all(self.own.get(name, value) == value for name, value in usual.to_record().items()):
-            return usual  # a reader takes a while to make
+            return usual
         return table.from_record(self.own)
 
     def leaves_out(self, keys: str, of: str) -> None:

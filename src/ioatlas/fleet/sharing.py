@@ -10,9 +10,12 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ioatlas.fio.executor import Spread
 from ioatlas.model.cell import OptionValue
+
+if TYPE_CHECKING:
+    from ioatlas.fio.executor import Spread
 
 SEED_STEP = 104_729
 """Between the seeds of two clients; a prime, so that they do not meet those of a load's streams."""

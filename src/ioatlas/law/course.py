@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 from typing import Self
 
 import numpy as np
@@ -155,9 +156,9 @@ def still_falls(course: Course) -> bool:
     if rates.size < 6:
         return False
     middle, last = rates[rates.size // 4 : -2], rates[-2:]
-    drop = 1 - float(last.mean()) / float(np.median(middle))
-    sure = SURE * float(np.std(middle)) / float(np.median(middle)) / math.sqrt(2)
-    return drop > max(DROP, sure) and bool((last < np.median(middle)).all())
+    drop = 1 - float(last.mean()) / float(median(middle))
+    sure = SURE * float(np.std(middle)) / float(median(middle)) / math.sqrt(2)
+    return drop > max(DROP, sure) and bool((last < median(middle)).all())
 
 
 def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats]:
@@ -307,7 +308,7 @@ def variance_parts(course: Course) -> tuple[Floats, Floats]:
     if course.fell:  # before the kink the client and the device show; what comes after is the limiter, which is exact
         kink = course.kink
         steps = np.abs(np.diff(np.log(course.rates[:kink]))) if kink > 2 else np.zeros(0)
-        rough = max(0.03, float(np.median(steps)) if steps.size else 0.1)
+        rough = max(0.03, float(median(steps)) if steps.size else 0.1)
         fixed[:kink] += rough**2
         fixed[max(0, kink - 1) : kink + 1] += 0.3**2
     return share, fixed

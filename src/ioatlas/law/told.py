@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +134,7 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
     )
 
 
+@lru_cache(maxsize=1024)
 def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     value, error = _by_law(fit, cell, direction)
     lost, doubt = _lost(fit, direction)
@@ -238,6 +240,7 @@ def _between(fit: Fit) -> tuple[float, float]:
     return squares / freedom, freedom
 
 
+@lru_cache(maxsize=1024)
 def _by_law(fit: Fit, cell: Cell, direction: str) -> tuple[float, float]:
     """Logarithm of what lasts and its standard error, by the delta method."""
     step = 1e-4
@@ -264,6 +267,7 @@ class _Tail(NamedTuple):
     chance: float
 
 
+@lru_cache(maxsize=1024)
 def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
     """The rate that lasts by one load.
 
@@ -274,10 +278,10 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
     begin = course.kink if course.fell else 0
     lengths, logs = np.diff(course.edges), np.log(course.rates)
     usual = fit.foretold.get(place, np.zeros_like(logs))
-    middle = float(np.median((logs - usual)[begin:]))
+    middle = float(median((logs - usual)[begin:]))
     asked = float(np.exp(usual + middle)[begin:] @ lengths[begin:])
     lost = 1 - float(course.done[-1] - course.done[begin]) / asked
-    rough = 1.48 * float(np.median(np.abs(logs - usual - middle)[begin:]))
+    rough = 1.48 * float(median(np.abs(logs - usual - middle)[begin:]))
     chance = rough / math.sqrt(logs.size - begin) + COUNT / asked
     later = max(begin, int(np.searchsorted(course.edges, 0.3 * course.seconds)))
     if lost <= OFF * chance and logs.size - later >= FEWEST_BINS:  # else none can be spared for how it begins

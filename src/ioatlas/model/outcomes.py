@@ -352,14 +352,21 @@ def plain(value: Any) -> Any:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
+_SCALARS: dict[Any, tuple[type, ...]] = {str: (str,), bool: (bool,), int: (int,), float: (float, int)}
+
+
 def of_plain(hint: Any, value: Any) -> Any:
-    """The value of type `hint` that `plain` wrote. Raises TypeError, ValueError, AttributeError for what is none."""
+    """The value of type `hint` that `plain` wrote. Raises TypeError, ValueError, AttributeError,
+    OverflowError for what is none.
+    """
     parts, origin = get_args(hint), get_origin(hint)
     if NoneType in parts:
         return None if value is None else of_plain(next(part for part in parts if part is not NoneType), value)
     if is_dataclass(hint):
         types = hints_of(hint)
         return hint(**{name: of_plain(types.get(name), one) for name, one in value.items()})  # type: ignore[operator]
+    if origin in (tuple, frozenset) and not isinstance(value, (list, tuple)):
+        raise TypeError
     if origin is tuple:
         types_of_parts = [parts[0]] * len(value) if parts[-1] is ... else parts
         return tuple(of_plain(part, one) for part, one in zip(types_of_parts, value, strict=True))
@@ -367,8 +374,12 @@ def of_plain(hint: Any, value: Any) -> Any:
         return frozenset(of_plain(parts[0], one) for one in value)
     if origin in (Mapping, dict):
         return {of_plain(parts[0], key): of_plain(parts[1], one) for key, one in value.items()}
-    enumeration = isinstance(hint, type) and issubclass(hint, StrEnum)
-    return hint(value) if enumeration or hint in (str, int, float) else value
+    known = [one for one in parts or (hint,) if one in _SCALARS]
+    if known and not any(type(value) in _SCALARS[one] for one in known):
+        raise TypeError
+    if hint is float or (isinstance(hint, type) and issubclass(hint, StrEnum)):
+        return hint(value)
+    return value
 
 
 _HINTS: dict[Any, dict[str, Any]] = {}

@@ -21,6 +21,7 @@ from ioatlas.config.options import (
     integer,
 )
 from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
 from ioatlas.model.cell import TRACE, TRACE_SECONDS
 from ioatlas.model.choices import Preparation, Purge, SniaTest
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
@@ -94,6 +95,10 @@ class SniaOptions(Table):
         """Of a campaign that is such a test."""
         assert self.snia is not None
         return self.snia
+
+    def check_alone(self) -> None:
+        if self.snia is None and self.purge != Purge.AUTO:
+            raise UsageError("a purge is part of a SNIA test", where="purge", remedy="use --prepare fresh in a map")
 
     @classmethod
     def begin(cls, spec: CampaignSpec, given: Given) -> CampaignSpec:

@@ -1,54 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every procedure, in the order in which they are asked whether a campaign is theirs. A new one takes one line here.
+The last one takes what is left.
 
-The result of a campaign, whatever its procedure, imports nothing that measures.
+None is imported before it is asked for. The result of a campaign, whatever its procedure, imports nothing that
+measures.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ioatlas.config.recorded import recorded_spec
 from ioatlas.config.spec import CampaignSpec
+from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.model.result import SHEET, SHEETS
-from ioatlas.procedures.adaptive_map.procedure import AdaptiveMap
-from ioatlas.procedures.dense_map.procedure import DenseMap
-from ioatlas.procedures.fit.procedure import FitUses
-from ioatlas.procedures.fixed_work.procedure import FixedWork
-from ioatlas.procedures.load_points.procedure import LoadPoints
-from ioatlas.procedures.metadata.procedure import Metadata
 from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.procedures.snia.procedure import SniaRounds
-from ioatlas.procedures.trace import TraceReplay
-from ioatlas.procedures.tune.procedure import Tune
+from ioatlas.results.parts import ResultParts
 from ioatlas.results.prices import with_prices
 from ioatlas.results.result import load_result as load
-from ioatlas.run.plan import recorded_spec
-from ioatlas.run.procedure import Procedure
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.model.result import CampaignResult
-    from ioatlas.results.parts import ResultParts
+    from ioatlas.run.procedure import Procedure
 
-PROCEDURES: tuple[Procedure, ...] = (
-    Tune(),
-    FitUses(),
-    TraceReplay(),
-    LoadPoints(),
-    FixedWork(),
-    Metadata(),
-    SniaRounds(),
-    AdaptiveMap(),
-    DenseMap(),
+
+class Known(NamedTuple):
+    """A procedure that need not be imported.
+
+    place: of its class. marks: options, or records that a journal keeps, of which a campaign of this kind has one.
+    parts: the class of what its result has otherwise than a map's.
+    """
+
+    place: str
+    marks: tuple[str, ...] = ()
+    parts: str = ""
+
+
+PROCEDURES = (
+    Known("tune.procedure.Tune", ("tune",), "tune.parts.TuneParts"),
+    Known("fit.procedure.FitUses", ("fit",), "fit.result.FitParts"),
+    Known("trace.TraceReplay", ("trace",)),
+    Known("load_points.procedure.LoadPoints", ("streams",), "load_points.result.LoadPointParts"),
+    Known("fixed_work.procedure.FixedWork", ("ordered",), "fixed_work.result.SequenceParts"),
+    Known("metadata.procedure.Metadata", ("file_sizes",), "metadata.result.TreeParts"),
+    Known("snia.procedure.SniaRounds", ("snia",), "snia.result.RoundsParts"),
+    Known("adaptive_map.procedure.AdaptiveMap", ("cells", "error", AdaptiveLimit.NAME)),
+    Known("dense_map.procedure.DenseMap"),
 )
+
+
+def _imported(place: str) -> Any:
+    module, _, name = place.rpartition(".")
+    return getattr(import_module(f"ioatlas.procedures.{module}"), name)
+
+
+def _known(spec: CampaignSpec, records: Collection[str]) -> Known:
+    own = (one for one in PROCEDURES if any(spec.own.get(mark) or mark in records for mark in one.marks))
+    return next(own, PROCEDURES[-1])
 
 
 def procedure_of(spec: CampaignSpec, records: Collection[str] = ()) -> Procedure:
     """The procedure of a campaign. records: names of those that its journal keeps; none before it has one."""
-    return next(one for one in PROCEDURES if one.claims(spec, records))
+    procedure: Procedure = _imported(_known(spec, records).place)()
+    return procedure
 
 
 def procedure_of_journal(journal: Journal) -> Procedure:
@@ -59,7 +78,9 @@ def procedure_of_journal(journal: Journal) -> Procedure:
 def parts_of(journal: Journal) -> ResultParts:
     """What of its result the campaign's procedure says."""
     spec = recorded_spec(journal, CAMPAIGN.tables)
-    return procedure_of(spec, journal.record_names()).result(journal, spec)
+    place = _known(spec, journal.record_names()).parts
+    kind: type[ResultParts] = _imported(place) if place else ResultParts
+    return kind(journal, spec)
 
 
 def load_result(directory: Path) -> CampaignResult:

@@ -5,7 +5,7 @@ campaign's directory.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,9 +43,6 @@ _OTHERS = {
 
 class TraceReplay(Procedure):
     name = "trace"
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
-        return bool(spec.of(TraceOptions).trace)
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         return build_plan(summed_up(spec, targets), targets, read_only=read_only)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from ioatlas import beneath
 from ioatlas.analysis.balance import client_findings
 from ioatlas.analysis.imported import ImportedMap, imported_map
 from ioatlas.analysis.imported_answer import LOADS, SETS, TITLES, by_kind, named, operation_of, rivals
@@ -29,11 +28,6 @@ from ioatlas.store.imported import FILE_NAME, Imported
 CAMPAIGN_ID = "imported"
 _HEADS = ("best read", "best write", "4K random read", "4K random write", "best other")
 TOLD_PROBLEMS = 30
-
-
-def is_imported(place: Path) -> bool:
-    """Whether there are imported readings in a directory; `place` may be the file that holds them, too."""
-    return beneath.is_ordinary(place if place.name == FILE_NAME else place / FILE_NAME)
 
 
 def read_imported(place: Path) -> ImportedMap:

@@ -57,9 +57,9 @@ from ioatlas.results.counts import (
 )
 from ioatlas.results.evidence import is_served_here, judge
 from ioatlas.results.factors import with_factors
-from ioatlas.results.imported import is_imported, load_imported, with_imported
 from ioatlas.results.parts import ResultParts, Row
 from ioatlas.results.predicted import blind_checks, map_findings, predicted_estimates
+from ioatlas.store.imported import is_imported
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.target.placing import Places
 from ioatlas.target.preparation import STEPS, WORDS
@@ -85,6 +85,8 @@ def load_result(directory: Path, parts_of: PartsOf) -> CampaignResult:
     IoAtlasError when it cannot be read.
     """
     imported = is_imported(directory)
+    if imported:
+        from ioatlas.results.imported import load_imported, with_imported
     if imported and not (directory / FILE_NAME).exists():
         result = load_imported(directory)
     else:

@@ -31,11 +31,12 @@ from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.visit import Purpose, Visit, set_up_of
 from ioatlas.results.by_law import are_chosen, laws_of
-from ioatlas.results.imported import is_imported, read_imported
+from ioatlas.results.imported import read_imported
 from ioatlas.results.library import shown
 from ioatlas.results.predicted import predicted_estimates
 from ioatlas.results.result import loaded_targets, session_facts
 from ioatlas.store.imported import FILE_NAME as IMPORTED
+from ioatlas.store.imported import is_imported
 from ioatlas.store.journal import FILE_NAME as JOURNAL
 from ioatlas.store.journal import Journal
 

@@ -5,13 +5,13 @@ how long it takes. Its record in the journal is read back here alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ioatlas.config.options import Table
+from ioatlas.config.recorded import place_of_plan, recorded_spec
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.pace import FLEET_OWN_PROCESS_GAP_MS, OWN_PROCESS_GAP_MS, Pace
 from ioatlas.errors import UsageError
@@ -22,7 +22,7 @@ from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
 from ioatlas.model.target import Group, Target, on_members
 from ioatlas.run.budget import USUAL_START_SECONDS
 from ioatlas.store.journal import Journal
-from ioatlas.store.stored import Row, check_files, check_on_target
+from ioatlas.store.stored import check_files, check_on_target
 from ioatlas.target.placing import Places, extents
 from ioatlas.target.preparation import BY_WRITING, OddSizes, TargetUse, passes_of
 
@@ -247,57 +247,14 @@ def leave_out(plan: Plan, axes: Mapping[str, tuple[OptionValue, ...]], reason: s
     return replace(reduced, files=files_of(reduced))
 
 
-SPARE_PLACES, PLACES_PER_CELL = 1000, 20
-"""Combinations of values of the axes: a search tries few of its own."""
-
-
 def plan_record(plan: Plan) -> dict[str, Any]:
     """JSON of what a resumed session needs besides cells and targets."""
     return {"spec": plan.spec.to_record(), "files": plan.files, "remarks": list(plan.remarks)}
 
 
-def spec_from_plan(record: Mapping[str, Any]) -> CampaignSpec:
-    """The specification of a plan's record."""
-    return CampaignSpec.from_record(record["spec"])
-
-
-def recorded_spec(journal: Journal, tables: Iterable[type[Table]]) -> CampaignSpec:
-    """The specification of a campaign that was begun. tables: those of its procedures.
-
-    Raises IoAtlasError for what nobody could have asked for, on the command line or in a campaign file.
-    """
-    place = _place(journal)
-    try:
-        spec = spec_from_plan(journal.plan())
-        spec.check(_key)
-        for table in tables:
-            spec.of(table).check(_key)
-        # A figure is drawn for every combination of values: of a sweep each is a cell.
-        if math.prod(map(len, spec.axes.values())) > SPARE_PLACES + PLACES_PER_CELL * journal.count_cells():
-            place.bad("its axes have far more combinations than there are cells", "plan_json, axes")
-    except UsageError as error:
-        place.bad(error.what, f"plan_json, {error.where}")
-    except ValueError as error:  # pydantic's, among them
-        place.bad(f"the plan has values of another type: {_first(error)}", "plan_json")
-    return spec
-
-
-def _key(*path: str | int) -> str:
-    return ".".join(map(str, path))
-
-
-def _first(error: ValueError) -> str:
-    told: list[dict[str, Any]] = getattr(error, "errors", list)()
-    return _key(*told[0]["loc"]) if told else "spec"
-
-
-def _place(journal: Journal) -> Row:
-    return journal.row("campaign", journal.campaign().campaign_id)
-
-
 def recorded_plan(journal: Journal, tables: Iterable[type[Table]]) -> Plan:
     """The plan of a campaign that was begun. Raises as `recorded_spec`."""
-    place, record = _place(journal), journal.plan()
+    place, record = place_of_plan(journal), journal.plan()
     spec, targets, cells = recorded_spec(journal, tables), journal.targets(), tuple(journal.cells())
     by_name = {target.name: target for target in targets}
     if not targets:

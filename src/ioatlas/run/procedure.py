@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a procedure has to say: how it is planned, what it makes next, how it judges, what its result holds.
+"""What a procedure has to say: how it is planned, what it makes next, how it judges.
 
 A procedure is what a user chooses: a map, a fixed-work sequence, SNIA rounds, load points, a search, a trace. Each is a
-folder of `ioatlas.procedures` with one `Procedure`, and is named in one line of its registry. The runner and everything
-above it ask the methods here, never which procedure it is.
+folder of `ioatlas.procedures` with one `Procedure`; its registry says which campaigns are of this kind, and what of
+their results is not as in a map. The runner and everything above it ask the methods here, never which procedure it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,7 +20,6 @@ from ioatlas.run.plan import Plan
 from ioatlas.target.preparation import OddSizes
 
 if TYPE_CHECKING:  # what runs is imported when it runs: planning starts fast
-    from ioatlas.results.parts import ResultParts
     from ioatlas.run.runner import Runner
     from ioatlas.run.steps import Steps
     from ioatlas.store.journal import Journal
@@ -56,15 +55,6 @@ class Procedure:
 
     odd_sizes: ClassVar[OddSizes] = "refuse"
     """What becomes of cells whose blocks direct I/O cannot move."""
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:
-        """Whether a campaign asked for in this way is of this kind. records: names of those that its journal
-        keeps; none before there is one.
-        """
-        raise NotImplementedError
-
-    def refuse_in(self, spec: CampaignSpec) -> None:
-        """Raises UsageError for an option of this procedure in a campaign that is of another."""
 
     def informed(self, facts: Path | None) -> Procedure:  # noqa: ARG002
         """The procedure that plans with what a person typed in. facts: a file of typed-in facts; None without one.
@@ -122,9 +112,3 @@ class Procedure:
     def steps(self, runner: Runner) -> Steps:
         """What one session makes."""
         raise NotImplementedError
-
-    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
-        """What of the campaign's result is not as in a map."""
-        from ioatlas.results.parts import ResultParts
-
-        return ResultParts(journal, spec)

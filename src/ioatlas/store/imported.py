@@ -73,6 +73,11 @@ def digest_of(record: bytes) -> bytes:
     return blake2b(record, digest_size=DIGEST_BYTES).digest()
 
 
+def is_imported(place: Path) -> bool:
+    """Whether there are imported readings in a directory; `place` may be the file that holds them, too."""
+    return beneath.is_ordinary(place if place.name == FILE_NAME else place / FILE_NAME)
+
+
 class Imported:
     """The imported readings of one directory. Every public method but `add` is one transaction."""
 

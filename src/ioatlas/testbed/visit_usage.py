@@ -14,10 +14,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.model.usage import Beside, CpuShares, DiskUsage, NicUsage, Usage
-from ioatlas.testbed.telemetry import SCHEDULER, Sample, usage_between
+
+if TYPE_CHECKING:  # a result is read without what looks at a machine
+    from ioatlas.testbed.telemetry import Sample
 
 COVERED = 0.4
 """Share of a visit that must lie between its first and its last reading."""
@@ -31,6 +33,8 @@ def inside(samples: Sequence[Sample], begin: float, end: float) -> Usage | None:
     kept = [one for one in samples if begin <= one.at <= end]
     if len(kept) < 2 or kept[-1].at - kept[0].at < COVERED * (end - begin):
         return None
+    from ioatlas.testbed.telemetry import usage_between
+
     return usage_between(kept[0], kept[-1])
 
 
@@ -41,6 +45,8 @@ def waiting(samples: Sequence[Sample], begin: float, end: float) -> float | None
     Documentation/scheduler/sched-stats: /proc/PID/schedstat is time on the processor, time waiting for one (ns), and
     timeslices.
     """
+    from ioatlas.testbed.telemetry import SCHEDULER
+
     kept = [one for one in samples if begin <= one.at <= end and one.raw.get(SCHEDULER)]
     if len(kept) < 2:
         return None

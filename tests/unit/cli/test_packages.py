@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of packages of their own: declared where they are looked for, and told of where they are missing."""
 
+import importlib.metadata
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -38,7 +39,7 @@ OF_ANOTHER_VERSION = EntryPoint("lab", "ioatlas_lab_of_before:command", "ioatlas
 @pytest.mark.parametrize("words", [[], ["--help"], ["list", "--json"]])
 @pytest.mark.parametrize("name", LINES)
 def test_a_command_without_its_package_says_what_to_install(monkeypatch, name, words, found):
-    monkeypatch.setattr(_commands, "entry_points", lambda **_: found)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: found)
     done = call(*LINES[name], *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"pip install 'ioatlas[{_commands.PACKAGES[name]}]'" in done.stderr

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.campaign import open_plan
+from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Batch, Section, job_text
 from ioatlas.model.fixed_work import WorkSequence, operation_of, sequences_of, tool_of
@@ -15,7 +16,7 @@ from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_resu
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.fixed_work.plan import FILE, build_sequence_plan, fewer, with_size
 from ioatlas.procedures.options import campaign_toml, find_profile, read_campaign
-from ioatlas.run.plan import plan_record, spec_from_plan
+from ioatlas.run.plan import plan_record
 from ioatlas.store.journal import PlannedVisit
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -102,7 +103,7 @@ def test_the_campaign_file_written_out_reads_back_to_the_same(target):
     again = build_sequence_plan(read_campaign(campaign_toml(plan.spec)), (target,))
     assert [cell.key for cell, _ in again.cells] == [cell.key for cell, _ in plan.cells]
     assert (again.spec.visits, again.spec.precision, again.spec.of(FixedWorkOptions).engines) == (40, None, ("fio",))
-    assert spec_from_plan(plan_record(plan)).axes == plan.spec.axes
+    assert CampaignSpec.from_record(plan_record(plan)["spec"]).axes == plan.spec.axes
 
 
 def test_sizes_of_the_nas_charts_go_beyond_the_memory(target, monkeypatch):

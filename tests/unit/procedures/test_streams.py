@@ -14,7 +14,7 @@ from ioatlas.model.target import Target
 from ioatlas.procedures.load_points.options import LoadPointsOptions, streams_of
 from ioatlas.procedures.load_points.plan import build_streams_plan, footprint_of, phases_of
 from ioatlas.procedures.options import AdaptiveOptions, campaign_toml, find_profile, read_campaign
-from ioatlas.run.plan import Plan, plan_record, spec_from_plan
+from ioatlas.run.plan import Plan, plan_record
 from ioatlas.stats.stream_gates import offered_iops
 
 GIB = 1 << 30
@@ -92,7 +92,7 @@ def test_a_specification_survives_journal_and_file():
     for spec in (mix(), mix('"highest"'), replace(find_profile("emerald-like"), targets=(("", "/mnt/nas"),))):
         assert streams_of(read_campaign(campaign_toml(spec))) == streams_of(spec)
         plan = Plan(spec, (), ())
-        again = spec_from_plan(json.loads(json.dumps(plan_record(plan))))
+        again = CampaignSpec.from_record(json.loads(json.dumps(plan_record(plan)))["spec"])
         assert again == spec
         assert streams_of(again) == streams_of(spec)
     assert streams_of(mix()).points == (100.0, 50.0, 10.0)

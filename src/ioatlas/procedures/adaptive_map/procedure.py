@@ -5,16 +5,13 @@ stated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.fio.executor import Executor
-from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.procedures.dense_map.expected import expected_summary, expected_text
 from ioatlas.procedures.dense_map.procedure import DenseMap
-from ioatlas.procedures.options import AdaptiveOptions
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import PlanText
 
@@ -27,13 +24,6 @@ if TYPE_CHECKING:
 class AdaptiveMap(DenseMap):
     name = "adaptive_map"
     in_set_ups = False
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:
-        return (
-            spec.of(AdaptiveOptions).cells is not None
-            or spec.of(AdaptiveOptions).error is not None
-            or AdaptiveLimit.NAME in records
-        )
 
     def begin(self, journal: Journal, plan: Plan) -> None:
         """What is visited first is the design's."""

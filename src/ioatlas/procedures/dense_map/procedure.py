@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.wording import size_text
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 class DenseMap(Procedure):
     name = "dense_map"
     in_set_ups = True
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
-        return True
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         return build_plan(spec, targets, read_only=read_only)

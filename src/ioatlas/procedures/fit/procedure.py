@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.run.procedure import PlanText, Procedure
 
 if TYPE_CHECKING:
-    from ioatlas.results.parts import ResultParts
     from ioatlas.run.runner import Runner
     from ioatlas.run.steps import Steps
     from ioatlas.store.journal import Journal
@@ -41,9 +40,6 @@ class FitUses(Procedure):
     """Uses on targets."""
 
     name = "fit"
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:
-        return Uses.NAME in records or bool(spec.of(FitOptions).fit)
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         uses = _uses(spec)
@@ -105,8 +101,3 @@ class FitUses(Procedure):
         from ioatlas.procedures.fit.steps import FitSteps
 
         return FitSteps(runner)
-
-    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
-        from ioatlas.procedures.fit.result import FitParts
-
-        return FitParts(journal, spec)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from ioatlas.config.options import TEXT, Axes, Constants, Given, Kind, Option, Table
 from ioatlas.config.spec import CampaignSpec
+from ioatlas.errors import UsageError
 
 LABELS = frozenset({"operation", "tool"})
 """Axes that the study makes."""
@@ -45,6 +46,14 @@ class FixedWorkOptions(Table):
             flag=True,
         ),
     ] = ("fio",)
+
+    def check_alone(self) -> None:
+        if not self.ordered and self.engines != ("fio",):
+            raise UsageError(
+                "only the profile iozone2017 has a second engine",
+                where="engine",
+                remedy="leave it out, or name that profile",
+            )
 
     def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:
         """A number of visits that was asked for takes the place of the study's stop rule."""

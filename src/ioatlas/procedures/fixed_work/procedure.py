@@ -5,13 +5,12 @@ turns.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.model.fixed_work import IOZONE, STATE
 from ioatlas.model.target import Target
@@ -23,10 +22,8 @@ from ioatlas.run.procedure import PlanText, Procedure
 from ioatlas.testbed.typed_in import read_facts
 
 if TYPE_CHECKING:
-    from ioatlas.results.parts import ResultParts
     from ioatlas.run.runner import Runner
     from ioatlas.run.steps import Steps
-    from ioatlas.store.journal import Journal
 
 
 @dataclass(frozen=True)
@@ -35,17 +32,6 @@ class FixedWork(Procedure):
 
     name = "fixed_work"
     typed: tuple[Fact, ...] = ()
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
-        return bool(spec.of(FixedWorkOptions).ordered)
-
-    def refuse_in(self, spec: CampaignSpec) -> None:
-        if spec.of(FixedWorkOptions).engines != ("fio",):
-            raise UsageError(
-                "only the profile iozone2017 has a second engine",
-                where="engine",
-                remedy="leave it out, or name that profile",
-            )
 
     def informed(self, facts: Path | None) -> FixedWork:
         return replace(self, typed=read_facts(facts)) if facts is not None else self
@@ -87,8 +73,3 @@ class FixedWork(Procedure):
         from ioatlas.procedures.fixed_work.steps import SequenceSteps
 
         return SequenceSteps(runner)
-
-    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
-        from ioatlas.procedures.fixed_work.result import SequenceParts
-
-        return SequenceParts(journal, spec)

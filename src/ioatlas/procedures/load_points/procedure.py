@@ -5,7 +5,7 @@ for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
@@ -15,17 +15,12 @@ from ioatlas.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.run.procedure import PlanText, Procedure
 
 if TYPE_CHECKING:
-    from ioatlas.results.parts import ResultParts
     from ioatlas.run.runner import Runner
     from ioatlas.run.steps import Steps
-    from ioatlas.store.journal import Journal
 
 
 class LoadPoints(Procedure):
     name = "load_points"
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
-        return spec.own.get("streams") is not None
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         return build_streams_plan(spec, targets, read_only=read_only)
@@ -48,8 +43,3 @@ class LoadPoints(Procedure):
         from ioatlas.procedures.load_points.steps import LoadPointSteps
 
         return LoadPointSteps(runner)
-
-    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
-        from ioatlas.procedures.load_points.result import LoadPointParts
-
-        return LoadPointParts(journal, spec)

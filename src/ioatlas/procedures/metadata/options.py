@@ -69,6 +69,14 @@ class MetadataOptions(Table):
     def brings_load(self) -> bool:
         return bool(self.file_sizes)
 
+    def check_alone(self) -> None:
+        if not self.file_sizes and self.depths != (1,):
+            raise UsageError(
+                "levels of directories are for small files",
+                where="directory_depth",
+                remedy="leave it out, or say file_sizes too",
+            )
+
     def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:
         """A number of visits that was asked for takes the place of the profile's stop rule."""
         asked = self.file_sizes and "visits" in given and "precision" not in given

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.model.target import Target
 from ioatlas.model.tree import STATE, trees_of
 from ioatlas.model.units import format_duration, format_rate, format_size_rounded
-from ioatlas.procedures.metadata.options import MetadataOptions
 from ioatlas.procedures.metadata.plan import (
     PLANNING_CALLS_PER_S,
     RECORD_BYTES,
@@ -24,25 +22,12 @@ from ioatlas.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.run.procedure import PlanText, Procedure
 
 if TYPE_CHECKING:
-    from ioatlas.results.parts import ResultParts
     from ioatlas.run.runner import Runner
     from ioatlas.run.steps import Steps
-    from ioatlas.store.journal import Journal
 
 
 class Metadata(Procedure):
     name = "metadata"
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
-        return bool(spec.of(MetadataOptions).file_sizes)
-
-    def refuse_in(self, spec: CampaignSpec) -> None:
-        if spec.of(MetadataOptions).depths != (1,):
-            raise UsageError(
-                "levels of directories are for small files",
-                where="directory_depth",
-                remedy="leave it out, or say file_sizes too",
-            )
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         return build_tree_plan(spec, targets, read_only=read_only)
@@ -96,8 +81,3 @@ class Metadata(Procedure):
         from ioatlas.procedures.metadata.steps import TreeSteps
 
         return TreeSteps(runner)
-
-    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
-        from ioatlas.procedures.metadata.result import TreeParts
-
-        return TreeParts(journal, spec)

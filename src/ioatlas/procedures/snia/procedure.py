@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.snia import PROCEDURES
-from ioatlas.errors import UsageError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_duration, format_rate, format_size_rounded
 from ioatlas.procedures.options import SniaOptions
@@ -18,23 +17,14 @@ from ioatlas.run.plan import PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_B
 from ioatlas.run.procedure import PlanText, Procedure
 
 if TYPE_CHECKING:
-    from ioatlas.results.parts import ResultParts
     from ioatlas.run.runner import Runner
     from ioatlas.run.steps import Steps
-    from ioatlas.store.journal import Journal
 
 
 class SniaRounds(Procedure):
     name = "snia"
     shown_first = True
     odd_sizes = "leave out"  # the grid begins at 512 B whatever the file system takes
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
-        return spec.of(SniaOptions).snia is not None
-
-    def refuse_in(self, spec: CampaignSpec) -> None:
-        if spec.of(SniaOptions).purge != "auto":
-            raise UsageError("a purge is part of a SNIA test", where="purge", remedy="use --prepare fresh in a map")
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         return build_rounds_plan(spec, targets, read_only=read_only)
@@ -65,11 +55,6 @@ class SniaRounds(Procedure):
         from ioatlas.procedures.snia.steps import RoundsSteps
 
         return RoundsSteps(runner)
-
-    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
-        from ioatlas.procedures.snia.result import RoundsParts
-
-        return RoundsParts(journal, spec)
 
 
 def _rounds_lines(plan: Plan, target: Target) -> tuple[str, ...]:

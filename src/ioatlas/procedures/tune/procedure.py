@@ -5,7 +5,7 @@ curve.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from ioatlas.run.procedure import PlanText, Procedure
 
 if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal
-    from ioatlas.results.parts import ResultParts
     from ioatlas.run.runner import Runner
     from ioatlas.run.steps import Steps
     from ioatlas.store.journal import Journal
@@ -38,9 +37,6 @@ class Tune(Procedure):
 
     name = "tune"
     goal: Goal | None = None
-
-    def claims(self, spec: CampaignSpec, records: Collection[str]) -> bool:  # noqa: ARG002
-        return TuneGoal.NAME in records
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
         """Raises UsageError for what the search itself decides on."""
@@ -73,8 +69,3 @@ class Tune(Procedure):
         from ioatlas.procedures.tune.steps import TuneSteps
 
         return TuneSteps(runner)
-
-    def result(self, journal: Journal, spec: CampaignSpec) -> ResultParts:
-        from ioatlas.procedures.tune.parts import TuneParts
-
-        return TuneParts(journal, spec)
