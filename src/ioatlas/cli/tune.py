@@ -123,7 +123,7 @@ def _tell_gains(journal: Journal, how: Measuring) -> None:
 
     measured(journal, how)
     patterns = recorded_spec(journal, CAMPAIGN.tables).patterns
-    found = gains([cell for cell, _ in journal.cells()], journal.visits(), patterns)
+    found = gains([cell for cell, _ in journal.cells()], journal.visits(with_series=True), patterns)
     report = journal.directory / REPORT
     if how.as_json:
         told = [vars(one) | {"proved": one.proved} for one in found]

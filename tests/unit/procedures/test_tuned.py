@@ -7,6 +7,7 @@ from ioatlas.design.latency_search import Goal
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.procedures.tune.advice import gains
 from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, trial_of
 from ioatlas.stats.stream_gates import offered_iops
 
@@ -119,3 +120,24 @@ def test_a_trial_is_the_slower_direction_and_all_ios():
     assert trial.point == (4, 2)
     assert trial.iops == pytest.approx(1000)
     assert (trial.lat_mean_ns, trial.lat_p99_ns) == (5e6, 5e6)
+
+
+BASE = {"numjobs": 1, "iodepth": 1, "bs": 4096}
+MORE = BASE | {"numjobs": 8}
+
+
+def burst(cell, number, first, then):
+    """A visit of a second: 0.3 s at a rate that does not last, MB/s, and its window after them."""
+    rates = [first * 1e6] * 3 + [then * 1e6] * 7
+    done = round(sum(rates) / 10)
+    series = Series(100, tuple(range(100, 1100, 100)), tuple(rates), (1e6,) * 10)
+    made = Part("read", done, done // 4096, 1000, 1e6, Histogram.from_counts({1_000_000: done // 4096}), series)
+    return Visit(number, cell.key, 1, number, number, number, float(number), (made,), window_start_ms=300)
+
+
+def test_a_change_gains_what_lasts_of_it_not_what_its_burst_gave():
+    cells = [Cell.of("t", {"rw": "randread", **options}) for options in (BASE, MORE)]
+    visits = [burst(cells[more], n, 200, (80 if more else 10) + 0.1 * n) for n in range(6) for more in (0, 1)]
+    (found,) = gains(cells, visits, (BASE, MORE))
+    assert (found.option, found.value, found.proved) == ("numjobs", 8, True)
+    assert found.gain == pytest.approx(7.8, abs=0.2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ioatlas.analysis.windows import window_values
 from ioatlas.config.options import Constants
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell, OptionValue
@@ -63,12 +64,15 @@ def with_changes(spec: CampaignSpec, engine: str | None) -> CampaignSpec:
 
 
 def gains(cells: Sequence[Cell], visits: Sequence[Visit], patterns: Sequence[Constants]) -> list[Gain]:
-    """Of each change, the largest first; larger blocks are another load, and come last."""
+    """Of each change, the largest first; larger blocks are another load, and come last. visits: with their series."""
 
     def rates(options: Constants) -> dict[int, float]:
         keys = {cell.key for cell in cells if options.items() <= cell.option.items()}
         mine = [visit for visit in visits if visit.cell_key in keys and not visit.discarded]
-        return {one.replicate: sum(part.io_bytes / part.runtime_ms for part in one.parts) for one in mine if one.parts}
+        return {
+            one.replicate: sum(window_values(part, one.window_start_ms).bw_bytes_per_s for part in one.parts)
+            for one in mine
+        }
 
     base, *changed = patterns
     before, found = rates(base), []
