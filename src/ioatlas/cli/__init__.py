@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from typing import Any
@@ -28,6 +29,7 @@ def ioatlas() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Entry point. Turns an IoAtlasError into one message and its exit code."""
+    gc.set_threshold(50_000)  # imports make many objects and no garbage, and looking for it takes a while
     if os.path.expanduser("~") == "~":  # noqa: PTH111 - none, as in containers; settings and keys ask for one
         os.environ["HOME"] = "/"
     try:

@@ -140,8 +140,8 @@ class Campaigns(Seals):
 
     def is_kept(self, kind: type[KindOfRecord]) -> bool:
         """Whether a record of a kind was written down."""
-        names = [name for (name,) in self._rows("SELECT name FROM outcome")]
-        return kind.NAME in names or self._record(kind) is not None
+        known = self._value("SELECT name FROM outcome WHERE name = :name", name=kind.NAME)
+        return known is not None or self._record(kind) is not None
 
     def _record(self, kind: type[KindOfRecord]) -> KindOfRecord | None:
         """Asked for all the time: only the rows of the kind are read, and an early journal's, which have others."""
