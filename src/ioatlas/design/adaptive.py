@@ -313,7 +313,7 @@ class AdaptiveDesign:
         most = max(2, round(0.2 * self._plan / len(self._lines)))
         wanted: list[int] = []
         for line in self._lines:
-            wanted += [c for c in cliff_pass.next_cells(line, means, None, most) if c not in asked]
+            wanted += [c for c in cliff_pass.next_cells(line, means, most) if c not in asked]
         return [Request(c, DesignPurpose.CLIFF) for c in wanted[:room]]
 
     def _bracket_requests(self, model: Surrogate, asked: set[int], left: int) -> list[Request]:

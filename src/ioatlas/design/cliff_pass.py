@@ -93,23 +93,30 @@ def _cross(
     return ()
 
 
+def _steps(line: Line, log_reading: Mapping[int, float], noise_sd: float = PRIOR_SD) -> list[tuple[float, int, int]]:
+    """(height, place before, place after) of each cliff between neighbouring cells of the line that were measured."""
+    done = [place for place, cell in enumerate(line.cells) if int(cell) in log_reading]
+    found = [
+        (abs(log_reading[int(line.cells[low])] - log_reading[int(line.cells[high])]), low, high)
+        for low, high in itertools.pairwise(done)
+    ]
+    return [step for step in found if step[0] > max(LEAST_DROP, NOISE_SDS * noise_sd)]
+
+
 def suspected(
-    space: Space, all_lines: Sequence[Line], log_reading: Mapping[int, float], noise_sd: float | None = None
+    space: Space, all_lines: Sequence[Line], log_reading: Mapping[int, float], noise_sd: float
 ) -> tuple[ChangePoint, ...]:
     """Steps seen along the lines, as edges on size and on size * numjobs alike: which it is, the map decides."""
-    threshold = max(LEAST_DROP, NOISE_SDS * (noise_sd or PRIOR_SD))
     found = []
     for line in all_lines:
-        done = [int(cell) for cell in line.cells if int(cell) in log_reading]
-        for low, high in itertools.pairwise(done):
-            if abs(log_reading[low] - log_reading[high]) > threshold:
-                for exponent in exponents(space):
-                    size = footprint(space, exponent)
-                    found.append(ChangePoint(float(size[low]), float(size[high]), exponent, line.direction))
+        for _, low, high in _steps(line, log_reading, noise_sd):
+            for exponent in exponents(space):
+                size = footprint(space, exponent)[line.cells]
+                found.append(ChangePoint(float(size[low]), float(size[high]), exponent, line.direction))
     return tuple(found)
 
 
-def next_cells(line: Line, log_reading: Mapping[int, float], noise_sd: float | None, most: int) -> list[int]:
+def next_cells(line: Line, log_reading: Mapping[int, float], most: int) -> list[int]:
     """The cells of the line to measure next: its ends, then the middle of the widest step that is a cliff; [] when it
     is bracketed.
 
@@ -121,31 +128,16 @@ def next_cells(line: Line, log_reading: Mapping[int, float], noise_sd: float | N
     ends = [i for i in (0, len(line.cells) - 1) if i not in done]
     if ends:
         return [int(line.cells[i]) for i in ends][: most - len(done)]
-    threshold = max(LEAST_DROP, NOISE_SDS * (noise_sd or PRIOR_SD))
-    steps = []
-    for low, high in itertools.pairwise(done):
-        step = abs(log_reading[int(line.cells[low])] - log_reading[int(line.cells[high])])
-        if high - low > 1 and step > threshold:
-            steps.append((step, low, high))
-    if steps:
-        _, low, high = max(steps)
+    steps = _steps(line, log_reading)
+    if wide := [step for step in steps if step[2] - step[1] > 1]:
+        _, low, high = max(wide)
         return [int(line.cells[(low + high) // 2])]
     if len(done) == 2 and len(line.cells) > 4:
         # Equal ends can hide a hump or a dip: look once in the middle.
         return [int(line.cells[len(line.cells) // 2])]
-    return _cross_check(line, log_reading, threshold, done)
-
-
-def _cross_check(line: Line, log_reading: Mapping[int, float], threshold: float, done: Sequence[int]) -> list[int]:
-    """Two cells at many jobs, far below and just below the edge in size: whether the edge lies on size or on size *
-    numjobs.
-    """
-    edges = [
-        (low, high)
-        for low, high in itertools.pairwise(done)
-        if abs(log_reading[int(line.cells[low])] - log_reading[int(line.cells[high])]) > threshold
-    ]
-    if not edges or not line.cross or any(cell in log_reading for cell in line.cross):
+    # Two cells at many jobs, far below and just below the edge in size, tell whether the edge lies on size or on size *
+    # numjobs.
+    if not steps or not line.cross or any(cell in log_reading for cell in line.cross):
         return []
-    at = min(edges[0][0], len(line.cross) - 1)
+    at = min(steps[0][1], len(line.cross) - 1)
     return [line.cross[at], line.cross[max(0, at - 3)]] if at else []
