@@ -227,16 +227,20 @@ def _clone_log(job: SimulatedJob, intervals: Sequence[Interval], share: int, kin
     begin_ms = round(began * 1000)
     lines = []
     carried: dict[str, float] = {}
+    latest: dict[str, float] = {}
     for one in intervals:
         ends = one.seconds or abs(one.end_seconds / step - round(one.end_seconds / step)) <= 1e-3
         at_ms = begin_ms + round(one.end_seconds * 1000)
         for way, ios in one.ios.items():
             found = ios + carried.pop(way, 0.0)
-            count = math.floor(found / share + 1e-6) * share if ends else 0
+            # After the last whole interval a latency has a row, where none was just before; a rate has none.
+            alone = kind == "lat" and one.end_seconds - latest.get(way, 0.0) >= step
+            count = math.floor(found / share + 1e-6) * share if ends or alone else 0
             carried[way] = found - count
             if not count:  # nothing came back
                 continue
             kib_per_s = count * job.block_bytes(way) / 1024 / (one.seconds or step) / share
             value = kib_per_s if kind == "bw" else one.latency_seconds[way] * 1e9
+            latest[way] = math.floor(one.end_seconds / step + 1e-6) * step
             lines.append(f"{at_ms}, {round(value)}, {DIRECTIONS.index(way)}, 0, 0\n")
     return "".join(lines)

@@ -101,7 +101,12 @@ def read_series(
         if not len(lat_rows):
             continue
         jobs = jobs_of(bw_rows - [start_ms, 0, 0]) if len(bw_rows) else []
-        done = _done(jobs, edges, interval_ms, (moved or {}).get(direction))
+        counted = (moved or {}).get(direction)
+        if counted is not None and counted.ios == len(lat_rows):  # each came alone: its sample has its very time
+            came = np.sort(np.minimum(lat_rows[:, 0] - start_ms, edges[-1]))
+            done = np.asarray(np.searchsorted(came, edges, "right") * (counted.io_bytes / counted.ios))
+        else:
+            done = _done(jobs, edges, interval_ms, counted)
         slot = np.clip((lat_rows[:, 0] - start_ms - 1) // interval_ms, 0, n - 1)
         series[direction] = series_of(interval_ms, np.diff(done), means_of(slot, lat_rows[:, 1], n))
     return SectionSeries(start_ms, end_ms, series)
@@ -157,15 +162,11 @@ def _done(jobs: Sequence[NDArray[np.int64]], edges: Floats, interval_ms: int, mo
     done, rest = logged[:-1], moved.io_bytes - float(logged[-1])
     if rest <= 0:
         return np.asarray(done)
-    begun = max(0.0, float(ticks[0] - interval_ms))
-    left = max(0.0, float(edges[-1]) - last)
-    each = float(logged[-1]) / max(last - begun, 1.0)
-    at_start = min(rest, each * begun)
-    at_end = min(rest - at_start, each * left)
-    whole = done + at_start * np.clip(edges / max(begun, 1.0), 0.0, 1.0)
-    whole = whole + at_end * np.clip((edges - last) / max(left, 1.0), 0.0, 1.0)
-    put_back = float(logged[-1]) + at_start + at_end
-    return np.asarray(whole * (moved.io_bytes / put_back)) if put_back > 0 else whole
+    begun, left = max(0.0, float(ticks[0] - interval_ms)), max(0.0, float(edges[-1]) - last)
+    bare = np.clip(edges, 0.0, begun) + np.clip(edges - last, 0.0, left)
+    each = min(float(logged[-1]) / max(last - begun, 1.0), rest / max(begun + left, 1.0))
+    whole = done + each * bare
+    return np.asarray(whole * (moved.io_bytes / whole[-1])) if whole[-1] > 0 else whole
 
 
 def _of_job(

@@ -163,10 +163,15 @@ def still_falls(course: Course) -> bool:
 
 def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats]:
     """About 20 bins of a course: even in time, finer at the start; each holds a few I/Os, and ends with one where one
-    is in flight. Several come back in waves, of which nobody knows how far the next one is.
+    is in flight. Of several that come back one by one some are half done at any time: each is spread over the time
+    since the last did.
 
     edges, done: seconds and I/Os up to then, both from 0.
     """
+    rises = np.append(0, np.flatnonzero(np.diff(done) > 0) + 1)
+    if outstanding > 1 and done[-1] < 2 * rises.size:
+        done = np.interp(edges, edges[rises], done[rises])
+    ends = np.arange(edges.size) if outstanding > 1 else rises
     total = float(edges[-1])
     wanted = sorted({*(total * k / EVEN_BINS for k in range(1, EVEN_BINS + 1)), *(total / k for k in EARLY_BINS)})
     if total >= FEWEST_SLICES * SLICE_SECONDS:
@@ -174,23 +179,11 @@ def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats
     least = max(FEWEST_IOS, min(outstanding, MOST_FEWEST))
     chosen = [0]
     for moment in wanted:
-        at = min(int(np.searchsorted(edges, moment - 1e-9)), edges.size - 1)
-        at = _completion(done, at) if outstanding <= 1 else at
+        at = int(ends[min(int(np.searchsorted(edges[ends], moment - 1e-9)), ends.size - 1)])
         if at > chosen[-1] and done[at] - done[chosen[-1]] >= least:
             chosen.append(at)
-    last = int(np.searchsorted(done, done[-1] - 1e-9)) if outstanding <= 1 else edges.size - 1
-    if chosen[-1] < last and len(chosen) > 1:
-        chosen[-1] = last
-    elif chosen[-1] < last:
-        chosen.append(last)
+    chosen[max(1, len(chosen) - 1) :] = [int(ends[-1])]  # what is left over goes into the last bin
     return edges[chosen], done[chosen]
-
-
-def _completion(done: Floats, at: int) -> int:
-    """The place from `at` on where an I/O has just come back."""
-    at = min(max(at, 1), done.size - 1)
-    more = np.nonzero(np.diff(done[at - 1 :]) > 0)[0]
-    return at + int(more[0]) if more.size else done.size - 1
 
 
 def course_of(visit: Visit, cell: Cell, first: float, asked_ms: float | None = None) -> list[Course]:
@@ -202,9 +195,11 @@ def course_of(visit: Visit, cell: Cell, first: float, asked_ms: float | None = N
             continue
         ends = np.asarray(series.end_ms, dtype=float) / 1000
         moved = np.asarray(series.bw_bytes_per_s, dtype=float) * series.interval_ms / 1000
-        if asked_ms is not None:  # what comes back after its end is no more asked for
-            kept = max(1, int((ends <= asked_ms / 1000 + 1e-9).sum()))
-            ends, moved = ends[:kept], moved[:kept]
+        in_time = ends.size if asked_ms is None else int((ends <= asked_ms / 1000 + 1e-9).sum())
+        # Of several fewer and fewer are in flight then. Of less than two waves that tells more than where in one the
+        # time was up.
+        if cell.outstanding > 1 and moved[:in_time].sum() >= 2 * cell.outstanding * part.io_bytes / part.total_ios:
+            ends, moved = ends[:in_time], moved[:in_time]
         counted = len(cell.block_sizes) == 1 and cell.loop == "closed" and len(visit.parts) == 1
         found.append(
             _course(

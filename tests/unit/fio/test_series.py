@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """fio's interval logs as series, value by value."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,18 @@ def test_of_slow_io_a_sample_is_the_mean_of_one_interval_and_none_lies_between(t
     assert found.start_ms == START, "what a first sample holds took 50 ms"
     assert rates.sum() * 0.01 == pytest.approx(3 << 20)
     assert np.nonzero(rates)[0].tolist() == [4, 9, 14]
+
+
+def test_slow_ios_with_a_latency_each_are_where_these_came_back_the_last_one_too(tmp_path):
+    """Rows of fio 3.33: of 1 MiB I/Os of 165 ms its log of rates comes late, and has no row of the last."""
+    ends = [45, 203, 366, 531, 696, 860, 1025]
+    bandwidth = [(at, rate, 0) for at, rate in zip((146, 226, 376, 552, 701, 876), (7062, *[40_960] * 5), strict=True)]
+    written(tmp_path, bandwidth, [(at, 1_000_000 * (at - last), 0) for last, at in pairwise([0, *ends])])
+    found = read_series(tmp_path, "v1", interval_ms=25, runtime_ms=1025, moved={"read": Moved(7 << 20, 7)})
+    rates = np.array(found.by_direction["read"].bw_bytes_per_s)
+    assert found.start_ms == START
+    assert np.flatnonzero(rates).tolist() == [(at - 1) // 25 for at in ends]
+    assert rates[rates > 0] * 0.025 == pytest.approx([1 << 20] * 7)
 
 
 def test_what_fio_logged_nothing_of_is_at_both_ends_at_the_same_rate_and_else_everywhere(tmp_path):
