@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from ioatlas.analysis.charts import chart
 from ioatlas.analysis.factors import pairs
-from ioatlas.analysis.wording import per_cent
 from ioatlas.model.estimate import UNDETERMINED, Bound
 from ioatlas.model.factors import FactorEffects, FactorLine, FactorPoint, Measured, speaks_for_itself
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
-from ioatlas.model.units import format_rate
+from ioatlas.model.units import format_rate, per_cent
 from ioatlas.model.words import words
 
 RESOURCES = words("drive disk ssd hdd osd link port client node server brick box controller price cost")

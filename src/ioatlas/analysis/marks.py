@@ -33,7 +33,7 @@ SIGNS = {
     Mark.SUSPECT: ("?", "suspect"),
     Mark.PREDICTED: ("~", "estimated"),
     Mark.IMPORTED: ("^", "imported"),
-    Mark.DISAGREE: ("??", "runs disagree"),
+    Mark.DISAGREE: ("??", "beyond ±100%"),
     Mark.STEADY: ("", ""),
 }
 """A sign for text, and its words, in the order of a legend."""

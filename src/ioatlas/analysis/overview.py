@@ -18,13 +18,13 @@ from ioatlas.analysis.best import (
     load_order,
     speed,
 )
-from ioatlas.analysis.wording import Namer, per_cent, plural
+from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.reason import UnmeasuredCode, UnmeasuredReason
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.units import format_rate
+from ioatlas.model.units import format_rate, per_cent
 
 EVIDENCE = 20
 """Most cells listed as evidence of one finding."""
@@ -109,7 +109,7 @@ def _reasons(reasons: Sequence[UnmeasuredReason]) -> Iterator[str]:
 
 
 def value_text(estimate: Estimate) -> str:
-    """'744 MiB/s ±16%'; without a number of uncertainty where its runs disagree."""
+    """'744 MiB/s ±16%'; beyond ±100% without a number of uncertainty."""
     width = half_interval(estimate)
-    told = "" if width is None else f" ±{per_cent(width)}" if width <= NUMBER_WIDTH else " (runs disagree)"
+    told = "" if width is None else f" ±{per_cent(width)}" if width <= NUMBER_WIDTH else " (beyond ±100%)"
     return f"{format_rate(speed(estimate))}{told}"

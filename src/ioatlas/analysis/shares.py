@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ioatlas.analysis.wording import Namer, per_cent, plural
+from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import CLIENTS, Cell
 from ioatlas.model.estimate import Estimate, Share, Shares
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.units import format_latency, format_rate
+from ioatlas.model.units import format_latency, format_rate, per_cent
 from ioatlas.model.visit import Visit, VisitShare
 
 FAIR = 0.8

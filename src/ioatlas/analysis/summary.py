@@ -30,7 +30,7 @@ from ioatlas.analysis.imported_answer import SMALL_BYTES, in_flight, named, oper
 from ioatlas.analysis.sizing import advice as size_advice
 from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of
-from ioatlas.analysis.wording import Namer, per_cent, plural, size_text
+from ioatlas.analysis.wording import Namer, plural, size_text
 from ioatlas.model.cell import FLUSHES
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.result import CampaignResult
@@ -46,7 +46,7 @@ from ioatlas.model.summary import (
     Trust,
 )
 from ioatlas.model.tree import Operation, is_tree, tree_operation
-from ioatlas.model.units import format_rate, parse_duration_seconds
+from ioatlas.model.units import format_rate, parse_duration_seconds, per_cent
 
 One = TypeVar("One")
 MOST_SMALL_BYTES = 64 << 10

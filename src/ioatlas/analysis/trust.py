@@ -15,14 +15,14 @@ from ioatlas.analysis.drift import shifts
 from ioatlas.analysis.imported_answer import unsound
 from ioatlas.analysis.imported_methods import UNKNOWN
 from ioatlas.analysis.imported_repeats import MIDDLE
-from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, SmallIo, Trust
-from ioatlas.model.units import format_size_rounded, parse_duration_seconds, round_budget
+from ioatlas.model.units import format_size_rounded, parse_duration_seconds, per_cent, round_budget
 from ioatlas.model.verdict import VerdictCode
 
 
@@ -101,7 +101,7 @@ def grade_of(e: Estimate) -> tuple[Trust, str]:
         return e.grade, e.grade_reason
     width = half_interval(e)
     if disagrees(e):
-        return Trust.LOW, "its runs disagree"
+        return Trust.LOW, "its runs disagree" if e.n_visits > 1 else "one run tells too little"
     if e.verdict in _UNSTEADY_WORDS:
         return Trust.LOW, f"it was {_UNSTEADY_WORDS[e.verdict]}"
     if width is None:

@@ -22,11 +22,6 @@ def plural(count: int, noun: str, many: str = "") -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {many or f'{noun}s'}"
 
 
-def per_cent(share: float) -> str:
-    """'31%', '7.6%': two digits."""
-    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
-
-
 class Namer:
     """Names cells of one campaign.
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.analysis.compare import CellComparison
-from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.analysis.wording import plural
 from ioatlas.config.recorded import recorded_spec
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.result import SHEET
+from ioatlas.model.units import per_cent
 from ioatlas.procedures.options import CAMPAIGN, TRACE_FILE, TraceOptions
 from ioatlas.procedures.registry import procedure_of
 from ioatlas.procedures.tune.procedure import Tune

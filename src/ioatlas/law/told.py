@@ -17,7 +17,7 @@ from ioatlas.law.fit import MOST_BETWEEN, Fit, Start, draw_down, limiters_at
 from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
-from ioatlas.model.units import format_duration
+from ioatlas.model.units import format_duration, per_cent
 from ioatlas.stats.distributions import t_quantile
 
 WIDE = 2.2
@@ -324,7 +324,7 @@ def grade(told: Told) -> tuple[Trust, str]:
     if told.falls:
         return Trust.LOW, "it was still getting slower when its load ended"
     if max(told.uneven, told.half_width) > DISAGREE:
-        return Trust.LOW, "its runs disagree"
+        return Trust.LOW, "its runs disagree" if told.loads > 1 else "one run tells too little"
     if told.uneven > UNEVEN:
         return Trust.LOW, f"its speed varied by ±{per_cent(told.uneven)}"
     if told.half_width > FAIR_WIDTH:
@@ -338,8 +338,3 @@ def grade(told: Told) -> tuple[Trust, str]:
     if told.seen_seconds < GOOD_SECONDS:
         return Trust.FAIR, f"it was seen for {seen} only"
     return Trust.GOOD, ""
-
-
-def per_cent(share: float) -> str:
-    """'12%', '0.4%'."""
-    return f"{float(f'{100 * share:.2g}'):,g}%"

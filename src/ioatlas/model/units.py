@@ -217,3 +217,8 @@ def number_of(number: float) -> str:
 def _three_digits(value: float) -> str:
     """Three significant digits, never in powers of ten."""
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
+
+
+def per_cent(share: float) -> str:
+    """'31%', '7.6%': two digits."""
+    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"

@@ -8,9 +8,9 @@ import shlex
 from pathlib import Path
 
 from ioatlas.analysis.best import NUMBER_WIDTH
-from ioatlas.analysis.wording import per_cent, plural
+from ioatlas.analysis.wording import plural
 from ioatlas.model.summary import Beside, Headline, SmallIo, Summary, Trust
-from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size
+from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size, per_cent
 
 
 def title_of(summary: Summary) -> str:
@@ -64,7 +64,8 @@ def parts_of(one: Headline) -> tuple[str, str]:
     if wide is None:  # without an interval the number of runs tells what it is worth
         told = f"({plural(one.n_visits, 'run')})" if one.n_visits and not one.estimated else ""
     else:
-        told = f"±{per_cent(wide)}" if wide <= NUMBER_WIDTH else "(runs disagree)"
+        vague = "(runs disagree)" if one.n_visits > 1 else "(one run tells too little)"
+        told = f"±{per_cent(wide)}" if wide <= NUMBER_WIDTH else vague
     return f"{'~' if one.estimated else '≥' if one.lower_bound else ''}{number}", told
 
 
@@ -101,6 +102,10 @@ def beside_of(one: Beside) -> str:
     if one.writes_bytes_per_s is None:
         tail = f", p99 {format_latency(one.reading.lat_p99_ns)}" if one.reading.lat_p99_ns else ""
         return f"{format_count(one.reading.iops)} IOPS · {latency}{tail}"
-    alone = f" instead of {format_latency(one.alone_ns)}" if one.alone_ns else ""
+    before = after = ""
+    if one.alone_ns and (one.reading.lat_mean_ns or 0.0) > one.alone_ns:
+        before = f" instead of {format_latency(one.alone_ns)},"
+    elif one.alone_ns:
+        after = f", no longer than alone ({format_latency(one.alone_ns)})"
     writes = format_rate(one.writes_bytes_per_s)
-    return f"a {format_size(one.bs_bytes)} read takes {latency}{alone}, beside {writes} of writes"
+    return f"a {format_size(one.bs_bytes)} read takes {latency}{before} beside {writes} of writes{after}"

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from ioatlas.model.summary import Beside, LoadReading
 from ioatlas.model.units import format_rate, format_rate_like, rates_in
 from ioatlas.report.export.markup import bbcode, escaped, markdown, table
-from ioatlas.report.told import next_line
+from ioatlas.report.told import beside_of, next_line
 
 HOSTILE = "a|b `c` *d* [e](f) <i> @me #1 https://x www.x.y [/code] ``` &lt; ~~g~~\nh"
 
@@ -61,3 +62,11 @@ def test_rates_are_told_in_the_units_that_were_chosen() -> None:
         assert (format_rate(50e6), format_rate(999), format_rate(2e12)) == ("50 MB/s", "999 B/s", "2 TB/s")
         assert format_rate_like(1.2e9, 9e8) == "1,200 MB/s"
     assert format_rate(50 * 2**20) == "50 MiB/s"
+
+
+@pytest.mark.parametrize(("under_ns", "slower"), [(41e6, True), (334e3, False)])
+def test_reads_that_writes_do_not_delay_are_not_said_to_wait(under_ns: float, slower: bool) -> None:
+    reading = LoadReading("cell", 1, 1e9 / under_ns, under_ns, None)
+    told = beside_of(Beside("Under writes", "nas1", "read", 4096, reading, 8.56e6, 20e6))
+    assert ("instead of 8.56 ms" in told) is slower
+    assert ("no longer than alone (8.56 ms)" in told) is not slower

@@ -20,7 +20,7 @@ export const MARK_WORDS = {
   wide: "measured, known to worse than ±50%",
   minimum: "measured, a minimum: the client was the limit",
   unstable: "measured, not steady",
-  disagree: "runs disagree: a range, no rank",
+  disagree: "beyond ±100%: a range, no rank",
   alike: "the same within the tolerance",
   undecided: "no difference shown",
   suspect: "measured, suspect",

@@ -160,7 +160,8 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
   }[one.quantity];
   const wide = one.uncertainty;
   const runs = one.n_visits && !one.estimated ? `(${one.n_visits} run${one.n_visits === 1 ? "" : "s"})` : "";
-  const about = wide === null ? runs : wide > DISAGREE ? "runs disagree" : `±${percent(wide)}`;
+  const vague = one.n_visits > 1 ? "runs disagree" : "one run tells too little";
+  const about = wide === null ? runs : wide > DISAGREE ? vague : `±${percent(wide)}`;
   return (
     <Card label={one.label} rows={one.row === null ? [] : [one.row, ...one.ties]} grade={one.grade ?? null}>
       <p class="card-value">

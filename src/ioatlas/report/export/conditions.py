@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from statistics import median
 
 from ioatlas.analysis.best import half_interval
-from ioatlas.analysis.wording import per_cent, plural, size_text
+from ioatlas.analysis.wording import plural, size_text
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.units import per_cent
 from ioatlas.report.redact import redactor
 
 MOST_NAMED = 3
