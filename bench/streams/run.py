@@ -21,7 +21,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.procedures.load_points.plan import build_streams_plan, phases_of
 from ioatlas.procedures.options import find_profile, read_campaign
-from ioatlas.stats.stream_gates import offered_by_direction, offered_iops
+from ioatlas.stats.gates import offered_by_direction, offered_iops
 from ioatlas_translate import translate
 from ioatlas_translate.campaign_text import render_campaigns
 

@@ -24,8 +24,7 @@ from ioatlas import __version__, beneath
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
-from ioatlas.fio.clock import SessionTime
-from ioatlas.fio.executor import Clock, Executor, SystemExecutor
+from ioatlas.fio.executor import Clock, Executor, SessionTime, SystemExecutor
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.factors import factor_names
 from ioatlas.model.outcomes import LaidOuts

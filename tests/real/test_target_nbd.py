@@ -11,7 +11,7 @@ import pytest
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.executor import SystemExecutor
-from ioatlas.fio.uri import place_options
+from ioatlas.fio.jobfile import place_options
 from ioatlas.procedures.fit.plan import cells_of
 from ioatlas.procedures.fit.read import read_uses
 from ioatlas.target.guard import check_before_start, check_extent, confirm_overwrite

@@ -20,7 +20,7 @@ from ioatlas.model.reason import sentences
 from ioatlas.model.units import format_latency
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Flush, Part, Purpose, Visit
-from ioatlas.stats.gates import offered_iops
+from ioatlas.stats.gates import offered_in
 from ioatlas.stats.intervals import Interval, PooledVariance, bounded, pool_variance
 
 WORK_BOUNDED = "work-bounded: the time of a fixed amount of work, no window and no steady state"
@@ -262,7 +262,7 @@ def _loop_note(cell: Cell, direction: str, rows: Sequence[_Reading]) -> str:
     """What an open loop's latencies are, and how many I/Os its generator was behind at the end of a visit."""
     if cell.loop == "closed":
         return ""
-    offered = offered_iops(cell, direction)
+    offered = offered_in(cell, direction)
     behind = [max(0.0, offered * row.part.runtime_ms / 1000 - row.part.total_ios) for row in rows] if offered else []
     backlog = f"; backlog at the end of a visit: {max(behind):.0f} I/Os at most" if behind else ""
     if cell.trace:

@@ -13,8 +13,8 @@ from ioatlas.model.histogram import Histogram
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadPoint, Spread, StreamPoint
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.stats.gates import offered_by_direction, offered_iops, stream_backlog
 from ioatlas.stats.intervals import Interval, bounded, few_visits_interval, log_t_interval
-from ioatlas.stats.stream_gates import offered_by_direction, offered_iops, stream_backlog
 
 PHASE, LOAD, OFFERED, STREAM = "phase", "load", "load_iops", "stream"
 """Labels of a cell that are no fio options."""

@@ -20,8 +20,7 @@ from ioatlas.fio.series import ARCHIVE
 from ioatlas.model.visit import BatchStatus
 from ioatlas.run.telemetry import RAW
 from ioatlas.store.imported import FILE_NAME as IMPORTED
-from ioatlas.store.journal import FILE_NAME, Journal
-from ioatlas.store.tables import Tables, export
+from ioatlas.store.journal import FILE_NAME, Journal, Tables, export
 from ioatlas.testbed.typed_in import FACTS_FILE, commands_of, read_power
 
 LEFT_OUT = frozenset({FILE_NAME, f"{FILE_NAME}-journal", IMPORTED, "report.html"})

@@ -19,12 +19,12 @@ from typing import Any, Self
 
 from ioatlas import container
 from ioatlas.bundle import statement
-from ioatlas.bundle.texts import parse, parse_lines
+from ioatlas.bundle.statement import parse, parse_lines
 from ioatlas.container import Container
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.results.library import OPENED
+from ioatlas.store.journal import rebuild
 from ioatlas.store.rules import MOST_ROWS
-from ioatlas.store.tables import rebuild
 
 REMEDY = "`ioatlas verify` says what is wrong with it"
 _HEAD = b"PK\3\4"

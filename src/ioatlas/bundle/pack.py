@@ -20,7 +20,7 @@ from ioatlas.bundle.keys import SigningKey
 from ioatlas.bundle.material import Material, gather
 from ioatlas.bundle.opening import lay_out
 from ioatlas.bundle.redaction import Redactor, RedactPlan, redact, redactor_of
-from ioatlas.bundle.texts import pretty
+from ioatlas.bundle.statement import pretty
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.result import CampaignResult
@@ -28,8 +28,7 @@ from ioatlas.procedures.registry import procedure_of_journal
 from ioatlas.report.export.to_json import document
 from ioatlas.report.table import PRICES, csv_text, joint_table
 from ioatlas.stats.gates import METHOD
-from ioatlas.store.journal import Journal
-from ioatlas.store.tables import line_of
+from ioatlas.store.journal import Journal, line_of
 
 _LICENCE = re.compile(r"[A-Za-z0-9.+-]{0,64}")
 

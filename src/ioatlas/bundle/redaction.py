@@ -22,7 +22,7 @@ from typing import Any
 from ioatlas import toml
 from ioatlas.bundle.material import Material
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.uri import scheme_of
+from ioatlas.fio.jobfile import scheme_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.options import ALLOWED
 from ioatlas.model.words import words

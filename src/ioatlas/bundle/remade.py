@@ -18,9 +18,8 @@ from ioatlas import container
 from ioatlas.analysis.counters import CountedPaths
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import TIMED_FLUSHES, Batch, job_text
-from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import JOB_FILE
-from ioatlas.fio.executor import SystemExecutor
+from ioatlas.fio.executor import SystemExecutor, read_clock
 from ioatlas.fio.series import ARCHIVE
 from ioatlas.model.outcomes import Voided
 from ioatlas.model.reason import ReasonCode

@@ -21,7 +21,7 @@ from ioatlas.bundle import descriptors, statement
 from ioatlas.bundle.keys import trusted
 from ioatlas.bundle.opening import Bundle, NotABundleError, open_bundle, unpack
 from ioatlas.bundle.remade import remake
-from ioatlas.bundle.texts import parse, pretty
+from ioatlas.bundle.statement import parse, pretty
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError
 from ioatlas.law.cells import METHOD as LAW

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ioatlas.model.result import CampaignResult
-    from ioatlas.product.comparison import CostComparison, Offer
+    from ioatlas.product.cost import CostComparison, Offer
     from ioatlas.product.readings import Workload
 
 FIGURES = (".png", ".svg", ".pdf")
@@ -72,8 +72,7 @@ def command(
     cost and value; a question mark those where the intervals do not decide.
     """
     from ioatlas.cli._output import check_ending, write_table
-    from ioatlas.product.comparison import compare_costs
-    from ioatlas.product.cost import Terms
+    from ioatlas.product.cost import Terms, compare_costs
     from ioatlas.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
     from ioatlas.product.price import common_currency
     from ioatlas.report.export.markup import csv_text
@@ -114,7 +113,7 @@ def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
     """Every product with where it was measured. Raises UsageError when sheets and results do not go together."""
     from ioatlas.analysis.wording import plural
     from ioatlas.campaign import load_result
-    from ioatlas.product.comparison import Offer, offers_of
+    from ioatlas.product.cost import Offer, offers_of
     from ioatlas.product.sheet_file import read_sheet_file
 
     if not results and not sheets:
@@ -144,7 +143,7 @@ def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
 
 def _named(directory: Path, result: CampaignResult) -> list[Offer]:
     """By the sheets that the campaign itself names. Raises UsageError where it names none."""
-    from ioatlas.product.comparison import Offer
+    from ioatlas.product.cost import Offer
     from ioatlas.product.kept import kept_sheet
     from ioatlas.product.readings import targets_of
 

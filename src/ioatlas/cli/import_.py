@@ -170,8 +170,8 @@ def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally)
 
 def _found(files: tuple[Path, ...], problems: list[str], temporary: ExitStack) -> list[_Item]:
     """All files to read. Archives are laid out in a temporary directory each, and walked as folders are."""
-    from ioatlas.interop.read.archive import is_archive, unpack
     from ioatlas.interop.read.importer import walk
+    from ioatlas.interop.read.source import is_archive, unpack
 
     found: list[_Item] = []
     for path, named in walk((str(path) for path in files), problems, whole=is_campaign):

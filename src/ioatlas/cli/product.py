@@ -142,7 +142,7 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
     """
     from ioatlas.campaign import load_result
     from ioatlas.cli._output import check_ending, write_table
-    from ioatlas.product.comparison import Offer
+    from ioatlas.product.cost import Offer
     from ioatlas.product.sheet_file import read_sheet_file
     from ioatlas.product.table import columns, rows, table_document
 

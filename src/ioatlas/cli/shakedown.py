@@ -36,7 +36,7 @@ from ioatlas.errors import IoAtlasError, UsageError, written
 from ioatlas.fio.executor import SystemExecutor
 from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import format_count, format_rate, format_size, parse_duration_seconds
-from ioatlas.testbed.inventory import testbed
+from ioatlas.testbed.host import testbed
 from ioatlas.testbed.measured import (
     Memory,
     background,

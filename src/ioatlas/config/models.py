@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from ioatlas.config.described import describe
+from ioatlas.config.faults import describe
 from ioatlas.config.options import Declared, Kind, Table, declared
 from ioatlas.config.spec import CampaignSpec
 

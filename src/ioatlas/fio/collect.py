@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from ioatlas import beneath
 from ioatlas.fio.batch import Section
-from ioatlas.fio.clock import read_clock
-from ioatlas.fio.figures import buckets
+from ioatlas.fio.executor import read_clock
+from ioatlas.fio.figures import FioJob, FioOutput, LatencyStats, buckets
 from ioatlas.fio.io_log import IoLog, read_io_log
 from ioatlas.fio.output import parse_fio_json
-from ioatlas.fio.records import FioJob, FioOutput, LatencyStats
 from ioatlas.fio.replay import read_replay
 from ioatlas.fio.series import DIRECTIONS, Moved, SectionSeries, read_series
 from ioatlas.model.cell import Cell

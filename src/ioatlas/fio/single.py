@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One fio on a job file of its own, away from the batches: a preparation, a check, a ceiling."""
+"""A load away from the batches: one fio on a job file of its own (a preparation, a check, a ceiling), and a load of
+names, which fio has not.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ioatlas import beneath
-from ioatlas.fio.collect import JOB_FILE, OUTPUT, complete_output
+from ioatlas.fio.collect import ERRORS, JOB_FILE, OUTPUT, complete_output
 from ioatlas.fio.executor import Executor, LoadProcess, limit_seconds
+from ioatlas.fio.figures import FioOutput
 from ioatlas.fio.process import ProcessOutcome
-from ioatlas.fio.records import FioOutput
 
 
 def run_job(
@@ -37,3 +41,17 @@ def run_job(
     load = LoadProcess("fio", arguments, directory, "fio.err", limit_seconds(expected_seconds), held=held or {})
     outcome = executor.run(load, stop_asked=stop_asked, started=started, tick=tick)
     return outcome, complete_output(directory)
+
+
+TOLD = "names.json"
+SCRIPT = Path(__file__).with_name("names_load.py")
+
+
+def names_process(told: Mapping[str, Any], directory: Path, *, limit_seconds: float) -> LoadProcess:
+    """The process that does what `told` says.
+
+    told: name, operation, direction, jobs, files, passes, top, folder, names, renamed; the last three lie below `top`
+    and hold $jobnum and $filenum.
+    """
+    beneath.write_text(directory / TOLD, json.dumps(told, indent=1))
+    return LoadProcess("names", ("-I", "-B", str(SCRIPT), TOLD, OUTPUT, told["top"]), directory, ERRORS, limit_seconds)

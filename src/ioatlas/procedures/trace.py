@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from ioatlas import beneath
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import IoAtlasError, UsageError, faults
-from ioatlas.fio.iolog import Trace, read_trace
-from ioatlas.fio.replay import write_trace
+from ioatlas.fio.replay import Trace, read_trace, write_trace
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded

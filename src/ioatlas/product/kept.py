@@ -10,8 +10,7 @@ from pathlib import Path
 from ioatlas import beneath, toml
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.result import SHEETS, CampaignResult, ProductCost, UnitPrice
-from ioatlas.product.comparison import Offer, compare_costs
-from ioatlas.product.cost import Costed, Terms, UnitCost
+from ioatlas.product.cost import Costed, Offer, Terms, UnitCost, compare_costs
 from ioatlas.product.figures import figures
 from ioatlas.product.price import sheet_currency
 from ioatlas.product.readings import Unit, Workload, targets_of

@@ -32,7 +32,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
 
-from ioatlas.config.described import describe
+from ioatlas.config.faults import describe
 from ioatlas.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_percent, parse_size_bytes

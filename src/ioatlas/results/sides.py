@@ -19,7 +19,7 @@ from ioatlas.analysis.small_files import TELLING_SECONDS
 from ioatlas.analysis.windows import window_values
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
-from ioatlas.fio.uri import URI_ENGINES
+from ioatlas.fio.jobfile import URI_ENGINES
 from ioatlas.law.cells import foretold, measured
 from ioatlas.law.read import can_be_told
 from ioatlas.model.cell import Cell

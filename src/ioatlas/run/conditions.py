@@ -22,7 +22,7 @@ from ioatlas.model.usage import Usage
 from ioatlas.model.visit import RemarkKind
 from ioatlas.store.journal import Journal
 from ioatlas.target.holes import hole_bytes
-from ioatlas.testbed.inventory import testbed
+from ioatlas.testbed.host import testbed
 from ioatlas.testbed.measured import network_rate, target_rate
 from ioatlas.testbed.network import round_trip_seconds
 from ioatlas.testbed.power import IDLE_SECONDS, Meter, idle_watts

@@ -17,8 +17,7 @@ from ioatlas.model.reason import Reason, ReasonCode, read_reasons
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import BatchStatus, Purpose, SectionState, Visit
 from ioatlas.run.gates import Gates
-from ioatlas.stats.gates import judge_visit
-from ioatlas.stats.stream_gates import judge_streams
+from ioatlas.stats.gates import judge_streams, judge_visit
 from ioatlas.stats.verdict import judge
 from ioatlas.store.journal import Journal, NewVisit, PlannedVisit
 from ioatlas.testbed.visit_usage import records_by_visit

@@ -20,8 +20,7 @@ from ioatlas.analysis.windows import window_values
 from ioatlas.design.pace import Pace
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError
 from ioatlas.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, take_sections
-from ioatlas.fio.clock import BatchClock
-from ioatlas.fio.executor import LoadProcess
+from ioatlas.fio.executor import BatchClock, LoadProcess
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.fio.series import pack_logs
 from ioatlas.fleet.merge import directories_of

@@ -15,8 +15,7 @@ from ioatlas.model.visit import BatchStatus, Visit, VisitStatus
 from ioatlas.store import schema as t
 from ioatlas.store.campaigns import Files
 from ioatlas.store.database import MINE
-from ioatlas.store.parts import flush_row, part_row, share_row
-from ioatlas.store.visits import NewVisit, PlannedVisit, Visits, planned_visit
+from ioatlas.store.visits import NewVisit, PlannedVisit, Visits, flush_row, part_row, planned_visit, share_row
 
 
 @dataclass(frozen=True)

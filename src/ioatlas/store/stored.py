@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.jobfile import render_value
-from ioatlas.fio.uri import URI_ENGINES, check_uri, scheme_of
+from ioatlas.fio.jobfile import URI_ENGINES, check_uri, render_value, scheme_of
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell, Options
 from ioatlas.model.choices import Preparation, Sharing
 from ioatlas.model.fixed_work import FIO, IOZONE, STATE

@@ -12,8 +12,8 @@ from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.fio.collect import OUTPUT
 from ioatlas.fio.executor import Executor
+from ioatlas.fio.figures import FioJob
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
-from ioatlas.fio.records import FioJob
 from ioatlas.fio.series import Moved, read_series
 from ioatlas.fio.single import run_job
 from ioatlas.model.events import Emit, Event

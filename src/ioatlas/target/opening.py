@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.executor import lacks_engine
-from ioatlas.fio.jobfile import render_value
-from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, scheme_of
+from ioatlas.fio.jobfile import URI_ENGINES, check_no_secret, check_uri, masked, render_value, scheme_of
 from ioatlas.model.target import Identity, Target
 from ioatlas.target import nbd
 from ioatlas.target.identity import describe_mode, identify, kind_of

@@ -16,8 +16,7 @@ from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.held import moved, reached
-from ioatlas.fio.jobfile import JobValue
-from ioatlas.fio.uri import place_options
+from ioatlas.fio.jobfile import JobValue, place_options
 from ioatlas.model.cell import Cell
 from ioatlas.model.choices import Purge
 from ioatlas.model.events import Emit, Event

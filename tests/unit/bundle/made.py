@@ -13,11 +13,11 @@ from ioatlas.bundle import descriptors, keys, statement
 from ioatlas.bundle.opening import lay_out
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
-from ioatlas.bundle.texts import pretty
+from ioatlas.bundle.statement import pretty
 from ioatlas.campaign import load_result
 from ioatlas.report.export.to_json import document
 from ioatlas.report.table import csv_text, joint_table
-from ioatlas.store.tables import export
+from ioatlas.store.journal import export
 from tests.unit.procedures.cases import make_world
 
 _PLACE = tempfile.TemporaryDirectory(prefix="ioatlas-bundles-")

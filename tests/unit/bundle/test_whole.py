@@ -16,7 +16,7 @@ from ioatlas.bundle.verify import Signature, verify
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.report.export.to_json import document
-from ioatlas.store.tables import export
+from ioatlas.store.journal import export
 from tests.command_line import call
 from tests.unit.bundle.made import bundle_file, campaign, changed, key, packed, rederived, resigned
 

@@ -3,8 +3,7 @@
 
 import pytest
 
-from ioatlas.fio.iolog import TimedIo, Trace
-from ioatlas.fio.replay import lane_name, lane_sections, read_replay, write_trace
+from ioatlas.fio.replay import TimedIo, Trace, lane_name, lane_sections, read_replay, write_trace
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series, Visit

@@ -4,7 +4,7 @@
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.fio.iolog import MOST_IOS, TimedIo, lane_of, lane_text, read_trace, trace_text
+from ioatlas.fio.replay import MOST_IOS, TimedIo, lane_of, lane_text, read_trace, trace_text
 from tests.facts import has
 
 TWO_FILES = """fio version 3 iolog

@@ -4,7 +4,7 @@
 import pytest
 
 from ioatlas.errors import UsageError
-from ioatlas.fio.uri import URI_ENGINES, check_no_secret, check_uri, masked, place_options, scheme_of
+from ioatlas.fio.jobfile import URI_ENGINES, check_no_secret, check_uri, masked, place_options, scheme_of
 from ioatlas.model.options import ENGINES
 
 

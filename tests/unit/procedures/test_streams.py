@@ -15,7 +15,7 @@ from ioatlas.procedures.load_points.options import LoadPointsOptions, streams_of
 from ioatlas.procedures.load_points.plan import build_streams_plan, footprint_of, phases_of
 from ioatlas.procedures.options import AdaptiveOptions, campaign_toml, find_profile, read_campaign
 from ioatlas.run.plan import Plan, plan_record
-from ioatlas.stats.stream_gates import offered_iops
+from ioatlas.stats.gates import offered_iops
 
 GIB = 1 << 30
 DIRECTORY = Target("nas", "directory", "/mnt/nas", free_bytes=100 * GIB)

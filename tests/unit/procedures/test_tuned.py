@@ -9,7 +9,7 @@ from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.procedures.tune.advice import gains
 from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, trial_of
-from ioatlas.stats.stream_gates import offered_iops
+from ioatlas.stats.gates import offered_iops
 
 
 def best(jobs, depth, iops, **shares):

@@ -18,8 +18,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.product.comparison import Offer, compare_costs
-from ioatlas.product.cost import Front, Terms, answers, costed, divided, mean_watts, with_fronts
+from ioatlas.product.cost import Front, Offer, Terms, answers, compare_costs, costed, divided, mean_watts, with_fronts
 from ioatlas.product.cost_rows import sentences
 from ioatlas.product.figures import figures
 from ioatlas.product.quantity import TIB

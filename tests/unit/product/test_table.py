@@ -13,10 +13,9 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.product.claims import Kept, check_claim
-from ioatlas.product.comparison import Offer
+from ioatlas.product.cost import Offer
 from ioatlas.product.sheet_file import read_sheet
-from ioatlas.product.table import columns, rows
+from ioatlas.product.table import Kept, check_claim, columns, rows
 from tests.command_line import call
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "products"

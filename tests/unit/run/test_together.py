@@ -12,7 +12,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.procedures.options import read_campaign
 from ioatlas.report.export.to_json import document
-from ioatlas.store import tables
+from ioatlas.store.journal import export, rebuild
 from ioatlas.target import sites
 from tests.simulate.faults import Fault, FaultKind
 from tests.unit.fleet.fleets import FakeClient, FleetWorld
@@ -194,11 +194,11 @@ def test_table_and_json_tell_what_each_target_got(world):
 
 def test_the_journal_as_text_holds_the_shares(world, tmp_path):
     world.run(text())
-    version, told = tables.export(world.directory)
+    version, told = export(world.directory)
     assert {row["target"] for row in told["target_part"]} == {"a", "b", "c"}
     again = tmp_path / "again"
     again.mkdir()
-    tables.rebuild(again, version, told, "here")
+    rebuild(again, version, told, "here")
     (e,) = load_result(again).estimates
     assert [one.name for one in e.targets.parts] == ["a", "b", "c"]
 

@@ -11,8 +11,7 @@ from ioatlas.fio.batch import TURN_MS, Batch, Section, job_text
 from ioatlas.fio.collect import read_batch
 from ioatlas.fio.executor import Executor, LoadProcess
 from ioatlas.fio.figures import bucket_value
-from ioatlas.fio.iolog import read_trace
-from ioatlas.fio.replay import write_trace
+from ioatlas.fio.replay import read_trace, write_trace
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell

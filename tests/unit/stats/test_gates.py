@@ -102,10 +102,10 @@ def test_random_arrivals_are_overloaded_only_beyond_what_chance_explains():
 
 
 def test_offered_rates_are_those_of_all_jobs():
-    assert gates.offered_iops(cell(rate_iops="100,50", numjobs=4, rw="randrw"), "write") == 200
-    assert gates.offered_iops(cell(rate=4096 * 100, numjobs=2), "read") == 200
-    assert gates.offered_iops(cell(), "read") is None
-    assert gates.offered_iops(cell(rate=1 << 20, bssplit="4k/50:8k/50"), "read") is None
+    assert gates.offered_in(cell(rate_iops="100,50", numjobs=4, rw="randrw"), "write") == 200
+    assert gates.offered_in(cell(rate=4096 * 100, numjobs=2), "read") == 200
+    assert gates.offered_in(cell(), "read") is None
+    assert gates.offered_in(cell(rate=1 << 20, bssplit="4k/50:8k/50"), "read") is None
 
 
 def test_limits_belong_to_what_passes_but_for_the_generators():
@@ -183,7 +183,7 @@ def test_even_gaps_are_held_to_99_percent_and_random_ones_to_chance():
     paced = cell(rate_iops=500, rate_process="poisson")
     assert gates.judge_visit(visit(total_ios=4800, runtime_ms=10_000), paced).labels == ()
     assert gates.judge_visit(visit(total_ios=4600, runtime_ms=10_000), paced).labels
-    assert gates.offered_iops(cell(rate_iops=100, rw="randwrite"), "write") == 100
+    assert gates.offered_in(cell(rate_iops=100, rw="randwrite"), "write") == 100
 
 
 def test_a_client_that_keeps_fewer_in_flight_was_judged_by_littles_law():

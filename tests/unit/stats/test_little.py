@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from ioatlas.analysis.contradictions import law_findings
 from ioatlas.analysis.windows import window_values
 from ioatlas.fio.collect import with_flush
-from ioatlas.fio.figures import buckets
-from ioatlas.fio.records import LatencyStats
+from ioatlas.fio.figures import LatencyStats, buckets
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.histogram import Histogram

@@ -9,8 +9,8 @@ from ioatlas.model.histogram import Histogram
 from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.stats.gates import is_poisson, judge_streams, offered_by_direction, offered_iops, stream_backlog
 from ioatlas.stats.openloop import backlog
-from ioatlas.stats.stream_gates import is_poisson, judge_streams, offered_by_direction, offered_iops, stream_backlog
 
 
 def streams(**more):

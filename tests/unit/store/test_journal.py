@@ -15,7 +15,7 @@ from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Purpose, RemarkKind, Series, Visit
 from ioatlas.store import visits
 from ioatlas.store.journal import Journal, NewVisit
-from ioatlas.store.parts import read_part
+from ioatlas.store.visits import read_part
 from tests.unit.simulated import new_journal
 
 TARGET = Target("t", "directory", "/mnt/t", Identity((("fs_type", "ext4"),)), None, None, 4096, None)

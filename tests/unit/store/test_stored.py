@@ -15,8 +15,8 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.run.plan import recorded_plan
 from ioatlas.store.journal import Journal
-from ioatlas.store.parts import LARGEST_UNPACKED
 from ioatlas.store.rules import RULES
+from ioatlas.store.visits import LARGEST_UNPACKED
 from tests.unit.procedures.cases import DENSE, make_world
 from tests.unit.simulated import World
 

@@ -7,7 +7,7 @@ what a piece of software adds to it (burst credit, a fixed cost per I/O) stands 
 
 from __future__ import annotations
 
-from ioatlas_lab.recipes import (
+from ioatlas_lab.scenario import (
     FIO,
     NAMED_URI,
     NBDKIT,
@@ -17,9 +17,16 @@ from ioatlas_lab.recipes import (
     SIZE,
     STORAGE_DAEMON,
     URI,
+    MakeFile,
+    Recipe,
+    Requirement,
+    Run,
+    Serve,
     Settings,
+    Truth,
     check,
     delayed,
+    follows,
     nbdkit,
     number,
     per,
@@ -28,7 +35,6 @@ from ioatlas_lab.recipes import (
     throttled_null,
     whole,
 )
-from ioatlas_lab.scenario import MakeFile, Recipe, Requirement, Run, Serve, Truth, follows
 
 
 @scenario("memory", "client CPU", (NBDKIT,), {"size_bytes": SIZE})

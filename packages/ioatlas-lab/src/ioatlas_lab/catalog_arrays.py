@@ -13,21 +13,30 @@ from ioatlas_lab.array_model import Layout, cached_iops, random_iops, stream_byt
 from ioatlas_lab.catalog_root import IPERF, IPROUTE, PORT, bucket_bytes, iperf_server
 from ioatlas_lab.instance import SHEET
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import (
+from ioatlas_lab.scenario import (
     FIO,
     PATH_NOTE,
     SIZE,
     SOCKET,
     URI,
+    Check,
+    Link,
+    Nodes,
+    Recipe,
+    Serve,
+    Setting,
     Settings,
+    Step,
+    Text,
+    Truth,
     check,
     each_way,
+    follows,
     number,
     read_latency,
     scenario,
     whole,
 )
-from ioatlas_lab.scenario import Check, Link, Nodes, Recipe, Serve, Setting, Step, Text, Truth, follows
 
 BLOCK = 4096
 UNEVEN = "random addresses leave a drive without work now and then"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ioatlas.errors import UsageError
 from ioatlas.model.words import words
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import (
+from ioatlas_lab.scenario import (
     FIO,
     NAMED_URI,
     NBDKIT,
@@ -14,15 +14,6 @@ from ioatlas_lab.recipes import (
     SIZE,
     SOCKET,
     STORAGE_DAEMON,
-    Settings,
-    check,
-    each_way,
-    nbdkit,
-    scenario,
-    storage_export,
-    whole,
-)
-from ioatlas_lab.scenario import (
     Limit,
     Link,
     Loop,
@@ -34,9 +25,16 @@ from ioatlas_lab.scenario import (
     Scenario,
     Serve,
     Setting,
+    Settings,
     Step,
     Truth,
+    check,
+    each_way,
     follows,
+    nbdkit,
+    scenario,
+    storage_export,
+    whole,
 )
 
 IPROUTE = (Requirement("ip", "iproute2"), Requirement("tc", "iproute2"), Requirement("nsenter", "util-linux"))

@@ -14,21 +14,11 @@ from ioatlas.errors import UsageError
 from ioatlas.model.words import words
 from ioatlas_lab.catalog_root import BUFFERED, IPERF, IPROUTE, LOSETUP, MKFS, OWN_BYTES, iperf_server, mounted
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import (
+from ioatlas_lab.scenario import (
     FIO,
     NAMED_URI,
     SOCKET,
     STORAGE_DAEMON,
-    Settings,
-    check,
-    choice,
-    each_way,
-    number,
-    scenario,
-    storage_export,
-    whole,
-)
-from ioatlas_lab.scenario import (
     FarLink,
     Link,
     MakeFile,
@@ -38,10 +28,18 @@ from ioatlas_lab.scenario import (
     Requirement,
     Run,
     Serve,
+    Settings,
     Step,
     Text,
     Truth,
+    check,
+    choice,
+    each_way,
     follows,
+    number,
+    scenario,
+    storage_export,
+    whole,
 )
 
 FUSE = Requirement("/dev/fuse", "a kernel with FUSE")

@@ -11,23 +11,31 @@ from dataclasses import dataclass
 from ioatlas.errors import UsageError
 from ioatlas_lab.catalog_root import IPERF, IPROUTE, PORT, iperf_server
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.recipes import (
+from ioatlas_lab.scenario import (
     NBDKIT,
     PYTHON_PLUGIN,
     REGISTRY,
     SOCKET,
     STORAGE_DAEMON,
     URI,
+    Check,
+    Nodes,
+    Recipe,
+    Scenario,
+    Serve,
+    Setting,
     Settings,
+    Step,
+    Truth,
     check,
     choice,
     each_way,
+    follows,
     nbdkit,
     number,
     scenario,
     whole,
 )
-from ioatlas_lab.scenario import Check, Nodes, Recipe, Scenario, Serve, Setting, Step, Truth, follows
 from ioatlas_lab.spindle_disk import BLOCK, RESERVE, SEGMENT, TRACK
 
 STEPS = 4000

@@ -22,8 +22,8 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.process import find_fio
 from ioatlas_lab import instance
 from ioatlas_lab.network import lay_link, lay_nodes, node_of, octet_of, server_of
-from ioatlas_lab.recipes import REGISTRY
 from ioatlas_lab.scenario import (
+    REGISTRY,
     FarLink,
     Limit,
     Link,

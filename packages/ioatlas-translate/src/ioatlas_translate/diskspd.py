@@ -18,8 +18,7 @@ from ioatlas.interop.fidelity import Fidelity, approximate, exact
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line, located
-from ioatlas_translate.diskspd_command import Span, Spec, read_command
-from ioatlas_translate.diskspd_xml import read_profile
+from ioatlas_translate.diskspd_command import Span, Spec, read_command, read_profile
 from ioatlas_translate.translation import Translation, from_workloads, safe_name
 
 _DEFAULT_PATTERN = "0x" + bytes(range(256)).hex()

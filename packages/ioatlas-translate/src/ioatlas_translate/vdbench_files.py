@@ -8,8 +8,8 @@ from dataclasses import replace
 from ioatlas.errors import UsageError
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.translation import safe_name
-from ioatlas_translate.vdbench_data import Options, open_flags
 from ioatlas_translate.vdbench_parm import Definition, ParameterFile, Run, expanded, matching, number, numbers
+from ioatlas_translate.vdbench_raw import Options, open_flags
 
 _METADATA = frozenset(
     {"mkdir", "rmdir", "create", "open", "close", "getattr", "setattr", "access", "delete", "copy", "move"}

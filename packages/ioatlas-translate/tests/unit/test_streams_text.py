@@ -8,7 +8,7 @@ import pytest
 from ioatlas.model.target import Target
 from ioatlas.procedures.load_points.plan import build_streams_plan
 from ioatlas.procedures.options import read_campaign
-from ioatlas.stats.stream_gates import offered_iops
+from ioatlas.stats.gates import offered_iops
 from ioatlas_translate import translate
 from ioatlas_translate.campaign_text import render_campaigns
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
+from ioatlas.fio.figures import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
 from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
-from ioatlas.fio.records import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
 from ioatlas.interop.read.fio_options import SHAPING, shape_note, workload_fields
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading

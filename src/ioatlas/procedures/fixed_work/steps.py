@@ -18,9 +18,8 @@ from ioatlas.analysis.fixed_work import Speeds
 from ioatlas.design.coarsen import coarsen
 from ioatlas.errors import IoAtlasError, faults
 from ioatlas.fio.batch import Batch, Section
-from ioatlas.fio.clock import read_clock
 from ioatlas.fio.collect import SectionResult
-from ioatlas.fio.executor import LoadProcess
+from ioatlas.fio.executor import LoadProcess, read_clock
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source

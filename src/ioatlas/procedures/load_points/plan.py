@@ -23,7 +23,7 @@ from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.model.workload import Arrival, Workload
 from ioatlas.procedures.load_points.options import FREE, HIGHEST, StreamSpec, StreamsSpec, streams_of
 from ioatlas.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, check_whole_blocks, complete_options
-from ioatlas.stats.stream_gates import offered_by_direction, offered_iops
+from ioatlas.stats.gates import offered_by_direction, offered_iops
 from ioatlas.target.placing import SHARED_FILE
 
 GIB = 1 << 30

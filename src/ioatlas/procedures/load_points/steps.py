@@ -34,8 +34,7 @@ from ioatlas.run.gates import Gates
 from ioatlas.run.intake import judged
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import Steps
-from ioatlas.stats.gates import CPU_LIMIT_PERCENT
-from ioatlas.stats.stream_gates import offered_iops, stream_backlog
+from ioatlas.stats.gates import CPU_LIMIT_PERCENT, offered_iops, stream_backlog
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
 SHORTEST_WINDOW_SECONDS = 0.5

@@ -11,7 +11,7 @@ from ioatlas.fio.batch import Batch, Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.executor import LoadProcess, limit_seconds
 from ioatlas.fio.jobfile import JobValue
-from ioatlas.fio.names import names_process
+from ioatlas.fio.single import names_process
 from ioatlas.model.cell import Cell
 from ioatlas.model.tree import BY_NAMES, LIST_PASSES, MOVES_DATA, Operation, Tree, tree_operation, trees_of
 from ioatlas.model.verdict import Verdict, VerdictCode

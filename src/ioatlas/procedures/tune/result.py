@@ -22,8 +22,8 @@ from ioatlas.model.load_curve import Sizing
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Purpose, Visit
+from ioatlas.stats.gates import offered_iops
 from ioatlas.stats.intervals import Interval, bounded, log_t_interval
-from ioatlas.stats.stream_gates import offered_iops
 from ioatlas.store.journal import Journal
 
 SEARCH, FRESH, CURVE = Purpose.SWEEP, Purpose.FRESH, Purpose.CURVE

@@ -36,7 +36,7 @@ from ioatlas.procedures.tune.result import (
 from ioatlas.run.plan import FIO_SECONDS
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import Steps
-from ioatlas.stats.stream_gates import offered_iops
+from ioatlas.stats.gates import offered_iops
 from ioatlas.store.journal import NewVisit
 
 TRIAL_MS, TRIAL_IOS, TRIAL_LONGEST_MS = 500, 250, 2000

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from ioatlas.analysis.wording import plural, size_text
 from ioatlas.design.latency_search import Goal
-from ioatlas.fio.jobfile import JobSection, JobValue, render_job
-from ioatlas.fio.uri import place_options
+from ioatlas.fio.jobfile import JobSection, JobValue, place_options, render_job
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from ioatlas.config.described import describe
+from ioatlas.config.faults import describe
 from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult, ProductCost, UnitPrice
 from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, Summary
