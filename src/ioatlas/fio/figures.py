@@ -104,7 +104,6 @@ class FioOutput:
     timestamp_seconds: float | None
     global_options: Mapping[str, str]
     jobs: tuple[FioJob, ...]
-    client_server: bool = False
     line: int = 1
     complete: bool = True
     notes: tuple[str, ...] = ()

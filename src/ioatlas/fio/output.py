@@ -160,7 +160,6 @@ def _output(document: Document, text: str, problems: list[Problem], first_line: 
         timestamp_seconds=(number(value.get("timestamp_ms")) or 0) / 1000 or number(value.get("timestamp")),
         global_options=_options(value.get("global options")),
         jobs=tuple(jobs),
-        client_server="client_stats" in value,
         line=line,
         complete=document.complete,
         notes=tuple(notes),

@@ -198,20 +198,8 @@ _EVERY_BYTE = frozenset({LayoutKind.SINGLE, LayoutKind.SHR1, LayoutKind.SHR2})
 """Those that use all of drives of different sizes, as far as redundancy goes."""
 
 
-def _all(group: Sizes, _: Layout) -> int:
-    return sum(group)
-
-
 def _smallest(group: Sizes, layout: Layout) -> int:
     return (len(group) - layout.rule.parity) * min(group)
-
-
-def _one(group: Sizes, _: Layout) -> int:
-    return min(group)
-
-
-def _mirrored(group: Sizes, layout: Layout) -> int:
-    return len(group) // layout.copies * min(group)
 
 
 def _tiers(group: Sizes, layout: Layout) -> int:
@@ -223,11 +211,6 @@ def _tiers(group: Sizes, layout: Layout) -> int:
         kept += (size - below) * max(0, len(group) - smaller - layout.rule.parity)
         below = size
     return kept
-
-
-def _distributed(group: Sizes, layout: Layout) -> int:
-    width = layout.data + layout.rule.parity
-    return (len(group) - layout.hot_spares) * min(group) * layout.data // width
 
 
 def _padded(group: Sizes, layout: Layout, where: str) -> int:
@@ -244,11 +227,16 @@ def _padded(group: Sizes, layout: Layout, where: str) -> int:
 
 
 _KEPT: dict[LayoutKind, Callable[[Sizes, Layout], int]] = {
-    LayoutKind.SINGLE: _all,
-    **dict.fromkeys((LayoutKind.RAID1, LayoutKind.MIRROR), _one),
-    LayoutKind.RAID10: _mirrored,
+    LayoutKind.SINGLE: lambda group, _: sum(group),
+    **dict.fromkeys((LayoutKind.RAID1, LayoutKind.MIRROR), lambda group, _: min(group)),
+    LayoutKind.RAID10: lambda group, layout: len(group) // layout.copies * min(group),
     **dict.fromkeys((LayoutKind.SHR1, LayoutKind.SHR2), _tiers),
-    **dict.fromkeys(DRAID, _distributed),
+    **dict.fromkeys(
+        DRAID,
+        lambda group, layout: (
+            (len(group) - layout.hot_spares) * min(group) * layout.data // (layout.data + layout.rule.parity)
+        ),
+    ),
 }
 """Bytes that a group keeps where that is not what all but its parity have, each as much as the smallest."""
 

@@ -24,44 +24,21 @@ from ioatlas.store.stored import LARGEST, Row
 MOST_BINS, MOST_POINTS = 100_000, 100_000
 LARGEST_UNPACKED = 8 << 20
 _COLUMNS = ("end_ms", "bw_bytes_per_s", "lat_mean_ns")
+_OF_PARTS = words("stream direction io_bytes total_ios runtime_ms lat_mean_ns lat_kind short_ios drop_ios")
 _OF_SHARES = words("direction started_at runtime_ms io_bytes total_ios bw_bytes_per_s lat_mean_ns lat_p99_ns stream")
 
 
 def part_row(part: Part) -> dict[str, Any]:
     """The columns of a part, without its visit."""
-    return {
-        "stream": part.stream,
-        "direction": part.direction,
-        "io_bytes": part.io_bytes,
-        "total_ios": part.total_ios,
-        "runtime_ms": part.runtime_ms,
-        "lat_mean_ns": part.lat_mean_ns,
-        "lat_kind": part.lat_kind,
-        "short_ios": part.short_ios,
-        "drop_ios": part.drop_ios,
-        "histogram": _pack(part.histogram.bins),
-        "series": _packed(part.series),
-    }
+    told = {name: getattr(part, name) for name in _OF_PARTS}
+    return {**told, "histogram": _pack(part.histogram.bins), "series": _packed(part.series)}
 
 
 def read_part(place: Row, row: Record, *, with_series: bool) -> Part:
     """The part of a row; without `with_series` its series is empty. place: the row, for messages."""
-    series = Series(0)
-    if with_series:
-        series = _series(place, _unpack(place, row.series, "series"))
-    return Part(
-        row.direction,
-        row.io_bytes,
-        row.total_ios,
-        row.runtime_ms,
-        row.lat_mean_ns,
-        _histogram(place, _unpack(place, row.histogram, "histogram")),
-        series,
-        row.lat_kind,
-        row.short_ios,
-        row.drop_ios,
-        row.stream,
-    )
+    series = _series(place, _unpack(place, row.series, "series")) if with_series else Series(0)
+    histogram = _histogram(place, _unpack(place, row.histogram, "histogram"))
+    return Part(**{name: getattr(row, name) for name in _OF_PARTS}, histogram=histogram, series=series)
 
 
 def flush_row(part: Part, flush: Flush) -> dict[str, Any]:

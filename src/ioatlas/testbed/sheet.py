@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,25 +59,18 @@ class Sheet:
         except OSError:
             return None
 
-    def tool(
-        self,
-        *arguments: str,
-        accept_failure: bool = False,
-        name: str = "",
-        environment: Mapping[str, str] | None = None,
-        seconds: float = TOOL_SECONDS,
-    ) -> str | None:
+    def tool(self, *arguments: str, accept_failure: bool = False, seconds: float = TOOL_SECONDS) -> str | None:
         """Standard output of a tool, kept raw.
 
         None, and an entry under `tool.NAME`, when it is missing, fails or takes too long.
         """
-        program = name or arguments[0]
+        program = arguments[0]
         command = " ".join(arguments)
-        path = shutil.which(arguments[0], path=PATH)
+        path = shutil.which(program, path=PATH)
         if path is None:
-            self.absent(f"tool.{program}", command, f"{arguments[0]} is not installed")
+            self.absent(f"tool.{program}", command, f"{program} is not installed")
             return None
-        variables = {**os.environ, "LC_ALL": "C", "PATH": PATH, **(environment or {})}
+        variables = {**os.environ, "LC_ALL": "C", "PATH": PATH}
         try:
             done = subprocess.run(
                 [path, *arguments[1:]],
@@ -101,15 +93,15 @@ class Sheet:
             return None
         return done.stdout
 
-    def tool_json(self, *arguments: str, accept_failure: bool = False, name: str = "") -> Any:
+    def tool_json(self, *arguments: str, accept_failure: bool = False) -> Any:
         """The same, parsed as JSON; None when there is none."""
-        text = self.tool(*arguments, accept_failure=accept_failure, name=name)
+        text = self.tool(*arguments, accept_failure=accept_failure)
         if text is None:
             return None
         try:
             return json.loads(text)
         except json.JSONDecodeError as error:
-            self.unknown(f"tool.{name or arguments[0]}", " ".join(arguments), f"its JSON cannot be read: {error}")
+            self.unknown(f"tool.{arguments[0]}", " ".join(arguments), f"its JSON cannot be read: {error}")
             return None
 
 

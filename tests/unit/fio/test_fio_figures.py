@@ -145,8 +145,8 @@ def test_a_whole_document_beside_a_cut_one_is_not_given_twice():
 
 def test_documents_inside_another_tools_json():
     inside = {"fio version": "fio-3.33", "client_stats": [JOB]}
-    assert parsed({"a": [{"b": inside}]}).client_server
-    assert not parsed({"a": {"b": document()}}).client_server
+    assert len(parsed({"a": [{"b": inside}]}).jobs) == 1
+    assert len(parsed({"a": {"b": document()}}).jobs) == len(document()["jobs"])
     deep: object = inside
     for _ in range(7):
         deep = [deep]

@@ -60,14 +60,13 @@ _TIMES = {
 
 @dataclass
 class RawSection:
-    """A job: its name, what it set itself over the globals before it, and where it stands. Values are text, None for a
-    bare name.
+    """A job: its name, its options over the globals before it, and where it stands. Values are text, None for a bare
+    name.
     """
 
     name: str
     options: dict[str, str | None] = field(default_factory=dict)
     where: str = ""
-    own: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -193,7 +192,6 @@ class _Sections:
         self.general: dict[str, str | None] = {}
         self.current: dict[str, str | None] | None = None
         self._section: RawSection | None = None
-        self._own: set[str] = set()
 
     def begin(self, name: str, where: str) -> None:
         """A section, or the globals again."""
@@ -215,16 +213,14 @@ class _Sections:
         if name == "filename" and before and value:
             value = ":".join(dict.fromkeys(re.split(r"(?<!\\):", f"{before}:{value}")))
         self.current[name] = value
-        self._own.add(name)
 
     def substituted(self, text: str) -> str:
         return _substitute(text, self.environ, self.result.undefined)
 
     def close(self) -> None:
         if self._section is not None:
-            self._section.own = frozenset(self._own)
             self.result.sections.append(self._section)
-        self._section, self._own = None, set()
+        self._section = None
 
 
 def parse_job_file(source: Source, environ: Mapping[str, str]) -> RawJobFile:
