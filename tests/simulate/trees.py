@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ioatlas.fio.collect import TOLD
 from ioatlas.fio.names_load import paths_of
-from ioatlas.fio.single import TOLD
 from tests.simulate.jobs import SimulatedJob
 
 NAMES = "names"

@@ -24,7 +24,7 @@ STARTERS = {
     "ioatlas_lab/instance.py": "takes down what a scenario set up: loop devices, mounts, namespaces",
     "ioatlas_lab/network.py": "ip and tc, in namespaces of its own",
     "ioatlas_lab/running.py": "sets a scenario up and starts its servers",
-    "target/nvme.py": "purges a device that was named, through nvme-cli",
+    "target/preparation.py": "purges a device that was named, through nvme-cli",
     "testbed/measured.py": "what carries bytes without a drive: nbdkit's null export, iperf3",
     "ui/commands.py": "the command line, for a page of `ioatlas ui`",
     "testbed/power.py": "a meter of the user's own: the command in the file of facts that was named",

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, PartialResultError
-from ioatlas.fio.collect import OUTPUT
+from ioatlas.fio.collect import OUTPUT, run_job
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.figures import FioJob
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.fio.series import Moved, read_series
-from ioatlas.fio.single import run_job
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.outcomes import LaidOut
 from ioatlas.model.target import Target

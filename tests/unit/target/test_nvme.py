@@ -10,7 +10,7 @@ import os
 import pytest
 
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.target import nvme
+from ioatlas.target import preparation
 
 SIZE = 1 << 20
 
@@ -20,7 +20,7 @@ def drive(tmp_path, monkeypatch):
     """(path of the namespace, what the stand-in answers by verb, calls it got)."""
     device = tmp_path / "nvme0n1"
     device.write_bytes(b"x" * SIZE)
-    monkeypatch.setattr(nvme, "_NAMESPACE", nvme.re.compile(rf"^{tmp_path}/nvme\d+n\d+$"))
+    monkeypatch.setattr(preparation, "_NAMESPACE", preparation.re.compile(rf"^{tmp_path}/nvme\d+n\d+$"))
     answers = {
         "id-ctrl": {"oacs": 6, "fna": 0},
         "id-ns": {"flbas": 0x21, "dps": 0},
@@ -40,7 +40,7 @@ def drive(tmp_path, monkeypatch):
     def format_it():
         for verb, answer in answers.items():
             (tmp_path / f"{verb}.json").write_text(json.dumps(answer))
-        return nvme.format_namespace(str(device), SIZE)
+        return preparation.format_namespace(str(device), SIZE)
 
     return format_it, answers, tmp_path
 
@@ -106,4 +106,4 @@ def test_a_failed_format_and_another_size_afterwards_are_errors(drive):
 @pytest.mark.parametrize("path", ["/dev/sda", "/dev/nvme0", "/dev/nvme0n1p1", "/dev/loop0"])
 def test_only_whole_namespaces(path):
     with pytest.raises(UsageError, match="whole NVMe namespace"):
-        nvme.format_namespace(path, SIZE)
+        preparation.format_namespace(path, SIZE)

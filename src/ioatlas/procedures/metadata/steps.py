@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from ioatlas.fio.batch import Batch, Section
-from ioatlas.fio.collect import SectionResult
+from ioatlas.fio.collect import SectionResult, names_process
 from ioatlas.fio.executor import LoadProcess, limit_seconds
 from ioatlas.fio.jobfile import JobValue
-from ioatlas.fio.single import names_process
 from ioatlas.model.cell import Cell
 from ioatlas.model.tree import BY_NAMES, LIST_PASSES, MOVES_DATA, Operation, Tree, tree_operation, trees_of
 from ioatlas.model.verdict import Verdict, VerdictCode
