@@ -23,19 +23,22 @@ afterAll(async () => {
 
 /** Centre of a cell of a tile, in window coordinates: x from the left, y from the bottom. */
 async function cellPoint(page: Page, tile: number, nx: number, ny: number, x: number, y: number) {
-  const canvas = page.locator("canvas.tile").nth(tile);
+  const canvas = page.locator(".tile").nth(tile);
   await canvas.scrollIntoViewIfNeeded();
   const box = await canvas.boundingBox();
   if (!box) throw new Error("no such tile");
   return { x: box.x + ((x + 0.5) * box.width) / nx, y: box.y + box.height - ((y + 0.5) * box.height) / ny };
 }
 
-/** What the canvas shows at a fraction of its width and height. */
+/** What the canvas shows at a fraction of a tile's width and height. */
 async function pixel(page: Page, tile: number, fx: number, fy: number): Promise<number[]> {
-  return page.locator("canvas.tile").nth(tile).evaluate((canvas, [fx, fy]) => {
-    const c = canvas as HTMLCanvasElement;
-    const data = c.getContext("2d")?.getImageData(Math.floor(c.width * fx), Math.floor(c.height * fy), 1, 1).data;
-    return [...(data ?? [])];
+  return page.locator(".tile").nth(tile).evaluate((element, [fx, fy]) => {
+    const canvas = document.querySelector<HTMLCanvasElement>(".cells canvas");
+    const [from, box] = [canvas?.getBoundingClientRect(), element.getBoundingClientRect()];
+    if (!canvas || !from) throw new Error("no map");
+    const at = (start: number, size: number, share: number) => Math.floor((start + size * share) * (canvas.width / from.width));
+    const [x, y] = [at(box.left - from.left, box.width, fx), at(box.top - from.top, box.height, fy)];
+    return [...(canvas.getContext("2d")?.getImageData(x, y, 1, 1).data ?? [])];
   }, [fx, fy] as const);
 }
 
@@ -50,7 +53,7 @@ describe("a crossed sweep", () => {
   test("opens from a file without asking for anything, and complains about nothing", async () => {
     const { page, requests, complaints } = await open(browser, reports.write("seed2021"));
     await expect(page.locator("h1").textContent()).resolves.toBe("made-up array, 2021 sweep");
-    expect(await page.locator("canvas.tile").count()).toBe(16);
+    expect(await page.locator(".tile").count()).toBe(16);
     expect(requests).toEqual([]);
     expect(complaints).toEqual([]);
     const policy = await page.locator("meta[http-equiv]").getAttribute("content");
@@ -70,7 +73,7 @@ describe("a crossed sweep", () => {
     const cards = await page.locator(".card h3").allTextContents();
     expect(cards.slice(0, 2)).toEqual(["Best read", "Best write"]);
     expect(await page.locator(".card-value b").first().textContent()).toMatch(/^[\d.]+ [KMG]iB\/s$/);
-    const map = await page.locator("canvas.tile").first().boundingBox();
+    const map = await page.locator(".tile").first().boundingBox();
     expect((map?.y ?? 0) + (map?.height ?? 0)).toBeLessThan(900);
     const badge = page.locator(".trust > summary");
     expect(await badge.textContent()).toMatch(/^Trust: (good|fair|low)/);
@@ -169,10 +172,10 @@ describe("a crossed sweep", () => {
     // An axis put where another stands: that one takes its old place.
     await page.getByLabel("Across", { exact: true }).selectOption({ label: "Jobs (numjobs)" });
     expect(await selected("Tile columns")).toBe("Block size (bs)");
-    expect(await page.locator("canvas.tile").count()).toBe(20);
+    expect(await page.locator(".tile").count()).toBe(20);
     // None: the axis becomes a slider.
     await page.getByLabel("Tile columns", { exact: true }).selectOption({ label: "none" });
-    expect(await page.locator("canvas.tile").count()).toBe(2);
+    expect(await page.locator(".tile").count()).toBe(2);
     expect(await page.getByRole("slider", { name: /Block size/ }).count()).toBe(1);
     expect(complaints).toEqual([]);
     await page.context().close();
@@ -321,7 +324,7 @@ describe("a crossed sweep", () => {
   test("values of an axis are hidden with the keyboard, the address keeps that, and one button shows all", async () => {
     const file = reports.write("quick");
     const { page, complaints } = await open(browser, file);
-    const tile = page.locator("canvas.tile").first();
+    const tile = page.locator(".tile").first();
     await page.locator(".more > summary").focus();
     await page.keyboard.press("Enter");
     const axis = page.locator(".filters fieldset", { hasText: "Jobs" });
@@ -379,23 +382,23 @@ describe("a crossed sweep", () => {
     const { page, complaints } = await open(browser, reports.write("comparison"));
     expect(await page.locator(".comparison li").allTextContents()).toEqual(["Made up: -33%."]);
     expect(await page.locator(".pin.twin").count()).toBe(1);
-    const tiles = await page.locator("canvas.tile").count();
+    const tiles = await page.locator(".tile").count();
     await page.getByRole("button", { name: "Show the map of changes" }).click();
-    expect(await page.locator("canvas.tile").count()).toBe(tiles / 2);
+    expect(await page.locator(".tile").count()).toBe(tiles / 2);
     expect(await page.locator(".detail .readout .on").textContent()).toMatch(/^Change([+\u2212]\d+%|)/);
     expect(await page.locator(".bar-ticks").textContent()).toContain("±0");
     await page.getByRole("radio", { name: "Throughput", exact: true }).check();
-    expect(await page.locator("canvas.tile").count()).toBe(tiles);
+    expect(await page.locator(".tile").count()).toBe(tiles);
     expect(complaints).toEqual([]);
     await page.context().close();
   });
 
   test("of several sides each has a map of ratios, with what is said of them as marks", async () => {
     const { page, complaints } = await open(browser, reports.write("several"));
-    const tiles = await page.locator("canvas.tile").count();
+    const tiles = await page.locator(".tile").count();
     expect(await page.locator(".pin.twin").count()).toBe(2);
     await page.getByRole("button", { name: "Show the maps of changes against a" }).click();
-    expect(await page.locator("canvas.tile").count()).toBe(tiles);
+    expect(await page.locator(".tile").count()).toBe(tiles);
     const legend = await page.locator(".legend").textContent();
     expect(legend).toContain("a difference");
     expect(legend).toContain("no difference shown");
@@ -463,7 +466,7 @@ describe("a crossed sweep", () => {
     const { page } = await open(browser, reports.write("seed2021"), { viewport: { width: 390, height: 844 }, hasTouch: true });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect(wide).toBeLessThanOrEqual(0);
-    const canvas = await page.locator("canvas.tile").first().boundingBox();
+    const canvas = await page.locator(".tile").first().boundingBox();
     expect((canvas?.width ?? 0) / 12).toBeGreaterThanOrEqual(6);
     const at = await cellPoint(page, 1, 12, 10, 3, 3);
     await page.touchscreen.tap(at.x, at.y);
@@ -475,7 +478,7 @@ describe("a crossed sweep", () => {
 test("the answer, what to do next and the map begin on a telephone's first screen", async () => {
   for (const kind of ["quick", "adaptive"]) {
     const { page } = await open(browser, reports.write(kind), { viewport: { width: 390, height: 844 } });
-    for (const part of [".card-value", ".next", "canvas.tile"]) {
+    for (const part of [".card-value", ".next", ".tile"]) {
       const box = await page.locator(part).first().boundingBox();
       expect((box?.y ?? 9999) + 40, `${kind} ${part}`).toBeLessThan(844);
     }
@@ -596,7 +599,7 @@ describe("other shapes", () => {
   ] as const) {
     test(`${kind} draws ${tiles} tile${tiles > 1 ? "s" : ""} and says nothing is wrong`, async () => {
       const { page, requests, complaints } = await open(browser, reports.write(kind));
-      expect(await page.locator("canvas.tile").count()).toBe(tiles);
+      expect(await page.locator(".tile").count()).toBe(tiles);
       expect(await page.locator(".detail .readout").first().innerText()).toMatch(/[KMG]iB\/s/);
       expect([...requests, ...complaints]).toEqual([]);
       await page.context().close();

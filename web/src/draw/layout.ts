@@ -54,6 +54,7 @@ export interface CellPlace {
 const GAP = 10;
 const HEADING = 20;
 const TICKS = 18;
+const BETWEEN = 7;
 /** Narrowest cell on a screen, to be seen and hit. */
 export const CELL_MIN = 6;
 const CELL_MAX = 120;
@@ -106,7 +107,7 @@ export function layOut(shape: Shape, gutters: Gutters, width: number, cellMin = 
         edgeBottom: index + perLine >= n,
       });
     }
-    top += tileHeight + (line === lines - 1 ? 0 : flow ? GAP + (line === lines - 2 ? TICKS : TICKS * 0.4) : GAP);
+    top += tileHeight + (line === lines - 1 ? 0 : flow ? GAP + (line === lines - 2 ? TICKS : BETWEEN) : GAP);
   }
   return {
     shape,

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One tile of the map on its canvas: colours by one pixel a cell scaled up, then the marks, then numbers where they fit.
+// The tiles of the map on one canvas: colours by one pixel a cell scaled up, then the marks, then numbers where they fit.
 import { type Atlas, DOUBTED, type Mark, markOf } from "../lib/atlas";
 import type { Palette } from "../lib/palettes";
 import type { Reading } from "../lib/quantities";
 import type { Scale } from "../lib/scale";
+import type { Layout } from "./layout";
 import { drawMark, type Inks } from "./marks";
-
-export interface TilePicture {
-  nx: number;
-  ny: number;
-  cellWidth: number;
-  cellHeight: number;
-  /** Slot of each cell, row by row from the top of the picture. */
-  slots: Int32Array;
-}
 
 export interface Paint {
   atlas: Atlas;
@@ -37,30 +29,27 @@ const NUMBER_FROM = { width: 44, height: 20 };
 /** Marks that lie at the lower edge where a number stands in the middle. */
 const LOW: ReadonlySet<Mark> = new Set(["unstable", "disagree", "wide"]);
 
-let scratch: OffscreenCanvas | undefined;
+/** Pixels that every browser grants a canvas. */
+const MOST_PIXELS = 1 << 24;
 
-export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint: Paint): void {
-  const { nx, ny, cellWidth, cellHeight, slots } = picture;
-  const ratio = Math.max(1, globalThis.devicePixelRatio || 1);
-  const width = nx * cellWidth;
-  const height = ny * cellHeight;
-  const pixelsX = Math.max(1, Math.round(width * ratio));
-  const pixelsY = Math.max(1, Math.round(height * ratio));
-  if (canvas.width !== pixelsX || canvas.height !== pixelsY) {
-    canvas.width = pixelsX;
-    canvas.height = pixelsY;
-  }
-  const c = canvas.getContext("2d", { alpha: false });
+let colours: OffscreenCanvas | undefined;
+
+/** slots: those of each tile's cells one after the other, row by row from the top of the picture. */
+export function paintMap(canvas: HTMLCanvasElement, layout: Layout, slots: Int32Array, paint: Paint): void {
+  const { cellWidth, cellHeight, tileWidth, tileHeight, tiles, width, height } = layout;
+  const { nx, ny } = layout.shape;
+  const ratio = Math.min(Math.max(1, globalThis.devicePixelRatio || 1), Math.sqrt(MOST_PIXELS / (width * height)));
+  const pixels = (size: number) => Math.round(size * ratio);
+  const c = canvas.getContext("2d");
   if (!c) return;
   const { atlas, reading, scale, palette, inks } = paint;
 
   // A colour for each cell.
-  const image = new ImageData(nx, ny);
+  const image = new ImageData(nx, ny * tiles.length);
   const words = new Uint32Array(image.data.buffer);
   const steps = new Uint8Array(slots.length);
   const marks: Mark[] = new Array(slots.length);
-  const paper = wordOf(inks.paper);
-  let plain = true;
+  const [paper, grey] = [wordOf(inks.paper), wordOf(inks.grey)];
   for (let i = 0; i < slots.length; i++) {
     const slot = slots[i] ?? 0;
     let mark = (slot > 0 ? reading.marks?.[slot - 1] : undefined) ?? markOf(atlas, slot);
@@ -71,34 +60,42 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
       // A row without this quantity looks like one that was not measured.
       if (slot > 0) mark = "unmeasured";
     } else if (DOUBTED.has(mark)) {
-      words[i] = wordOf(inks.grey);
+      words[i] = grey;
     } else {
       const step = Math.round(place * 255);
       steps[i] = step;
       words[i] = palette.words[step] ?? paper;
     }
     marks[i] = mark;
-    if (mark !== "steady") plain = false;
   }
-  if (!scratch || scratch.width !== nx || scratch.height !== ny) scratch = new OffscreenCanvas(nx, ny);
-  scratch.getContext("2d")?.putImageData(image, 0, 0);
+  colours ??= new OffscreenCanvas(1, 1);
+  widen(colours, image.width, image.height);
+  colours.getContext("2d")?.putImageData(image, 0, 0);
+  widen(canvas, pixels(width), pixels(height));
+  canvas.style.width = `${canvas.width / ratio}px`;
+  canvas.style.height = `${canvas.height / ratio}px`;
   c.setTransform(1, 0, 0, 1, 0, 0);
+  c.clearRect(0, 0, canvas.width, canvas.height);
   c.imageSmoothingEnabled = false;
-  c.drawImage(scratch, 0, 0, pixelsX, pixelsY);
-  c.setTransform(ratio, 0, 0, ratio, 0, 0);
-
-  const marked = !plain && Math.min(cellWidth, cellHeight) >= MARK_FROM;
+  const marked = Math.min(cellWidth, cellHeight) >= MARK_FROM;
   const numbered = cellWidth >= NUMBER_FROM.width && cellHeight >= NUMBER_FROM.height;
-  if (marked || numbered || paint.outlined.size > 0) {
-    if (numbered) {
-      c.textAlign = "center";
-      c.textBaseline = "middle";
-    }
-    for (let i = 0; i < slots.length; i++) {
+  if (numbered) {
+    c.textAlign = "center";
+    c.textBaseline = "middle";
+    c.font = FONT;
+  }
+  for (const [t, tile] of tiles.entries()) {
+    const [left, top] = [pixels(tile.left), pixels(tile.top)];
+    c.setTransform(1, 0, 0, 1, left, top);
+    c.drawImage(colours, 0, t * ny, nx, ny, 0, 0, pixels(tileWidth), pixels(tileHeight));
+    c.setTransform(ratio, 0, 0, ratio, left, top);
+    for (let i = t * nx * ny; i < (t + 1) * nx * ny; i++) {
       const slot = slots[i] ?? 0;
-      const x = (i % nx) * cellWidth;
-      const y = Math.floor(i / nx) * cellHeight;
       const mark = marks[i] ?? "absent";
+      const outlined = slot > 0 && paint.outlined.has(slot - 1);
+      if (!numbered && !outlined && (mark === "steady" || !marked)) continue;
+      const x = (i % nx) * cellWidth;
+      const y = (Math.floor(i / nx) - t * ny) * cellHeight;
       const apart = DOUBTED.has(mark);
       const ink = apart ? inks.line : palette.light[steps[i] ?? 0] ? DARK : BRIGHT;
       const text = numbered && slot > 0 && mark !== "unmeasured" ? textOf(paint, slot - 1, mark === "disagree") : "";
@@ -109,16 +106,17 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
       }
       if (text) {
         const guessed = mark === "predicted";
+        if (guessed) c.font = `italic ${FONT}`;
         c.fillStyle = apart ? inks.line : ink === DARK ? "#000" : "#fff";
-        c.font = guessed ? `italic ${FONT}` : FONT;
         c.fillText(
           guessed ? `${text}~` : text,
           x + cellWidth / 2,
           y + cellHeight / 2 - (LOW.has(mark) ? 3 : 0),
           cellWidth - 6,
         );
+        if (guessed) c.font = FONT;
       }
-      if (slot > 0 && paint.outlined.has(slot - 1)) {
+      if (outlined) {
         c.lineWidth = 3;
         c.strokeStyle = "#000";
         c.strokeRect(x + 1, y + 1, cellWidth - 2, cellHeight - 2);
@@ -127,12 +125,19 @@ export function paintTile(canvas: HTMLCanvasElement, picture: TilePicture, paint
         c.strokeRect(x + 1, y + 1, cellWidth - 2, cellHeight - 2);
       }
     }
+    if (Math.min(cellWidth, cellHeight) >= GRID_FROM) {
+      c.fillStyle = inks.paper;
+      for (let x = 1; x < nx; x++) c.fillRect(x * cellWidth - 0.5, 0, 1, tileHeight);
+      for (let y = 1; y < ny; y++) c.fillRect(0, y * cellHeight - 0.5, tileWidth, 1);
+    }
   }
-  if (Math.min(cellWidth, cellHeight) >= GRID_FROM) {
-    c.fillStyle = inks.paper;
-    for (let x = 1; x < nx; x++) c.fillRect(x * cellWidth - 0.5, 0, 1, height);
-    for (let y = 1; y < ny; y++) c.fillRect(0, y * cellHeight - 0.5, width, 1);
-  }
+}
+
+/** Gives a canvas at least a size. It never shrinks: another size costs a browser more than all that is drawn. */
+function widen(canvas: HTMLCanvasElement | OffscreenCanvas, width: number, height: number): void {
+  if (canvas.width >= width && canvas.height >= height) return;
+  const [wide, high] = [Math.max(canvas.width, width), Math.max(canvas.height, height)];
+  [canvas.width, canvas.height] = wide * high > MOST_PIXELS ? [width, height] : [wide, high];
 }
 
 /** The value, or the range where runs disagree. */

@@ -29,16 +29,16 @@ export function Frame(props: {
   const [right, bottom] = [box.width - box.right, box.height - box.bottom];
   return (
     <svg viewBox={`0 0 ${box.width} ${box.height}`} role="img" aria-label={props.label}>
-      {props.yTicks.map((tick) => (
-        <g key={tick.at}>
+      {props.yTicks.map((tick, i) => (
+        <g key={i}>
           <line class="chart-grid" x1={box.left} x2={right} y1={tick.at} y2={tick.at} />
           <text class="chart-tick" x={box.left - 6} y={tick.at + 4} text-anchor="end">
             {tick.text}
           </text>
         </g>
       ))}
-      {props.xTicks.map((tick) => (
-        <text key={tick.at} class="chart-tick" x={tick.at} y={bottom + 16} text-anchor="middle">
+      {props.xTicks.map((tick, i) => (
+        <text key={i} class="chart-tick" x={tick.at} y={bottom + 16} text-anchor="middle">
           {tick.text}
         </text>
       ))}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Fragment } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pin, placeOf, pointAt, sideAxis } from "../app-state";
 import {
@@ -13,7 +14,7 @@ import {
   type Tile,
 } from "../draw/layout";
 import { DARK_INKS, LIGHT_INKS } from "../draw/marks";
-import { type Paint, paintTile } from "../draw/tile";
+import { paintMap } from "../draw/tile";
 import { placed } from "../lib/arrange";
 import { cellNumber, type Point } from "../lib/atlas";
 import { axisLabel, axisTitle, constantText, levelText, shortLevel } from "../lib/labels";
@@ -53,7 +54,7 @@ export function MapView() {
   const layout = useMemo(() => {
     const room = (axis: Axis, title: string, most: number) => {
       const letters = axis.levels.map((level) => levelText(axis, level, system).length);
-      return Math.min(most, Math.max(title.length, ...letters) * LETTER + 10);
+      return Math.min(most, Math.ceil(Math.max(title.length, ...letters) * LETTER) + 10);
     };
     const [yAxis, rowAxis] = [atlas.axes[y], atlas.axes[rows]];
     const left = yAxis ? room(yAxis, "", 120) : 4;
@@ -150,17 +151,18 @@ function Canvas({ layout }: { layout: Layout }) {
 
 function Tiles({ layout }: { layout: Layout }) {
   const state = useApp();
+  const ref = useRef<HTMLCanvasElement>(null);
   const { atlas } = state;
   const system = state.units.value;
   const reading = state.reading.value;
   const write = inOneUnit(reading.quantity, reading.extent[1], system);
-  const paint: Paint = {
+  const paint = {
     atlas,
     reading,
     scale: state.scale.value,
     palette: palette(state.shownPalette.value),
     inks: state.dark.value ? DARK_INKS : LIGHT_INKS,
-    number: (v) => (Number.isFinite(v) ? write.text(v) : ""),
+    number: (v: number) => (Number.isFinite(v) ? write.text(v) : ""),
     outlined: state.outlined.value,
   };
   const { x, y, columns, rows } = state.arrangement.value;
@@ -169,41 +171,38 @@ function Tiles({ layout }: { layout: Layout }) {
   const seen = state.seen.value;
   /** How far a place on an axis of the map lies from its first level, in cells. */
   const offset = (a: number, place: number) => (a < 0 ? 0 : (atlas.strides[a] ?? 0) * (seen[a]?.[place] ?? place));
-  const base = cellNumber(
-    atlas,
-    fixed.map((level, a) => (a === x || a === y || a === columns || a === rows ? 0 : level)),
-  );
-  const slotsOf = (tile: Tile): Int32Array => {
-    const slots = new Int32Array(nx * ny);
-    const corner = base + offset(columns, tile.column) + offset(rows, tile.row);
-    for (let j = 0; j < ny; j++) {
-      for (let i = 0; i < nx; i++) slots[(ny - 1 - j) * nx + i] = atlas.slots.at(corner + offset(x, i) + offset(y, j));
+  useLayoutEffect(() => {
+    if (!ref.current) return;
+    const onMap = new Set([x, y, columns, rows]);
+    const base = cellNumber(
+      atlas,
+      fixed.map((level, a) => (onMap.has(a) ? 0 : level)),
+    );
+    const slots = new Int32Array(nx * ny * layout.tiles.length);
+    let at = 0;
+    for (const tile of layout.tiles) {
+      const corner = base + offset(columns, tile.column) + offset(rows, tile.row);
+      for (let j = ny - 1; j >= 0; j--) {
+        const line = corner + offset(y, j);
+        for (let i = 0; i < nx; i++) slots[at++] = atlas.slots.at(line + offset(x, i));
+      }
     }
-    return slots;
-  };
+    paintMap(ref.current, layout, slots, paint);
+  });
   return (
     <>
+      <div class="cells" style={css(0, 0, layout.width, layout.height)}>
+        <canvas ref={ref} aria-hidden="true" />
+      </div>
       {layout.tiles.map((tile) => (
-        <TileCanvas
+        <i
           key={`${tile.column} ${tile.row}`}
-          layout={layout}
-          tile={tile}
-          slots={slotsOf(tile)}
-          paint={paint}
+          class="tile"
+          style={css(tile.left, tile.top, layout.tileWidth, layout.tileHeight)}
         />
       ))}
     </>
   );
-}
-
-function TileCanvas({ layout, tile, slots, paint }: { layout: Layout; tile: Tile; slots: Int32Array; paint: Paint }) {
-  const ref = useRef<HTMLCanvasElement>(null);
-  const { cellWidth, cellHeight, shape, tileWidth, tileHeight } = layout;
-  useLayoutEffect(() => {
-    if (ref.current) paintTile(ref.current, { nx: shape.nx, ny: shape.ny, cellWidth, cellHeight, slots }, paint);
-  });
-  const box = css(tile.left, tile.top, tileWidth, tileHeight);
-  return <canvas ref={ref} class="tile" aria-hidden="true" style={box} />;
 }
 
 /** Tick labels and tile headings; only the labels that fit. */
@@ -239,7 +238,7 @@ function Ticks({ layout }: { layout: Layout }) {
   return (
     <div class="ticks" aria-hidden="true">
       {layout.tiles.map((tile) => (
-        <>
+        <Fragment key={`${tile.column} ${tile.row}`}>
           {heading > 0 && (shape.flow || tile.row === 0) ? (
             <span class="tile-title" style={css(tile.left, tile.top - heading, tileWidth)}>
               {roomyTitles ? prefix : ""}
@@ -256,7 +255,7 @@ function Ticks({ layout }: { layout: Layout }) {
           {tile.edgeBottom ? (
             <Labels look="tick-x" texts={xTexts} every={xEvery} place={(i) => tickX(tile, i)} />
           ) : null}
-        </>
+        </Fragment>
       ))}
     </div>
   );
@@ -272,7 +271,7 @@ function Labels(props: {
     <>
       {props.texts.map((text, level) =>
         level % props.every === 0 ? (
-          <span key={text} class={props.look} style={props.place(level)}>
+          <span key={level} class={props.look} style={props.place(level)}>
             {text}
           </span>
         ) : null,

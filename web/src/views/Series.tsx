@@ -26,17 +26,13 @@ export function Series<P extends Place>(props: {
   const end = points.at(-1);
   return (
     <g class={props.look}>
-      {runs.map((run) => (
-        <polyline
-          key={run[0]?.x}
-          points={run.map((p) => `${p.x},${p.y}`).join(" ")}
-          stroke-dasharray={props.dash ?? ""}
-        />
+      {runs.map((run, i) => (
+        <polyline key={i} points={run.map((p) => `${p.x},${p.y}`).join(" ")} stroke-dasharray={props.dash ?? ""} />
       ))}
-      {points.map((p) => {
+      {points.map((p, i) => {
         const bar = bars(p);
         return (
-          <g key={p.x}>
+          <g key={i}>
             <title>{p.text}</title>
             {bar ? <path class="chart-bar" d={bar} /> : null}
             {props.shape(p)}
