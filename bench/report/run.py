@@ -30,7 +30,7 @@ import synthetic  # noqa: E402
 
 from ioatlas.report.page import write_report  # noqa: E402
 
-SIZE_LIMITS_BYTES = {"quick": 250_000, "seed2021": 400_000, "large": 3_000_000}
+SIZE_LIMITS_BYTES = {"quick": 250_000, "seed2021": 250_000, "large": 3_000_000}
 """Of the page of each kind of campaign."""
 FIRST_PICTURE_LIMITS_MS = {"quick": 300, "seed2021": 400, "large": 1000}
 PRESSES = {"quantity": "another quantity", "scale": "another scale", "axes": "axes swapped", "filter": "a value hidden"}

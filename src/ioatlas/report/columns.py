@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 PLAIN_TEXT_LETTERS = 20_000
 """Texts of a column together; more are packed."""
 
+_INTEGERS: dict[Encoding, str] = {"u8": "<u1", "u16": "<u2", "u32": "<u4"}
 LOG16_CODES = 65535
 WIDTH8_CODES = 254
 SMALLEST_WIDTH = 1e-6
@@ -45,17 +46,15 @@ def pack_texts(texts: Sequence[str]) -> Dictionary:
 
 
 def pack_integers(numbers: Sequence[int] | NDArray[np.integer]) -> Column:
-    """Non-negative integers in the narrowest of u8, u16 and u32."""
+    """Non-negative integers in the narrowest of u8, u16 and u32; those that never fall as their steps."""
     values = np.asarray(numbers, dtype=np.int64)
+    steps = np.diff(values, prepend=0)
+    rising = len(values) > 1 and bool((steps >= 0).all())
+    values = steps if rising else values
     top = int(values.max(initial=0))
-    widths: tuple[tuple[Encoding, str, int], ...] = (
-        ("u8", "<u1", 0xFF),
-        ("u16", "<u2", 0xFFFF),
-        ("u32", "<u4", 0xFFFFFFFF),
-    )
-    for encoding, dtype, limit in widths:
-        if top <= limit:
-            return Column(encoding=encoding, data=pack_bytes(values.astype(dtype).tobytes()))
+    for encoding, dtype in _INTEGERS.items():
+        if top <= np.iinfo(dtype).max:
+            return Column(encoding=encoding, data=pack_bytes(values.astype(dtype).tobytes()), step=float(rising))
     raise ValueError(f"{top} does not fit 32 bits")
 
 
@@ -165,7 +164,7 @@ def packed_courses(courses: Sequence[TimeCourse], places: Places) -> TimeCourses
         purpose=pack_texts([course.purpose for course in kept]),
         verdict=pack_texts([course.verdict for course in kept]),
         discarded=pack_texts([course.discarded for course in kept]),
-        started_seconds=pack_f32([course.started_seconds for course in kept]),
+        started_seconds=pack_integers([round(course.started_seconds) for course in kept]),
         cut_ms=pack_integers([course.cut_ms for course in kept]),
         n_points=pack_integers([len(course.end_ms) for course in kept]),
         end_ms=pack_integers([*chain.from_iterable(each.end_ms for each in kept)]),

@@ -79,7 +79,7 @@ class Rows:
         return [row for row in found if not direction or self._estimates[row].direction == direction]
 
 
-EXACT_ROWS = 25_000
+EXACT_ROWS = 1_000
 """Up to this many rows values stay single-precision floats; above, they are rounded (see `Cells.resolution`)."""
 
 NOTES_BYTES = 400_000

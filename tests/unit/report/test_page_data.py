@@ -39,7 +39,8 @@ VALUE_NAMES = [name for triple in page_data._INTERVALS for name in triple]
 def unpack(column: Column, n: int) -> np.ndarray:
     raw = gzip.decompress(base64.b64decode(column.data))
     if column.encoding in ("u8", "u16", "u32"):
-        return np.frombuffer(raw, dtype={"u8": "<u1", "u16": "<u2", "u32": "<u4"}[column.encoding])
+        stored = np.frombuffer(raw, dtype={"u8": "<u1", "u16": "<u2", "u32": "<u4"}[column.encoding])
+        return np.cumsum(stored.astype(np.int64)) if column.step else stored
     if column.encoding == "f32":
         return np.frombuffer(raw, dtype="<f4").astype(float)
     assert column.encoding == "log16"
@@ -80,7 +81,8 @@ def place(estimate: Estimate, names: list[str]) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("kind", ["seed2021", "adaptive", "mixed", "line", "single", "nosize"])
-def test_every_estimate_is_in_the_page(kind):
+def test_every_estimate_is_in_the_page(kind, monkeypatch):
+    monkeypatch.setattr(page_data, "EXACT_ROWS", 10_000)
     result = synthetic.KINDS[kind]()
     data = page_data.report_data(result)
     names = [axis.name for axis in data.axes]
@@ -98,6 +100,12 @@ def test_every_estimate_is_in_the_page(kind):
         assert visits[row] == estimate.n_visits
         assert data.cells.verdict.texts[verdicts[row]] == estimate.verdict
     assert data.unmeasured.n_rows == sum(len(u.cell.directions) for u in result.unmeasured)
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=40), st.booleans())
+def test_integers_come_out_as_they_went_in(numbers, ascending):
+    numbers = sorted(numbers) if ascending else numbers
+    assert unpack(columns.pack_integers(numbers), len(numbers)).tolist() == numbers
 
 
 def test_rounded_values_stay_within_the_promise(monkeypatch):

@@ -40,10 +40,12 @@ export async function texts({ texts: few, packed_texts, codes }: Dictionary): Pr
 const INTEGERS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array };
 
 /** A column of plain integers. */
-export async function integers({ data, encoding }: Column): Promise<Codes> {
+export async function integers({ data, encoding, step }: Column): Promise<Codes> {
   if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1) throw new Error("this page needs a little-endian machine");
   if (!(encoding in INTEGERS)) throw new Error(`integers cannot be encoded as ${encoding}`);
-  return new INTEGERS[encoding as keyof typeof INTEGERS](await inflate(data));
+  const stored = new INTEGERS[encoding as keyof typeof INTEGERS](await inflate(data));
+  let sum = 0;
+  return step ? Uint32Array.from(stored, (each) => (sum += each)) : stored;
 }
 
 /** A column of plain numbers, NaN where unknown. */

@@ -12,7 +12,7 @@ test("curves and courses come back by row, in their order, each with its own poi
   expect(curves.get(2)).toEqual({ nIos: 2000, latencies: Float64Array.of(2e5, 9e5) });
   const [first, second] = courses.get(0) ?? [];
   expect(first).toMatchObject({ discarded: "", cutMs: 50, endMs: [50, 100, 150], rates: [100, 200, 300] });
-  expect(second).toMatchObject({ discarded: "overlapped its neighbour", startedSeconds: 9.5, rates: [0, 400] });
+  expect(second).toMatchObject({ discarded: "overlapped its neighbour", startedSeconds: 9, rates: [0, 400] });
   expect(courses.get(1)).toBeUndefined();
 });
 

@@ -46,12 +46,10 @@ async function openCurves(packed: ReportData["latency_curves"]): Promise<Map<num
 async function openCourses(packed: ReportData["time_courses"]): Promise<Map<number, Course[]>> {
   const courses = new Map<number, Course[]>();
   if (packed.n === 0) return courses;
-  const [rows, cuts, counts, ends] = await Promise.all(
-    [packed.row, packed.cut_ms, packed.n_points, packed.end_ms].map(integers),
+  const [rows, starts, cuts, counts, ends] = await Promise.all(
+    [packed.row, packed.started_seconds, packed.cut_ms, packed.n_points, packed.end_ms].map(integers),
   );
-  const [starts, rates, latencies] = await Promise.all(
-    [packed.started_seconds, packed.bw_bytes_per_s, packed.lat_mean_ns].map(numbers),
-  );
+  const [rates, latencies] = await Promise.all([packed.bw_bytes_per_s, packed.lat_mean_ns].map(numbers));
   const [purposes, verdicts, reasons] = await Promise.all(
     [packed.purpose, packed.verdict, packed.discarded].map(texts),
   );

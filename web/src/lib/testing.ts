@@ -136,7 +136,7 @@ export function smallReport(): ReportData {
       purpose: all("sweep", 2),
       verdict: all("steady", 2),
       discarded: { texts: ["", "overlapped its neighbour"], packed_texts: "", codes: u8(0, 1) },
-      started_seconds: f32(0, 9.5),
+      started_seconds: column("u8", Uint8Array.from([1, 8]), { step: 1 }),
       cut_ms: u8(50, 0),
       n_points: u8(3, 2),
       end_ms: u8(50, 100, 150, 100, 200),

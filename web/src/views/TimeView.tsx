@@ -32,7 +32,7 @@ export function TimeView() {
           </p>
           {courses.map((course, i) => (
             <Strip
-              key={course.startedSeconds}
+              key={i}
               course={course}
               number={i + 1}
               most={Math.max(...courses.flatMap((c) => (byLatency ? c.latencies : c.rates)))}

@@ -42,8 +42,9 @@ class Column(Model):
     """One value per row of a table, packed. `data` is base64 of gzip of the bytes described by `encoding`;
     little-endian throughout.
 
-    u8, u16, u32  plain integers. f32           IEEE floats; NaN is unknown. log16         codes c of 16 bits,
-    written as all low bytes and then all high bytes; 0 is unknown, else exp(base + (c - 1) * step).
+    u8, u16, u32  plain integers; where `step` is 1, each is the sum of those up to it. f32           IEEE floats;
+    NaN is unknown. log16         codes c of 16 bits, written as all low bytes and then all high bytes; 0 is
+    unknown, else exp(base + (c - 1) * step).
     quotient      no data: the column `of` divided by the level of the numeric axis `by`. width8        a bound
     beside the column `of`: codes c of 8 bits; 0 is withheld, 1 is no width, else the width in logarithms is
                   w = exp(base + (c - 2) * step) and the bound is of * exp(sign * w). With `mirror` the stored byte
@@ -162,7 +163,7 @@ class TimeCourses(Model):
     """Visits over time, in the order in which they ran; a visit of two directions is there twice.
 
     row, purpose, verdict, discarded, started_seconds, cut_ms, n_points: one for each visit. discarded: why it does not
-    count, empty when it does. started_seconds: since the first one. cut_ms: end of the warm-up that was cut.
+    count, empty when it does. started_seconds: since the first one, whole. cut_ms: end of the warm-up that was cut.
     end_ms, bw_bytes_per_s, lat_mean_ns: those of all visits one after the other, `n_points` for each; 0 where nothing
     completed. left_out: they were too many for a page; the campaign has them.
     """
