@@ -70,11 +70,8 @@ def parts_of(one: Headline) -> tuple[str, str]:
 
 
 def where_of(one: Headline) -> str:
-    notes = [one.tie] if one.tie else []
-    if one.lower_bound:
-        notes.append("client-limited")
-    if one.estimated:
-        notes.append("estimated")
+    facts = (one.tie, "client-limited" * one.lower_bound, "estimated" * one.estimated)
+    notes = [fact for fact in facts if fact]
     told = f"{one.where} ({'; '.join(notes)})" if notes else one.where
     return f"{told} · {one.grade}" if one.grade is not None else told
 
@@ -102,10 +99,8 @@ def beside_of(one: Beside) -> str:
     if one.writes_bytes_per_s is None:
         tail = f", p99 {format_latency(one.reading.lat_p99_ns)}" if one.reading.lat_p99_ns else ""
         return f"{format_count(one.reading.iops)} IOPS · {latency}{tail}"
-    before = after = ""
-    if one.alone_ns and (one.reading.lat_mean_ns or 0.0) > one.alone_ns:
-        before = f" instead of {format_latency(one.alone_ns)},"
-    elif one.alone_ns:
-        after = f", no longer than alone ({format_latency(one.alone_ns)})"
-    writes = format_rate(one.writes_bytes_per_s)
+    alone, writes = format_latency(one.alone_ns or 0.0), format_rate(one.writes_bytes_per_s)
+    waits = alone != latency and (one.reading.lat_mean_ns or 0.0) > (one.alone_ns or 0.0)
+    before = f" instead of {alone}," if one.alone_ns and waits else ""
+    after = f", no longer than alone ({alone})" if one.alone_ns and not waits else ""
     return f"a {format_size(one.bs_bytes)} read takes {latency}{before} beside {writes} of writes{after}"

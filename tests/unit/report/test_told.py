@@ -64,7 +64,7 @@ def test_rates_are_told_in_the_units_that_were_chosen() -> None:
     assert format_rate(50 * 2**20) == "50 MiB/s"
 
 
-@pytest.mark.parametrize(("under_ns", "slower"), [(41e6, True), (334e3, False)])
+@pytest.mark.parametrize(("under_ns", "slower"), [(41e6, True), (334e3, False), (8.5601e6, False)])
 def test_reads_that_writes_do_not_delay_are_not_said_to_wait(under_ns: float, slower: bool) -> None:
     reading = LoadReading("cell", 1, 1e9 / under_ns, under_ns, None)
     told = beside_of(Beside("Under writes", "nas1", "read", 4096, reading, 8.56e6, 20e6))
