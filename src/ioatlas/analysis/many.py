@@ -9,14 +9,14 @@ called different in at most 5% of such comparisons; the intervals hold together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import exp, inf, log
 from statistics import median
 from string import ascii_lowercase
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -311,25 +311,22 @@ def _alone(pairs: Sequence[Pair], n: int, common: set[str], better: str) -> Coun
     return Counter(side for found in wins.values() for side, count in found.items() if count == n - 1)
 
 
-Thing = TypeVar("Thing", bound=Hashable)
-
-
-def letters(order: Sequence[Thing], apart: Collection[frozenset[Thing]]) -> dict[Thing, str]:
+def letters(order: Sequence[int], apart: Collection[frozenset[int]]) -> dict[int, str]:
     """Insert and absorb (Piepho 2004, J. Comput. Graph. Stat. 13(2)); the first in order has the first letter."""
-    columns: list[frozenset[Thing]] = [frozenset(order)]
+    columns: list[frozenset[int]] = [frozenset(order)]
     for pair in sorted(apart, key=lambda pair: sorted(order.index(one) for one in pair)):
-        split: list[frozenset[Thing]] = []
+        split: list[frozenset[int]] = []
         for column in columns:
             split += [column - {one} for one in pair] if pair <= column else [column]
         columns = _absorbed(split)
-    place = {thing: at for at, thing in enumerate(order)}
-    columns.sort(key=lambda column: sorted(place[thing] for thing in column))
-    return {thing: "".join(_letter(at) for at, column in enumerate(columns) if thing in column) for thing in order}
+    place = {side: at for at, side in enumerate(order)}
+    columns.sort(key=lambda column: sorted(place[side] for side in column))
+    return {side: "".join(_letter(at) for at, column in enumerate(columns) if side in column) for side in order}
 
 
-def _absorbed(columns: Sequence[frozenset[Thing]]) -> list[frozenset[Thing]]:
+def _absorbed(columns: Sequence[frozenset[int]]) -> list[frozenset[int]]:
     """Without those that lie within another one."""
-    kept: list[frozenset[Thing]] = []
+    kept: list[frozenset[int]] = []
     for column in sorted(dict.fromkeys(columns), key=len, reverse=True):
         if not any(column <= larger for larger in kept):
             kept.append(column)

@@ -100,19 +100,12 @@ def _is_value(e: Estimate) -> bool:
 
 def _near(cell: Cell, fit: Fit) -> bool:
     """Whether loads of the same pattern and footprint were seen that are not far from a cell."""
-    mine = [
-        course.cell
-        for course in fit.courses
-        if course.counted
-        and course.direction == cell.directions[0]
-        and course.cell.size_bytes == cell.size_bytes
-        and course.cell.sharing == cell.sharing
-    ]
-    if not mine:
-        return False
-    return (
-        max(one.bs_bytes for one in mine) * BEYOND >= cell.bs_bytes >= min(one.bs_bytes for one in mine) / BEYOND
-        and max(one.outstanding for one in mine) * BEYOND >= cell.outstanding
+    like = (True, cell.directions[0], cell.size_bytes, cell.sharing)
+    seen = ((one, (one.counted, one.direction, one.cell.size_bytes, one.cell.sharing)) for one in fit.courses)
+    mine = [one.cell for one, kind in seen if kind == like]
+    sizes, flights = [one.bs_bytes for one in mine], [one.outstanding for one in mine]
+    return bool(mine) and (
+        max(sizes) * BEYOND >= cell.bs_bytes >= min(sizes) / BEYOND and max(flights) * BEYOND >= cell.outstanding
     )
 
 

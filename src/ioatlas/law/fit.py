@@ -443,8 +443,27 @@ def fit_law(courses: Sequence[Course]) -> Fit | None:
     """The law with the parts for which there is evidence; None where no load counts.
 
     courses: of one target, in the order of time. Parts are added as long as they make what was seen more probable, by
-    the marginal likelihood, and a limiter only with a load that saw it run out.
+    the marginal likelihood, and a limiter only with a load that saw it run out. What a cache answered at times, which
+    no part of the law describes, is not let into it.
     """
+    fit = _fitted(courses)
+    apart = _contradicted(fit) if fit is not None else set()
+    taught = [replace(one, fits=one.fits and (one.cell.key, one.direction) not in apart) for one in courses]
+    return (apart and _fitted(taught)) or fit
+
+
+def _contradicted(fit: Fit) -> set[tuple[str, str]]:
+    """Cells with their direction whose loads differ twofold, by more than the law says, where it knows of no credit."""
+    off: dict[tuple[str, str], list[float]] = {}
+    for place, residuals in zip(fit.foretold, fit.residuals, strict=True):
+        course = fit.courses[place]
+        off.setdefault((course.cell.key, course.direction), []).append(float(residuals.mean()))
+    limited = {way for limiter in fit.shape.limiters for way in limiter.ways}
+    apart = {cell for cell, logs in off.items() if cell[1] not in limited and max(logs) - min(logs) > math.log(2)}
+    return {cell for cell in apart if cell[1] in {way for _, way in off.keys() - apart}}  # no direction is left bare
+
+
+def _fitted(courses: Sequence[Course]) -> Fit | None:
     counted = [course for course in courses if course.taught]
     if not counted:
         return None

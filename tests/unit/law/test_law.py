@@ -243,6 +243,24 @@ def test_a_law_that_loads_refute_says_so_of_their_limit_and_foretells_nothing_li
     assert foretold([one for one in missing if one.rw != "randread"], {"t": fit})
 
 
+def test_what_a_cache_answered_at_times_is_low_and_leaves_the_other_numbers_alone():
+    target, courses, clean = steady_mapped()
+    alone = next(
+        main.cell for main in main_cells(QUICK, courses, 60.0) if (main.role, main.direction) == ("alone", "read")
+    )
+    later = [course for course in courses if course.cell.key == alone.key][1:]
+    assert later
+    warm = [replace(one, done=5 * one.done, moved=5 * one.moved) if one in later else one for one in courses]
+    fit = fit_law(warm)
+    assert grade(tell(fit, alone, "read"))[0] is Trust.LOW
+    others = {one.cell.key: one for one in courses if one.cell.key != alone.key}.values()
+    assert len(others) >= 4
+    for one in others:
+        told, before = (tell(law, one.cell, one.direction) for law in (fit, clean))
+        assert told.value == pytest.approx(target.lasting(one.cell), rel=0.05)
+        assert told.half_width < max(0.05, 1.5 * before.half_width)
+
+
 @pytest.mark.long("law")
 def test_no_most_that_explains_a_cell_is_less_than_what_is_told_of_it():
     looked = 0
