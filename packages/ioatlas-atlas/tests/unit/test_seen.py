@@ -5,11 +5,14 @@ import pytest
 import sqlalchemy as sa
 from made import found, put
 from starlette.routing import Mount, Route
+from starlette.testclient import TestClient
 
 from ioatlas_atlas import accounts, changes, queries, removal
+from ioatlas_atlas.app import make_app
 from ioatlas_atlas.fairness import Declaration
 from ioatlas_atlas.records import AccountKind, Scope, Viewer
 from ioatlas_atlas.tables import result
+from ioatlas_atlas.traffic import Rate
 
 ALL = {"nobody", "stranger", "owner", "blind", "moderator"}
 OWN = {"owner", "moderator"}
@@ -57,6 +60,13 @@ OTHER = {
     ("POST", "/api/v1/results"),
     ("POST", "/api/v1/results/{number}/decision"),
 }
+
+
+@pytest.fixture
+def client(database, blobs):
+    """One that may ask as often as it likes: every route, for every viewer and kind of result."""
+    with TestClient(make_app(database, blobs, rate=Rate(1e6, 1e6))) as one:
+        yield one
 
 
 @pytest.fixture
