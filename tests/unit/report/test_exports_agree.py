@@ -119,7 +119,9 @@ def test_lines_show_every_value_of_the_csv_and_name_each_line(result):
     for page in layout.pages:
         series = [one for panel in drawing.lines(page, "").panels for one in panel.series]
         found.update(f"{dot.value:.6g}" for one in series for dot in one.dots)
-        shown = {y for tile in page.tiles for (_, y), entry in tile.cells.items() if drawing.quantity.shown(entry.estimate)}
+        shown = {
+            y for tile in page.tiles for (_, y), entry in tile.cells.items() if drawing.quantity.shown(entry.estimate)
+        }
         named = list(dict.fromkeys(one.name for one in series))
         assert named == [layout.y.title(y) for y in layout.y.levels if y in shown]
     assert found == values(result)

@@ -66,7 +66,7 @@ def _parts(result: CampaignResult) -> Iterator[str]:
 
 def _values(cells: Sequence[Cell], name: str) -> list[OptionValue]:
     found = {value for cell in cells if (value := cell.option.get(name)) is not None}
-    return sorted(found, key=lambda value: (isinstance(value, str), value if not isinstance(value, str) else 0))
+    return sorted(found, key=lambda value: (isinstance(value, str), value))
 
 
 def _span(name: str, values: Sequence[OptionValue]) -> str:
