@@ -26,7 +26,7 @@ def measured_in(study: Study, directory: Path, result: CampaignResult, *, quick:
     """Every load that was visited and that its lab target's limits held for; how many they did not hold for. Raises
     UsageError when none was visited.
     """
-    sides = {quantity: read_campaign(directory, quantity) for quantity in COMPARED}
+    sides = {quantity: read_campaign(directory, quantity, lawful=False) for quantity in COMPARED}
     limits: dict[Place, str] = {
         (e.cell.key, e.direction): e.limit.resource
         for e in result.estimates

@@ -185,8 +185,10 @@ def only_imported(place: Path) -> bool:
     return is_imported(place) and not (place / JOURNAL).exists()
 
 
-def read_campaign(directory: Path, quantity: str) -> Side:
-    """A campaign with the accepted visits of its sweep. Raises UsageError when it has none."""
+def read_campaign(directory: Path, quantity: str, *, lawful: bool = True) -> Side:
+    """A campaign with the accepted visits of its sweep; lawful: by what the law of its target says of their cells,
+    where their loads were chosen. Raises UsageError when it has none.
+    """
     journal = Journal.open(directory)
     try:
         name = str(journal.campaign().name)
@@ -198,7 +200,7 @@ def read_campaign(directory: Path, quantity: str) -> Side:
         factors = {one.name: one.factors for one in spec.configurations}
         guesses = _guesses(predicted_estimates(cells, journal.predictions()), quantity, Z90)
         by_law: dict[Place, Reading] = {}
-        if not guesses and quantity != "lat_p99":
+        if lawful and not guesses and quantity != "lat_p99":
             by_law, guesses = _by_law(journal, spec, visits, quantity)
     finally:
         journal.close()

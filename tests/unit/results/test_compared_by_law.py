@@ -7,6 +7,7 @@ import pytest
 
 from ioatlas import campaign
 from ioatlas.results.comparison import compare_sides
+from ioatlas.results.sides import read_campaign
 from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import World
 
@@ -83,3 +84,12 @@ def test_a_slower_one_is_found_by_loads_that_only_one_of_them_made(sides):
     assert any(cell.outcome == "lower" for cell in large)
     for cell in large:
         assert cell.low < 0.75 < cell.high
+
+
+def test_the_visits_themselves_can_be_asked_for(sides):
+    (place,) = sides(LAW, seconds=(60,))
+    told, visits = (read_campaign(place, "bw", lawful=lawful).readings for lawful in (True, False))
+    assert told.keys() == visits.keys()
+    assert {len(values) for values in told.values()} == {1}
+    assert max(len(values) for values in visits.values()) > 1
+    assert not any(one.by_law for values in visits.values() for one in values)
