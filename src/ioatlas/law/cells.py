@@ -100,9 +100,8 @@ def _is_value(e: Estimate) -> bool:
 
 def _near(cell: Cell, fit: Fit) -> bool:
     """Whether loads of the same pattern and footprint were seen that are not far from a cell."""
-    like = (True, cell.directions[0], cell.size_bytes, cell.sharing)
-    seen = ((one, (one.counted, one.direction, one.cell.size_bytes, one.cell.sharing)) for one in fit.courses)
-    mine = [one.cell for one, kind in seen if kind == like]
+    seen = [one.cell for one in fit.courses if one.counted and one.direction == cell.directions[0]]
+    mine = [one for one in seen if (one.size_bytes, one.sharing) == (cell.size_bytes, cell.sharing)]
     sizes, flights = [one.bs_bytes for one in mine], [one.outstanding for one in mine]
     return bool(mine) and (
         max(sizes) * BEYOND >= cell.bs_bytes >= min(sizes) / BEYOND and max(flights) * BEYOND >= cell.outstanding

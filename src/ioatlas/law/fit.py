@@ -460,7 +460,8 @@ def _contradicted(fit: Fit) -> set[tuple[str, str]]:
         off.setdefault((course.cell.key, course.direction), []).append(float(residuals.mean()))
     limited = {way for limiter in fit.shape.limiters for way in limiter.ways}
     apart = {cell for cell, logs in off.items() if cell[1] not in limited and max(logs) - min(logs) > math.log(2)}
-    return {cell for cell in apart if cell[1] in {way for _, way in off.keys() - apart}}  # no direction is left bare
+    left = {way for _, way in off.keys() - apart}
+    return {cell for cell in apart if cell[1] in left}  # no direction is left bare
 
 
 def _fitted(courses: Sequence[Course]) -> Fit | None:
