@@ -13,6 +13,7 @@ from ioatlas.model.cell import OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread
 from ioatlas.model.options import SIZE_OPTIONS
+from ioatlas.model.quantities import quantity as quantity_of
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_count, format_latency, format_size
 from ioatlas.product.quantity import MB
@@ -102,17 +103,11 @@ def _shown(name: str, value: OptionValue) -> str:
     return format_size(value) if name in SIZE_OPTIONS and isinstance(value, int) else str(value)
 
 
-_SPREADS = {
-    "bw_bytes_per_s": ("bw_low", "bw_high"),
-    "iops": ("iops_low", "iops_high"),
-    "lat_mean_ns": ("lat_mean_low_ns", "lat_mean_high_ns"),
-}
-
-
 def spread_of(e: Estimate, quantity: str) -> Spread | None:
     """A value with its interval, in base units; None where there is none."""
-    value, low, high = (getattr(e, name) for name in (quantity, *_SPREADS[quantity]))
-    return None if value is None else Spread(value, low, high)
+    told = quantity_of(quantity)
+    value = told.value(e)
+    return None if value is None else Spread(value, *told.bounds(e))
 
 
 def targets_of(result: CampaignResult) -> list[str]:

@@ -15,6 +15,7 @@ from ioatlas.analysis.summary import summarise
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
+from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.result import CampaignResult, Change, ProductCost
 from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo
 from ioatlas.model.target import Target
@@ -87,12 +88,7 @@ NOTES_BYTES = 400_000
 
 WORK_OPTIONS = ("io_size", "number_ios", "loops")
 
-_INTERVALS = (
-    ("bw_bytes_per_s", "bw_low", "bw_high"),
-    ("iops", "iops_low", "iops_high"),
-    ("lat_mean_ns", "lat_mean_low_ns", "lat_mean_high_ns"),
-    ("lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns"),
-)
+_INTERVALS = tuple((one.field, one.low, one.high) for one in QUANTITIES.values() if not one.per_job)
 _TOLD = {"higher": 1, "lower": 1, "same": 2, "predicted": 3}
 """What is said of a change, as `Cells` codes it; 0 where nothing is."""
 _OTHERS: dict[str, tuple[str, ...]] = {
