@@ -19,7 +19,7 @@ from ioatlas.analysis.drift import in_doubt, replicate_rows, to_repeat, wanders
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import read_reasons
+from ioatlas.model.verdict import read_reasons
 from ioatlas.model.visit import Part, Purpose, Series, Visit
 
 SEED = 20211

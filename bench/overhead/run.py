@@ -30,7 +30,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ioatlas.model.reason import sentences
+from ioatlas.model.verdict import sentences
 from ioatlas.store.journal import Journal
 
 PEER = "fio-plot==1.1.21"

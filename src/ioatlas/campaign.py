@@ -29,8 +29,8 @@ from ioatlas.model.events import Emit, Event
 from ioatlas.model.factors import factor_names
 from ioatlas.model.outcomes import LaidOuts
 from ioatlas.model.target import Target
+from ioatlas.model.units import words
 from ioatlas.model.visit import RemarkKind, VisitStatus
-from ioatlas.model.words import words
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.procedures.registry import procedure_of
 from ioatlas.results.library import check_not_opened

@@ -25,7 +25,6 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Sizing, Spread, StreamPoint
-from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import (
     PERCENTS,
     CampaignResult,
@@ -40,10 +39,10 @@ from ioatlas.model.result import (
 )
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import VerdictCode, read_unmeasured
 from ioatlas.procedures.load_points.result import curve_headlines, with_curves
 from ioatlas.procedures.tune.parts import search_headlines
-from ioatlas.report.page_format.parts import ComparisonData
+from ioatlas.report.page_format import ComparisonData
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CONSTANTS: dict[str, OptionValue] = {"direct": 1, "refill_buffers": 1}

@@ -15,8 +15,7 @@ import pytest
 
 import ioatlas_lab as lab
 from ioatlas.fio.output import parse_fio_json
-from ioatlas.model.reason import sentences
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import VerdictCode, sentences
 from ioatlas.stats.gates import bytes_gate
 from ioatlas.stats.verdict import FEWEST, FEWEST_IOS
 from ioatlas.store.journal import Journal

@@ -9,12 +9,11 @@ from ioatlas.fio.batch import Batch, Section, job_text
 from ioatlas.fio.collect import read_batch
 from ioatlas.fio.executor import LoadProcess, SystemExecutor
 from ioatlas.model.cell import Cell
-from ioatlas.model.reason import ReasonCode
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import ReasonCode, VerdictCode
 from ioatlas.model.visit import Purpose
 from ioatlas.run.intake import take_in
 from ioatlas.run.telemetry import BatchTelemetry
-from ioatlas.stats.little import in_flight
+from ioatlas.stats.gates import in_flight
 from ioatlas.store.journal import PlannedVisit
 from ioatlas.testbed.telemetry import Watched
 

@@ -11,13 +11,12 @@ from statistics import median
 
 from ioatlas.analysis.best import CLIENT, SAID, best_of, groups, speed
 from ioatlas.analysis.cache import CacheReport, CacheVerdict
-from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.limits import LIMITED, CeilingsOf
+from ioatlas.analysis.ceilings import LIMITED, Ceiling, CeilingsOf
 from ioatlas.analysis.wording import Namer
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.testbed import CpuShares, Usage
 from ioatlas.model.units import format_rate
-from ioatlas.model.usage import CpuShares, Usage
 from ioatlas.model.verdict import LOWER_BOUND, VerdictCode
 
 Place = tuple[str, str]

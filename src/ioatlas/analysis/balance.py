@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.testbed import Testbed
+from ioatlas.model.testbed import Testbed, Usage
 from ioatlas.model.units import format_size_rounded
-from ioatlas.model.usage import Usage
 
 EVEN = 0.8
 """The least loaded of a group carries at least this share of its part."""

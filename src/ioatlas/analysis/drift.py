@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import expm1
 
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
 from ioatlas.analysis.wording import plural
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode, common
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.panel import Table
-from ioatlas.model.reason import ReasonCode
 from ioatlas.model.result import ReplicateRow, Wander, counted, ordinal
+from ioatlas.model.verdict import ReasonCode
 from ioatlas.model.visit import SWEPT, Purpose, Visit
 from ioatlas.stats.drift import (
     RELEVANT_SHIFT,

@@ -11,7 +11,7 @@ from math import exp, log
 from statistics import fmean, median, stdev
 
 from ioatlas.analysis.charts import chart, mean_dots
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode

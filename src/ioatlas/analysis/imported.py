@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ioatlas.analysis.imported_methods import caching, methods, statistic
+from ioatlas.analysis.imported_answer import caching, methods, statistic
 from ioatlas.analysis.imported_physics import doubts
 from ioatlas.analysis.imported_repeats import with_repeats
 from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.imported_reading import ImportedReading, Labelled
-from ioatlas.model.units import format_count, format_latency, format_rate
+from ioatlas.model.units import format_count, format_latency, format_rate, words
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.words import words
 
 AXES = ("operation", "rw", "bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops")
 VDBENCH_UNCONTROLLED = 999_000

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ioatlas.analysis.estimates import cell_verdict
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import cell_verdict, window_values
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadPoint, Spread, StreamPoint

@@ -14,7 +14,7 @@ from math import exp, hypot, log, sqrt
 
 import numpy as np
 
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.visit import Purpose, Visit, set_up_of

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.model.testbed import Testbed
+from ioatlas.model.testbed import Testbed, Usage
 from ioatlas.model.units import format_count, format_rate, format_size
-from ioatlas.model.usage import Usage
 
 Verdict = Literal["ok", "warning", "failed", "unknown"]
 

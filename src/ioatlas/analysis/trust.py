@@ -12,18 +12,16 @@ from dataclasses import dataclass
 
 from ioatlas.analysis.best import client_limited, disagrees, half_interval, usable
 from ioatlas.analysis.drift import shifts
-from ioatlas.analysis.imported_answer import unsound
-from ioatlas.analysis.imported_methods import UNKNOWN
+from ioatlas.analysis.imported_answer import UNKNOWN, unsound
 from ioatlas.analysis.imported_repeats import MIDDLE
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, SmallIo, Trust
 from ioatlas.model.units import format_size_rounded, parse_duration_seconds, per_cent, round_budget
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import UnmeasuredCode, VerdictCode
 
 
 @dataclass(frozen=True)

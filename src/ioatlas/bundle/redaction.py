@@ -25,7 +25,7 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.jobfile import scheme_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.options import ALLOWED
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas.report.redact import PUBLIC_FACTS, SITE_WORDS, names_site
 from ioatlas.store.campaigns import PART
 from ioatlas.testbed.typed_in import FACTS_FILE

@@ -22,8 +22,7 @@ from ioatlas.fio.collect import JOB_FILE
 from ioatlas.fio.executor import SystemExecutor, read_clock
 from ioatlas.fio.series import ARCHIVE
 from ioatlas.model.outcomes import Voided
-from ioatlas.model.reason import ReasonCode
-from ioatlas.model.verdict import Verdict
+from ioatlas.model.verdict import ReasonCode, Verdict
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, BatchStatus, Part, Purpose, Visit, VisitStatus
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.procedures.registry import procedure_of

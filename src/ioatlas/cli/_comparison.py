@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ioatlas.analysis.compare import CellComparison, MapComparison
     from ioatlas.analysis.many import Pair
     from ioatlas.report.export.to_gate import Check, Gate
-    from ioatlas.results.comparison import SidesComparison
-    from ioatlas.results.conditions import Apart, Group
+    from ioatlas.results.comparison import Apart, Group, SidesComparison
 
 MOST_SHOWN = 12
 MOST_DETECTABLE = 0.9

@@ -19,8 +19,8 @@ from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.units import format_duration
+from ioatlas.model.verdict import ReasonCode, sentences
 from ioatlas.model.visit import RemarkKind, VisitStatus
 from ioatlas.results.library import REPORT
 from ioatlas.store.journal import Journal

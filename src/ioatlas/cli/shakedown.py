@@ -16,8 +16,7 @@ from typing import Any
 import click
 
 from ioatlas import beneath
-from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.limits import ceilings_of
+from ioatlas.analysis.ceilings import Ceiling, ceilings_of
 from ioatlas.analysis.shakedown import (
     Check,
     background_checks,

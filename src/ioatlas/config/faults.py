@@ -36,7 +36,7 @@ def describe(schema: dict[str, Any], model: type[BaseModel]) -> None:
 
 @cache
 def _docstrings(model: type) -> dict[str, str]:
-    if not model.__module__.startswith("ioatlas"):
+    if model.__module__.partition(".")[0] not in ("ioatlas", "__main__"):
         return {}
     try:
         source = inspect.getsource(model)

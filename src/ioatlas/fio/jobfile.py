@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 JobValue = int | float | str | tuple[str, ...] | None
 """What an option may be set to: None writes the bare name (`stonewall`); a tuple is a list of paths, each escaped."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 _START = re.compile(r"\{\s*(?=[\"}])")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ioatlas.fio.figures import FioJob, FioOutput, FioReading, count_of, direction_of, latency_of, number
 from ioatlas.fio.loose_json import Document, Problem, documents, line_of, whole_document
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 _LATENCIES = words("slat clat lat slat_ns clat_ns lat_ns slat_us clat_us lat_us slat_ms clat_ms lat_ms")
 DIRECTIONS = ("read", "write", "trim", "mixed")

@@ -29,7 +29,7 @@ from ioatlas.fleet.client import ClockOffset
 from ioatlas.fleet.sharing import RATES, rate_of
 from ioatlas.model.cell import Options
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.verdict import Reason, ReasonCode
 from ioatlas.model.visit import Flush, Part, Purpose, SectionState, Series, Visit, VisitShare
 
 RECORD = "clients.json"

@@ -22,7 +22,7 @@ from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientEr
 from ioatlas.fleet.hosts import FIO_PORT, Host
 from ioatlas.fleet.keeper import Keeper
 from ioatlas.fleet.shell import Shell, start_lasting
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 CONNECT_SECONDS = 10
 _OURS = words(f"""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 FIRST_COLUMNS = words(
     "source line tool tool_version label direction rw operation bs_bytes size_bytes numjobs iodepth rwmixread iops "

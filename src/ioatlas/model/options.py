@@ -14,8 +14,7 @@ from pathlib import Path
 
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.units import parse_size_bytes
-from ioatlas.model.words import words
+from ioatlas.model.units import parse_size_bytes, words
 
 RW_VALUES = words("read write randread randwrite rw readwrite randrw trim randtrim trimwrite randtrimwrite")
 SYNCHRONOUS_ENGINES = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})

@@ -16,9 +16,9 @@ from ioatlas.model.factors import Configuration
 from ioatlas.model.finding import Finding
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.panel import Panel, Table
-from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.summary import Doubt, Headline
 from ioatlas.model.target import Target
+from ioatlas.model.verdict import UnmeasuredReason
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, set_up_of
 
 

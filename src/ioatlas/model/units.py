@@ -19,6 +19,16 @@ from typing import Literal
 
 from ioatlas.errors import UsageError
 
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Words with what each stands for: 'b=block s=size'."""
+    return dict(word.split("=", 1) for word in text.split())
+
+
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?)(ib|b|i)?\s*$", re.IGNORECASE)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|µs|ns|min|d|h|m|s)?", re.IGNORECASE)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import Reason
-from ioatlas.model.verdict import NO_VERDICT, Verdict
+from ioatlas.model.verdict import NO_VERDICT, Reason, Verdict
 
 
 class Purpose(StrEnum):

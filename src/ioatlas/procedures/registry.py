@@ -19,8 +19,8 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.model.result import SHEET, SHEETS
 from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.results.factors import with_prices
 from ioatlas.results.parts import ResultParts
-from ioatlas.results.prices import with_prices
 from ioatlas.results.result import load_result as load
 from ioatlas.store.journal import Journal
 

@@ -9,7 +9,7 @@ from typing import Any
 from ioatlas.errors import UsageError
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.panel import Dot, Drawing, Panel, Series
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas.product.cost import Answer, BreakEven, CostComparison, Costed, Front, Spend, UnitCost
 from ioatlas.product.quantity import amount_text, money
 from ioatlas.product.readings import Unit

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.factors import FACTOR, Factor
 from ioatlas.model.options import SIZE_OPTIONS
-from ioatlas.model.reason import UnmeasuredReason
 from ioatlas.model.result import CampaignResult
-from ioatlas.report.page_format.cells import Axis, AxisRole
-from ioatlas.report.page_format.parts import AxisUnit
+from ioatlas.model.verdict import UnmeasuredReason
+from ioatlas.report.page_format import Axis, AxisRole, AxisUnit
 from ioatlas.report.table import PRICES, factors_of, varied_options
 
 Integers = NDArray[np.int64]

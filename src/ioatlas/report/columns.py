@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ioatlas.analysis.latencies import FEWEST_BEYOND
 from ioatlas.model.result import PERCENTS, LatencyCurve, TimeCourse
-from ioatlas.report.page_format.cells import Column, Dictionary, Encoding, LatencyCurves, TimeCourses
+from ioatlas.report.page_format import Column, Dictionary, Encoding, LatencyCurves, TimeCourses
 
 Floats = NDArray[np.float64]
 

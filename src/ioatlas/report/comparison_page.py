@@ -15,10 +15,10 @@ from ioatlas.campaign import load_result
 from ioatlas.errors import written
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas.report.export.markup import csv_text
 from ioatlas.report.page import write_report
-from ioatlas.report.page_format.parts import ComparisonData
+from ioatlas.report.page_format import ComparisonData
 from ioatlas.report.redact import redactor
 from ioatlas.results.comparison import SidesComparison
 from ioatlas.results.joined import joined_sides

@@ -19,7 +19,7 @@ from ioatlas.errors import IoAtlasError, written
 from ioatlas.model.result import CampaignResult
 from ioatlas.report.answer import DATA_ELEMENT_ID
 from ioatlas.report.page_data import report_data
-from ioatlas.report.page_format.parts import ComparisonData
+from ioatlas.report.page_format import ComparisonData
 
 _DROP = """<div class="drop" role="main">
 <h1>See fio results as a map</h1>

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ioatlas.analysis.best import as_shown, mark_of
 from ioatlas.analysis.headlines import headlines
-from ioatlas.analysis.marks import as_shown, mark_of
 from ioatlas.analysis.summary import summarise
 from ioatlas.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
@@ -31,30 +31,30 @@ from ioatlas.report.columns import (
     packed_courses,
     packed_curves,
 )
-from ioatlas.report.page_format import FORMAT, VERSION, ReportData
-from ioatlas.report.page_format.cells import (
+from ioatlas.report.page_format import (
+    FORMAT,
+    VERSION,
+    Campaign,
     Cells,
     Column,
+    ComparisonData,
     Constant,
     Dictionary,
-    JobRecipe,
-    UnmeasuredCells,
-)
-from ioatlas.report.page_format.parts import (
-    Campaign,
-    ComparisonData,
     DoubtData,
     FindingData,
     HeadlineData,
     ImportedMethod,
+    JobRecipe,
     LoadReadingData,
     Pair,
     ProductCostData,
+    ReportData,
     Session,
     SmallIoData,
     SummaryData,
     TargetData,
     UnitPriceData,
+    UnmeasuredCells,
 )
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redacted, redactor
 from ioatlas.report.small_map import letters

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
 from ioatlas.model.target import Target
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 SITE_WORDS = frozenset(
     words("""

@@ -13,16 +13,14 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ioatlas.analysis.best import speed
-from ioatlas.analysis.marks import SIGNS, Mark, mark_of
+from ioatlas.analysis.best import SIGNS, Mark, mark_of, speed
 from ioatlas.errors import UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import FACTOR
 from ioatlas.model.quantities import Quantity
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
-from ioatlas.model.units import number_of, rate_units
-from ioatlas.model.words import words
+from ioatlas.model.units import number_of, rate_units, words
 from ioatlas.report.export.drawing import NOT_BELIEVED
 from ioatlas.report.export.grid import UNSET, UNTOLD, Axis, Level, axes_of, axis_named, coordinates
 from ioatlas.report.table import Entry, entries

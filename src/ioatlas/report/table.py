@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
-from ioatlas.analysis.factor_findings import PRICE, PRICE_PER_TIB
-from ioatlas.analysis.marks import as_shown
+from ioatlas.analysis.best import as_shown
+from ioatlas.analysis.factors import PRICE, PRICE_PER_TIB
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import FACTOR, Factor, factor_names

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 from ioatlas.analysis.attribution import Seen, limits_of
 from ioatlas.analysis.balance import balance_findings, groups_of, groups_of_targets
 from ioatlas.analysis.cache import judge_caches
-from ioatlas.analysis.ceilings import Ceiling
+from ioatlas.analysis.ceilings import Ceiling, CeilingsOf, ceilings_of
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import power_findings, with_watts
-from ioatlas.analysis.limits import CeilingsOf, ceilings_of
 from ioatlas.analysis.together import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Bound, Estimate, Limit
 from ioatlas.model.finding import Finding
 from ioatlas.model.outcomes import KeptMeter
-from ioatlas.model.testbed import Testbed
-from ioatlas.model.usage import CpuShares, Usage
+from ioatlas.model.testbed import CpuShares, Testbed, Usage
 from ioatlas.model.visit import COUNTED, Visit
 from ioatlas.results.counts import Counts, counted_in_windows
 from ioatlas.testbed.visit_usage import cpu_shares_of, usage_of

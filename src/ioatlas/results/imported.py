@@ -11,9 +11,8 @@ from statistics import median
 
 from ioatlas.analysis.balance import client_findings
 from ioatlas.analysis.imported import ImportedMap, imported_map
-from ioatlas.analysis.imported_answer import LOADS, SETS, TITLES, by_kind, named, operation_of, rivals
-from ioatlas.analysis.imported_methods import differences
-from ioatlas.analysis.imported_methods import several as _several
+from ioatlas.analysis.imported_answer import LOADS, SETS, TITLES, by_kind, differences, named, operation_of, rivals
+from ioatlas.analysis.imported_answer import several as _several
 from ioatlas.analysis.summary import small_io
 from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.estimate import Estimate

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ioatlas.analysis.estimates import estimate_cells
-from ioatlas.analysis.overview import findings
+from ioatlas.analysis.headlines import findings
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate

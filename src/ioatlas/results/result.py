@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.attribution import limit_findings
 from ioatlas.analysis.best import with_fresh
-from ioatlas.analysis.contradictions import clock_findings, law_findings
 from ioatlas.analysis.drift import drift_findings, replicate_rows, replicate_table, wanders
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.footprints import Written, with_history, written_before
-from ioatlas.analysis.headlines import headlines
+from ioatlas.analysis.headlines import clock_findings, headlines, law_findings
 from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.precision import precision_findings
 from ioatlas.analysis.reduction import reduction_findings
@@ -40,11 +39,11 @@ from ioatlas.model.outcomes import (
     Meters,
     Voided,
 )
-from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration, format_size, format_size_rounded
+from ioatlas.model.verdict import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.results.by_law import are_chosen, law_tables, laws_of
 from ioatlas.results.counts import (

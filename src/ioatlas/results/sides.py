@@ -14,9 +14,9 @@ from statistics import fmean
 from typing import Literal
 
 from ioatlas.analysis.compare import Z90, Z95, Reading
+from ioatlas.analysis.estimates import window_values
 from ioatlas.analysis.imported import Load, counterparts, load_of, told_by_one
 from ioatlas.analysis.small_files import TELLING_SECONDS
-from ioatlas.analysis.windows import window_values
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import URI_ENGINES
@@ -26,9 +26,9 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Factor
 from ioatlas.model.quantities import QUANTITIES
-from ioatlas.model.reason import ASIDE, UnmeasuredCode
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import format_size, format_size_rounded
+from ioatlas.model.verdict import ASIDE, UnmeasuredCode
 from ioatlas.model.visit import Purpose, Visit, set_up_of
 from ioatlas.results.by_law import are_chosen, laws_of
 from ioatlas.results.imported import read_imported

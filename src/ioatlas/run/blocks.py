@@ -19,7 +19,7 @@ from ioatlas.errors import IoAtlasError, PartialResultError
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.factors import Configuration
 from ioatlas.model.outcomes import Blocks
-from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
+from ioatlas.model.verdict import UnmeasuredCode, read_unmeasured
 from ioatlas.model.visit import RemarkKind
 from ioatlas.run.budget import Budget
 from ioatlas.run.environment import Environment, sites_of

@@ -17,8 +17,7 @@ from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.model.outcomes import HoleCheck, IdleWatts, KeptMeter, Meters
 from ioatlas.model.target import Target
-from ioatlas.model.testbed import Fact, Testbed
-from ioatlas.model.usage import Usage
+from ioatlas.model.testbed import Fact, Testbed, Usage
 from ioatlas.model.visit import RemarkKind
 from ioatlas.store.journal import Journal
 from ioatlas.target.holes import hole_bytes

@@ -15,7 +15,7 @@ from ioatlas.fleet.executor import FleetExecutor
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit
 from ioatlas.model.target import Target
-from ioatlas.model.usage import Usage
+from ioatlas.model.testbed import Usage
 from ioatlas.run.conditions import conditions
 from ioatlas.run.hosts import HostTelemetry, check_hosts
 from ioatlas.run.plan import Plan

@@ -9,9 +9,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from ioatlas.analysis.ceilings import Ceiling
+from ioatlas.analysis.ceilings import Ceiling, CeilingsOf
 from ioatlas.analysis.counters import CountedPath, excess, shortage
-from ioatlas.analysis.limits import CeilingsOf
 from ioatlas.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
 from ioatlas.results.evidence import ceilings_by_cell

@@ -18,7 +18,7 @@ from ioatlas.fleet.hosts import Host
 from ioatlas.fleet.merge import client_directory
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
-from ioatlas.model.usage import Usage
+from ioatlas.model.testbed import Usage
 from ioatlas.model.visit import Visit
 from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen, keep_raw
 from ioatlas.target.far import check_far

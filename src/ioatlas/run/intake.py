@@ -13,8 +13,7 @@ from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fleet.merge import outweighing_ms
 from ioatlas.model.cell import Cell
-from ioatlas.model.reason import Reason, ReasonCode, read_reasons
-from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.verdict import Reason, ReasonCode, Verdict, VerdictCode, read_reasons
 from ioatlas.model.visit import BatchStatus, Purpose, SectionState, Visit
 from ioatlas.run.gates import Gates
 from ioatlas.stats.gates import judge_streams, judge_visit

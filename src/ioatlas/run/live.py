@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
 from ioatlas.fio.batch import Batch
 from ioatlas.fio.process import start_time_ticks
 from ioatlas.model.cell import Cell

@@ -18,8 +18,8 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.batch import TURN_MS
 from ioatlas.fio.replay import LEAD_MS
 from ioatlas.model.cell import TRACE_SECONDS, Cell, OptionValue
-from ioatlas.model.reason import UnmeasuredCode, read_unmeasured
 from ioatlas.model.target import Group, Target, on_members
+from ioatlas.model.verdict import UnmeasuredCode, read_unmeasured
 from ioatlas.run.budget import USUAL_START_SECONDS
 from ioatlas.store.journal import Journal
 from ioatlas.store.stored import check_files, check_on_target

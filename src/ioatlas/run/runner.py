@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ioatlas.analysis.counters import CountedPaths
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
 from ioatlas.design.pace import Pace
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError
 from ioatlas.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, take_sections
@@ -27,9 +27,9 @@ from ioatlas.fleet.merge import directories_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.outcomes import ClocksParted
-from ioatlas.model.reason import ReasonCode, sentences
 from ioatlas.model.target import on_members
 from ioatlas.model.units import format_duration
+from ioatlas.model.verdict import ReasonCode, sentences
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, Visit
 from ioatlas.run.budget import Budget
 from ioatlas.run.conditions import HoleChecks, note_power, tell_background

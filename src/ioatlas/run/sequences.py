@@ -21,7 +21,7 @@ from ioatlas.fio.collect import ERRORS, JOB_FILE, OUTPUT, SectionResult
 from ioatlas.fio.executor import LoadProcess, Spread, limit_seconds
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
-from ioatlas.model.reason import BUDGET_ENDED
+from ioatlas.model.verdict import BUDGET_ENDED
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind
 from ioatlas.run.plan import FIO_SECONDS, visit_turns
 from ioatlas.run.steps import REPORT_SECONDS, Steps

@@ -16,8 +16,7 @@ from ioatlas.fio.jobfile import JobValue
 from ioatlas.fio.replay import cap_ms
 from ioatlas.fleet.merge import outweighing_ms, read_batch_of, skew_reason
 from ioatlas.model.cell import Cell
-from ioatlas.model.reason import BUDGET_ENDED
-from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.verdict import BUDGET_ENDED, Verdict, VerdictCode
 from ioatlas.model.visit import Purpose, RemarkKind, Visit, VisitStatus
 from ioatlas.run.intake import Intake, is_silent, judged, may_stall, stalled, take_in
 from ioatlas.run.plan import CELLS_PER_BATCH

@@ -12,7 +12,7 @@ from typing import Any
 
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
-from ioatlas.model.usage import Beside, Usage
+from ioatlas.model.testbed import Beside, Usage
 from ioatlas.model.visit import Visit
 from ioatlas.testbed.power import Meter, PowerLog, PowerSample, mean_watts
 from ioatlas.testbed.telemetry import Sample, Sampler, Watched, usage_between

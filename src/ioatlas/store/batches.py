@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import beneath
-from ioatlas.model.reason import sentences
+from ioatlas.model.verdict import sentences
 from ioatlas.model.visit import BatchStatus, Visit, VisitStatus
 from ioatlas.store import schema as t
 from ioatlas.store.campaigns import Files

@@ -17,9 +17,9 @@ from typing import Any
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.cell import TARGETS
-from ioatlas.model.reason import ASIDE
+from ioatlas.model.units import words
+from ioatlas.model.verdict import ASIDE
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, VisitStatus
-from ioatlas.model.words import words
 from ioatlas.store.schema import Column, Table
 from ioatlas.store.stored import LARGEST, REMEDY, STATES, Row, short
 

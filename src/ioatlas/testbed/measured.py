@@ -22,7 +22,7 @@ from ioatlas.errors import IoAtlasError, faults
 from ioatlas.fio.collect import run_job
 from ioatlas.fio.executor import Executor
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
-from ioatlas.model.usage import Usage
+from ioatlas.model.testbed import Usage
 from ioatlas.testbed.sheet import PATH, Sheet
 from ioatlas.testbed.telemetry import Sampler, Watched
 

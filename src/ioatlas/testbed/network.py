@@ -12,7 +12,7 @@ import socket
 import time
 from pathlib import Path
 
-from ioatlas.model.words import pairs
+from ioatlas.model.units import pairs
 from ioatlas.testbed.hardware import look_at_slot
 from ioatlas.testbed.sheet import Sheet, as_int, as_value, is_virtual
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from ioatlas.errors import IoAtlasError, UsageError, faults
-from ioatlas.model.words import pairs
+from ioatlas.model.units import pairs
 from ioatlas.testbed.mounts import mount_of
 from ioatlas.testbed.sheet import Sheet, as_int
 

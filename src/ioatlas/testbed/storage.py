@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError
-from ioatlas.model.words import pairs
+from ioatlas.model.units import pairs
 from ioatlas.testbed.devices import BlockDevice, directly_below, filesystem_devices, under
 from ioatlas.testbed.hardware import look_at_drive, look_at_slot
 from ioatlas.testbed.mounts import mount_of

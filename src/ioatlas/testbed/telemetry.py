@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ioatlas.model.usage import DiskUsage, NfsUsage, NicUsage, Usage
+from ioatlas.model.testbed import DiskUsage, NfsUsage, NicUsage, Usage
 from ioatlas.testbed.network import look_at_network
 from ioatlas.testbed.path import MOUNTSTATS, look_at_path, section_of, server_bytes
 from ioatlas.testbed.sheet import Sheet

@@ -16,7 +16,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.model.usage import Beside, CpuShares, DiskUsage, NicUsage, Usage
+from ioatlas.model.testbed import Beside, CpuShares, DiskUsage, NicUsage, Usage
 
 if TYPE_CHECKING:  # a result is read without what looks at a machine
     from ioatlas.testbed.telemetry import Sample

@@ -24,8 +24,8 @@ from typing import Any
 import jinja2
 
 from ioatlas import __version__, beneath
+from ioatlas.analysis.best import SIGNS, Mark, mark_of
 from ioatlas.analysis.imported_answer import unsound
-from ioatlas.analysis.marks import SIGNS, Mark, mark_of
 from ioatlas.analysis.summary import summarise
 from ioatlas.bundle.opening import open_bundle, unpack
 from ioatlas.bundle.pack import pack
@@ -35,8 +35,7 @@ from ioatlas.errors import IoAtlasError, RefusedError, UsageError, written
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import SHEETS, CampaignResult
 from ioatlas.model.target import Target
-from ioatlas.model.units import format_size
-from ioatlas.model.words import words
+from ioatlas.model.units import format_size, words
 from ioatlas.product.figures import held_by_licence
 from ioatlas.product.kept import kept_sheet
 from ioatlas.product.readings import Unit

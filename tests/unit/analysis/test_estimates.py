@@ -5,12 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.estimates import cell_verdict, estimate_cells, judged_visits
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import cell_verdict, estimate_cells, judged_visits, window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import read_reasons
-from ioatlas.model.verdict import VerdictCode, read_verdict
+from ioatlas.model.verdict import VerdictCode, read_reasons, read_verdict
 from ioatlas.model.visit import Part, Purpose, Series, Visit
 from ioatlas.stats.intervals import Interval
 from tests.facts import has

@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from ioatlas.analysis.factor_findings import factor_charts, factor_findings, factor_tables
-from ioatlas.analysis.factors import factor_effects, pairs, ratio_of
+from ioatlas.analysis.factors import factor_charts, factor_effects, factor_findings, factor_tables, pairs, ratio_of
 from ioatlas.model.estimate import Bound
 from ioatlas.model.factors import Factor, Measured, Member
 

@@ -9,9 +9,8 @@ from ioatlas.analysis.fixed_work import Speeds, agreement_table, agreements, cha
 from ioatlas.model.fixed_work import sequence_cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.panel import Line
-from ioatlas.model.reason import read_reasons
 from ioatlas.model.units import rates_in
-from ioatlas.model.verdict import VerdictCode, read_verdict
+from ioatlas.model.verdict import VerdictCode, read_reasons, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
 
 MIB = 1 << 20

@@ -5,8 +5,7 @@ from ioatlas.analysis.footprints import with_history, written_before
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import read_reasons
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import VerdictCode, read_reasons
 from ioatlas.model.visit import Part, Purpose, Series, Visit
 
 MIB = 1 << 20

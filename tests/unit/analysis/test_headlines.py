@@ -14,8 +14,7 @@ from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.outcomes import KeptMeter
-from ioatlas.model.testbed import Fact, Testbed
-from ioatlas.model.usage import DiskUsage, NicUsage, Usage
+from ioatlas.model.testbed import DiskUsage, Fact, NicUsage, Testbed, Usage
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 

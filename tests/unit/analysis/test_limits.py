@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from ioatlas.analysis.limits import ceilings_of
+from ioatlas.analysis.ceilings import ceilings_of
 from ioatlas.errors import UsageError
 from ioatlas.model.testbed import Fact, Testbed
 

@@ -14,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.analysis.best import best_of, groups, in_flight_bytes, speed
-from ioatlas.analysis.overview import findings
+from ioatlas.analysis.headlines import findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
-from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import VerdictCode, read_unmeasured
 
 KIB, MIB = 1 << 10, 1 << 20
 

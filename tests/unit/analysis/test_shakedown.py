@@ -11,9 +11,8 @@ from ioatlas.analysis.shakedown import (
     nic_checks,
     path_checks,
 )
-from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.testbed import DiskUsage, Fact, NicUsage, Testbed, Usage
 from ioatlas.model.units import rates_in
-from ioatlas.model.usage import DiskUsage, NicUsage, Usage
 
 
 def bed(**facts):

@@ -14,11 +14,10 @@ from ioatlas.analysis.trust import badge
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import BlindCheck, CampaignResult, OtherTraffic, ReplicateRow, Unmeasured
 from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import VerdictCode, read_unmeasured
 
 MIB = 1 << 20
 

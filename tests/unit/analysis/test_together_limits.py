@@ -9,8 +9,7 @@ from ioatlas.analysis.balance import balance_findings, groups_of_targets
 from ioatlas.analysis.together import OWN, SHARED, VARY, with_group_limits
 from ioatlas.model.cell import TARGETS, Cell
 from ioatlas.model.estimate import Estimate, Limit, Share, Shares
-from ioatlas.model.testbed import Fact, Testbed
-from ioatlas.model.usage import DiskUsage, NicUsage, Usage
+from ioatlas.model.testbed import DiskUsage, Fact, NicUsage, Testbed, Usage
 
 
 def estimate(loaded, rate, spread=0.01, limit=None):

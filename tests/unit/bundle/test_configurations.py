@@ -12,7 +12,7 @@ from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.verify import verify
 from ioatlas.model.outcomes import Voided, VoidedReplicate
-from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.verdict import Reason, ReasonCode
 from ioatlas.model.visit import Purpose
 from ioatlas.store.journal import Journal
 from tests.unit.bundle.made import bundle_file, campaign

@@ -5,16 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.model.reason import (
+from ioatlas.model.verdict import (
     Reason,
     ReasonCode,
     UnmeasuredCode,
     UnmeasuredReason,
+    Verdict,
+    VerdictClass,
+    VerdictCode,
     read_reasons,
     read_unmeasured,
+    read_verdict,
     sentences,
+    verdict_class,
 )
-from ioatlas.model.verdict import Verdict, VerdictClass, VerdictCode, read_verdict, verdict_class
 
 VERDICTS = {
     "": Verdict(),

@@ -12,7 +12,7 @@ import pytest
 from ioatlas import campaign
 from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.procedures.options import campaign_toml, read_campaign
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.page_data import report_data

@@ -7,7 +7,7 @@ import pytest
 
 from ioatlas import campaign
 from ioatlas.errors import PartialResultError
-from ioatlas.model.reason import ReasonCode
+from ioatlas.model.verdict import ReasonCode
 from tests.simulate.faults import Fault, FaultKind
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import World

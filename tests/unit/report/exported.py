@@ -10,10 +10,9 @@ from typing import Any
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Identity, Target
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import VerdictCode, read_unmeasured
 
 KIB, MIB = 1 << 10, 1 << 20
 SECRET_PLACE = "/srv/very-secret-place"

@@ -22,16 +22,15 @@ sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
 import synthetic  # noqa: E402
 
-from ioatlas.analysis.marks import mark_of  # noqa: E402
+from ioatlas.analysis.best import mark_of  # noqa: E402
 from ioatlas.errors import IoAtlasError  # noqa: E402
 from ioatlas.model.cell import Cell  # noqa: E402
 from ioatlas.model.estimate import Estimate  # noqa: E402
 from ioatlas.model.finding import Finding, FindingCode  # noqa: E402
-from ioatlas.model.reason import read_unmeasured  # noqa: E402
 from ioatlas.model.result import CampaignResult, Unmeasured  # noqa: E402
+from ioatlas.model.verdict import read_unmeasured  # noqa: E402
 from ioatlas.report import columns, page, page_data, page_format  # noqa: E402
-from ioatlas.report.page_format import ReportData  # noqa: E402
-from ioatlas.report.page_format.cells import Column  # noqa: E402
+from ioatlas.report.page_format import Column, ReportData  # noqa: E402
 
 VALUE_NAMES = [name for triple in page_data._INTERVALS for name in triple]
 

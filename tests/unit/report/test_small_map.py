@@ -2,8 +2,8 @@
 import pytest
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import Unmeasured
+from ioatlas.model.verdict import read_unmeasured
 from ioatlas.report.small_map import COLOURS, small_map
 from tests.unit.analysis.test_overview import result, sweep
 

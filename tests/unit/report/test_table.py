@@ -12,9 +12,8 @@ import pytest
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
-from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import CampaignResult, ReplicateRow, Unmeasured
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import VerdictCode, read_unmeasured
 from ioatlas.report.export.to_json import write_json
 from ioatlas.report.table import FIXED, block_bytes, columns, rows, write_csv
 from tests.unit.analysis.test_overview import result, sweep

@@ -13,8 +13,7 @@ from ioatlas.analysis.many import compare_many
 from ioatlas.cli._comparison import answer
 from ioatlas.model.cell import Cell
 from ioatlas.results import comparison
-from ioatlas.results.comparison import SidesComparison, compare_sides
-from ioatlas.results.conditions import conditions_apart
+from ioatlas.results.comparison import SidesComparison, compare_sides, conditions_apart
 from ioatlas.results.sides import Row, Side
 
 

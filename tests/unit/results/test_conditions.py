@@ -2,7 +2,7 @@
 """What two campaigns differ in is told by values, not by silence."""
 
 from ioatlas.model.cell import Cell
-from ioatlas.results.conditions import options_apart
+from ioatlas.results.comparison import options_apart
 
 
 def cells(**options):

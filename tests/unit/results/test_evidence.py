@@ -8,8 +8,7 @@ from ioatlas.analysis.cache import CacheReport
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
-from ioatlas.model.testbed import Fact, Testbed
-from ioatlas.model.usage import CpuShares, Usage
+from ioatlas.model.testbed import CpuShares, Fact, Testbed, Usage
 from ioatlas.results.evidence import is_remote
 
 CELL = Cell("target", (("rw", "read"), ("bs", 65536)))

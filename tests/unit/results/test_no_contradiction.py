@@ -9,8 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, client_limited, disagrees, found_unsteady, half_interval
-from ioatlas.analysis.headlines import headlines
-from ioatlas.analysis.overview import findings
+from ioatlas.analysis.headlines import findings, headlines
 from ioatlas.analysis.summary import summarise
 from ioatlas.campaign import load_result
 from ioatlas.model.cell import Cell

@@ -13,7 +13,7 @@ from ioatlas.model.result import ProductCost
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import PRICES, write_csv
-from ioatlas.results.prices import _held, price_factors
+from ioatlas.results.factors import _held, price_factors
 from tests.unit.procedures.test_configurations import RATES, Switching
 
 pytestmark = pytest.mark.usefixtures("no_law")

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.fleet.merge import outweighing_ms
-from ioatlas.model.reason import Reason, ReasonCode, sentences
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import Reason, ReasonCode, VerdictCode, sentences
 from ioatlas.model.visit import Purpose, SectionState, VisitShare
 from ioatlas.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
 from ioatlas.run.gates import Gates

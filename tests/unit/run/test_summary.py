@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ioatlas.model.reason import Reason, ReasonCode
+from ioatlas.model.verdict import Reason, ReasonCode
 from ioatlas.model.visit import Purpose
 from ioatlas.run.budget import Budget
 from ioatlas.run.live import Summary

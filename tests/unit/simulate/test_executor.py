@@ -15,7 +15,7 @@ from ioatlas.fio.replay import read_trace, write_trace
 from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
-from ioatlas.stats.little import in_flight
+from ioatlas.stats.gates import in_flight
 from tests.simulate.device import Device, Interval, Load
 from tests.simulate.executor import SimulatedExecutor
 from tests.simulate.faults import Fault, FaultKind, Killed

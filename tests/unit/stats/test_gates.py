@@ -3,8 +3,7 @@ import pytest
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import ReasonCode
-from ioatlas.model.verdict import Verdict, VerdictCode, read_verdict
+from ioatlas.model.verdict import ReasonCode, Verdict, VerdictCode, read_verdict
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.stats import gates
 

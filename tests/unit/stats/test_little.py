@@ -8,18 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.analysis.contradictions import law_findings
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
+from ioatlas.analysis.headlines import law_findings
 from ioatlas.fio.collect import with_flush
 from ioatlas.fio.figures import LatencyStats, buckets
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import ReasonCode
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import ReasonCode, VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
-from ioatlas.stats.gates import judge_visit
-from ioatlas.stats.little import in_flight
+from ioatlas.stats.gates import in_flight, judge_visit
 
 
 def cell(**options):

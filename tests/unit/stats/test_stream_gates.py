@@ -6,8 +6,7 @@ import pytest
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import Reason, ReasonCode
-from ioatlas.model.verdict import VerdictCode
+from ioatlas.model.verdict import Reason, ReasonCode, VerdictCode
 from ioatlas.model.visit import Part, Series, Visit
 from ioatlas.stats.gates import is_poisson, judge_streams, offered_by_direction, offered_iops, stream_backlog
 from ioatlas.stats.openloop import backlog

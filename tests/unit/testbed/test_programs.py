@@ -3,8 +3,7 @@ import os
 
 import pytest
 
-from ioatlas.model.testbed import Fact, Testbed
-from ioatlas.model.usage import Beside, CpuShares, Usage
+from ioatlas.model.testbed import Beside, CpuShares, Fact, Testbed, Usage
 from ioatlas.model.visit import RemarkKind, Visit
 from ioatlas.results.evidence import _seen, is_served_here
 from ioatlas.run.conditions import tell_background

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ioatlas.model.usage import DiskUsage, NicUsage, Usage
+from ioatlas.model.testbed import DiskUsage, NicUsage, Usage
 from ioatlas.testbed.path import MOUNTSTATS
 from ioatlas.testbed.telemetry import SCHEDULER, Recording, Sample, Sampler, Watched, flushed_drives, usage_between
 from ioatlas.testbed.visit_usage import inside, records_by_visit, usage_of, usage_record, waiting

@@ -22,7 +22,7 @@ MOST_LETTERS = 64 << 20
 def main(arguments: list[str]) -> int:
     """0 with both files written."""
     confine(json.loads(arguments[1]))
-    from ioatlas.analysis.marks import mark_of
+    from ioatlas.analysis.best import mark_of
     from ioatlas.bundle.opening import opened_directory
     from ioatlas.campaign import load_result
     from ioatlas.report.export.to_json import document

@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 import ioatlas.report
 from ioatlas import __version__
-from ioatlas.analysis.marks import SIGNS, Mark
+from ioatlas.analysis.best import SIGNS, Mark
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.units import format_latency
 from ioatlas.product.quantity import amount_text, money

@@ -6,8 +6,8 @@ import pytest
 from tests.unit.bundle.made import campaign
 
 from ioatlas.campaign import load_result
-from ioatlas.model.reason import read_unmeasured
 from ioatlas.model.result import Unmeasured
+from ioatlas.model.verdict import read_unmeasured
 from ioatlas.product.sheet_file import read_sheet
 from ioatlas_atlas.extract import title_of
 from ioatlas_atlas.fairness import (

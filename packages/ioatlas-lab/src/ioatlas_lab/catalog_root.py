@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ioatlas.errors import UsageError
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.scenario import (
     FIO,

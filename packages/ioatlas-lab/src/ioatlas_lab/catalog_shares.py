@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas_lab.catalog_root import BUFFERED, IPERF, IPROUTE, LOSETUP, MKFS, OWN_BYTES, iperf_server, mounted
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.scenario import (

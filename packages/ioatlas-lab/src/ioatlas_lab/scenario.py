@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ioatlas.errors import UsageError
-from ioatlas.model.words import pairs, words
+from ioatlas.model.units import pairs, words
 
 Setting = int | float | str
 

@@ -19,8 +19,7 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobValue
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import read_option
-from ioatlas.model.units import exact_duration
-from ioatlas.model.words import words
+from ioatlas.model.units import exact_duration, words
 
 if TYPE_CHECKING:
     from ioatlas_translate.translation import Job, Translation

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 from ioatlas.errors import UsageError, faults
 from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.words import pairs, words
+from ioatlas.model.units import pairs, words
 from ioatlas_translate.command import BINARY, Action, both, fixed, lost, put, same, sized, whole, whole_number
 
 

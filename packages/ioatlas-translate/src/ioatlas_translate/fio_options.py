@@ -11,7 +11,7 @@ from ioatlas.fio.jobfile import JobValue
 from ioatlas.interop.compile import seconds_option
 from ioatlas.interop.fidelity import Notes
 from ioatlas.model.options import RW_VALUES
-from ioatlas.model.words import pairs, words
+from ioatlas.model.units import pairs, words
 from ioatlas_translate.jobfile_read import read_seconds, read_size
 
 ALIASES = pairs("""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas_translate.command import Action, append, both, fixed, lost, nearly, put, same, sized, whole, whole_number
 
 RECORD_MAX_BYTES = 16 << 20

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ioatlas.errors import UsageError
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas_translate.command import Source
 
 NO_VALUE = frozenset(

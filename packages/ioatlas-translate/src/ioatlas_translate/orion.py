@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Notes
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas.model.workload import Address, Stream, Workload
 from ioatlas_translate.command import Source, command_line, whole_number
 from ioatlas_translate.translation import Translation, from_workloads

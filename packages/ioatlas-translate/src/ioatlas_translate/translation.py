@@ -15,7 +15,7 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.interop.compile import compile_workload
 from ioatlas.interop.fidelity import Fidelity, located, merged
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas.model.workload import Workload
 
 SECTIONS_MAX = 20_000

@@ -16,7 +16,7 @@ from dataclasses import replace
 from ioatlas.analysis.wording import plural
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Notes
-from ioatlas.model.words import pairs, words
+from ioatlas.model.units import pairs, words
 from ioatlas.model.workload import Workload
 from ioatlas_translate.command import Source, command_line
 from ioatlas_translate.translation import SECTIONS_MAX, Translation, from_workloads

@@ -19,7 +19,7 @@ from typing import Any
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Notes
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas_translate.command import BINARY, Source, sized
 from ioatlas_translate.translation import safe_name
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.words import pairs, words
+from ioatlas.model.units import pairs, words
 from ioatlas_translate.command import Action, Read, fixed, lost, put, same, whole, whole_number
 
 _ALIASES = pairs("""

@@ -19,7 +19,7 @@ from ioatlas.interop.read.diskspd import Target, reading_of
 from ioatlas.interop.read.numbers import num, times, whole
 from ioatlas.interop.read.source import TEXT_LIMIT, Source
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 SIGNATURE = re.compile(r"<Results>[\s\S]{0,20000}?<(?:TimeSpan|Profile|System)>")
 _DOCUMENT = re.compile(r"<Results>")

@@ -14,7 +14,7 @@ from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
 from ioatlas.interop.read.fio_options import SHAPING, shape_note, workload_fields
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 SIGNATURE = re.compile(r'"(?:fio version|client_stats|jobname)"\s*:')
 MOST_BYTES = 128 << 20

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from ioatlas.interop.read.numbers import num, whole
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 _SIZE = re.compile(r"^\s*(\d+)\s*([kmgtp]?)(ib|i|b)?\s*$", re.IGNORECASE)
 _RW = {"readwrite": "rw", "r": "read", "w": "write"}

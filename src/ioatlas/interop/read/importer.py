@@ -18,7 +18,7 @@ from ioatlas.interop.read.formats import FORMATS, LOGS, Format, told_of
 from ioatlas.interop.read.numbers import noted
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 SCAN_BYTES = 4 << 20
 """How much of a file is searched for signatures at a time."""

@@ -14,7 +14,7 @@ from ioatlas.interop.read.kit import Said, compiled, reading, runs, rw_of
 from ioatlas.interop.read.numbers import figure, num, positive, times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 
 SIGNATURE = re.compile(
     r"^IOIOIO\w* XDD version |^\s*What[\s,]+Pass[\s,]+Target[\s,]+Queue[\s,]+Bytes_Xfered|^\s*T\s+Q\s+Bytes\s+Ops"

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
 from ioatlas.design.adaptive import METHOD, AdaptiveDesign, Reading, Request, Settings, predicted_map
 from ioatlas.design.regimes import weak_regimes
 from ioatlas.model.cell import Cell

@@ -13,7 +13,7 @@ from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import KeptLaw, LaidOuts
-from ioatlas.model.reason import ASIDE, BUDGET_ENDED, UnmeasuredCode
+from ioatlas.model.verdict import ASIDE, BUDGET_ENDED, UnmeasuredCode
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.steps import MapSteps
 from ioatlas.results.by_law import keep_laws

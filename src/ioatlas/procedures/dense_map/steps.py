@@ -17,8 +17,8 @@ from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import Fitted, Voided
-from ioatlas.model.reason import Reason, ReasonCode
 from ioatlas.model.units import format_duration, format_size
+from ioatlas.model.verdict import Reason, ReasonCode
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
 from ioatlas.procedures.dense_map.repair import plan_repair

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, log2
 
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
 from ioatlas.model.histogram import Histogram
-from ioatlas.model.reason import ReasonCode
+from ioatlas.model.verdict import ReasonCode
 from ioatlas.model.visit import Flush, Part, Visit
 from ioatlas.procedures.fit.use import Quantity, Requirement
 from ioatlas.stats.windows import FEWEST, Told, of_mean, of_percentile

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ioatlas.analysis.ceilings import ceilings_of
 from ioatlas.analysis.fixed_work import agreement_table, agreements, charts, readings, sequence_findings
-from ioatlas.analysis.limits import ceilings_of
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode

@@ -29,9 +29,8 @@ from ioatlas.model.events import Event
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.outcomes import KnownMemory
-from ioatlas.model.reason import UnmeasuredCode
 from ioatlas.model.units import format_duration, format_size
-from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.verdict import UnmeasuredCode, Verdict, VerdictCode
 from ioatlas.model.visit import Purpose, SectionState, Visit
 from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions

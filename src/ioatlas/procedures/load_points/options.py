@@ -26,8 +26,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.options import check_option, read_option
-from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_size_bytes
-from ioatlas.model.words import words
+from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_size_bytes, words
 
 FREE, HIGHEST = "free", "highest"
 _OURS = frozenset(

@@ -19,10 +19,10 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
-from ioatlas.model.reason import ASIDE
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.units import format_count, format_latency
+from ioatlas.model.verdict import ASIDE
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
 from ioatlas.results.parts import Axes, ResultParts, Row

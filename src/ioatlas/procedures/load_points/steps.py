@@ -14,9 +14,9 @@ from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import HighestLoad, HighestLoads, IdleWatts
-from ioatlas.model.reason import BUDGET_ENDED, UnmeasuredCode
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_duration
+from ioatlas.model.verdict import BUDGET_ENDED, UnmeasuredCode
 from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.procedures.load_points.options import StreamsSpec, streams_of
 from ioatlas.procedures.load_points.plan import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ioatlas.analysis.windows import window_values
+from ioatlas.analysis.estimates import window_values
 from ioatlas.config.options import Constants
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell, OptionValue

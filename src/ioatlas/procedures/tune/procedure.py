@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.target import Target
-from ioatlas.model.words import words
+from ioatlas.model.units import words
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.procedures.tune.result import TuneGoal
 from ioatlas.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan

@@ -12,9 +12,8 @@ from dataclasses import asdict, dataclass, field
 from statistics import median_high
 from typing import Any, Self
 
-from ioatlas.analysis.estimates import cell_verdict
+from ioatlas.analysis.estimates import cell_verdict, window_values
 from ioatlas.analysis.sizing import Rate, RateState, mean_interval, percentile_interval, size_up
-from ioatlas.analysis.windows import window_values
 from ioatlas.design.latency_search import Goal, Load, Outcome, Point, Trial, conclude, judge_load
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.histogram import Histogram

@@ -12,7 +12,7 @@ from ioatlas.design.latency_search import Point, conclude, next_trials
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.events import Event
-from ioatlas.model.reason import UnmeasuredCode
+from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.model.visit import Purpose, RemarkKind, Visit, VisitStatus
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.procedures.tune.result import (
