@@ -32,7 +32,7 @@ def line(n: int, drawn: random.Random) -> dict[str, object]:
     trust = drawn.choice(["good", "fair", "low"])
     price = rounded(10 ** drawn.uniform(1, 3))
     values = (name, title, f"nas{n % 300}", "nfs4", size, *rates, trust, when, price, "USD")
-    return dict(zip(site.COLUMNS, values, strict=True))
+    return dict(zip(site.SUMMARY, values, strict=True))
 
 
 def best(n: int, kind: str, drawn: random.Random) -> list[object]:
@@ -51,7 +51,7 @@ def main() -> None:
     began = time.monotonic()
     made = site.Written(options.folder, set(), site.Site([line(n, drawn) for n in range(options.results)]))
     options.folder.mkdir(parents=True)
-    site.write_pages(made, "Many", {kind: [best(n, kind, drawn) for n in range(options.results)] for kind in KINDS})
+    site.write_pages(made, "Many", "", {kind: [best(n, kind, drawn) for n in range(options.results)] for kind in KINDS})
     print(f"{options.folder}: {options.results:,} results, {time.monotonic() - began:.1f} s")
 
 

@@ -35,6 +35,12 @@ def media_type(name: str) -> str:
     return next((kind for ending, kind in MEDIA_TYPES.items() if name.endswith(ending)), "text/plain")
 
 
+def campaign_facts(result: CampaignResult) -> dict[str, Any]:
+    """What an index says of its campaign, as the journal has it."""
+    told = {name: getattr(result, name) for name in ("name", "created_at", "complete", "tool_version")}
+    return {"id": result.campaign_id, **told, "targets": [target.name for target in result.targets]}
+
+
 def ro_crate(result: CampaignResult, files: Mapping[str, bytes], index: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata document. files: all but the descriptors and the statement."""
     fio = next((session["fio"] for session in result.sessions if session.get("fio")), "fio")

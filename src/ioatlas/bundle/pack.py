@@ -126,15 +126,7 @@ def _index(
         "format": statement.FORMAT,
         "journal_format": material.journal_format,
         "packed_with": f"ioatlas {__version__}",
-        "campaign": {
-            "id": result.campaign_id,
-            "name": result.name,
-            "procedure": procedure,
-            "created_at": result.created_at,
-            "complete": result.complete,
-            "tool_version": result.tool_version,
-            "targets": [target.name for target in result.targets],
-        },
+        "campaign": {**descriptors.campaign_facts(result), "procedure": procedure},
         "counts": {
             "cells": len(material.tables["cell"]),
             "batches": len(material.tables["batch"]),

@@ -170,14 +170,7 @@ def _check_index(found: Verification, bundle: Bundle, directory: Path, result: C
         batches = [row.batch_id for row in journal.batches()]
         cells = journal.count_cells()
         statuses = Counter(journal.statuses().values())
-    told = {
-        "id": result.campaign_id,
-        "name": result.name,
-        "created_at": result.created_at,
-        "complete": result.complete,
-        "tool_version": result.tool_version,
-        "targets": [target.name for target in result.targets],
-    }
+    told = descriptors.campaign_facts(result)
     faults = []
     if {name: index["campaign"].get(name) for name in told} != told:
         faults.append("bundle.json and the journal name different campaigns")

@@ -5,7 +5,6 @@ CSV and JSON.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,11 +42,16 @@ class Meaning:
 
 def _column(line: str) -> tuple[str, Meaning]:
     """A line of `columns.txt`; a dot is the path of a field of the column's own name."""
-    name, kind, unit, path, text = (part.strip() for part in line.split(" | ", 4))
+    name, kind, unit, path, text = (part.strip() for part in line.split("|", 4))
     return name, Meaning(text, unit, kind, (name,) if path == "." else tuple(filter(None, path.split("."))))  # type: ignore[arg-type]
 
 
-MEANINGS = dict(map(_column, Path(__file__).with_name("columns.txt").read_text(encoding="utf-8").splitlines()))
+def meanings(path: Path) -> dict[str, Meaning]:
+    """Of a file with a line for each column."""
+    return dict(map(_column, path.read_text(encoding="utf-8").splitlines()))
+
+
+MEANINGS = meanings(Path(__file__).with_name("columns.txt"))
 """Every column by its name, which never changes, in their order. Options of fio that differ between cells have columns
 of their own, between the fixed ones and the rest.
 """
@@ -245,15 +249,8 @@ def block_bytes(cell: Cell, direction: str) -> int | None:
 
 
 def write_csv(result: CampaignResult, out: TextIO) -> None:
-    """Lists (seeds, notes, evidence) are joined by blanks and semicolons."""
-    names = columns(result)
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows(result):
-        row["seeds"] = " ".join(str(seed) for seed in _items(row["seeds"]))
-        for name in ("notes", "limit_evidence", "client_bw_bytes_per_s", "target_bw_bytes_per_s"):
-            row[name] = "; ".join(str(sentence) for sentence in _items(row[name]))
-        writer.writerow([row[name] for name in names])
+    names, found = joint_table([result])
+    out.write(csv_text(names[1:], found))
 
 
 def _items(value: object) -> tuple[object, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import io
 import json
 import re
 import tempfile
@@ -32,6 +31,7 @@ from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import Redactor, RedactPlan
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError, written
+from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import SHEETS, CampaignResult
 from ioatlas.model.target import Target
@@ -39,19 +39,22 @@ from ioatlas.model.units import format_size, words
 from ioatlas.product.figures import held_by_licence
 from ioatlas.product.kept import kept_sheet
 from ioatlas.product.readings import Unit
+from ioatlas.report.export.to_parquet import Parted, can, parquet
 from ioatlas.report.page import drop_html, explorer_files, put_whole, report_html
-from ioatlas.report.table import write_csv
+from ioatlas.report.table import MEANINGS, Meaning, Value, csv_text, entries, joint_table, meanings
 from ioatlas.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
 
 MARKER = ".ioatlas-site.json"
 """In the folder of a site: the files that the command wrote there, and may replace or remove."""
 FORMAT = 1
-COLUMNS = words("id title target protocol size_bytes read write read_4k write_4k trust created price_per_tib currency")
-"""Of the summary: a line for each result. Rates are bytes per second, those of 4 KiB I/Os per second."""
 LOAD_COLUMNS = words("result bw_bytes_per_s iops lat_p99_ns in_flight mark")
 """Of a kind of load: the best value of each result. result: its line in the summary, from 0."""
 UNRANKED = frozenset({Mark.UNSTABLE, Mark.DISAGREE, Mark.SUSPECT, Mark.PREDICTED})
 _TEMPLATES = Path(__file__).parent / "templates"
+SUMMARY = meanings(_TEMPLATES / "summary.txt")
+"""Columns of the summary: a line for each result."""
+CELLS = {"load": Meaning("")} | meanings(_TEMPLATES / "cells.txt") | MEANINGS
+"""Columns of all values: a line for each cell and direction of each result. load: names the file that it stands in."""
 _ID = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -82,18 +85,24 @@ def write_site(
     site = Site()
     made = Written(folder, before, site)
     loads: dict[str, list[list[Any]]] = defaultdict(list)
-    with written(folder, "name a folder that can be written", "the site"):
+    with (
+        written(folder, "name a folder that can be written", "the site"),
+        tempfile.TemporaryDirectory(prefix="ioatlas-site-") as place,
+    ):
+        parted = Parted(CELLS, "load", Path(place)) if can() else None
         folder.mkdir(parents=True, exist_ok=True)
         try:
             for path in found:
                 try:
-                    _add(*_told(path, plan, licence, permission), made, loads)
+                    _add(*_told(path, plan, licence, permission), made, loads, parted)
                 except IoAtlasError as error:
                     site.left_out.append(f"{path.name}: {error.what}")
             if not site.results:
                 why = site.left_out[0] if site.left_out else "nothing was measured or imported there"
                 raise UsageError(f"there is no result to show: {why}", where=", ".join(map(str, sources)))
-            write_pages(made, title, loads)
+            for load, data in parted.files() if parted else ():
+                made.write(f"cells/{load}.parquet", data)
+            write_pages(made, title, licence, loads)
             made.finish()
         except BaseException:
             if made.names:  # or the next run would take them for somebody else's
@@ -185,25 +194,36 @@ def _check_licence(directory: Path, permission: str) -> None:
             raise RefusedError(held, where=sheet.name, remedy="record it in [publishing], or give --permission")
 
 
-def _add(data: bytes, result: CampaignResult, made: Written, loads: dict[str, list[list[Any]]]) -> None:
+def _add(
+    data: bytes, result: CampaignResult, made: Written, loads: dict[str, list[list[Any]]], parted: Parted | None
+) -> None:
     """A result: its report, values and bundle, its line of the summary, and its values among those of each load."""
-    out = io.StringIO()
-    write_csv(result, out)
-    digest = hashlib.sha256(data or out.getvalue().encode()).hexdigest()[:8]
+    names, rows = joint_table([result])
+    text = csv_text(names[1:], rows)
+    digest = hashlib.sha256(data or text.encode()).hexdigest()[:8]
     name = _ID.sub("-", result.name.lower()).strip("-")[:40] or "result"
     line = _line(result, f"{name}-{digest}")
     if any(one["id"] == line["id"] for one in made.site.results):
         return
     for kind, row in _best(result.estimates):
         loads[kind].append([len(made.site.results), *row])
+    if parted:
+        parted.add(_told_of(line["id"], result, rows))
     made.site.results.append(line)
     here = f"r/{line['id']}"
     archive = f'<a href="{line["id"]}{BUNDLE_ENDING}">Bundle</a>' if data else ""
     nav = f'<a href="../../index.html">All results</a> <a href="cells.csv">Values (CSV)</a> {archive}'
     made.write(f"{here}/index.html", report_html(result, before=_NAV.format(nav), beside="../../"))
-    made.write(f"{here}/cells.csv", out.getvalue())
+    made.write(f"{here}/cells.csv", text)
     if data:
         made.write(f"{here}/{line['id']}{BUNDLE_ENDING}", data)
+
+
+def _told_of(name: str, result: CampaignResult, rows: Iterable[Mapping[str, Value]]) -> Iterator[Mapping[str, Value]]:
+    for one, row in zip(entries(result), rows, strict=True):
+        options = "; ".join(f"{key}={row[key]}" for key in row if key not in MEANINGS and row[key] is not None)
+        load, mark = _load(one.cell, one.direction) or "other", _mark(one.estimate) if one.estimate else ""
+        yield {**row, "result": name, "load": load, "mark": mark, "options": options}
 
 
 def _imported(result: CampaignResult, redactor: Redactor) -> CampaignResult:
@@ -230,7 +250,7 @@ def _line(result: CampaignResult, name: str) -> dict[str, Any]:
         *(size or None, _rounded(best.get("read")), _rounded(best.get("write"))),
         *(_rounded(small.get("read")), _rounded(small.get("write")), summary.trust_text, created, *priced),
     )
-    return dict(zip(COLUMNS, values, strict=True))
+    return dict(zip(SUMMARY, values, strict=True))
 
 
 def _protocol(target: Target) -> str:
@@ -245,18 +265,24 @@ def _best(estimates: Iterable[Estimate]) -> Iterator[tuple[str, list[Any]]]:
     """Of each kind of load the best value, one that may rank before any that may not."""
     found: dict[str, list[Estimate]] = defaultdict(list)
     for e in estimates:
-        rw, bs = e.cell.option.get("rw"), e.cell.option.get("bs")
-        if isinstance(rw, str) and isinstance(bs, int) and e.bw_bytes_per_s and not e.cell.streams:
-            mixed = f"-{e.direction}" if len(e.cell.directions) > 1 else ""
-            found[f"{_ID.sub('-', rw)}-{bs}{mixed}"].append(e)
+        if e.bw_bytes_per_s and (kind := _load(e.cell, e.direction)):
+            found[kind].append(e)
     for kind, members in found.items():
-        e = max(members, key=lambda one: (_ranks(one), one.bw_bytes_per_s or 0.0))
-        mark = "" if _ranks(e) else " ".join(SIGNS[mark_of(e)])
-        yield kind, [*map(_rounded, (e.bw_bytes_per_s, e.iops, e.lat_p99_ns)), e.cell.outstanding, mark]
+        e = max(members, key=lambda one: (not _mark(one), one.bw_bytes_per_s or 0.0))
+        yield kind, [*map(_rounded, (e.bw_bytes_per_s, e.iops, e.lat_p99_ns)), e.cell.outstanding, _mark(e)]
 
 
-def _ranks(e: Estimate) -> bool:
-    return mark_of(e) not in UNRANKED and not unsound(e)
+def _load(cell: Cell, direction: str) -> str:
+    """'randread-4096'; '' for what is no such load, as streams."""
+    rw, bs = cell.option.get("rw"), cell.option.get("bs")
+    if not isinstance(rw, str) or not isinstance(bs, int) or cell.streams:
+        return ""
+    return f"{_ID.sub('-', rw)}-{bs}" + (f"-{direction}" if len(cell.directions) > 1 else "")
+
+
+def _mark(e: Estimate) -> str:
+    """Why it may not rank; '' where it may."""
+    return " ".join(SIGNS[mark_of(e)]) if mark_of(e) in UNRANKED or unsound(e) else ""
 
 
 def _rounded(value: float | None) -> float | None:
@@ -264,20 +290,22 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.4g}")
 
 
-def write_pages(made: Written, title: str, loads: Mapping[str, list[list[Any]]]) -> None:
-    rows = [[line[name] for name in COLUMNS] for line in made.site.results]
+def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, list[list[Any]]]) -> None:
+    results = made.site.results
     kinds = sorted(loads, key=lambda kind: (kind.split("-")[0], int(re.findall(r"\d+", kind)[-1]), kind))
-    summary = {"format": FORMAT, "columns": COLUMNS, "results": rows, "loads": kinds}
-    made.write("summary.json", _compact(summary))
-    packed = _script({"results": _columns(COLUMNS, rows), "loads": kinds})
+    made.write("summary.csv", csv_text(list(SUMMARY), results))
+    if can():
+        made.write("summary.parquet", parquet(SUMMARY, results))
+    packed = _script({"results": _columns(SUMMARY, (line.values() for line in results)), "loads": kinds})
     made.write("summary.js", f"window.ioatlasSummary={packed};\n")
     for kind in kinds:
         part = _script(_columns(LOAD_COLUMNS, loads[kind]))
         made.write(f"loads/{kind}.js", f'window.ioatlasLoad("{kind}",{part});\n')
     # A site does not know its address: links are relative, and ids are those of results.
-    newest = sorted(made.site.results, key=lambda line: (line["created"], line["id"]), reverse=True)
+    newest = sorted(results, key=lambda line: (line["created"], line["id"]), reverse=True)
     told: dict[str, object] = {"title": title, "version": __version__, "newest": newest, "epoch": _EPOCH}
-    told["identity"] = hashlib.sha256(title.encode()).hexdigest()[:16]
+    files = sorted(name for name in made.names if name.startswith(("summary.csv", "summary.parquet", "cells/")))
+    told |= {"identity": hashlib.sha256(title.encode()).hexdigest()[:16], "licence": licence, "files": files}
     pages = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True)
     for name, template in {"index.html": "site.html", "feed.xml": "feed.xml"}.items():
         made.write(name, pages.get_template(template).render(told))
@@ -297,7 +325,7 @@ def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _columns(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Any]:
+def _columns(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> dict[str, Any]:
     return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 

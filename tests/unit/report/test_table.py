@@ -84,7 +84,7 @@ def test_values_survive_at_full_precision() -> None:
         )
         assert (row["kind"], row["verdict"], row["lat_kind"]) == (estimate.kind, estimate.verdict, "total")
         assert row["notes"] == "one, note"
-        assert row["seeds"] == " ".join(map(str, estimate.seeds))
+        assert row["seeds"] == "; ".join(map(str, estimate.seeds))
     assert seen == len(by_key)
 
 

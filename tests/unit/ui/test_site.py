@@ -2,6 +2,7 @@
 """`ioatlas site`: a folder of pages from a campaign, a bundle and an import."""
 
 import base64
+import csv
 import gzip
 import json
 import re
@@ -10,6 +11,7 @@ import xml.etree.ElementTree as ET
 from unittest.mock import Mock
 
 import pytest
+from pyarrow import parquet
 
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.errors import RefusedError, UsageError
@@ -24,9 +26,9 @@ ioatlas = Shell()
 MAP = "dense"
 
 
-def rows_of(folder, name="summary.json"):
-    told = json.loads((folder / name).read_text())
-    return [dict(zip(told["columns"], row, strict=True)) for row in told["results"]]
+def rows_of(folder):
+    results = unpacked(folder / "summary.js")["results"]
+    return [dict(zip(results, row, strict=True)) for row in zip(*results.values(), strict=True)]
 
 
 def unpacked(script):
@@ -72,7 +74,7 @@ def test_each_result_has_a_line_a_report_and_downloads(made):
 
 def test_a_load_holds_one_value_of_each_result(made):
     folder, *_ = made
-    loads = json.loads((folder / "summary.json").read_text())["loads"]
+    loads = unpacked(folder / "summary.js")["loads"]
     assert "randread-4096" in loads
     for kind in loads:
         columns = unpacked(folder / f"loads/{kind}.js")
@@ -81,10 +83,43 @@ def test_a_load_holds_one_value_of_each_result(made):
         assert {len(values) for values in columns.values()} == {len(set(columns["result"]))}
 
 
-def test_the_page_has_the_numbers_of_the_summary(made):
+def test_programs_get_what_the_page_has_and_every_value(made):
     folder, first, *_ = made
-    results = unpacked(folder / "summary.js")["results"]
-    assert [dict(zip(results, row, strict=True)) for row in zip(*results.values(), strict=True)] == first.results
+    told = [{name: None if value == "" else value for name, value in row.items()} for row in first.results]
+    assert parquet.read_table(folder / "summary.parquet").to_pylist() == told
+    rows = list(csv.DictReader((folder / "summary.csv").open(newline="")))
+    assert [row["id"] for row in rows] == [row["id"] for row in told]
+    found = {}
+    for path in sorted((folder / "cells").iterdir()):
+        for row in parquet.read_table(path).to_pylist():
+            assert path.stem in (
+                "other",
+                f"{row['rw']}-{row['bs_bytes']}",
+                f"{row['rw']}-{row['bs_bytes']}-{row['direction']}",
+            )
+            found[row["result"], row["cell"], row["direction"]] = row
+    for one in told:
+        for row in csv.DictReader((folder / "r" / one["id"] / "cells.csv").open(newline="")):
+            same = found.pop((one["id"], row["cell"], row["direction"]))
+            assert same["iops"] == (float(row["iops"]) if row["iops"] else None)
+            assert bool(same["mark"]) == (row["verdict"] in ("cached", "suspect") or row["kind"] == "predicted")
+    assert not found
+    # What the page shows of a load is the best of its file.
+    (imported,) = (n for n, one in enumerate(told) if one["trust"] == "as imported")
+    shown = unpacked(folder / "loads" / "randread-4096.js")
+    assert shown["iops"][shown["result"].index(imported)] == 1000
+
+
+def test_without_pyarrow_there_is_csv(made, tmp_path, monkeypatch):
+    *_, sources = made
+    monkeypatch.setattr(site, "can", lambda: False)
+    site.write_site(tmp_path / "s", sources[2:], title="T", plan=RedactPlan(), licence="CC-BY-4.0")
+    files = {path.name for path in (tmp_path / "s").rglob("*")}
+    assert "summary.csv" in files
+    assert not [name for name in files if name.endswith(".parquet")]
+    page = (tmp_path / "s" / "index.html").read_text()
+    assert "CC-BY-4.0" in page
+    assert ".parquet" not in page
 
 
 def test_a_run_that_was_stopped_is_gone_on_with(made, tmp_path, monkeypatch):

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from ioatlas.errors import IoAtlasError
+from ioatlas.report.export import to_parquet
 from ioatlas.report.table import Value, csv_text, meaning
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -36,24 +36,10 @@ def _no_formula(value: Value) -> Value:
 
 def as_parquet(document: Mapping[str, Any]) -> bytes:
     """Raises IoAtlasError where pyarrow is not installed (the extra `parquet`)."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise IoAtlasError("Parquet is not installed here", remedy="take CSV or JSON") from error
+    if not to_parquet.can():
+        raise IoAtlasError("Parquet is not installed here", remedy="take CSV or JSON")
     names, rows = table(document)
-    types = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64()}
-    casts = {"string": str, "integer": int, "number": float}
-    fields, arrays = [], []
-    for name in names:
-        told = meaning(name, rows)
-        cast = casts[told.kind]
-        values = [None if row[name] is None or row[name] == "" else cast(row[name]) for row in rows]
-        fields.append(pa.field(name, types[told.kind], metadata={"description": told.text, "unit": told.unit}))
-        arrays.append(pa.array(values, types[told.kind]))
-    file = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), file, compression="zstd")
-    return file.getvalue()
+    return to_parquet.parquet({name: meaning(name, rows) for name in names}, rows)
 
 
 def _plain(value: Any) -> Value:

@@ -249,22 +249,14 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
     axes = {axis.name: axis for axis in axes_of(result, found, (x, y, *tiles))}
     x, y, *tiles = [axis_named(name, axes) for name in (x, y, *tiles)]
     asked = [name for name in (x, y, *tiles) if name]
-    for name in asked:
-        if name not in axes:
-            raise UsageError(
-                f"the campaign has no axis {name!r}", where="--x, --y, --tiles", remedy=f"choose from {', '.join(axes)}"
-            )
-        if asked.count(name) > 1:
-            raise UsageError(
-                f"axis {name!r} is asked for twice", where="--x, --y, --tiles", remedy="name each axis once"
-            )
+    faults = [
+        (f"the campaign has no axis {name!r}", f"choose from {', '.join(axes)}") for name in asked if name not in axes
+    ]
+    faults += [(f"axis {name!r} is asked for twice", "name each axis once") for name in asked if asked.count(name) > 1]
     if len(tiles) > 2:
-        raise UsageError(
-            f"{len(tiles)} axes are asked for tiles",
-            where="--tiles",
-            remedy="name one or two axes: --tiles numjobs,iodepth",
-        )
-
+        faults.append((f"{len(tiles)} axes are asked for tiles", "name one or two axes: --tiles numjobs,iodepth"))
+    if faults:
+        raise UsageError(faults[0][0], where="--x, --y, --tiles", remedy=faults[0][1])
     free = [axis.name for axis in axes.values() if axis.name not in asked]
 
     def take(order: Sequence[str], *, spare: Sequence[str] = ("rw", "target")) -> str:

@@ -31,6 +31,7 @@ DASHES: dict[Look, Any] = {"line": "-", "dashed": "--", "dotted": ":"}
 LIMIT = "#3a434d"
 OUTLINE: dict[str, Any] = {"edgecolor": printing.INK, "linewidth": 0.4}
 """Of bars."""
+ERRORS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capsize": 1.2, "capthick": 0.6}
 CLIPPED = 1.3
 """Intervals that end above the largest value times this end in an arrow."""
 SUFFIXES = {".png": "png", ".svg": "svg", ".pdf": "pdf", ".csv": "csv"}
@@ -173,9 +174,7 @@ def _legend(drawing: Drawing) -> list[tuple[Any, str]]:
     handles: list[tuple[Any, str]] = []
     for number, name in enumerate(names):
         if drawing.style == "bars":
-            handle: Any = Patch(
-                facecolor=colours[number], edgecolor=printing.INK, linewidth=0.4, hatch=_hatch(number, len(names))
-            )
+            handle: Any = Patch(facecolor=colours[number], hatch=_hatch(number, len(names)), **OUTLINE)
         elif looks[name] in DASHES:
             handle = Line2D([], [], color=colours[number], linestyle=DASHES[looks[name]], linewidth=1.0)
         else:
@@ -236,13 +235,8 @@ def _tick(axes: Axes, panel: Panel, room: float) -> None:
     widest = max(printing.text_width(line, printing.SMALL) for _, label in ticks for line in label.split("\n"))
     crowded = widest + 3 > apart
     step = math.ceil(1.5 * printing.SMALL / apart) if crowded else 1
-    axes.set_xticks(
-        places[::step],
-        [label for _, label in ticks][::step],
-        rotation=45 if crowded else 0,
-        ha="right" if crowded else "center",
-        rotation_mode="anchor" if crowded else "default",
-    )
+    how: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if crowded else {"rotation": 0}
+    axes.set_xticks(places[::step], [label for _, label in ticks][::step], **how)
 
 
 def _align(grid: Sequence[Axes], drawing: Drawing, room: float) -> None:
@@ -293,20 +287,15 @@ def _clipped(axes: Axes, drawing: Drawing, panel: Panel, factor: float) -> None:
     low, high = axes.get_ylim()
     for which, series in enumerate(panel.series):
         shift = _shift(panel, which) if drawing.style == "bars" else 0.0
+        arrow: dict[str, Any] = {"color": printing.INK, "markersize": 3, "clip_on": False, "zorder": 4}
+        words: dict[str, Any] = {"fontsize": printing.SMALL - 1, "va": "top", "color": printing.MUTED}
         for dot in series.dots:
             if dot.high is not None and dot.high / factor > high:
-                axes.plot([dot.x + shift], [high], "^", color=printing.INK, markersize=3, clip_on=False, zorder=4)
-                axes.annotate(
-                    f"to {number_of(dot.high / factor)}",
-                    (dot.x + shift, high),
-                    (3, -1),
-                    textcoords="offset points",
-                    fontsize=printing.SMALL - 1,
-                    va="top",
-                    color=printing.MUTED,
-                )
+                end, text = (dot.x + shift, high), f"to {number_of(dot.high / factor)}"
+                axes.plot(*([each] for each in end), "^", **arrow)
+                axes.annotate(text, end, (3, -1), textcoords="offset points", **words)
             if dot.low is not None and 0 < dot.low / factor < low:
-                axes.plot([dot.x + shift], [low], "v", color=printing.INK, markersize=3, clip_on=False, zorder=4)
+                axes.plot([dot.x + shift], [low], "v", **arrow)
 
 
 def _named(axes: Axes, name: str, place: tuple[float, float], within: tuple[str, str], **how: Any) -> None:
@@ -328,35 +317,20 @@ def _bars(axes: Axes, panel: Panel, factor: float, colours: Sequence[Any]) -> No
         pale = [dot.value / factor - below for dot, below in zip(series.dots, solid, strict=True)]
         if any(pale):
             axes.bar(places, pale, width, bottom=solid, alpha=0.4, color=colour, **OUTLINE)
-        axes.errorbar(
-            places,
-            [dot.value / factor for dot in series.dots],
-            yerr=_errors(series.dots, factor),
-            fmt="none",
-            ecolor=printing.INK,
-            elinewidth=0.6,
-            capsize=1.2,
-            capthick=0.6,
-        )
+        values, errors = [dot.value / factor for dot in series.dots], _errors(series.dots, factor)
+        axes.errorbar(places, values, yerr=errors, ecolor=printing.INK, **ERRORS)
 
 
 def _points(axes: Axes, panel: Panel, factor: float) -> None:
     """Names stand inwards of their points, by turns above and below, so that neighbours keep apart."""
-    axes.plot(
-        [x for x, _ in panel.path], [y / factor for _, y in panel.path], color="0.6", linestyle="--", linewidth=0.8
-    )
+    xs, ys = [x for x, _ in panel.path], [y / factor for _, y in panel.path]
+    axes.plot(xs, ys, color="0.6", linestyle="--", linewidth=0.8)
     dots = [(dot, series.name) for series in panel.series for dot in series.dots]
     right = max((dot.x for dot, _ in dots), default=1.0)
     for number, (dot, name) in enumerate(sorted(dots, key=lambda each: each[0].x)):
-        inwards = dot.x > 0.6 * right
-        axes.annotate(
-            name,
-            (dot.x, dot.value / factor),
-            (-4 if inwards else 4, -8 if number % 2 == 0 else 4),
-            textcoords="offset points",
-            ha="right" if inwards else "left",
-            fontsize=printing.SMALL,
-        )
+        aside, ha = (-4, "right") if dot.x > 0.6 * right else (4, "left")
+        how: dict[str, Any] = {"textcoords": "offset points", "ha": ha, "fontsize": printing.SMALL}
+        axes.annotate(name, (dot.x, dot.value / factor), (aside, -8 if number % 2 == 0 else 4), **how)
     axes.set_xlim(0, 1.08 * right)
 
 
@@ -371,27 +345,10 @@ def _line(axes: Axes, series: Series, factor: float, colour: Any, marker: str) -
         axes.plot(places, values, DASHES[series.look], color=colour, linewidth=1.0, label=series.name)
         return
     axes.plot(places, values, marker=marker, color=colour, markersize=3, label=series.name, **_joined(series.look))
-    axes.errorbar(
-        places,
-        values,
-        yerr=_errors(series.dots, factor),
-        xerr=_ends_of([(dot.x, dot.x_low, dot.x_high) for dot in series.dots]),
-        fmt="none",
-        ecolor=colour,
-        elinewidth=0.6,
-        capsize=1.2,
-        capthick=0.6,
-    )
-    unsure = [dot for dot in series.dots if dot.unsure]
-    axes.plot(
-        [dot.x for dot in unsure],
-        [dot.value / factor for dot in unsure],
-        marker,
-        color=colour,
-        markersize=3,
-        markerfacecolor="white",
-        zorder=3,
-    )
+    along = _ends_of([(dot.x, dot.x_low, dot.x_high) for dot in series.dots])
+    axes.errorbar(places, values, yerr=_errors(series.dots, factor), xerr=along, ecolor=colour, **ERRORS)
+    xs, ys = [dot.x for dot in series.dots if dot.unsure], [dot.value / factor for dot in series.dots if dot.unsure]
+    axes.plot(xs, ys, marker, color=colour, markersize=3, markerfacecolor="white", zorder=3)
 
 
 def _joined(look: Look) -> dict[str, Any]:
