@@ -27,7 +27,7 @@ def no_law():
     """For tests of how campaigns go: no law is fitted to what they measured, which would take most of their time."""
     from ioatlas.results import by_law
 
-    with mock.patch.object(by_law, "_fitted", return_value=None):
+    with mock.patch.object(by_law, "fitted", return_value=None):
         yield
 
 
@@ -37,5 +37,5 @@ def with_law():
     from ioatlas.results import by_law
     from tests.unit.simulated import fitted_once
 
-    with mock.patch.object(by_law, "_fitted", fitted_once):
+    with mock.patch.object(by_law, "fitted", fitted_once):
         yield

@@ -66,7 +66,7 @@ def _once(fitted):
     return found
 
 
-fitted_once = by_law._fitted = _once(by_law._fitted)
+fitted_once = by_law.fitted = _once(by_law.fitted)
 
 
 def new_journal(directory: Path) -> Journal:

@@ -38,6 +38,7 @@ def command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: 
     from ioatlas.procedures.fit.procedure import FitUses
     from ioatlas.procedures.options import CAMPAIGN
     from ioatlas.procedures.registry import procedure_of_journal
+    from ioatlas.procedures.tune.advice import Advise
     from ioatlas.procedures.tune.procedure import Tune
     from ioatlas.run.foreign import ForeignError
 
@@ -47,7 +48,8 @@ def command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: 
         for line in error.shown:
             click.echo(line, err=True)
         raise
-    finish = {Tune.name: tune.finish, FitUses.name: fit.finish}.get(procedure_of_journal(journal).name)
+    own = {Tune.name: tune.finish, Advise.name: tune.tell_gains, FitUses.name: fit.finish}
+    finish = own.get(procedure_of_journal(journal).name)
     if finish is not None:  # it ends with an answer of its own
         finish(journal, how)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +19,12 @@ from ioatlas.cli._output import say_json
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
-from ioatlas.model.units import (
-    format_duration,
-)
+from ioatlas.model.units import format_duration
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.design.latency_search import Goal
-    from ioatlas.procedures.tune.result import Tuning
     from ioatlas.run.procedure import Procedure
     from ioatlas.store.journal import Journal
 
@@ -99,43 +96,36 @@ def command(
         target, {"rw": rw or "randread", "bs": bs or "4k", "size": size, "rwmixread": rwmixread}, settings, budget
     )
     spec = replace(spec, clients=clients)
-    procedure: Procedure | None = None if advise else Tune(goal)
+    procedure: Procedure = Tune(goal)
     if advise:
-        from ioatlas.procedures.tune.advice import with_changes
+        from ioatlas.procedures.tune.advice import Advise, with_changes
         from ioatlas.target.opening import open_target
 
-        spec = with_changes(spec, open_target(target).ioengine)
+        spec, procedure = with_changes(spec, open_target(target).ioengine), Advise()
     plan = how.plan(spec, procedure)
     if how.only_shows(plan, procedure):
         return
     journal = how.start(plan, output or default_directory(plan), procedure=procedure)
-    if advise:
-        _tell_gains(journal, how)
-        return
-    finish(journal, how)
+    (tell_gains if advise else finish)(journal, how)
 
 
-def _tell_gains(journal: Journal, how: Measuring) -> None:
+def tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import measured
     from ioatlas.config.recorded import recorded_spec
-    from ioatlas.procedures.tune.advice import CURES, gains
+    from ioatlas.procedures.tune.advice import cure, load_gains
 
     measured(journal, how)
-    patterns = recorded_spec(journal, CAMPAIGN.tables).patterns
-    found = gains([cell for cell, _ in journal.cells()], journal.visits(with_series=True), patterns)
-    report = journal.directory / REPORT
+    base = recorded_spec(journal, CAMPAIGN.tables).patterns[0]
+    found, report = load_gains(journal, base), journal.directory / REPORT
     if how.as_json:
-        told = [vars(one) | {"proved": one.proved} for one in found]
-        say_json({"directory": str(journal.directory), "as_it_is": patterns[0], "gains": told, "report": str(report)})
+        told = [asdict(one) | {"proved": one.proved} for one in found]
+        say_json({"directory": str(journal.directory), "as_it_is": base, "gains": told, "report": str(report)})
     else:
-        cure = next((CURES[one.option] for one in found if one.proved), "No change that was tried is sure to gain 5%")
-        click.echo(f"{cure[0].upper()}{cure[1:]}.")
-        click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in patterns[0].items()))
+        click.echo(cure(found))
+        click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in base.items()))
         for one in found:
-            ends = f" ({one.low:.3g} to {one.high:.3g})" if one.low and one.high else ""
-            text = f"{one.gain:.3g} times the throughput{ends}" if one.gain else "could not be measured"
-            click.echo(f" {'✔' if one.proved else ' '} {f'{one.option}={one.value}':<20} {text}")
+            click.echo(f" {'✔' if one.proved else ' '} {f'{one.option}={one.value}':<20} {one.words}")
         click.echo(f"\nReport: {report}")
     how.show(report)
 
@@ -190,14 +180,20 @@ def finish(journal: Journal, how: Measuring) -> None:
 
     Exit status 3 when no setting meets the limit.
     """
+    from ioatlas import __version__
     from ioatlas.cli._session import answer, measured
-    from ioatlas.procedures.tune.result import load_tuning
-    from ioatlas.procedures.tune.wording import asked, load_text, none_sentence
+    from ioatlas.procedures.tune.result import closed_cell, load_tuning
+    from ioatlas.procedures.tune.wording import asked, best_job, load_text, none_sentence
 
     directory = journal.directory
     _, result = measured(journal, how)
     tuning = load_tuning(journal)
-    job = _write_job(journal, tuning)
+    job = str(directory / JOB) if tuning.best else ""
+    if tuning.best is not None:
+        cell = closed_cell((tuning.best.numjobs, tuning.best.iodepth), (cell for cell, _ in journal.cells()))
+        beneath.write_text(
+            directory / JOB, best_job(tuning, tuning.best, cell, journal.targets()[0], __version__), in_root=True
+        )
     document = {"directory": str(directory), **tuning.as_json(), "report": str(directory / REPORT), "job": job or None}
     beneath.write_text(directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
     if how.as_json:
@@ -209,17 +205,3 @@ def finish(journal: Journal, how: Measuring) -> None:
     how.show(directory / REPORT)
     if tuning.best is None:
         sys.exit(3)
-
-
-def _write_job(journal: Journal, tuning: Tuning) -> str:
-    """Its path; '' without a best setting."""
-    from ioatlas import __version__
-    from ioatlas.procedures.tune.result import best_cell
-    from ioatlas.procedures.tune.wording import best_job
-
-    if tuning.best is None:
-        return ""
-    path = journal.directory / JOB
-    cell = best_cell(tuning.best, (cell for cell, _ in journal.cells()))
-    beneath.write_text(path, best_job(tuning, tuning.best, cell, journal.targets()[0], __version__), in_root=True)
-    return str(path)

@@ -2,9 +2,8 @@
 """Search for the best numjobs x iodepth under a latency limit: history in, next trials out. Pure.
 
 Loads are judged as in MLRsearch (RFC 9971): many short trials instead of one long one, a load is a lower bound when
-at most half of the
-duration summed over its trials exceeded the limit whatever the trials still missing would say, an upper bound when
-more than half did.
+at most half of the duration summed over its trials exceeded the limit whatever the trials still missing would say, an
+upper bound when more than half did.
 The search runs over a plane instead of a line: doubling along iodepth, then along numjobs while that gains anything,
 then bisection between the last load that meets the limit and the first that does not, and other splits of about the
 same I/Os in flight.
@@ -16,7 +15,8 @@ whole search again with what is known by then. That makes it resumable by constr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from math import log, sqrt
 from statistics import median, variance
 from typing import Literal
@@ -108,14 +108,12 @@ class Outcome:
     lower, upper: largest load on best's line that meets the limit, smallest above it that does not (None: none was
     found).
     limited_by: 'latency limit', 'throughput plateau', 'max jobs/depth', 'client', 'a load that failed'.
-    pareto:     loads of which no other has both more IOPS and a lower p99, by IOPS.
     """
 
     best: Load | None
     lower: Load | None
     upper: Load | None
     limited_by: str
-    pareto: tuple[Load, ...]
     loads: tuple[Load, ...]
 
 
@@ -169,26 +167,14 @@ class _View:
         minute may decide.
         """
         meeting = [load for load in self.loads.values() if load.verdict.state == "meets"]
-        contenders = {best.point, max(meeting, key=lambda load: load.iops).point}
+        wanted = dict.fromkeys((best.point, max(meeting, key=lambda load: load.iops).point), self.goal.trials)
         for axis in (0, 1):
-            larger = [
-                load
-                for load in meeting
-                if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]
-            ]
-            if larger:
-                contenders.add(min(larger, key=lambda load: load.point[axis]).point)
-        wanted = dict.fromkeys(contenders, self.goal.trials)
-        for axis in (0, 1):
-            over = [
-                load
-                for load in self.loads.values()
-                if load.point[1 - axis] == best.point[1 - axis] and load.point[axis] > best.point[axis]
-            ]
-            nearest = min(over, key=lambda load: load.point[axis], default=None)
-            if nearest is not None and nearest.verdict.state == "exceeds" and _worth(best, nearest, self.gain):
+            above = _beside(self.loads.values(), best.point, axis)[1]
+            larger = next((load for load in above if load.verdict.state == "meets"), best)
+            wanted.setdefault(larger.point, self.goal.trials)
+            if above and above[0].verdict.state == "exceeds" and _worth(best, above[0], self.gain):
                 # What keeps the setting from being larger is tried again, at another time than before.
-                wanted[nearest.point] = 2 * self.goal.trials
+                wanted[above[0].point] = 2 * self.goal.trials
         missing = [point for point, trials in wanted.items() if self.loads[point].trials < trials]
         if missing:
             raise _MissingTrialsError(missing)
@@ -234,13 +220,9 @@ def needed_gain(history: Iterable[Trial]) -> float:
     for trial in history:
         if trial.iops > 0:
             by_point.setdefault(trial.point, []).append(log(trial.iops))
-    repeated = [values for values in by_point.values() if len(values) > 1]
-    if not repeated:
-        return GAIN
-    spread = sqrt(
-        sum(variance(values) * (len(values) - 1) for values in repeated) / sum(len(values) - 1 for values in repeated)
-    )
-    return min(MOST_GAIN, max(GAIN, 1.5 * spread))
+    freedom = sum(len(values) - 1 for values in by_point.values())
+    squares = sum(variance(values) * (len(values) - 1) for values in by_point.values() if len(values) > 1)
+    return min(MOST_GAIN, max(GAIN, 1.5 * sqrt(squares / freedom))) if freedom else GAIN
 
 
 def _median(values: Iterable[float | None]) -> float | None:
@@ -359,24 +341,18 @@ def _bisect(view: _View, point: Point, *, axis: int) -> None:
     def at(level: int) -> Point:
         return (level, point[1]) if axis == 0 else (point[0], level)
 
-    def tried() -> list[Load]:
-        return sorted(
-            (load for load in view.loads.values() if load.point[1 - axis] == point[1 - axis]),
-            key=lambda load: load.point[axis],
-        )
-
     base = view.one(point)
-    above = next((load for load in tried() if load.point[axis] > point[axis]), None)
-    if above is not None and _worth(base, above, view.gain):
-        low, high = point[axis], above.point[axis]
+    above = _beside(view.loads.values(), point, axis)[1][:1]
+    if above and _worth(base, above[0], view.gain):
+        low, high = point[axis], above[0].point[axis]
         while high - low > max(1, WIDTH * low):
             middle = (low + high) // 2
             load = view.decide(at(middle))
             low, high = (middle, high) if load.verdict.state == "meets" else (low, middle)
-    below = next((load for load in reversed(tried()) if load.point[axis] < point[axis]), None)
-    if below is not None and below.verdict.state == "meets":
+    below = _beside(view.loads.values(), point, axis)[0][-1:]
+    if below and below[0].verdict.state == "meets":
         # At a plateau: the smallest load that is as fast.
-        low, high = below.point[axis], point[axis]
+        low, high = below[0].point[axis], point[axis]
         while high - low > max(1, WIDTH * low):
             middle = (low + high) // 2
             load = view.one(at(middle))
@@ -403,41 +379,32 @@ def conclude(
     refuted = set(exclude)
     loads = loads_of(goal, history, failed)
     for point in refuted & loads.keys():
-        load = loads[point]
-        loads[point] = Load(
-            point, load.iops, load.lat_mean_ns, load.lat_p99_ns, load.trials, Verdict("exceeds", decided=True)
-        )
+        loads[point] = replace(loads[point], verdict=Verdict("exceeds", decided=True))
     ordered = tuple(sorted(loads.values(), key=lambda load: (load.outstanding, load.point)))
     gain = needed_gain(history)
     best = _best(ordered, gain)
-    pareto = _pareto(ordered)
     if best is None:
-        upper = ordered[0] if ordered else None
-        return Outcome(
-            None, None, upper, "latency limit" if goal.limit_ns is not None else "a load that failed", pareto, ordered
-        )
+        limited_by = "latency limit" if goal.limit_ns is not None else "a load that failed"
+        return Outcome(None, None, next(iter(ordered), None), limited_by, ordered)
     lower, upper = _bounds(best, ordered)
-    return Outcome(best, lower, upper, _limited_by(goal, best, ordered, history, gain), pareto, ordered)
+    return Outcome(best, lower, upper, _limited_by(goal, best, ordered, history, gain), ordered)
 
 
 def _bounds(best: Load, loads: Sequence[Load]) -> tuple[Load, Load | None]:
     """Along iodepth with best's jobs; along numjobs with best's depth where no depth exceeds."""
-    lower, upper = best, None
     for axis in (1, 0):
-        line = sorted(
-            (load for load in loads if load.point[1 - axis] == best.point[1 - axis]), key=lambda load: load.point[axis]
-        )
-        lower = best
-        for load in line:
-            if load.point[axis] <= best.point[axis]:
-                continue
-            if load.verdict.state != "meets":
-                upper = load
-                break
-            lower = load
-        if upper is not None:
+        above = _beside(loads, best.point, axis)[1]
+        keeps = list(takewhile(lambda load: load.verdict.state == "meets", above))
+        if len(keeps) < len(above):
             break
-    return lower, upper
+    return [best, *keeps][-1], next(iter(above[len(keeps) :]), None)
+
+
+def _beside(loads: Iterable[Load], point: Point, axis: int) -> tuple[list[Load], list[Load]]:
+    """Loads on a setting's line along one axis (0: jobs, 1: depth), below it and above it, in order."""
+    line = sorted((load for load in loads if load.point[1 - axis] == point[1 - axis]), key=lambda one: one.point[axis])
+    below = [one for one in line if one.point[axis] < point[axis]]
+    return below, [one for one in line if one.point[axis] > point[axis]]
 
 
 def _limited_by(goal: Goal, best: Load, loads: Sequence[Load], history: Iterable[Trial], gain: float) -> str:
@@ -464,11 +431,7 @@ def _limited_by(goal: Goal, best: Load, loads: Sequence[Load], history: Iterable
 def _edge(goal: Goal, best: Load, loads: Sequence[Load], gain: float) -> str:
     """Why an axis that still gained on its last step ends at this setting; '' when neither does."""
     for axis, highest in enumerate((goal.max_jobs, goal.max_depth)):
-        line = sorted(
-            (load for load in loads if load.point[1 - axis] == best.point[1 - axis]), key=lambda load: load.point[axis]
-        )
-        below = [load for load in line if load.point[axis] < best.point[axis]]
-        above = [load for load in line if load.point[axis] > best.point[axis]]
+        below, above = _beside(loads, best.point, axis)
         if not below or best.iops <= (1 + gain) * below[-1].iops:
             continue
         if best.point[axis] == highest:
@@ -476,15 +439,3 @@ def _edge(goal: Goal, best: Load, loads: Sequence[Load], gain: float) -> str:
         if above and above[0].verdict.state == "failed":
             return "a load that failed"
     return ""
-
-
-def _pareto(loads: Iterable[Load]) -> tuple[Load, ...]:
-    front: list[Load] = []
-    lowest = float("inf")
-    for load in sorted(
-        (load for load in loads if load.trials), key=lambda load: (-load.iops, load.lat_p99_ns or float("inf"))
-    ):
-        if load.lat_p99_ns is not None and load.lat_p99_ns < lowest:
-            front.append(load)
-            lowest = load.lat_p99_ns
-    return tuple(reversed(front))

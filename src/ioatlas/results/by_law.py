@@ -58,14 +58,15 @@ def laws_of(journal: Journal, cells: Mapping[str, Cell], visits: Iterable[Visit]
     for name, courses in courses_by_target(visits, cells, journal.asked_ms(), files).items():
         if name not in told or len(courses) > MOST_LOADS or not any(course.counted for course in courses):
             continue
-        fit = fit_of(kept.get(name, {}), courses) or _fitted(courses)
+        fit = fit_of(kept.get(name, {}), courses) or fitted(courses)
         if fit is not None:
             found[name] = fit
     return found
 
 
 @one_thread
-def _fitted(courses: Sequence[Course]) -> Fit | None:
+def fitted(courses: Sequence[Course]) -> Fit | None:
+    """The law that they teach; None where none of them counts."""
     from ioatlas.law.fit import fit_law
 
     return fit_law(_teaching(courses))

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The load-latency curve: what is offered, and when a step counts as overloaded."""
 
+from dataclasses import replace
+
 import pytest
 
 from ioatlas.design.latency_search import Goal
 from ioatlas.model.cell import Cell
 from ioatlas.model.histogram import Histogram
 from ioatlas.model.visit import Part, Series, Visit
-from ioatlas.procedures.tune.advice import gains
+from ioatlas.procedures.tune.advice import Foretold, Gain, gains
 from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, trial_of
 from ioatlas.stats.gates import offered_iops
 
@@ -123,7 +125,7 @@ def test_a_trial_is_the_slower_direction_and_all_ios():
 
 
 BASE = {"numjobs": 1, "iodepth": 1, "bs": 4096}
-MORE = BASE | {"numjobs": 8}
+CHANGES = ({"numjobs": 8}, {"iodepth": 16}, {"bs": 1 << 20})
 
 
 def burst(cell, number, first, then):
@@ -136,8 +138,19 @@ def burst(cell, number, first, then):
 
 
 def test_a_change_gains_what_lasts_of_it_not_what_its_burst_gave():
-    cells = [Cell.of("t", {"rw": "randread", **options}) for options in (BASE, MORE)]
-    visits = [burst(cells[more], n, 200, (80 if more else 10) + 0.1 * n) for n in range(6) for more in (0, 1)]
-    (found,) = gains(cells, visits, (BASE, MORE))
-    assert (found.option, found.value, found.proved) == ("numjobs", 8, True)
-    assert found.gain == pytest.approx(7.8, abs=0.2)
+    cells = [Cell.of("t", {"rw": "randread", **BASE, **more}) for more in ({}, *CHANGES)]
+    visits = [burst(cells[more], n, 200, (80 if more == 1 else 10) + 0.1 * n) for n in range(6) for more in range(4)]
+    best, *others = gains(cells, [replace(visit, replicate=2 + visit.replicate) for visit in visits], BASE)
+    assert (best.option, best.value, best.proved) == ("numjobs", 8, True)
+    assert best.gain == pytest.approx(7.8, abs=0.2)
+    assert not any(one.proved for one in others)
+
+
+@pytest.mark.parametrize(
+    ("foretold", "words"),
+    [((8, 7.9, 8), ""), ((8, 8, 8.5), "less than foretold"), ((1, 0.9, 1.1), "more than foretold"), ((8, 1, 16), "")],
+)
+def test_what_was_foretold_and_not_got_is_said(foretold, words):
+    gain = Gain("numjobs", 8, 7.8, 7.7, 7.95, Foretold(*foretold))
+    assert gain.against == words
+    assert gain.words.endswith(words)

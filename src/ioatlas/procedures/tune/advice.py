@@ -1,25 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one change of a load gains: more jobs, more in flight, another engine, larger blocks, each visited in turn with
-the load as it is. The visits of one replicate lie close in time, so that what drifts meanwhile moves both.
+"""What one change of a load gains: more jobs, more in flight, another engine, larger blocks.
+
+Smaller changes come first. The law that they teach foretells what each change gains before it is tried. Then each is
+visited in turn with the load as it is: the visits of one replicate lie close in time, so that what drifts meanwhile
+moves both.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ioatlas.analysis.estimates import window_values
 from ioatlas.config.options import Constants
 from ioatlas.config.spec import CampaignSpec
+from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.visit import Visit
+from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.outcomes import KeptRecord, LaidOuts
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.visit import Purpose, RemarkKind, Visit
+from ioatlas.procedures.dense_map.procedure import DenseMap
+from ioatlas.results.parts import ResultParts
+from ioatlas.run.plan import Plan
 from ioatlas.stats.intervals import log_t_interval
+from ioatlas.store.journal import Journal, NewVisit
 
-VISITS, WINDOW_SECONDS = 6, 1.0
-JOBS, DEPTH, BLOCK_BYTES = 8, 16, 1 << 20
+if TYPE_CHECKING:
+    from ioatlas.law.fit import Fit
+    from ioatlas.run.runner import Runner
+    from ioatlas.run.steps import Steps
+
+LOOKS, VISITS, WINDOW_SECONDS = 2, 6, 1.0
+"""Visits of a load that teaches the law, and of one that is tried."""
+TIMES = {"numjobs": 8, "iodepth": 16}
+BLOCK_BYTES = 1 << 20
+FIRST_TIMES = {"numjobs": 4, "iodepth": 4, "bs": 16}
+"""How far the smaller changes go."""
 RISK = 0.05
 """That any of the intervals misses."""
 LEAST_GAIN = 1.05
+KNOWN = 1.5
+"""Ends of what is foretold that lie further apart, one over the other, have no middle that is told."""
 USUAL: Mapping[str, OptionValue] = {"numjobs": 1, "iodepth": 1, "bs": 4096}
 CURES = {
     "numjobs": "one job is the limit (of NBD: one connection). Use more",
@@ -27,6 +51,29 @@ CURES = {
     "ioengine": "the engine is the limit. Use the other one",
     "bs": "only larger I/Os gain. Use them where the application can",
 }
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """How many times the throughput a change gives by the law."""
+
+    gain: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        ends = f"{self.low:.3g} to {self.high:.3g}"
+        if self.high > KNOWN * self.low:
+            return ends if self.low > LEAST_GAIN else f"at most {self.high:.3g}"
+        return f"{self.gain:.3g} ({ends})"
+
+
+@dataclass(frozen=True)
+class Foretellings(KeptRecord):
+    """What was foretold before it was tried, by the option that changes."""
+
+    NAME, CONTENT = "advice", "foretold"
+    foretold: Mapping[str, Foretold] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -38,48 +85,175 @@ class Gain:
     gain: float | None
     low: float | None
     high: float | None
+    foretold: Foretold | None = None
 
     @property
     def proved(self) -> bool:
         return (self.low or 0.0) > LEAST_GAIN
 
+    @property
+    def against(self) -> str:
+        """What was measured against what was foretold; '' where they agree, or one of them is not known."""
+        if self.foretold is None or self.low is None or self.high is None:
+            return ""
+        less, more = self.high < self.foretold.low, self.low > self.foretold.high
+        return "less than foretold" if less else "more than foretold" if more else ""
+
+    @property
+    def words(self) -> str:
+        ends = f" ({self.low:.3g} to {self.high:.3g})" if self.low and self.high else ""
+        text = f"{self.gain:.3g} times the throughput{ends}" if self.gain else "could not be measured"
+        told = f"; foretold {self.foretold}" if self.foretold else ""
+        return text + told + (f": {self.against}" if self.against else "")
+
 
 def with_changes(spec: CampaignSpec, engine: str | None) -> CampaignSpec:
-    """The campaign that visits the load as it is, its first pattern, and with each change, in turn. engine: that of the
-    target, which has no other; None of a path.
+    """The campaign that visits the load as it is, its first pattern, and with each change, the smaller ones too.
+    engine: that of the target, which has no other; None of a path.
     """
     now: dict[str, OptionValue] = {**USUAL, **({} if engine else {"ioengine": "libaio"}), **spec.constants}
-    more: dict[str, OptionValue] = {
-        "numjobs": JOBS * int(now["numjobs"]),
-        "iodepth": DEPTH * int(now["iodepth"]),
-        "ioengine": "libaio" if now.get("ioengine") == "io_uring" else "io_uring",
-        "bs": BLOCK_BYTES,
-    }
-    more = {name: value for name, value in more.items() if now.get(name, value) != value}
-    base = {name: now.pop(name) for name in more}
-    patterns = (base, *(base | {name: value} for name, value in more.items()))
+    base = {name: now[name] for name in (*USUAL, *([] if engine else ["ioengine"]))}
+    more = _changes(base)
+    first = {name: times * int(base[name]) for name, times in FIRST_TIMES.items()}
+    patterns = (base | {name: value} for one in (first, more) for name, value in one.items())
     return CampaignSpec(
-        targets=spec.targets, constants=now, patterns=patterns, visits=VISITS, window_seconds=WINDOW_SECONDS
+        targets=spec.targets,
+        constants={name: value for name, value in now.items() if name not in base},
+        patterns=tuple({tuple(one.items()): one for one in (base, *patterns)}.values()),
+        visits=VISITS,
+        window_seconds=WINDOW_SECONDS,
     )
 
 
-def gains(cells: Sequence[Cell], visits: Sequence[Visit], patterns: Sequence[Constants]) -> list[Gain]:
+def _changes(base: Constants) -> dict[str, OptionValue]:
+    """The changes to be tried, by their option."""
+    more: dict[str, OptionValue] = {name: times * int(base[name]) for name, times in TIMES.items()}
+    if "ioengine" in base:
+        more["ioengine"] = "libaio" if base["ioengine"] == "io_uring" else "io_uring"
+    return more | ({"bs": BLOCK_BYTES} if base["bs"] != BLOCK_BYTES else {})
+
+
+def _loads(cells: Sequence[Cell], base: Constants) -> tuple[Cell, dict[str, Cell]]:
+    """The load as it is, and with each change, by the option that changes."""
+
+    def of(options: Constants) -> Cell:
+        return next(cell for cell in cells if options.items() <= cell.option.items())
+
+    return of(base), {name: of({**base, name: value}) for name, value in _changes(base).items()}
+
+
+def foretell(base: Cell, changed: Mapping[str, Cell], journal: Journal) -> dict[str, Foretold]:
+    """What the law says of each change, by the smaller ones that were made. More jobs and more depth are more in flight
+    to it, so each is foretold by the loads that have as much of the other as the load as it is.
+    """
+    from ioatlas.law.read import courses_by_target
+    from ioatlas.results.by_law import fitted
+
+    visits = [visit for visit in journal.visits(with_series=True) if visit.replicate < LOOKS]
+    cells = {cell.key: cell for cell, _ in journal.cells()}
+    seen = courses_by_target(visits, cells, journal.asked_ms(), journal.kept(LaidOuts).files)
+    found: dict[str, Foretold] = {}
+    for name, cell in changed.items():
+        same = {"numjobs": "iodepth", "iodepth": "numjobs", "bs": "numjobs"}.get(name, "")
+        courses = [
+            replace(one, counted=one.counted and one.cell.option[same] == base.option[same])
+            for one in seen.get(base.target, ())
+            if same
+        ]
+        fit = fitted(courses) if any(one.counted for one in courses) else None
+        if fit is not None:
+            smaller = {**base.option, name: FIRST_TIMES[name] * int(base.option[name])}
+            less = [one.cell for one in courses if one.cell.option == smaller]
+            told, *least = (_times(fit, base, one) for one in (cell, *less[:1]))
+            # What a smaller change gives is the least that a larger one does.
+            low = max([told.low, *(min(one.low, told.gain) for one in least)])
+            found[name] = replace(told, low=low)
+    return found
+
+
+def _times(fit: Fit, base: Cell, cell: Cell) -> Foretold:
+    """The throughput of a cell over that of another: no more than it has more bytes in flight."""
+    from ioatlas.law.told import tell
+
+    now, then = (tell(fit, one, one.directions[0]) for one in (base, cell))
+    most = cell.outstanding * cell.bs_bytes / (base.outstanding * base.bs_bytes)
+    gain = then.value / now.value * cell.bs_bytes / base.bs_bytes
+    down = math.hypot(math.log(then.value / then.low), math.log(now.high / now.value))
+    up = math.hypot(math.log(then.high / then.value), math.log(now.value / now.low))
+    return Foretold(*(min(most, gain * math.exp(by)) for by in (0.0, -down, up)))
+
+
+class Advise(DenseMap):
+    """The loads that teach the law, then the changes in turns with the load as it is."""
+
+    name = "advise"
+
+    def begin(self, journal: Journal, plan: Plan) -> None:
+        tried = _loads([cell for cell, _ in plan.cells], plan.spec.patterns[0])[1].values()
+        first = [cell.key for cell in plan.to_measure if cell not in tried]
+        journal.keep(Foretellings())
+        journal.add_visits(NewVisit(*one) for one in random_replicates(first, LOOKS, plan.spec.order_seed))
+
+    def steps(self, runner: Runner) -> Steps:
+        from ioatlas.procedures.dense_map.steps import MapSteps
+
+        return MapSteps(runner, _foretell_then_try)
+
+
+def _foretell_then_try(runner: Runner) -> None:
+    journal = runner.journal
+    runner.make_planned(Purpose.SWEEP)
+    if not any(visit.replicate >= LOOKS for visit in journal.visits()):
+        base, changed = _loads(list(runner.cells.values()), runner.plan.spec.patterns[0])
+        found = foretell(base, changed, journal)
+        journal.keep(Foretellings(found))
+        told = "; ".join(f"{name}={changed[name].option[name]} {one}" for name, one in found.items())
+        runner.remark(RemarkKind.NOTE, f"Times the throughput, by the law of the target, before it is tried: {told}.")
+        keys = [cell.key for cell in (base, *changed.values())]
+        order = random_replicates(keys, VISITS, runner.plan.spec.order_seed + 1)
+        journal.add_visits(NewVisit(key, LOOKS + turn, seed) for key, turn, seed in order)
+        runner.make_planned(Purpose.SWEEP)
+
+
+def gains(cells: Sequence[Cell], visits: Sequence[Visit], base: Constants) -> list[Gain]:
     """Of each change, the largest first; larger blocks are another load, and come last. visits: with their series."""
 
-    def rates(options: Constants) -> dict[int, float]:
-        keys = {cell.key for cell in cells if options.items() <= cell.option.items()}
-        mine = [visit for visit in visits if visit.cell_key in keys and not visit.discarded]
+    def rates(cell: Cell) -> dict[int, float]:
+        mine = [one for one in visits if one.cell_key == cell.key and one.replicate >= LOOKS]
         return {
             one.replicate: sum(window_values(part, one.window_start_ms).bw_bytes_per_s for part in one.parts)
             for one in mine
+            if not one.discarded
         }
 
-    base, *changed = patterns
-    before, found = rates(base), []
-    for pattern in changed:
-        ((name, value),) = pattern.items() - base.items()
-        after = rates(pattern)
+    now, changed = _loads(cells, base)
+    before, found = rates(now), []
+    for name, cell in changed.items():
+        after = rates(cell)
         ratios = [after[k] / before[k] for k in sorted(before.keys() & after.keys()) if before[k] and after[k]]
         ratio = log_t_interval(ratios, 1 - RISK / len(changed))
-        found.append(Gain(name, value, ratio.estimate, ratio.low, ratio.high))
+        found.append(Gain(name, cell.option[name], ratio.estimate, ratio.low, ratio.high))
     return sorted(found, key=lambda one: (one.option == "bs", -(one.low or 0.0)))
+
+
+def load_gains(journal: Journal, base: Constants) -> list[Gain]:
+    """Those of a campaign, with what was foretold of them."""
+    told = journal.kept(Foretellings).foretold
+    found = gains([cell for cell, _ in journal.cells()], journal.visits(with_series=True), base)
+    return [replace(one, foretold=told.get(one.option)) for one in found]
+
+
+def cure(found: Sequence[Gain]) -> str:
+    """What to do, in a sentence."""
+    text = next((CURES[one.option] for one in found if one.proved), "No change that was tried is sure to gain 5%")
+    return f"{text[0].upper()}{text[1:]}."
+
+
+class AdviceParts(ResultParts):
+    """What helps stands above what a map finds."""
+
+    def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
+        found = load_gains(self.journal, self.spec.patterns[0])
+        told = (cure(found), *(f"{one.option}={one.value}: {one.words}." for one in found))
+        finding = Finding(FindingCode.HIGHEST_LOAD, " ".join(told), title="What would help", place="map")
+        return (finding, *super().findings(result))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
 from ioatlas.analysis.curve_tables import PLACE
 from ioatlas.analysis.sizing import rates_text
@@ -26,7 +27,10 @@ class TuneParts(ResultParts):
     hidden_purposes = frozenset({Purpose.PROBE, CURVE})
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
-        return (*_findings(self._tuning()), *super().findings(result))
+        tuning = self._tuning()
+        told, place = (best_sentence(tuning, tuning.best), PLACE) if tuning.best else (none_sentence(tuning), "map")
+        found = Finding(FindingCode.HIGHEST_LOAD, told, title="Best setting", place=place)
+        return (found, *super().findings(result))
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         tuning = self._tuning()
@@ -73,58 +77,41 @@ def load_curve(tuning: Tuning, best: Best, target: str, footprint_bytes: int) ->
 def _closed(best: Best) -> LoadPoint:
     return LoadPoint(
         f"best: {best.numjobs} x {best.iodepth}",
-        None,
-        "closed",
-        None,
-        None,
-        Spread(best.iops, best.iops_low, best.iops_high),
-        Spread(best.bw_bytes_per_s),
-        _spread(best.lat_mean_ns),
-        None,
-        _spread(best.lat_p99_ns),
+        percent=None,
+        loop="closed",
+        offered_iops=None,
+        asked_iops=None,
+        iops=Spread(best.iops, best.iops_low, best.iops_high),
+        lat_mean_ns=_spread(best.lat_mean_ns),
+        lat_p99_ns=_spread(best.lat_p99_ns),
         overloaded=False,
-        behind_ios=None,
-        chance_ios=None,
-        verdict=best.verdict,
-        n_visits=best.n_visits,
-        n_discarded=0,
-        seconds=best.seconds,
+        **_of_both(best),
     )
 
 
 def _paced(point: CurvePoint, quantity: str) -> LoadPoint:
-    told = {
-        name: Spread(value, *((point.low_ns, point.high_ns) if name == quantity else ())) if value is not None else None
-        for name, value in (("mean", point.lat_mean_ns), ("p99", point.lat_p99_ns))
-    }
+    ends = {quantity: (point.low_ns, point.high_ns)}
     return LoadPoint(
         "",
-        float(point.percent),
-        "open",
-        point.offered,
-        point.offered,
-        Spread(point.iops),
-        Spread(point.bw_bytes_per_s),
-        told["mean"],
-        None,
-        told["p99"],
+        percent=float(point.percent),
+        loop="open",
+        offered_iops=point.offered,
+        asked_iops=point.offered,
+        iops=Spread(point.iops),
+        lat_mean_ns=_spread(point.lat_mean_ns, *ends.get("mean", ())),
+        lat_p99_ns=_spread(point.lat_p99_ns, *ends.get("p99", ())),
         overloaded=point.overloaded,
-        behind_ios=None,
-        chance_ios=None,
-        verdict=point.verdict,
-        n_visits=point.n_visits,
-        n_discarded=0,
-        seconds=point.seconds,
         notes=(LATENCY_NOTE,),
         state=point.state,
+        **_of_both(point),
     )
 
 
-def _spread(value: float | None) -> Spread | None:
-    return None if value is None else Spread(value)
+def _of_both(one: Best | CurvePoint) -> dict[str, Any]:
+    alike = {name: getattr(one, name) for name in ("verdict", "n_visits", "seconds")}
+    untold = dict.fromkeys(("lat_p95_ns", "behind_ios", "chance_ios"))
+    return {**alike, **untold, "n_discarded": 0, "bw_bytes_per_s": Spread(one.bw_bytes_per_s)}
 
 
-def _findings(tuning: Tuning) -> list[Finding]:
-    if tuning.best is None:
-        return [Finding(FindingCode.HIGHEST_LOAD, none_sentence(tuning), title="Best setting", place="map")]
-    return [Finding(FindingCode.HIGHEST_LOAD, best_sentence(tuning, tuning.best), title="Best setting", place=PLACE)]
+def _spread(value: float | None, *ends: float | None) -> Spread | None:
+    return None if value is None else Spread(value, *ends)

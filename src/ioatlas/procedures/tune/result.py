@@ -129,7 +129,6 @@ class Tuning:
             "curve_latency": "lower bound",
             "sizing": asdict(self.sizing) if self.sizing else None,
             "bounds": {"lower": lower and _load(lower), "upper": upper and _load(upper)},
-            "pareto": [_load(load) for load in self.outcome.pareto],
             "trials": [
                 {**_load(load), "meets": load.verdict.state == "meets", "decided": load.verdict.decided}
                 for load in self.outcome.loads
@@ -341,13 +340,9 @@ def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
     )
 
 
-def _closed_cell(point: Point, cells: Iterable[Cell]) -> Cell:
+def closed_cell(point: Point, cells: Iterable[Cell]) -> Cell:
     """That of a setting, not those of its curve."""
     return next(cell for cell in cells if (cell.numjobs, cell.iodepth) == point and "rate_iops" not in cell.option)
-
-
-def best_cell(best: Best, cells: Iterable[Cell]) -> Cell:
-    return _closed_cell((best.numjobs, best.iodepth), cells)
 
 
 def load_tuning(journal: Journal) -> Tuning:
@@ -360,7 +355,7 @@ def load_tuning(journal: Journal) -> Tuning:
     outcome = conclude(goal, trials, journal.kept(Unrunnable).points, gone)
     best = None
     if outcome.best is not None:
-        cell = _closed_cell(outcome.best.point, cells.values())
+        cell = closed_cell(outcome.best.point, cells.values())
         best = _best(cell, visits) if holds(goal, fresh_trials(cell, visits)) else None
     steps: dict[str, list[Visit]] = {}
     for v in visits:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ioatlas.analysis.sizing import RateState
@@ -22,6 +22,7 @@ from ioatlas.procedures.tune.result import (
     PERCENTS,
     REPEATED,
     SEARCH,
+    Level,
     Refuted,
     TuneEnd,
     TuneGoal,
@@ -143,26 +144,30 @@ class TuneSteps(Steps):
         """Open loop at ten shares of the capacity, in random order."""
         self._begin(CURVE)
         tuning = load_tuning(self.journal)
-        if tuning.best is None or self.journal.has_visits(CURVE):
-            self.runner.make_planned(CURVE)
-            self._repeat_deciding_steps()
-            return
-        left = self.budget.left
-        each = CURVE_MS if left is None else min(CURVE_MS, int(1000 * (left - 3) / 12))
-        if each < SHORTEST_CURVE_MS:
-            self.journal.add_remark(RemarkKind.LEFT_OUT, "The budget ended before the load-latency curve.")
-            return
-        levels = curve_levels(tuning.best)
-        random.Random(self._spec.order_seed).shuffle(levels)  # noqa: S311 - an order, not a secret
-        rows = []
-        for level in levels:
-            cell = self._cell_of((level.numjobs, level.iodepth), level.options, UnmeasuredCode.NOT_OF_THE_MAP)
+        if tuning.best is not None and not self.journal.has_visits(CURVE):
+            left = self.budget.left
+            each = CURVE_MS if left is None else min(CURVE_MS, int(1000 * (left - 3) / 12))
+            if each < SHORTEST_CURVE_MS:
+                self.journal.add_remark(RemarkKind.LEFT_OUT, "The budget ended before the load-latency curve.")
+                return
             longest = TRIAL_LONGEST_MS if left is None else each
-            wanted = min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops)))
-            rows.append(NewVisit(cell.key, level.percent, self.seed(level.percent, 7), CURVE, runtime_ms=wanted))
-        self.journal.add_visits(rows)
+            levels = curve_levels(tuning.best)
+            wanted = [min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops))) for level in levels]
+            self._plan_curve([self._step(one, one.percent, ms) for one, ms in zip(levels, wanted, strict=True)])
         self.runner.make_planned(CURVE)
         self._repeat_deciding_steps()
+
+    def _step(self, level: Level, number: int, length_ms: int) -> NewVisit:
+        cell = self._cell_of((level.numjobs, level.iodepth), level.options, UnmeasuredCode.NOT_OF_THE_MAP)
+        return NewVisit(cell.key, number, self.seed(number, 7), CURVE, runtime_ms=length_ms)
+
+    def _plan_curve(self, rows: list[NewVisit]) -> None:
+        random.Random(self._spec.order_seed).shuffle(rows)  # noqa: S311 - an order, not a secret
+        self.journal.add_visits(rows)
+
+    def _there_is_time(self, rows: Sequence[NewVisit]) -> bool:
+        seconds = sum(row.runtime_ms or 0 for row in rows) / 1000 * self.budget.slowdown + 3
+        return self.budget.left is None or seconds <= self.budget.left
 
     def _repeat_deciding_steps(self) -> None:
         """The highest rate that seems safe, the lowest that is too much and those between: two more visits each. Then
@@ -171,14 +176,12 @@ class TuneSteps(Steps):
         sizing = load_tuning(self.journal).sizing
         if sizing is not None:
             low, high = sizing.safe_iops or 0.0, sizing.over_iops or sizing.highest_iops
-            self._repeat(range(1, REPEATS + 1), low, high)
+            self._repeat(range(1, REPEATS + 1), lambda rate: low <= rate <= high)
         self._refine()
         curve = load_tuning(self.journal).curve
         within = [point.offered for point in curve if point.state is RateState.WITHIN]
         slow = [point.offered for point in curve if point.state is not RateState.WITHIN]
-        contradicted = [rate for rate in slow if rate < max(within, default=0.0)]
-        if contradicted:
-            self._repeat(range(REPEATS + 1, MOST_RUNS), min(contradicted), max(contradicted), frozenset(slow))
+        self._repeat(range(REPEATS + 1, MOST_RUNS), lambda rate: rate in slow and rate < max(within, default=0.0))
 
     def _refine(self) -> None:
         """Steps between the safe rate and the next one, each halving what lies between, while there is time."""
@@ -192,40 +195,28 @@ class TuneSteps(Steps):
             (level,) = curve_levels(tuning.best, (percent,))
             asked = self.journal.asked_ms()
             length = max((asked.get(visit.visit_id) or CURVE_MS for visit in visits), default=CURVE_MS)
-            left = self.budget.left
-            if left is not None and (1 + REPEATS) * length / 1000 * self.budget.slowdown + 3 > left:
+            rows = [self._step(level, percent + n * REPEATED, length) for n in range(1 + REPEATS)]
+            if not self._there_is_time(rows):
                 return
-            cell = self._cell_of((level.numjobs, level.iodepth), level.options, UnmeasuredCode.NOT_OF_THE_MAP)
-            numbers = (percent + n * REPEATED for n in range(1 + REPEATS))
-            self.journal.add_visits(NewVisit(cell.key, k, self.seed(k, 7), CURVE, runtime_ms=length) for k in numbers)
+            self.journal.add_visits(rows)
             self.runner.make_planned(CURVE)
 
-    def _repeat(self, numbers: range, low: float, high: float, only: frozenset[float] | None = None) -> None:
-        """More visits, so numbered, of the rates between two; of those in `only` where it is given."""
+    def _repeat(self, numbers: range, chosen: Callable[[float], bool]) -> None:
+        """More visits, so numbered, of the steps whose rates are chosen."""
         visits = [visit for visit in self.journal.visits() if visit.purpose == CURVE]
         if any(visit.replicate > numbers.start * REPEATED for visit in visits):
             return
-        rates = {visit.cell_key: offered_iops(self.cells[visit.cell_key]) for visit in visits}
-        first = {visit.cell_key: visit for visit in sorted(visits, key=lambda visit: -visit.replicate)}
-        deciding = [
-            visit
-            for key, visit in first.items()
-            if low <= rates[key] <= high and (only is None or rates[key] in only) and visit.replicate < REPEATED
-        ]
-        deciding = sorted(deciding, key=lambda visit: visit.replicate)[:MOST_REPEATED]
         asked = self.journal.asked_ms()
-        lengths = {visit.cell_key: asked.get(visit.visit_id) or CURVE_MS for visit in deciding}
-        left = self.budget.left
-        if left is not None and len(numbers) * sum(lengths.values()) / 1000 * self.budget.slowdown + 3 > left:
-            return
+        first = {visit.cell_key: visit for visit in visits if visit.replicate < REPEATED}
+        deciding = [visit for key, visit in first.items() if chosen(offered_iops(self.cells[key]))]
         rows = [
-            NewVisit(visit.cell_key, k, self.seed(k, 7), CURVE, runtime_ms=lengths[visit.cell_key])
-            for visit in deciding
+            NewVisit(visit.cell_key, k, self.seed(k, 7), CURVE, runtime_ms=asked.get(visit.visit_id) or CURVE_MS)
+            for visit in sorted(deciding, key=lambda visit: visit.replicate)[:MOST_REPEATED]
             for k in (visit.replicate + n * REPEATED for n in numbers)
         ]
-        random.Random(self._spec.order_seed).shuffle(rows)  # noqa: S311 - an order, not a secret
-        self.journal.add_visits(rows)
-        self.runner.make_planned(CURVE)
+        if self._there_is_time(rows):
+            self._plan_curve(rows)
+            self.runner.make_planned(CURVE)
 
     # -- helpers ---------------------------------------------------------------------------------------------
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from ioatlas.analysis.wording import plural, size_text
 from ioatlas.design.latency_search import Goal
-from ioatlas.fio.jobfile import JobSection, JobValue, place_options, render_job
+from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.procedures.tune.result import Best, Tuning
+from ioatlas.target.sites import place_of
 
 ENDED = {
     "latency limit": "more load exceeds the limit",
@@ -20,15 +21,6 @@ ENDED = {
     "budget": "the budget ended the search: more may be possible",
 }
 """What ended a search, for people."""
-_RW = {
-    "read": "sequential read",
-    "write": "sequential write",
-    "randread": "random read",
-    "randwrite": "random write",
-    "rw": "sequential read and write",
-    "readwrite": "sequential read and write",
-    "randrw": "random read and write",
-}
 
 
 def asked(goal: Goal) -> str:
@@ -42,7 +34,8 @@ def load_text(cell: Cell) -> str:
     """'4 KiB random read', 'mixed sizes random read and write, 67% reads'."""
     size = size_text(cell.option.get("bs", cell.bs_bytes)) if "bssplit" not in cell.option else "mixed sizes"
     share = f", {cell.option['rwmixread']}% reads" if "rwmixread" in cell.option else ""
-    return f"{size} {_RW.get(cell.rw, cell.rw)}{share}"
+    order = "random" if cell.rw.startswith("rand") else "sequential"
+    return f"{size} {order} {' and '.join(cell.directions)}{share}"
 
 
 def setting(best: Best) -> str:
@@ -63,13 +56,9 @@ def figures(best: Best) -> str:
     return ", ".join(parts)
 
 
-def evidence(tuning: Tuning, best: Best) -> str:
-    """'5 confirming runs; more load gave no more IOPS'."""
-    return f"{plural(best.n_visits, 'confirming run')}; {ENDED.get(tuning.limited_by, tuning.limited_by)}"
-
-
 def best_sentence(tuning: Tuning, best: Best) -> str:
-    return f"{asked(tuning.goal)}: {setting(best)} gives {figures(best)}. {evidence(tuning, best)}."
+    evidence = f"{plural(best.n_visits, 'confirming run')}; {ENDED.get(tuning.limited_by, tuning.limited_by)}"
+    return f"{asked(tuning.goal)}: {setting(best)} gives {figures(best)}. {evidence}."
 
 
 def none_sentence(tuning: Tuning) -> str:
@@ -104,10 +93,8 @@ def best_job(tuning: Tuning, best: Best, cell: Cell, target: Target, version: st
 
 
 def _place(cell: Cell, target: Target) -> tuple[tuple[str, JobValue], ...]:
-    if target.kind == "uri":
-        return place_options(target.location)
     if target.kind != "directory":
-        return (("filename", target.location),)
+        return place_of(target)
     if cell.sharing == "private":
         return (("directory", target.location), ("filename_format", f"{FILE}.$jobnum"))
     return (("filename", f"{target.location.rstrip('/')}/{FILE}"),)
