@@ -18,9 +18,8 @@ import numpy as np
 from ioatlas.analysis.drift import in_doubt, replicate_rows, to_repeat, wanders
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import read_reasons
-from ioatlas.model.visit import Part, Purpose, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, Series, Visit
 
 SEED = 20211
 

@@ -55,8 +55,7 @@ def _levels(random: np.random.Generator, count: int, moves: float, follow: float
 
 def _windows(kind: str, truth: float, nature: np.random.Generator, noise: np.random.Generator):
     """A requirement, and the windows of a target that is drawn by `nature`, as `noise` has them this time."""
-    from ioatlas.model.histogram import Histogram
-    from ioatlas.model.visit import Flush, Part, Series, Visit
+    from ioatlas.model.visit import Flush, Histogram, Part, Series, Visit
     from ioatlas.procedures.fit.use import Quantity, Requirement
 
     seconds = KINDS[kind][0]

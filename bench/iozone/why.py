@@ -27,8 +27,8 @@ from ioatlas.interop.read.source import Source
 from ioatlas.interop.studies.fixed_work import iozone_arguments
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import parse_size_bytes
-from ioatlas.procedures.fixed_work.iozone_results import operation_name
-from ioatlas.procedures.fixed_work.plan import sequence_cells
+from ioatlas.procedures.fixed_work.procedure import sequence_cells
+from ioatlas.procedures.fixed_work.steps import operation_name
 from ioatlas.stats.intervals import log_t_interval
 
 SIZE = 128 << 20

@@ -19,7 +19,7 @@ from pathlib import Path
 from ioatlas.fio.batch import Batch, Section, job_text
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
-from ioatlas.procedures.load_points.plan import build_streams_plan, phases_of
+from ioatlas.procedures.load_points.procedure import build_streams_plan, phases_of
 from ioatlas.procedures.options import find_profile, read_campaign
 from ioatlas.stats.gates import offered_by_direction, offered_iops
 from ioatlas_translate import translate

@@ -24,11 +24,10 @@ from ioatlas.analysis.wording import plural
 from ioatlas.campaign import load_result, open_plan, reopen, run, start
 from ioatlas.cli._live import Stop, TerminalLine, choose
 from ioatlas.cli._output import say_json
-from ioatlas.cli.plan import describe, summary_of
-from ioatlas.config.user import results_folder
+from ioatlas.cli.map import describe, summary_of
 from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.report.page import write_report
-from ioatlas.results.library import REPORT
+from ioatlas.results.library import REPORT, results_folder
 from ioatlas.run.set_up import Consent
 from ioatlas.store.journal import Journal
 

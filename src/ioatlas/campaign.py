@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas import __version__, beneath
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.config.user import results_folder
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.fio.executor import Clock, Executor, SessionTime, SystemExecutor
 from ioatlas.model.events import Emit, Event
@@ -33,7 +32,7 @@ from ioatlas.model.units import words
 from ioatlas.model.visit import RemarkKind, VisitStatus
 from ioatlas.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.procedures.registry import procedure_of
-from ioatlas.results.library import check_not_opened
+from ioatlas.results.library import check_not_opened, results_folder
 from ioatlas.run.fleet import client_remarks, with_clients
 from ioatlas.run.fleet import opened as opened_fleet
 from ioatlas.run.foreign import confirm_trust

@@ -18,7 +18,7 @@ STARTERS = {
     "ioatlas_lab/cli.py": "the command that `ioatlas lab run` was given",
     "fleet/bare.py": "asks a fio server about itself, through fio",
     "fleet/local.py": "fio servers in namespaces of this machine; ended with the session",
-    "fleet/shell.py": "a POSIX shell on a client; what lasts dies with us",
+    "fleet/keeper.py": "a POSIX shell on a client; what lasts dies with us",
     "fleet/ssh.py": "the tunnel to a client's fio server",
     "ioatlas_lab/far_link.py": "ip, inside a namespace of its own",
     "ioatlas_lab/instance.py": "takes down what a scenario set up: loop devices, mounts, namespaces",

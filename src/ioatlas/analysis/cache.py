@@ -20,10 +20,9 @@ from ioatlas.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, common
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.units import format_latency, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Purpose, Visit
+from ioatlas.model.visit import Histogram, Purpose, Visit
 
 METHOD = "cache-evidence/1"
 

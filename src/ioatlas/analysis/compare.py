@@ -19,7 +19,7 @@ from ioatlas.analysis.best import NUMBER_WIDTH
 from ioatlas.analysis.set_ups import FEWEST as FEWEST_SET_UPS
 from ioatlas.analysis.set_ups import Between, between
 from ioatlas.errors import UsageError
-from ioatlas.stats.distributions import t_quantile, t_tail
+from ioatlas.stats.distributions import Z95, t_quantile, t_tail
 from ioatlas.stats.intervals import PooledVariance, exceeds_pool, pool_variance
 from ioatlas.stats.level import Spread, level_spread
 from ioatlas.stats.warmup import Floats
@@ -27,8 +27,6 @@ from ioatlas.stats.warmup import Floats
 FEWEST_CELLS = 3
 TOLERANCE = 0.02
 LEVEL = 0.05
-Z90, Z95 = 1.645, 1.96
-"""Standard errors to either side of a 90% and of a 95% interval."""
 WILD = 3.0
 FALSE_DISCOVERY_RATE = 0.05
 BRIEF = "under 20 ms on both sides; use more files"

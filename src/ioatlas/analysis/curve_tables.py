@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ioatlas.analysis.sizing import advice, rates_text
+from ioatlas.analysis.load_curve import advice, rates_text
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.units import format_count, format_latency, format_rate

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, edge_share
 from ioatlas.analysis.precision import Grade
-from ioatlas.analysis.shares import AMONG_CLIENTS, fewer_note
-from ioatlas.analysis.together import AMONG_TARGETS
+from ioatlas.analysis.shares import AMONG_CLIENTS, AMONG_TARGETS, fewer_note
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.fixed_work import tool_of
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.units import format_latency
 from ioatlas.model.verdict import VerdictCode, sentences
-from ioatlas.model.visit import Flush, Part, Purpose, Visit
+from ioatlas.model.visit import Flush, Histogram, Part, Purpose, Visit
 from ioatlas.stats.gates import offered_in
 from ioatlas.stats.intervals import Interval, PooledVariance, bounded, pool_variance
 

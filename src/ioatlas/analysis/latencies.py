@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.result import PERCENTS, LatencyCurve, TimeCourse
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import COUNTED, Part, Purpose, Visit
+from ioatlas.model.visit import COUNTED, Histogram, Part, Purpose, Visit
 
 FEWEST_BEYOND = 5
 """I/Os that must lie beyond a percentile, on its thinner side, for it to be told."""

@@ -14,13 +14,12 @@ from ioatlas.design.snia import METHOD, PROCEDURES, SATURATION_CAPACITIES, SATUR
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.panel import Dot, Panel, Series, Table
 from ioatlas.model.result import Quantity, RoundsCell, RoundsResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Part, Purpose, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, Visit
 from ioatlas.stats.intervals import t_half_width
 from ioatlas.stats.steadystate import MOST_ROUNDS, RANGE_LIMIT, SLOPE_LIMIT, WINDOW, SteadyState, steady_state
 

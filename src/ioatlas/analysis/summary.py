@@ -27,7 +27,7 @@ from ioatlas.analysis.best import (
     usable,
 )
 from ioatlas.analysis.imported_answer import SMALL_BYTES, in_flight, named, operation_of, rivals, small_ones
-from ioatlas.analysis.sizing import advice as size_advice
+from ioatlas.analysis.load_curve import advice as size_advice
 from ioatlas.analysis.small_files import cache_doubt, described
 from ioatlas.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of
 from ioatlas.analysis.wording import Namer, plural, size_text

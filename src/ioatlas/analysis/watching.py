@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, expm1, log, log1p
 
+from ioatlas.stats.distributions import Z95
 from ioatlas.stats.sequential import METHOD, Found, Watcher, limit_for
 
 __all__ = ["METHOD", "Change", "Chart", "Round", "Rules", "Watched"]
 
 TOLERANCE = 0.05
 FALSE_ALARM_SECONDS = 365 * 86_400.0
-_Z95 = 1.96
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Watched:
     def _change(self, name: str, found: Found) -> Change:
         rounds, size = self._rounds[name], found.after - found.before
         first, last = rounds[found.since], rounds[found.at]
-        half = _Z95 * found.error
+        half = Z95 * found.error
         return Change(
             name,
             first.name,

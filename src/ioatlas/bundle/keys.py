@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ioatlas.beneath import NEW_FILE
-from ioatlas.config.user import settings_file
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults, written
+from ioatlas.results.library import settings_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey

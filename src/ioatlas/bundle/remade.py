@@ -99,7 +99,7 @@ class _Reading:
     def all(self) -> Remade:
         sessions = self.journal.sessions()
         usages = self.journal.usages()
-        started = _batch_starts(self.journal)
+        started = {batch_id: began for batch_id, began, _ in self.journal.batch_spans()}
         gates: dict[int, Gates] = {}
         for row in self.journal.batches():
             session = max(1, sum(one.started_at <= started[row.batch_id] for one in sessions))
@@ -228,10 +228,6 @@ class _Reading:
 
 def _no_telemetry(*_: object) -> Any:
     return None
-
-
-def _batch_starts(journal: Journal) -> dict[int, float]:
-    return {batch_id: started for batch_id, started, _ in journal.batch_spans()}
 
 
 def _gates(journal: Journal, sessions: int, paths: CountedPaths) -> Gates:

@@ -11,8 +11,7 @@ from typing import Any
 
 from ioatlas.analysis.compare import CellComparison
 from ioatlas.analysis.wording import plural
-from ioatlas.config.recorded import recorded_spec
-from ioatlas.config.spec import CampaignSpec
+from ioatlas.config.spec import CampaignSpec, recorded_spec
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.result import SHEET
 from ioatlas.model.units import per_cent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one file per command, found by name, imported only when it is called."""
+"""The command line: a file for a command or a few that belong together, imported only when one is called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ from ioatlas.errors import IoAtlasError
 @click.group(
     cls=Commands,
     name="ioatlas",
-    modules={"import": "import_"},
+    files={
+        "import_": "import",
+        "map": "plan resume",
+        "list": "open profiles",
+        "bundle": "verify reproduce",
+        "ui": "site",
+    },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="ioatlas")

@@ -3,7 +3,8 @@
 
 What `--help` ends with, examples and exit status, stands in one text for each package of commands, `examples.txt`.
 
-A command is a file of this room, or of a package of its own that names it as an entry point of `ioatlas.commands`.
+A command stands in a file of this room, or in a package of its own that names it as an entry point of
+`ioatlas.commands`.
 """
 
 from __future__ import annotations
@@ -54,17 +55,18 @@ class Commands(click.Group):
     """A group whose commands stand under headings, as `commands.txt` has them; none is loaded before it is called.
 
     sections: by heading, by name what each command does; below a heading that begins with Also they are only named.
-    modules: by name the module that holds it, where it is called otherwise.
+    files: by name of a module the commands that stand in it too, each as NAME_command.
     """
 
     def __init__(
         self,
         *args: Any,
-        modules: Mapping[str, str] | None = None,
+        files: Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **{"no_args_is_help": True, **kwargs})
-        self.sections, self.modules = _sections(self.name or ""), modules or {}
+        self.sections = _sections(self.name or "")
+        self.files = {name: file for file, names in (files or {}).items() for name in names.split()}
 
     @property
     def said(self) -> dict[str, str]:
@@ -87,7 +89,8 @@ class Commands(click.Group):
             return super().get_command(ctx, cmd_name)
         if cmd_name in PACKAGES:
             return _of_package(cmd_name)
-        command: click.Command = importlib.import_module(f"ioatlas.cli.{self.modules.get(cmd_name, cmd_name)}").command
+        module = importlib.import_module(f"ioatlas.cli.{self.files.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, f"{cmd_name}_command", module.command)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -313,11 +313,11 @@ def _value(found: SidesComparison, side: int, load: str) -> str:
 
 def _write(found: SidesComparison, output: Path) -> None:
     if output.suffix.lower() == ".csv":
-        from ioatlas.report.comparison_page import write_pairs
+        from ioatlas.report.page import write_pairs
 
         write_pairs(found, output)
         return
-    from ioatlas.report.comparison_page import write_sides
+    from ioatlas.report.page import write_sides
 
     write_sides(found, COMPARED[found.quantity], sentences(found), output)
 

@@ -42,7 +42,7 @@ _KEY = "ioatlas.metrics"
 def _begin(context: click.Context, _: click.Parameter, place: Path | None) -> None:
     """Remember the place; the file is written when something is measured."""
     if place is not None:
-        from ioatlas.metrics.listener import check_place
+        from ioatlas.metrics import check_place
 
         check_place(place)
         context.meta[_KEY] = place
@@ -59,7 +59,7 @@ metrics_option = path_option(
 
 def with_metrics(emit: Emit) -> Emit:
     """The listener, and behind it the metrics where they were asked for. They end with the call."""
-    from ioatlas.metrics.listener import Metrics
+    from ioatlas.metrics import Metrics
 
     context = click.get_current_context(silent=True)
     place = context.meta.get(_KEY) if context is not None else None
@@ -124,7 +124,7 @@ class Measuring:
     def only_shows(self, plan: Plan, procedure: Procedure | None = None) -> bool:
         """Whether the plan is all that was asked for; it is printed then. procedure: as of `describe`."""
         if self.dry_run:
-            from ioatlas.cli.plan import describe, summary_of
+            from ioatlas.cli.map import describe, summary_of
 
             told = json.dumps(summary_of(plan, procedure), indent=2) if self.as_json else describe(plan, procedure)
             click.echo(told)
@@ -132,7 +132,7 @@ class Measuring:
 
     def agree(self, plan: Plan, procedure: Procedure | None = None) -> None:
         """Shows the plan, and asks whether to go on where a person can answer."""
-        from ioatlas.cli.plan import describe
+        from ioatlas.cli.map import describe
 
         click.echo(describe(plan, procedure), err=True)
         if not self.yes and sys.stdin.isatty() and sys.stderr.isatty():
@@ -147,7 +147,7 @@ class Measuring:
     def show(self, report: Path) -> None:
         """In the browser, where that was asked for."""
         if self.open_report:
-            from ioatlas.cli.open import open_report
+            from ioatlas.cli.list import open_report
 
             open_report(report)
 

@@ -16,7 +16,6 @@ from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
 from ioatlas.errors import IoAtlasError, PartialResultError
-from ioatlas.model.cell import Cell
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.units import format_duration
@@ -39,10 +38,6 @@ _OF_THE_PLACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """Faults of the file system that the campaign's directory lies on."""
 TOLD = frozenset({FindingCode.PRECISION, FindingCode.FLUSHES})
 """Findings that stand below the answer even where only that was asked for: they say how it is to be taken."""
-
-
-def _measurable(journal: Journal) -> list[Cell]:
-    return [cell for cell, reason in journal.cells() if not reason]
 
 
 def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = None, clients: str = "") -> None:
@@ -80,7 +75,12 @@ def measured(
     """
     click.get_current_context().call_on_close(journal.close)
     stop = Stop()
-    emit = choose(in_events, quiet=how.quiet, cells=lambda: _measurable(journal), stopping=stop)
+    emit = choose(
+        in_events,
+        quiet=how.quiet,
+        cells=lambda: [cell for cell, reason in journal.cells() if not reason],
+        stopping=stop,
+    )
     directory = journal.directory
     try:
         summary = run(journal, emit=with_metrics(emit), stop_asked=stop, consent=consent, clients=clients)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas bundle`: pack a campaign into one signed file."""
+"""`ioatlas bundle`: pack a campaign into one signed file; `ioatlas verify`: whether a bundle is to be believed;
+`ioatlas reproduce`: its campaign on a target of one's own, and whether it came to the same.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import path_option
-from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._arguments import PathOrWord, campaign_argument, path_option, quantity_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import say, say_json
-from ioatlas.errors import written
+from ioatlas.cli._options import Measuring, how_options
+from ioatlas.cli._output import say, say_json, says_what_does_not_fit
+from ioatlas.errors import GateError, UsageError, written
+from ioatlas.model.units import parse_percent
 
 if TYPE_CHECKING:
     from ioatlas.bundle.keys import SigningKey
     from ioatlas.bundle.pack import Packed
+    from ioatlas.bundle.reproduce import Reproduction
+    from ioatlas.bundle.verify import Verification
+
 
 MOST_SHOWN = 40
 
@@ -105,3 +110,140 @@ def _preview(packed: Packed, *, verbose: bool) -> None:
         say(f"too short or too common to be replaced in texts: {names}", err=True)
     targets = ", ".join(packed.index["campaign"]["targets"])
     say(f"names that stay: campaign {packed.index['campaign']['name']!r}, targets {targets}", err=True)
+
+
+CHECK_MARKS = {"passed": "✔", "failed": "✘", "note": "!", "told": "·"}
+SIGNED = {
+    "trusted": "signed by a key you trust",
+    "unknown": "signed by a key you do not know",
+    "none": "not signed",
+    "bad": "",
+}
+
+
+@click.command(name="verify", epilog=examples("verify"))
+@click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.option("--trusted", "must_be_trusted", is_flag=True, help="Refuse a bundle that no trusted key signed.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@says_what_does_not_fit
+def verify_command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
+    """Check BUNDLE: its files and signature, and every value, verdict and discard against its raw output."""
+    from ioatlas.bundle.verify import Check, Signature, verify
+
+    found = verify(bundle)
+    if must_be_trusted and found.signature in (Signature.UNKNOWN, Signature.NONE):
+        found.checks.append(Check("signature", "failed", f"it is {SIGNED[found.signature]}"))
+    if as_json:
+        told = {
+            "bundle": str(bundle),
+            "verified": found.verified,
+            "refused": found.refused,
+            "signature": found.signature,
+            "signer": found.signer or None,
+            "fingerprint": found.fingerprint or None,
+            "checks": [vars(check) for check in found.checks],
+        }
+        say_json(told)
+    else:
+        said = "REFUSED" if found.refused else "VERIFIED" if found.verified else "NOT VERIFIED IN FULL"
+        say(f"{bundle.name}: {said}{_signed(found)}")
+        for check in found.checks:
+            say(f"  {CHECK_MARKS[check.state]} {check.name}: {check.text}")
+        if found.verified and found.signature is Signature.UNKNOWN:
+            say("Next: compare the fingerprint with its holder's, then `ioatlas atlas key trust`.")
+        elif found.refused:
+            say("Next: do not use it; ask its maker for another copy.")
+        elif not found.verified:
+            say("Next: check it with the ioatlas that packed it too; do not rank it by this.")
+    if not found.verified:
+        raise click.exceptions.Exit(GateError.exit_code)
+
+
+def _signed(found: Verification) -> str:
+    words = SIGNED[found.signature]
+    if not words:
+        return ""
+    holder = " ".join(filter(None, (found.signer, found.fingerprint)))
+    return f", {words}{f' ({holder})' if holder else ''}"
+
+
+OUTCOME_MARKS = {"reproduced": "✔", "differs": "✘", "not comparable": "!"}
+
+
+@click.command(name="reproduce", epilog=examples("reproduce"))
+@click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.argument("target", metavar="[TARGET]", required=False, type=PathOrWord())
+@path_option("-o", "--out", "output", metavar="DIR", help="Directory of your campaign.")
+@click.option(
+    "--tolerance", metavar="PERCENT", default="10%", show_default=True, help="Differences that do not matter."
+)
+@path_option("--product", metavar="SHEET", help="Sheet of your product; else the bundle's.")
+@quantity_option("What is compared.")
+@how_options("dry_run yes verbose quiet read_only destroy overwrite as_json")
+@says_what_does_not_fit
+def reproduce_command(
+    how: Measuring,
+    bundle: Path,
+    target: str | None,
+    output: Path | None,
+    tolerance: str,
+    product: Path | None,
+    quantity: str,
+) -> None:
+    """Measure the campaign of BUNDLE on TARGET, and say whether the result is the same.
+
+    Plan, order seed and windows are those of the bundle. Commands and confirmations in it are shown, never run.
+    """
+    from ioatlas.bundle.opening import opened_directory
+    from ioatlas.bundle.reproduce import judge, specification
+    from ioatlas.campaign import default_directory
+    from ioatlas.cli._session import run_session
+    from ioatlas.cli.compare import MOST_TOLERANCE
+    from ioatlas.cli.tune import finish
+
+    share = parse_percent(tolerance, where="--tolerance", most=MOST_TOLERANCE)
+    opened = opened_directory(bundle)
+    if target is None:
+        if output is None or how.dry_run or not output.is_dir():
+            raise UsageError(
+                "no target is named",
+                where="reproduce",
+                remedy="name one, or the directory of your finished campaign with --out",
+            )
+        mine = output
+    else:
+        spec, procedure = specification(opened, target, str(product or ""))
+        plan = how.plan(spec, procedure)
+        if how.only_shows(plan, procedure):
+            return
+        how.agree(plan, procedure)  # always: it is somebody else's
+        mine = output or default_directory(plan)
+        journal = how.start(plan, mine, procedure=procedure)
+        if procedure is not None:
+            finish(journal, how)
+        else:
+            run_session(journal, how)
+    said = judge(opened, mine, quantity, share)
+    _tell(said, bundle, mine, as_json=how.as_json)
+    if said.outcome != "reproduced":
+        raise click.exceptions.Exit(GateError.exit_code)
+
+
+def _tell(said: Reproduction, bundle: Path, mine: Path, *, as_json: bool) -> None:
+    if as_json:
+        told = {
+            "event": "reproduction",
+            "outcome": said.outcome,
+            "reasons": said.reasons,
+            "conditions": said.conditions,
+        }
+        say_json({**told, "bundle": str(bundle), "directory": str(mine)}, line=True)
+        return
+    say(f"{OUTCOME_MARKS[said.outcome]} {said.outcome.upper()}: {mine} against {bundle.name}")
+    for reason in said.reasons:
+        say(f"  {reason}")
+    if said.conditions:
+        click.echo("Other conditions:")
+    for condition in said.conditions:
+        say(f"  {condition}")
+    say(f"All cells: ioatlas compare {bundle} {mine} --cells --tolerance 10%")

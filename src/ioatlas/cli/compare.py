@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 
-from ioatlas.cli._arguments import gate_files, path_option, quantity_option, units_option
-from ioatlas.cli._campaigns import SideArgument
+from ioatlas.cli._arguments import SideArgument, gate_files, path_option, quantity_option, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._comparison import tell
-from ioatlas.cli._faults import says_what_does_not_fit
+from ioatlas.cli._output import says_what_does_not_fit
 from ioatlas.model.units import parse_percent
 
 MOST_TOLERANCE = 0.5

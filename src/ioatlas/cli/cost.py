@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import latency_limit, path_option
-from ioatlas.cli._campaigns import CampaignDirectory
+from ioatlas.cli._arguments import CampaignDirectory, latency_limit, path_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import say_json, table_of
+from ioatlas.cli._output import say_json, says_what_does_not_fit, table_of
 from ioatlas.errors import UsageError
 from ioatlas.model.units import parse_percent
 

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from ioatlas import beneath
-from ioatlas.cli._arguments import path_option, units_option, where_option
-from ioatlas.cli._campaigns import SideArgument, newest, own_place
+from ioatlas.cli._arguments import SideArgument, newest, own_place, path_option, units_option, where_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import say_json
+from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas.errors import IoAtlasError, UsageError, written
 from ioatlas.model.quantities import QUANTITIES
 from ioatlas.results.library import REPORT

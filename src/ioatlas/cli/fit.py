@@ -94,7 +94,7 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     gate: files for JUnit and Markdown.
     """
     from ioatlas.cli._session import answer, findings_told, measured
-    from ioatlas.config.recorded import recorded_spec
+    from ioatlas.config.spec import recorded_spec
     from ioatlas.procedures.fit.fits import carried, load_fits
     from ioatlas.procedures.fit.verdict import Answer
     from ioatlas.procedures.options import FitOptions

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ioatlas list`: what was measured and imported."""
+"""`ioatlas list`: what was measured and imported; `ioatlas open`: a campaign's report in the browser; `ioatlas
+profiles`: the built-in campaigns.
+"""
 
 from __future__ import annotations
 
+import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ioatlas.cli._arguments import units_option
+from ioatlas import beneath
+from ioatlas.cli._arguments import Name, campaign_argument, units_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._output import columns, say_json
-from ioatlas.config.user import library_folders
+from ioatlas.cli._output import columns, folded, say_json, says_what_does_not_fit
+from ioatlas.config.profiles import check, described, profiles, text_of
 from ioatlas.model.units import utc_text
-from ioatlas.report.answer import answer_of
-from ioatlas.results.library import Entry, bundles, directories, entry, stamp
+from ioatlas.report.told import answer_of
+from ioatlas.results.library import REPORT, Entry, bundles, directories, entry, library_folders, stamp
 
 
 @click.command(name="list", epilog=examples("list"))
@@ -61,3 +66,65 @@ def _rows(campaigns: list[dict[str, Any]]) -> list[str]:
         ((each["created"] or "-")[:16].replace("T", " "), *(each[name] or "-" for name in names)) for each in campaigns
     ]
     return columns(cells, right={2, 3})
+
+
+@click.command(name="open", epilog=examples("open"))
+@campaign_argument
+@says_what_does_not_fit
+def open_command(directory: Path) -> None:
+    """Make the report of the campaign in DIR from its journal and open it in the browser.
+
+    An existing report.html is never opened as it is, because it may be somebody else's page.
+    """
+    from ioatlas.campaign import load_result
+    from ioatlas.report.page import write_report
+    from ioatlas.results.library import is_opened, shown
+
+    result = load_result(directory)
+    report = directory / REPORT
+    beneath.is_ordinary(report, linked=False)  # a link in somebody else's directory leads elsewhere
+    if is_opened(directory) or not os.access(directory, os.W_OK):
+        import tempfile
+
+        report = Path(tempfile.mkdtemp(prefix="ioatlas-")) / REPORT
+        click.echo(f"{shown(directory)} cannot be written to: the report is made in {report.parent}", err=True)
+    write_report(result, report)
+    open_report(report)
+
+
+def open_report(report: Path) -> None:
+    """In the user's browser; where there is none, its place is printed."""
+    status = click.launch(str(report.resolve()))
+    if status:
+        click.echo(f"no browser could be started; the report is {report.resolve()}")
+    else:
+        click.echo(str(report))
+
+
+@click.command(name="profiles", epilog=examples("profiles"))
+@click.argument("name", required=False, type=Name(profiles))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def profiles_command(name: str | None, as_json: bool) -> None:
+    """List the built-in profiles, or print the one called NAME as a campaign file."""
+    if name is not None:
+        check(name, "NAME")
+        click.echo(text_of(name).rstrip())
+        return
+    if as_json:
+        say_json([asdict(each) for each in described()])
+        return
+    rows = [("PROFILE", "CELLS", "TIME", "FILE", "FOR")]
+    rows += [
+        (each.name, f"{each.n_cells:,}" if each.n_cells else "-", each.time, each.size or "-", each.reader)
+        for each in described()
+    ]
+    lines = columns(rows, right={1, 3})
+    for line in lines:
+        click.echo(folded(line, lines[0].index("FOR")))
+    click.echo()
+    click.echo(
+        folded("TIME is about what two visits of each cell take. FILE is the largest file; - depends on the target.")
+    )
+    click.echo(
+        folded("In a directory, a map writes only inside a subdirectory of its own, which is removed at the end.")
+    )

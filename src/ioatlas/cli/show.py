@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.cli._arguments import units_option, where_option
-from ioatlas.cli._campaigns import campaign_argument
+from ioatlas.cli._arguments import campaign_argument, units_option, where_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import table_of
+from ioatlas.cli._output import says_what_does_not_fit, table_of
 from ioatlas.errors import written
 from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.tree import is_tree

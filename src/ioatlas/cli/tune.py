@@ -112,7 +112,7 @@ def command(
 def tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import measured
-    from ioatlas.config.recorded import recorded_spec
+    from ioatlas.config.spec import recorded_spec
     from ioatlas.procedures.tune.advice import cure, load_gains
 
     measured(journal, how)

@@ -22,11 +22,10 @@ from ioatlas.analysis.watching import Rules
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._faults import says_what_does_not_fit
 from ioatlas.cli._live import Stop, TerminalLine, json_lines, paragraph
 from ioatlas.cli._options import Measuring, directory_option, how_options, metrics_option, with_metrics
-from ioatlas.cli._output import say, say_json
-from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
+from ioatlas.cli._output import say, say_json, says_what_does_not_fit
+from ioatlas.errors import GateError, IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.events import Event
 from ioatlas.model.units import (
     format_count,
@@ -41,10 +40,9 @@ from ioatlas.results.library import REPORT
 if TYPE_CHECKING:
     from ioatlas.config.spec import CampaignSpec
     from ioatlas.run.plan import Plan
+    from ioatlas.watch.kept import Settings
     from ioatlas.watch.session import Alarm, Session
-    from ioatlas.watch.settings import Settings
 
-ALARM_EXIT = 3
 FEWEST_EVERY_SECONDS = 10.0
 
 
@@ -108,8 +106,8 @@ def command(
     from ioatlas.cli._session import write_report_of
     from ioatlas.results.sides import LOWER_IS_BETTER
     from ioatlas.run.environment import system_environment
+    from ioatlas.watch.kept import FIT, MOST_SHARE, Settings, kept, round_seconds
     from ioatlas.watch.session import Confirmed, Session, only_one
-    from ioatlas.watch.settings import FIT, MOST_SHARE, Settings, kept, round_seconds
 
     if uses:
         _check_alone(click.get_current_context())
@@ -161,7 +159,7 @@ def command(
             how.show(newest / REPORT)
         teller.end(session)
     if session.alarms:
-        sys.exit(ALARM_EXIT)
+        sys.exit(GateError.exit_code)
 
 
 def _loop(session: Session, stop: Stop, *, once: bool, end: float, at_alarm: bool) -> None:
@@ -222,7 +220,7 @@ def _spec(
     from ioatlas.config.spec import CampaignSpec
     from ioatlas.procedures.fit.read import in_full
     from ioatlas.procedures.options import FitOptions
-    from ioatlas.watch.settings import default_spec, of_one_size
+    from ioatlas.watch.kept import default_spec, of_one_size
 
     levels = {"size": size} if size is not None else {}
     if campaign_file is not None:
@@ -245,7 +243,7 @@ def _spec(
 
 
 def _default_directory(plan: Plan) -> Path:
-    from ioatlas.config.user import results_folder
+    from ioatlas.results.library import results_folder
 
     plain = re.sub(r"[^A-Za-z0-9]+", "-", plan.targets[0].name).strip("-").lower()
     return results_folder() / f"ioatlas-watch-{plain[:60] or 'target'}"
@@ -267,10 +265,10 @@ def _end(until: str | None, now: float) -> float:
 
 
 def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:
-    from ioatlas.cli.plan import describe, summary_of
+    from ioatlas.cli.map import describe, summary_of
     from ioatlas.stats.sequential import run_length
+    from ioatlas.watch.kept import FIT
     from ioatlas.watch.session import UNFIT_IN_A_ROW
-    from ioatlas.watch.settings import FIT
 
     # Mean rounds until a change is found, by its size in standard deviations of rounds.
     limit = rules.limit(_charts(plan))
@@ -303,7 +301,7 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
 
 def _of_a_target_that_is_gone(output: Path | None, target: str | None, spec: CampaignSpec) -> Settings | None:
     """The settings of a watch that was begun when its target was there; None where there is none."""
-    from ioatlas.watch.settings import read_kept
+    from ioatlas.watch.kept import read_kept
 
     found = read_kept(output) if output is not None else None
     named = target or spec.targets[0][1]

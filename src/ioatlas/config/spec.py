@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A normalised campaign: what every campaign may say, and what its procedure adds."""
+"""A normalised campaign: what every campaign may say, and what its procedure adds; and how it is read back from the
+journal of a campaign that was begun.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -34,6 +36,9 @@ from ioatlas.model.target import Group, group_name
 
 if TYPE_CHECKING:
     from ioatlas.analysis.precision import Grade
+    from ioatlas.store.journal import Journal  # what only reads a campaign file opens no database
+    from ioatlas.store.stored import Row
+
 
 MAX_CELLS = 2_000_000
 MAX_TARGETS, MAX_REMARKS = 256, 1000
@@ -312,3 +317,37 @@ class CampaignSpec(Table):
         known = {field.name for field in fields(cls)}
         own = {name: value for name, value in record.items() if name not in known}
         return replace(super().from_record(record), own=own)
+
+
+SPARE_PLACES, PLACES_PER_CELL = 1000, 20
+"""Combinations of values of the axes: a search tries few of its own."""
+
+
+def recorded_spec(journal: Journal, tables: Iterable[type[Table]]) -> CampaignSpec:
+    """The specification of a campaign that was begun. tables: those of its procedures.
+
+    Raises IoAtlasError for what nobody could have asked for, on the command line or in a campaign file.
+    """
+    place = place_of_plan(journal)
+    try:
+        spec = CampaignSpec.from_record(journal.plan()["spec"])
+        spec.check(_key)
+        for table in tables:
+            spec.of(table).check(_key)
+        # A figure is drawn for every combination of values: of a sweep each is a cell.
+        if math.prod(map(len, spec.axes.values())) > SPARE_PLACES + PLACES_PER_CELL * journal.count_cells():
+            place.bad("its axes have far more combinations than there are cells", "plan_json, axes")
+    except UsageError as error:
+        place.bad(error.what, f"plan_json, {error.where}")
+    except ValueError as error:
+        place.bad(f"the plan has values of another type: {error}", "plan_json")
+    return spec
+
+
+def _key(*path: str | int) -> str:
+    return ".".join(map(str, path))
+
+
+def place_of_plan(journal: Journal) -> Row:
+    """Where what is wrong with it is said to stand."""
+    return journal.row("campaign", journal.campaign().campaign_id)

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioatlas.fio.io_log import logs_each_io
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.fio.replay import lane_sections
+from ioatlas.fio.series import logs_each_io
 from ioatlas.model.cell import NOT_OF_FIO, Cell
 from ioatlas.model.visit import SLICE_MS
 

@@ -21,14 +21,12 @@ from ioatlas import beneath
 from ioatlas.fio.batch import Section
 from ioatlas.fio.executor import Executor, LoadProcess, limit_seconds, read_clock
 from ioatlas.fio.figures import FioJob, FioOutput, LatencyStats, buckets
-from ioatlas.fio.io_log import IoLog, read_io_log
 from ioatlas.fio.output import parse_fio_json
 from ioatlas.fio.process import ProcessOutcome
 from ioatlas.fio.replay import read_replay
-from ioatlas.fio.series import DIRECTIONS, Moved, SectionSeries, read_series
+from ioatlas.fio.series import DIRECTIONS, IoLog, Moved, SectionSeries, read_io_log, read_series
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import Flush, Part, Purpose, SectionState, Series, Visit
+from ioatlas.model.visit import Flush, Histogram, Part, Purpose, SectionState, Series, Visit
 
 OUTPUT = "fio.json"
 JOB_FILE = "job.fio"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.fio.loose_json import Problem
-from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Histogram
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,8 @@ import numpy as np
 
 from ioatlas import beneath
 from ioatlas.errors import IoAtlasError, UsageError, faults
-from ioatlas.fio.io_log import RESOLUTION_NS, IoLog, series_of_rows
 from ioatlas.fio.jobfile import JobSection, JobValue
-from ioatlas.fio.series import DIRECTIONS, SectionSeries, load_rows
+from ioatlas.fio.series import DIRECTIONS, RESOLUTION_NS, IoLog, SectionSeries, load_rows, series_of_rows
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
 from ioatlas.model.visit import SectionState, Series
 from ioatlas.stats.openloop import OpenLoop, intended_from

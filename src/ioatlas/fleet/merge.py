@@ -28,9 +28,8 @@ from ioatlas.fio.series import series_of
 from ioatlas.fleet.client import ClockOffset
 from ioatlas.fleet.sharing import RATES, rate_of
 from ioatlas.model.cell import Options
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import Reason, ReasonCode
-from ioatlas.model.visit import Flush, Part, Purpose, SectionState, Series, Visit, VisitShare
+from ioatlas.model.visit import Flush, Histogram, Part, Purpose, SectionState, Series, Visit, VisitShare
 
 RECORD = "clients.json"
 CLIENTS = "clients"

@@ -20,8 +20,7 @@ from pathlib import Path
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError, PrivateDirectory
 from ioatlas.fleet.hosts import FIO_PORT, Host
-from ioatlas.fleet.keeper import Keeper
-from ioatlas.fleet.shell import Shell, start_lasting
+from ioatlas.fleet.keeper import Keeper, Shell, start_lasting
 from ioatlas.model.units import words
 
 CONNECT_SECONDS = 10

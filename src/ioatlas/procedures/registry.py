@@ -14,8 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ioatlas.config.recorded import recorded_spec
-from ioatlas.config.spec import CampaignSpec
+from ioatlas.config.spec import CampaignSpec, recorded_spec
 from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.model.result import SHEET, SHEETS
 from ioatlas.procedures.options import CAMPAIGN

@@ -134,7 +134,8 @@ def readings(result: CampaignResult, target: str, workload: Workload) -> tuple[R
             least = min(e.cell.bs_bytes for e in small)
             small = [e for e in small if e.cell.bs_bytes == least]
         for unit, quantity, factor, those in ((mb, "bw_bytes_per_s", 1 / MB, own), (kiops, "iops", 1e-3, small)):
-            spreads = [(amount, e) for e in _eligible(those) if (amount := spread_of(e, quantity)) and amount.value]
+            steady = eligible(those) or those  # imported ones are never called steady
+            spreads = [(amount, e) for e in steady if (amount := spread_of(e, quantity)) and amount.value]
             if spreads:
                 amount, best = max(spreads, key=lambda one: one[0].value)
                 made.append(_reading(unit, amount.scaled(factor), best, namer, workload))
@@ -153,11 +154,6 @@ def _candidates(result: CampaignResult, target: str, workload: Workload) -> list
 def counts(e: Estimate) -> bool:
     """Whether a value may be sold. What was imported nobody judged: it is taken as it is, and said to be imported."""
     return speed(e) > 0 if e.kind == "imported" else e.kind == "measured" and usable(e)
-
-
-def _eligible(found: Sequence[Estimate]) -> list[Estimate]:
-    """The steady ones where there are some; imported ones all."""
-    return eligible(found) or list(found)
 
 
 def _searches(result: CampaignResult, target: str) -> list[tuple[Mapping[str, str], LoadCurve]]:

@@ -13,7 +13,7 @@ from ioatlas.analysis.cache import judge_caches
 from ioatlas.analysis.ceilings import Ceiling, CeilingsOf, ceilings_of
 from ioatlas.analysis.counters import CountedPath
 from ioatlas.analysis.energy import power_findings, with_watts
-from ioatlas.analysis.together import with_group_limits
+from ioatlas.analysis.shares import with_group_limits
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Bound, Estimate, Limit
 from ioatlas.model.finding import Finding

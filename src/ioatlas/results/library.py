@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this user has measured and imported: found in the folders of the settings, never copied."""
+"""What this user has measured and imported: found in the folders of the settings, never copied.
+
+The settings are `ioatlas/config.toml` below $XDG_CONFIG_HOME, or ~/.config where that is not set:
+
+    results = "~/ioatlas"
+    library = ["/srv/measurements", "~/old"]
+
+New campaigns are made in `results`; the folders of `library` are looked through as well. The environment variable
+IOATLAS_RESULTS overrules `results`. Where neither says anything, campaigns are kept in the working directory.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +17,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ioatlas import container
-from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas import container, toml
+from ioatlas.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
 
 JOURNAL, IMPORTED, REPORT = "journal.sqlite", "imported.sqlite", "report.html"
@@ -168,3 +178,40 @@ def _walk(folder: Path, depth: int, written: Callable[[Path], float | None]) -> 
             yield when, path
         elif depth > 1 and path.is_dir() and not path.is_symlink() and stamp(path) is None:
             yield from _walk(path, depth - 1, written)
+
+
+VARIABLE = "IOATLAS_RESULTS"
+KEYS = ("results", "library")
+
+
+def settings_file() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(base).expanduser() / "ioatlas" / "config.toml"
+
+
+def results_folder() -> Path:
+    """The folder in which campaigns are made and looked for. Raises UsageError for a file that cannot be read."""
+    named = os.environ.get(VARIABLE)
+    return Path(named).expanduser() if named else _results(settings_file()) or Path()
+
+
+def library_folders() -> tuple[Path, ...]:
+    """The folders in which campaigns are looked for, the results folder first. Raises as `results_folder`."""
+    path = settings_file()
+    folders = _read(path).get("library", [])
+    if not isinstance(folders, list) or not all(isinstance(each, str) and each for each in folders):
+        raise UsageError("library is not a list of folders", where=str(path), remedy='write library = ["/srv/results"]')
+    return (results_folder(), *(Path(each).expanduser() for each in folders))
+
+
+def _results(path: Path) -> Path | None:
+    folder = _read(path).get("results")
+    if folder is None:
+        return None
+    if not isinstance(folder, str) or not folder:
+        raise UsageError("results is not the path of a folder", where=str(path), remedy='write results = "~/ioatlas"')
+    return Path(folder).expanduser()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return toml.read(path, "the settings", KEYS) if path.exists() else {}

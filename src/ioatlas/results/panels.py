@@ -9,7 +9,7 @@ from itertools import product
 from math import exp
 from statistics import NormalDist
 
-from ioatlas.analysis.compare import Z95, Reading
+from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.wording import Namer, size_text
 from ioatlas.errors import UsageError
 from ioatlas.law.cells import METHOD
@@ -20,6 +20,7 @@ from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.result import PERCENTS, CampaignResult
 from ioatlas.results.only import Filter, passes, same
 from ioatlas.results.sides import Aligned
+from ioatlas.stats.distributions import Z95
 from ioatlas.stats.intervals import (
     Interval,
     PooledVariance,

@@ -20,8 +20,7 @@ from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.precision import precision_findings
 from ioatlas.analysis.reduction import reduction_findings
 from ioatlas.analysis.set_ups import with_set_ups
-from ioatlas.analysis.shares import AMONG_CLIENTS, start_findings
-from ioatlas.analysis.together import AMONG_TARGETS
+from ioatlas.analysis.shares import AMONG_CLIENTS, AMONG_TARGETS, start_findings
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from ioatlas.analysis.compare import Z90, Z95, Reading
+from ioatlas.analysis.compare import Reading
 from ioatlas.analysis.estimates import window_values
 from ioatlas.analysis.imported import Load, counterparts, load_of, told_by_one
 from ioatlas.analysis.small_files import TELLING_SECONDS
@@ -35,6 +35,7 @@ from ioatlas.results.imported import read_imported
 from ioatlas.results.library import shown
 from ioatlas.results.predicted import predicted_estimates
 from ioatlas.results.result import loaded_targets, session_facts
+from ioatlas.stats.distributions import Z90, Z95
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.imported import is_imported
 from ioatlas.store.journal import FILE_NAME as JOURNAL

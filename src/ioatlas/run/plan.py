@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ioatlas.config.options import Table
-from ioatlas.config.recorded import place_of_plan, recorded_spec
-from ioatlas.config.spec import CampaignSpec
+from ioatlas.config.spec import CampaignSpec, place_of_plan, recorded_spec
 from ioatlas.design.pace import FLEET_OWN_PROCESS_GAP_MS, OWN_PROCESS_GAP_MS, Pace
 from ioatlas.errors import UsageError
 from ioatlas.fio.batch import TURN_MS

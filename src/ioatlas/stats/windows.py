@@ -20,7 +20,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Histogram
 from ioatlas.stats.warmup import Floats
 
 METHOD = "t-mixture-sequence/1"

@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 
 import orjson
 
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.units import words
 from ioatlas.model.verdict import ASIDE, Reason, ReasonCode, Verdict, read_reasons, read_verdict
-from ioatlas.model.visit import Flush, Part, Purpose, Series, Visit, VisitShare, VisitStatus
+from ioatlas.model.visit import Flush, Histogram, Part, Purpose, Series, Visit, VisitShare, VisitStatus
 from ioatlas.store import schema as t
 from ioatlas.store.database import MINE, Database, Record
 from ioatlas.store.stored import LARGEST, Row

@@ -19,8 +19,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ioatlas.config.user import results_folder
 from ioatlas.errors import PartialResultError, UsageError
+from ioatlas.results.library import results_folder
 from ioatlas.run.live import live, log_of
 
 SHORT_SECONDS = 120.0

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError
-from ioatlas.report.answer import answer_in, answer_of
 from ioatlas.report.page import report_html
 from ioatlas.report.page_data import report_data
+from ioatlas.report.told import answer_in, answer_of
 from ioatlas.results.library import Entry, directories, entry, stamp
 from ioatlas.run.live import Live, live, place_of
 

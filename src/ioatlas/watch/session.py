@@ -27,8 +27,20 @@ from ioatlas.fio.executor import Clock
 from ioatlas.model.events import Emit, Event
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
-from ioatlas.watch.log import PREFIX, Line, add_line, add_told, fits_of, levels_of, read_log, unfinished
-from ioatlas.watch.settings import FIT, Settings, keep, pinned
+from ioatlas.watch.kept import (
+    FIT,
+    PREFIX,
+    Line,
+    Settings,
+    add_line,
+    add_told,
+    fits_of,
+    keep,
+    levels_of,
+    pinned,
+    read_log,
+    unfinished,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,8 @@ import pytest
 from ioatlas.analysis.cache import judge_caches
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 
 MIB = 1 << 20
 

@@ -7,10 +7,9 @@ import pytest
 
 from ioatlas.analysis.drift import drift_findings, in_doubt, replicate_rows, shifts, to_repeat, wanders
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.verdict import read_reasons
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 
 CELLS = {cell.key: cell for cell in (Cell.of("t", {"rw": "randread", "bs": 4096 * (i + 1)}) for i in range(30))}
 

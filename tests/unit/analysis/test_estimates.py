@@ -7,9 +7,8 @@ import pytest
 
 from ioatlas.analysis.estimates import cell_verdict, estimate_cells, judged_visits, window_values
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import VerdictCode, read_reasons, read_verdict
-from ioatlas.model.visit import Part, Purpose, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, Series, Visit
 from ioatlas.stats.intervals import Interval
 from tests.facts import has
 

@@ -7,11 +7,10 @@ import pytest
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.fixed_work import Speeds, agreement_table, agreements, charts, readings, sequence_findings
 from ioatlas.model.fixed_work import sequence_cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.panel import Line
 from ioatlas.model.units import rates_in
 from ioatlas.model.verdict import VerdictCode, read_reasons, read_verdict
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 
 MIB = 1 << 20
 SIZE = 64 * MIB

@@ -4,9 +4,8 @@
 from ioatlas.analysis.footprints import with_history, written_before
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import VerdictCode, read_reasons
-from ioatlas.model.visit import Part, Purpose, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, Series, Visit
 
 MIB = 1 << 20
 

@@ -11,12 +11,11 @@ from ioatlas.analysis.headlines import _ORDER, headlines
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.outcomes import KeptMeter
 from ioatlas.model.testbed import DiskUsage, Fact, NicUsage, Testbed, Usage
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 
 MIB = 1 << 20
 

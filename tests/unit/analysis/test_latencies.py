@@ -3,10 +3,9 @@
 
 from ioatlas.analysis.latencies import FEWEST_BEYOND, MOST_POINTS, latency_curves, time_courses
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.result import PERCENTS
 from ioatlas.model.verdict import read_reasons, read_verdict
-from ioatlas.model.visit import Part, Purpose, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, Series, Visit
 
 CELL = Cell.of("t", {"rw": "read", "bs": 4096, "size": 1 << 20})
 CELLS = {CELL.key: CELL}

@@ -5,10 +5,9 @@ import pytest
 
 from ioatlas.analysis.load_curve import ALL, STREAM, apart, load_point, mean_latency_ns, together
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.verdict import read_reasons, read_verdict
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 
 OPTIONS = {"bs": 4096, "size": 1 << 20, "rate_iops": 100, "rate_process": "poisson"}
 CELL = Cell(

@@ -3,9 +3,8 @@ import pytest
 
 from ioatlas.analysis.rounds import result_of, rounds_estimates, rounds_finding, rounds_of
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import read_reasons
-from ioatlas.model.visit import Part, Purpose, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, Series, Visit
 
 READS = Cell.of("d", {"rw": "randrw", "rwmixread": 100, "bs": 4096, "size": 1 << 20}, state="filled-twice")
 WRITES = Cell.of("d", {"rw": "randrw", "rwmixread": 0, "bs": 4096, "size": 1 << 20}, state="filled-twice")

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from ioatlas.analysis.sizing import (
+from ioatlas.analysis.load_curve import (
     Rate,
     RateState,
     advice,
@@ -14,7 +14,7 @@ from ioatlas.analysis.sizing import (
     rates_text,
     size_up,
 )
-from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Histogram
 
 W, B, X = RateState.WITHIN, RateState.BORDERLINE, RateState.OVER
 MS = 1e6

@@ -13,12 +13,11 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from ioatlas.cli import ioatlas
+from ioatlas.cli._arguments import OPTION_GROUPS, RARE, REST
 from ioatlas.cli._commands import MOVED
-from ioatlas.cli._groups import OPTION_GROUPS, RARE, REST
 from ioatlas.config.profiles import described
-from ioatlas.config.user import library_folders, results_folder
 from ioatlas.errors import UsageError
-from ioatlas.results.library import directories
+from ioatlas.results.library import directories, library_folders, results_folder
 from tests.unit.simulated import World
 
 pytestmark = pytest.mark.usefixtures("no_law")

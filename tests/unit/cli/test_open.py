@@ -29,7 +29,7 @@ def run(*arguments):
 @pytest.fixture
 def launched(monkeypatch):
     seen = []
-    monkeypatch.setattr("ioatlas.cli.open.click.launch", lambda path: seen.append(path) or 0)
+    monkeypatch.setattr("ioatlas.cli.list.click.launch", lambda path: seen.append(path) or 0)
     return seen
 
 
@@ -46,7 +46,7 @@ def test_a_page_that_lies_there_is_made_anew(directory, launched):
 def test_where_nothing_can_be_written_the_page_is_made_elsewhere(directory, launched, monkeypatch, capsys):
     report = directory / "report.html"
     report.write_text("<script>somebody else's</script>")
-    monkeypatch.setattr("ioatlas.cli.open.os.access", lambda path, mode: mode != os.W_OK)
+    monkeypatch.setattr("ioatlas.cli.list.os.access", lambda path, mode: mode != os.W_OK)
     run("open", directory)
     [opened] = launched
     assert not opened.startswith(str(directory))

@@ -90,7 +90,7 @@ def test_quiet_tells_only_news_and_verbose_tells_the_evidence(copy):
 
 
 def test_open_shows_the_newest_round(copy):
-    with mock.patch("ioatlas.cli.open.click.launch", return_value=0) as launch:
+    with mock.patch("ioatlas.cli.list.click.launch", return_value=0) as launch:
         copy("--until", "1h", "--open")
     newest = max(path for path in (copy.home / "w").iterdir() if path.name.startswith("round-"))
     launch.assert_called_once_with(str((newest / "report.html").resolve()))

@@ -4,10 +4,9 @@
 import pytest
 
 from ioatlas.fio.batch import Batch, Section, job_text
-from ioatlas.fio.io_log import MOST_ROWS, logs_each_io, paced_iops, read_io_log
+from ioatlas.fio.series import MOST_ROWS, logs_each_io, paced_iops, read_io_log
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import Part, Series
+from ioatlas.model.visit import Histogram, Part, Series
 
 
 def cell(**options):

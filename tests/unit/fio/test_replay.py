@@ -5,8 +5,7 @@ import pytest
 
 from ioatlas.fio.replay import TimedIo, Trace, lane_name, lane_sections, read_replay, write_trace
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.stats.gates import judge_visit
 
 TRACE = Trace(tuple(TimedIo(10_000 * k, "read" if k % 2 else "write", 4096 * k, 4096) for k in range(100)))

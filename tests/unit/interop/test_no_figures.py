@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.interop.read.numbers import noted, num
+from ioatlas.interop.read.kit import noted, num
 from tests.unit.interop.read_samples import read_text, sample
 
 IO500 = "[ior-easy-write]\nscore = 228.2\nt_delta = 30.0\n\n[mdtest-easy-write]\nscore = 11.5\nt_delta = 30.0\n"

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from ioatlas.cli.import_ import command
 from ioatlas.fio.loose_json import whole_document
 from ioatlas.interop.read.formats import FORMATS, LOGS, TOOLS
-from ioatlas.interop.read.numbers import figure, num, size_bytes, whole
+from ioatlas.interop.read.kit import figure, num, size_bytes, whole
 from ioatlas.interop.read.source import LINE_LIMIT, Source
 from tests.unit.interop.read_samples import SAMPLES, read_bytes, read_path, read_text
 

@@ -6,8 +6,7 @@ from ioatlas.errors import UsageError
 from ioatlas.interop.compile import compile_workload
 from ioatlas.interop.studies import NAMES, study
 from ioatlas.interop.studies.fixed_work import round_of
-from ioatlas.interop.studies.hot_band import folded_share, hot_band
-from ioatlas.interop.studies.spc1 import reuse_theta
+from ioatlas.interop.studies.standards import folded_share, hot_band, reuse_theta
 
 GIB = 1 << 30
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A visit that several clients made: how long its load ran."""
 
-from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import Part, Series, Visit, VisitShare
+from ioatlas.model.visit import Histogram, Part, Series, Visit, VisitShare
 
 
 def test_the_longest_client_tells_how_long_a_load_ran():

@@ -9,9 +9,8 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Section, section_options
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.target import Target
-from ioatlas.model.visit import Flush, Part, Series, Visit
+from ioatlas.model.visit import Flush, Histogram, Part, Series, Visit
 from ioatlas.procedures.fit.fits import Fit, carried, load_fits
 from ioatlas.procedures.fit.plan import cells_of
 from ioatlas.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready

@@ -5,14 +5,14 @@ import pytest
 
 from ioatlas.analysis.small_files import cache_doubt, described, plain, rates_table, tree_findings
 from ioatlas.campaign import load_result, open_plan
-from ioatlas.cli.plan import describe
+from ioatlas.cli.map import describe
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.batch import Batch, Section, job_text
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.target import Target
 from ioatlas.model.tree import Operation, Tree, tree_cell, tree_operation, trees_of
-from ioatlas.procedures.metadata.plan import build_tree_plan
+from ioatlas.procedures.metadata.procedure import build_tree_plan
 from ioatlas.procedures.metadata.steps import TreeSteps
 from ioatlas.procedures.options import campaign_toml, read_campaign
 from tests.simulate.faults import Fault, FaultKind

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.cli.plan import summary_of
+from ioatlas.cli.map import summary_of
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.procedures.load_points.options import LoadPointsOptions, streams_of
-from ioatlas.procedures.load_points.plan import build_streams_plan, footprint_of, phases_of
+from ioatlas.procedures.load_points.procedure import build_streams_plan, footprint_of, phases_of
 from ioatlas.procedures.options import AdaptiveOptions, campaign_toml, find_profile, read_campaign
 from ioatlas.run.plan import Plan, plan_record
 from ioatlas.stats.gates import offered_iops

@@ -7,8 +7,7 @@ import pytest
 
 from ioatlas.design.latency_search import Goal
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.procedures.tune.advice import Foretold, Gain, gains
 from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, trial_of
 from ioatlas.stats.gates import offered_iops

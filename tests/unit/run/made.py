@@ -4,8 +4,7 @@
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
-from ioatlas.model.visit import Part, Purpose, SectionState, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, SectionState, Series, Visit
 from ioatlas.store.journal import PlannedVisit
 
 MIB = 1 << 20

@@ -12,10 +12,9 @@ import pytest
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import Section
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import read_verdict
-from ioatlas.model.visit import Part, Purpose, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, Visit
 from ioatlas.run import conditions
 from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen
 from ioatlas.testbed.measured import Rate

@@ -8,7 +8,7 @@ import pytest
 from ioatlas.fio.held import moved, reached
 from ioatlas.fleet.hosts import Host
 from ioatlas.model.target import Target
-from ioatlas.run import hosts
+from ioatlas.run import environment
 from ioatlas.target.opening import MARKER
 from ioatlas.target.workspace import Workspace, directory_name
 
@@ -23,7 +23,7 @@ def test_a_host_looks_for_the_marker_of_the_directory_that_is_held(tmp_path, mon
         path_on=lambda _host, path: path,
         hold=lambda _name, _path, text: asked.append(text),
     )
-    monkeypatch.setattr(hosts, "check_far", lambda *_, **__: None)
+    monkeypatch.setattr(environment, "check_far", lambda *_, **__: None)
     with Workspace(target, "c", lambda _: None) as workspace:
         ours = (tmp_path / directory_name("c") / MARKER).read_text()
         places = {path: reached(descriptor) for path, descriptor in workspace.held.items()}
@@ -33,5 +33,5 @@ def test_a_host_looks_for_the_marker_of_the_directory_that_is_held(tmp_path, mon
         if forged:
             place.mkdir()
             (place / MARKER).write_text(forged)
-        hosts.check_hosts(fleet, {"t": target}, sites, [SimpleNamespace(target="t", writes=True)])
+        environment.check_hosts(fleet, {"t": target}, sites, [SimpleNamespace(target="t", writes=True)])
     assert asked == [ours]

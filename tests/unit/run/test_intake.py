@@ -9,9 +9,8 @@ import pytest
 from ioatlas.fio.batch import Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import Verdict, VerdictCode, sentences
-from ioatlas.model.visit import Part, Purpose, SectionState, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, SectionState, Series, Visit
 from ioatlas.run.intake import LONGER, reinstated, take_in
 from ioatlas.store.journal import PlannedVisit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.cli.plan import summary_of
+from ioatlas.cli.map import summary_of
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.choices import Preparation

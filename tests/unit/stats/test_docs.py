@@ -7,7 +7,7 @@ import pytest
 
 from ioatlas.analysis import many
 from ioatlas.design import stopping
-from ioatlas.fio.io_log import MOST_ROWS
+from ioatlas.fio.series import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.stats import drift, gates, intervals, level, openloop, steadystate, verdict, warmup
 

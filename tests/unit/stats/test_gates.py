@@ -2,9 +2,8 @@
 import pytest
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import ReasonCode, Verdict, VerdictCode, read_verdict
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.stats import gates
 
 

@@ -14,9 +14,8 @@ from ioatlas.fio.collect import with_flush
 from ioatlas.fio.figures import LatencyStats, buckets
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import ReasonCode, VerdictCode
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.stats.gates import in_flight, judge_visit
 
 

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import Reason, ReasonCode, VerdictCode
-from ioatlas.model.visit import Part, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.stats.gates import is_poisson, judge_streams, offered_by_direction, offered_iops, stream_backlog
 from ioatlas.stats.openloop import backlog
 

@@ -6,7 +6,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from ioatlas.model.histogram import Histogram
+from ioatlas.model.visit import Histogram
 from ioatlas.stats.windows import FEWEST, RISK, of_mean, of_percentile
 
 LOOKS = (10, 13, 22, 38, 66, 117)

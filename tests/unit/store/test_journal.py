@@ -8,10 +8,9 @@ import pytest
 
 from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.cell import Cell
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import BUDGET_ENDED, ReasonCode, Verdict, VerdictCode, read_reasons, read_verdict, sentences
-from ioatlas.model.visit import Part, Purpose, RemarkKind, Series, Visit
+from ioatlas.model.visit import Histogram, Part, Purpose, RemarkKind, Series, Visit
 from ioatlas.store import visits
 from ioatlas.store.journal import Journal, NewVisit
 from ioatlas.store.visits import read_part

@@ -11,8 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from ioatlas.campaign import load_result
-from ioatlas.report.answer import answer_of
 from ioatlas.report.small_map import in_words, letters
+from ioatlas.report.told import answer_of
 from ioatlas.run import live
 from ioatlas.ui import app, commands
 from ioatlas.ui import shelf as shelf_module

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.studies.hot_band import hot_band
+from ioatlas.interop.studies.standards import hot_band
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.translation import SECTIONS_MAX, safe_name

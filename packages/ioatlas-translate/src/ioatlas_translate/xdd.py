@@ -9,13 +9,308 @@ depth counts the threads of one target, which share one list of positions. Rando
 
 from __future__ import annotations
 
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 from ioatlas.errors import UsageError
 from ioatlas.interop.compile import seconds_option
+from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.units import pairs, words
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
-from ioatlas_translate.command import Source, command_line
+from ioatlas_translate.command import Action, Read, Source, command_line, fixed, lost, put, same, whole, whole_number
 from ioatlas_translate.translation import Translation, from_workloads
-from ioatlas_translate.xdd_command import Plan, Target, read_command
+
+_ALIASES = pairs("""
+    bs=blocksize b=bytes combo=combinedout cnf=createnewfiles csvo=csvout dp=datapattern del=deletefile
+    devf=devicefile dio=directio dry=dryrun e2e=endtoend eo=errout fw=flushwrite hb=heartbeat id=identifier
+    inter=interactive kb=kbytes ls=lockstep lo=looseordering maxpri=maximumpriority mb=mbytes mal=memalign
+    no=noordering nomlock=nomemlock noplock=noproclock nr=numreqs op=operation opdelay=operationdelay or=ordering
+    o=output ofmt=outputformat pdelay=passdelay p=passes po=passoffset pa=preallocate pt=pretruncate
+    plock=processlock pr=processor qd=queuedepth rand=randomize raw=readafterwrite recreate=recreatefiles
+    reop=reopen rs=reqsize rst=restart ret=retry rr=roundrobin rt=runtime rw=rwratio s=seek so=serialordering
+    sgio=scsigeneric shm=sharedmemory sp=singleproc sd=startdelay sto=startoffset stime=starttime soe=stoponerror
+    et=stoptrigger st=starttrigger sio=syncio sw=syncwrite td=targetdir to=targetoffset tsd=targetstartdelay
+    throt=throttle tl=timelimit ti=timerinfo ts=timestamps h=help rv=reallyverbose unv=unverbose v=verbose
+    mep=maxerrorstoprint extstats=extendedstats pcpu=percentcpu nb=nobarrier rept=reportthreshold
+    proclock=processlock mp=multipath tin=targetin tout=targetout tsvr=timeserver ver=version war=writeafterread
+""")
+_PER_TARGET = frozenset(
+    words("""
+    blocksize bytes kbytes mbytes numreqs reqsize operation rwratio seek directio datapattern flushwrite
+    createnewfiles deletefile looseordering noordering serialordering passoffset preallocate pretruncate randomize
+    recreatefiles reopen queuedepth startdelay startoffset syncwrite targetdir throttle timelimit timestamps verify
+    memalign scsigeneric sharedmemory retry restart endtoend readafterwrite reportthreshold ordering syncio
+    """)
+)
+_SILENT = pairs("""
+    debug=0 dryrun=0 reallyverbose=0 unverbose=0 verbose=0 version=0 timerinfo=0 extendedstats=0 stoponerror=0
+    noordering=0 nobarrier=0 devicefile=0 nomemlock=0 noproclock=0 minall=0 combinedout=1 csvout=1 errout=1
+    identifier=1 output=1 percentcpu=1 maxerrors=1 maxerrorstoprint=1 reportthreshold=1 outputformat=2
+""")
+"""Options without influence on the load: how many words follow."""
+_LOST = pairs("""
+    createnewfiles=0 maxall=0 maximumpriority=0 processlock=0 reopen=0 sharedmemory=0 scsigeneric=0 interactive=0
+    looseordering=0 serialordering=0 recreatefiles=0 writeafterread=0 passoffset=1 preallocate=1 pretruncate=1 retry=1
+    roundrobin=1 singleproc=1 starttime=1 syncio=1 targetdir=1 memalign=1 congestion=1 cookie=1 verify=1 xni=1
+    ibdevice=1 processor=2 readafterwrite=2 restart=2 timeserver=2 endtoend=2 ordering=2 multipath=3 targetin=3
+    targetout=3 starttrigger=4 stoptrigger=4 lockstep=7
+""")
+"""Those that fio has nothing like."""
+_OWN = pairs("throttle=2 directio=0 deletefile=0 randomize=0 syncwrite=0")
+_INSTEAD = {
+    **dict.fromkeys(("processor", "singleproc"), "name processors with cpus_allowed"),
+    "targetdir": "a directory is named when the load is run",
+    "verify": "`ioatlas --verify` checks contents",
+    "memalign": "fio aligns memory for direct I/O",
+}
+
+
+@dataclass
+class Target:
+    name: str = ""
+    blocksize: int = 1024
+    reqsize: int = 128
+    numreqs: int = 0
+    total: int = 0
+    operation: str = "read"
+    read_percent: float | None = None
+    law: str = "sequential"
+    span_blocks: int = 1 << 20
+    stride_blocks: int = 0
+    seed: int | None = None
+    depth: int = 1
+    direct: bool = False
+    sync: bool = False
+    flush: int = 0
+    pattern: dict[str, OptionValue] = field(default_factory=lambda: {"zero_buffers": 1})
+    rate_iops: float = 0.0
+    rate_bytes: float = 0.0
+    delay_seconds: float = 0.0
+    start_blocks: int = 0
+    start_delay: float = 0.0
+    time_limit: float = 0.0
+    delete: bool = False
+    notes: Notes = field(default_factory=Notes, compare=False)
+    """Those of its plan."""
+
+
+@dataclass
+class Plan:
+    settings: list[tuple[str, int | None, list[str]]] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+    passes: int = 1
+    runtime: float = 0.0
+    offset_blocks: int = 0
+    start_step: float = 0.0
+    notes: Notes = field(default_factory=Notes)
+
+
+def _real(text: str, option: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e15:
+        raise UsageError(f"{option} takes a number, not {text!r}", remedy=f"write {option} with a number of at least 0")
+    return value
+
+
+_FOLLOWED = {
+    "seek": ("save", "load", "disthist", "seekhist", "range", "stagger", "interleave", "seed"),
+    "datapattern": ("ascii", "hex", "prefix", "file"),
+    "heartbeat": ("output", "out"),
+    "timestamps": ("size", "output", "dump", "triggertime", "triggerop", "dumptofile"),
+    "endtoend": ("destination", "dest", "port", "portcount"),
+    "restart": ("frequency", "file", "offset"),
+}
+"""Words of options that another word follows."""
+
+
+def _arguments(name: str, left: Sequence[str]) -> int:
+    """How many words belong to an option, after `target N`."""
+    if name == "seek" and not left:
+        raise UsageError("-seek takes a word", remedy="write -seek random, sequential, range N, ...")
+    if name in _FOLLOWED:
+        return 1 + (bool(left) and left[0] in _FOLLOWED[name])
+    return int({**_LOST, **_SILENT, **_OWN}.get(name, "1"))
+
+
+def _operation(text: str, _option: str) -> str:
+    if text not in ("read", "write", "noop"):
+        raise UsageError(f"-op does not know {text!r}", remedy="use read, write or noop")
+    return text
+
+
+def _ratio(text: str, option: str) -> float:
+    ratio = _real(text, option)
+    if ratio > 100:
+        raise UsageError("-rwratio is a per cent of reads, 0 to 100", remedy="correct it")
+    return ratio
+
+
+def _bytes(unit: int) -> Read:
+    return lambda text, option: whole_number(text, option, low=1) * unit
+
+
+def _pass_delay(plan: Plan, option: str, value: str) -> None:
+    rest = _real(value, option)
+    plan.notes.lost(option, f"{rest:g} s of rest between passes: fio's loops follow each other at once")
+
+
+def _operation_delay(plan: Plan, option: str, value: str) -> None:
+    for target in plan.targets:
+        target.delay_seconds = _real(value, option)
+
+
+_OF_PLAN: dict[str, Action] = {
+    **dict.fromkeys((*_SILENT, "heartbeat", "timestamps"), same("reporting", "{option}: not part of the load")),
+    **{name: lost("{option}", _INSTEAD.get(name, "xdd has it, fio has nothing like it")) for name in _LOST},
+    "setup": lost("{option}", "options out of another file: translate that file"),
+    "passes": put("passes", whole(1)),
+    "passdelay": _pass_delay,
+    "runtime": put("runtime", _real),
+    "targetoffset": put("offset_blocks", whole()),
+    "targetstartdelay": put("start_step", _real),
+    "operationdelay": _operation_delay,
+}
+_OF_TARGET: dict[str, Action] = {
+    "blocksize": put("blocksize", whole(1)),
+    "reqsize": put("reqsize", whole(1)),
+    "numreqs": put("numreqs", whole(1)),
+    "bytes": put("total", _bytes(1)),
+    "kbytes": put("total", _bytes(1 << 10)),
+    "mbytes": put("total", _bytes(1 << 20)),
+    "operation": put("operation", _operation),
+    "rwratio": put("read_percent", _ratio),
+    "queuedepth": put("depth", whole(1)),
+    "directio": fixed(direct=True),
+    "syncwrite": fixed(sync=True),
+    "flushwrite": put("flush", whole(1)),
+    "deletefile": fixed(delete=True),
+    "randomize": same("address", "{option}: other positions on every pass, as fio draws them"),
+    "startdelay": put("start_delay", _real),
+    "startoffset": put("start_blocks", whole()),
+    "timelimit": put("time_limit", _real),
+}
+
+
+def read_command(given: list[str]) -> Plan:
+    """The plan of one command line. Raises UsageError for options xdd does not have and values they cannot take."""
+    plan, left = Plan(), deque(given)
+    while left:
+        word = left.popleft()
+        if not word.startswith("-") or len(word) < 2:
+            raise UsageError(f"{word!r} stands without an option", remedy="check the number after -targets")
+        name = _ALIASES.get(word[1:].lower(), word[1:].lower())
+        number: int | None = None
+        if name in _PER_TARGET and len(left) > 1 and left[0] == "target" and re.fullmatch(r"\d+", left[1]):
+            left.popleft()
+            number = int(left.popleft())
+        if name in ("target", "targets"):
+            _targets(plan, name, left)
+        elif name in _OF_PLAN or name in _OF_TARGET or name in _SEVERAL:
+            if len(left) < (count := _arguments(name, left)):
+                raise UsageError(f"{word} takes {count} value(s)", remedy="add what is missing")
+            plan.settings.append((name, number, [left.popleft() for _ in range(count)]))
+        elif left and not left[0].startswith("-"):
+            raise UsageError(f"xdd has no option {word}", remedy="remove it, or correct its spelling")
+        else:
+            plan.notes.lost(word, "not an option that xdd's manual names")
+    if not plan.targets:
+        plan.notes.same("target", "the command names none: one is taken")
+        plan.targets.append(Target("target", notes=plan.notes))
+    for name, number, values in plan.settings:
+        _apply(plan, name, number, values)
+    return plan
+
+
+def _targets(plan: Plan, name: str, left: deque[str]) -> None:
+    """-target FILE, -targets N FILE ..., or -targets -N FILE: the same one N times."""
+    count = 1
+    if name == "targets" and left:
+        count = whole_number(left.popleft(), "-targets", low=-4096, high=4096)
+    wanted = max(count, 1 if count < 0 else 0)
+    names = [left.popleft() for _ in range(min(wanted, len(left)))]
+    if len(names) < wanted or (name == "targets" and count > 0 and any(one.startswith("-") for one in names)):
+        example = "-target FILE, or -targets 2 FILE FILE"
+        raise UsageError(f"-{name} takes more names than follow it", remedy=f"write {example}")
+    plan.targets += [Target(one, notes=plan.notes) for one in names * max(1, -count)]
+
+
+def _apply(plan: Plan, name: str, number: int | None, values: list[str]) -> None:
+    if number is not None and number >= len(plan.targets):
+        raise UsageError(
+            f"-{name} names target {number}, and there are {len(plan.targets)}", remedy="targets count from 0"
+        )
+    value, option = values[0] if values else "", f"-{name}"
+    if name in _OF_PLAN:
+        _OF_PLAN[name](plan, option, value)
+        return
+    for target in plan.targets if number is None else [plan.targets[number]]:
+        if name in _OF_TARGET:
+            _OF_TARGET[name](target, option, value)
+        else:
+            _SEVERAL[name](target, values)
+
+
+def _seek(target: Target, values: list[str]) -> None:
+    word = values[0]
+    if word in ("sequential", "random", "none"):
+        target.law = word
+    elif word == "range":
+        target.span_blocks = whole_number(values[1], "-seek range", low=1)
+    elif word in ("stagger", "interleave"):
+        target.law, target.stride_blocks = word, whole_number(values[1], f"-seek {word}")
+    elif word == "seed":
+        target.seed = whole_number(values[1], "-seek seed")
+        reason = "the load is repeatable, but another generator draws it"
+        target.notes.nearly("seed", reason, "other positions, same distribution")
+    elif word == "load":
+        target.notes.lost("-seek load", "positions out of a file; import them as a trace")
+    elif word in ("save", "disthist", "seekhist"):
+        target.notes.same("reporting", f"-seek {word}: not part of the load")
+    else:
+        raise UsageError(
+            f"-seek does not know {word!r}", remedy="use sequential, random, range, stagger, interleave, none, seed"
+        )
+
+
+def _pattern(target: Target, values: list[str]) -> None:
+    word = values[0]
+    if word == "random":
+        target.pattern = {"refill_buffers": 1}
+    elif word == "hex" and re.fullmatch(r"[0-9a-fA-F]{1,512}", values[1]):
+        target.pattern = {"buffer_pattern": "0x" + (values[1] if len(values[1]) % 2 == 0 else "0" + values[1])}
+    elif word == "ascii" and values[1].isascii():
+        target.pattern = {"buffer_pattern": "0x" + values[1].encode().hex()}
+    elif len(word) == 1 and word.isascii():
+        target.pattern = {"buffer_pattern": f"0x{ord(word):02x}"}
+    else:
+        target.pattern = {"refill_buffers": 1}
+        reason = f"-datapattern {word}: no such pattern in fio; random data stands in"
+        target.notes.lost("write data", reason)
+
+
+def _throttle(target: Target, values: list[str]) -> None:
+    word = values[0]
+    if word not in ("ops", "bw", "delay", "var"):
+        raise UsageError(f"-throttle does not know {word!r}", remedy="use ops, bw, delay or var")
+    amount = _real(values[1], "-throttle")
+    if word == "ops":
+        target.rate_iops = amount
+    elif word == "bw":
+        target.rate_bytes = amount * 1e6
+    elif word == "delay":
+        target.delay_seconds = amount
+    else:
+        target.notes.lost("-throttle var", "variation of the rate")
+
+
+_SEVERAL = {"seek": _seek, "datapattern": _pattern, "throttle": _throttle}
+"""Options of a target that take more than one word."""
 
 
 def _lasts(plan: Plan) -> bool:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ioatlas.model.target import Target
-from ioatlas.procedures.load_points.plan import build_streams_plan
+from ioatlas.procedures.load_points.procedure import build_streams_plan
 from ioatlas.procedures.options import read_campaign
 from ioatlas.stats.gates import offered_iops
 from ioatlas_translate import translate

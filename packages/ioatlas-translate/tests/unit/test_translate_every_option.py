@@ -8,16 +8,7 @@ from translated import jobs, levels
 
 from ioatlas.errors import UsageError
 from ioatlas.model.options import ALLOWED, REFUSED
-from ioatlas_translate import (
-    TOOLS,
-    diskspd_command,
-    fio_options,
-    iozone_command,
-    orion,
-    translate,
-    vdbench_parm,
-    xdd_command,
-)
+from ioatlas_translate import TOOLS, diskspd_command, fio, iozone, orion, translate, vdbench_parm, xdd
 
 VALUES = ("7", "3", "2", "128k", "70/30", "1,2", "on", "random", "write", "p", "/mnt", "0.5", "20:10", "native", "seq")
 """Of which each option takes some."""
@@ -58,7 +49,7 @@ def _vdbench(kind, bases):
 
 
 _FIO = sorted(
-    {*ALLOWED, *REFUSED, *fio_options.CONTROL, *fio_options.REPORTING, *fio_options.NEWER, *fio_options.OF_ENGINES}
+    {*ALLOWED, *REFUSED, *fio.CONTROL, *fio.REPORTING, *fio.NEWER, *fio.OF_ENGINES}
     - {"directory", "filename", "filename_format", "name", "rw", "bs", "size"}
 )
 FIO = (
@@ -77,7 +68,7 @@ OPTIONS = [
     *_dashed(
         "iozone",
         ("iozone -i 0 -i 1 -s 1g -r 64k", "iozone -i 0 -i 2 -s 1g -r 4k -t 4"),
-        [f"-{letter}" for letter in iozone_command._ACTIONS if letter not in ("word", "a", "f", "F")],
+        [f"-{letter}" for letter in iozone._ACTIONS if letter not in ("word", "a", "f", "F")],
     ),
     *_dashed(
         "orion",
@@ -87,7 +78,7 @@ OPTIONS = [
     *_dashed(
         "xdd",
         ("xdd -targets 2 /dev/x /dev/y -op write -reqsize 8 -numreqs 100 -seek random -seek range 100000",),
-        [f"-{name}" for name in (*xdd_command._OF_PLAN, *xdd_command._OF_TARGET) if name != "operation"],
+        [f"-{name}" for name in (*xdd._OF_PLAN, *xdd._OF_TARGET) if name != "operation"],
     ),
     *_dashed("fio", FIO, [f"--{name}" for name in _FIO], glue="="),
 ]
@@ -119,7 +110,7 @@ def test_an_option_changes_the_load_or_is_named(tool):
 
 def test_an_option_of_fio_is_kept_or_left_out_never_both():
     for _, name, pairs in (one for one in OPTIONS if one[0] == "fio"):
-        key = fio_options.ALIASES.get(name[2:], name[2:])
+        key = fio.ALIASES.get(name[2:], name[2:])
         for text in (text for _, texts in pairs for text in texts):
             _, fidelity = seen("fio", text) or ("", ())
             assert len({entry.level for entry in fidelity if entry.attribute == key}) <= 1, text

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.interop.read.kit import reading
-from ioatlas.interop.read.numbers import KIB, nanoseconds, num, size_bytes, whole
+from ioatlas.interop.read.kit import KIB, nanoseconds, num, reading, size_bytes, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

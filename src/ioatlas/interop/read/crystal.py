@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ioatlas.interop.read.kit import Said, compiled, reading, runs, rw_of
-from ioatlas.interop.read.numbers import figure, size_bytes, times, whole
+from ioatlas.interop.read.kit import Said, compiled, figure, reading, runs, rw_of, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import reading, rw_of, settings, settle
-from ioatlas.interop.read.numbers import MIB, figure, num, size_bytes, times, whole
+from ioatlas.interop.read.kit import MIB, figure, num, reading, rw_of, settings, settle, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
 from ioatlas.interop.read.diskspd import Target, reading_of
-from ioatlas.interop.read.numbers import num, times, whole
+from ioatlas.interop.read.kit import num, times, whole
 from ioatlas.interop.read.source import TEXT_LIMIT, Source
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import words

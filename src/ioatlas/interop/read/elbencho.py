@@ -13,8 +13,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.interop.read.kit import objects, reading, rw_of, word_of
-from ioatlas.interop.read.numbers import MIB, agreed, nanoseconds, num, per_second, printed, size_bytes, times, whole
+from ioatlas.interop.read.kit import (
+    MIB,
+    agreed,
+    nanoseconds,
+    num,
+    objects,
+    per_second,
+    printed,
+    reading,
+    rw_of,
+    size_bytes,
+    times,
+    whole,
+    word_of,
+)
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

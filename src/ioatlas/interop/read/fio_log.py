@@ -19,11 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ioatlas.interop.read.kit import reading
-from ioatlas.interop.read.numbers import KIB
+from ioatlas.interop.read.kit import KIB, reading
 from ioatlas.interop.read.source import Source
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.imported_reading import ImportedReading
+from ioatlas.model.visit import Histogram
 
 _ROW = r"\d{1,15}, ?-?\d{1,20}, ?(?:\d{1,20}, ?)?[012], ?\d{1,12}(?:, ?(?:0x[0-9a-fA-F]+|\d{1,20})){0,3}"
 SIGNATURE = re.compile(

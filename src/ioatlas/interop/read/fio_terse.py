@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ioatlas.interop.read.kit import latencies, reading
-from ioatlas.interop.read.numbers import KIB, agreed, num, per_second, printed, whole
+from ioatlas.interop.read.kit import KIB, agreed, latencies, num, per_second, printed, reading, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

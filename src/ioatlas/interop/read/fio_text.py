@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ioatlas.interop.read.fio_options import fio_size
-from ioatlas.interop.read.kit import latencies, reading
-from ioatlas.interop.read.numbers import Meaning, agreed, num, per_second, printed, whole
+from ioatlas.interop.read.fio_json import fio_size
+from ioatlas.interop.read.kit import Meaning, agreed, latencies, num, per_second, printed, reading, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from ioatlas.interop.read import fio_json
 from ioatlas.interop.read.formats import FORMATS, LOGS, Format, told_of
-from ioatlas.interop.read.numbers import noted
+from ioatlas.interop.read.kit import noted
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import words

@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ioatlas.interop.read.kit import Said, compiled, reading, runs
-from ioatlas.interop.read.numbers import GIB, MIB, size_bytes, times
+from ioatlas.interop.read.kit import GIB, MIB, Said, compiled, reading, runs, size_bytes, times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ioatlas.interop.read.kit import objects, reading, word_of
-from ioatlas.interop.read.numbers import num, whole
+from ioatlas.interop.read.kit import num, objects, reading, whole, word_of
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import format_rate

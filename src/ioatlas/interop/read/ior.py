@@ -12,8 +12,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import Found, cells_of, objects, part, reading, word_of
-from ioatlas.interop.read.numbers import KIB, MIB, num, size_bytes, times, whole
+from ioatlas.interop.read.kit import (
+    KIB,
+    MIB,
+    Found,
+    cells_of,
+    num,
+    objects,
+    part,
+    reading,
+    size_bytes,
+    times,
+    whole,
+    word_of,
+)
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import cells_of, reading, settings, settle
-from ioatlas.interop.read.numbers import KIB, num, positive, size_bytes, whole
+from ioatlas.interop.read.kit import KIB, cells_of, num, positive, reading, settings, settle, size_bytes, whole
 from ioatlas.interop.read.source import Source
-from ioatlas.interop.studies.iozone import OPERATIONS
+from ioatlas.interop.studies.fixed_work import OPERATIONS
 from ioatlas.model.imported_reading import ImportedReading
 
 SIGNATURE = re.compile(

@@ -14,8 +14,21 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from ioatlas.interop.read.kit import Said, cells_of, compiled, reading, runs, rw_of
-from ioatlas.interop.read.numbers import KIB, MIB, figure, num, size_bytes, times, whole
+from ioatlas.interop.read.kit import (
+    KIB,
+    MIB,
+    Said,
+    cells_of,
+    compiled,
+    figure,
+    num,
+    reading,
+    runs,
+    rw_of,
+    size_bytes,
+    times,
+    whole,
+)
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.read.kit import reading, rw_of
-from ioatlas.interop.read.numbers import GIB, MIB, Meaning, agreed, figure, num, size_bytes, times, whole
+from ioatlas.interop.read.kit import GIB, MIB, Meaning, agreed, figure, num, reading, rw_of, size_bytes, times, whole
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 

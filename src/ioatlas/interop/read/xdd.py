@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ioatlas.interop.read.kit import Said, compiled, reading, runs, rw_of
-from ioatlas.interop.read.numbers import figure, num, positive, times
+from ioatlas.interop.read.kit import Said, compiled, figure, num, positive, reading, runs, rw_of, times
 from ioatlas.interop.read.source import Source
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import words

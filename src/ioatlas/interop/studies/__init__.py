@@ -21,8 +21,7 @@ class Study:
 
 def study(name: str, size_bytes: int) -> Study:
     """The standard-like load of that name on a target of `size_bytes`. Raises UsageError."""
-    from ioatlas.interop.studies.emerald import emerald_like
-    from ioatlas.interop.studies.spc1 import spc1_like, spc1e_like
+    from ioatlas.interop.studies.standards import emerald_like, spc1_like, spc1e_like
 
     builders = {"emerald-like": emerald_like, "spc1-like": spc1_like, "spc1e-like": spc1e_like}
     if name not in builders:

@@ -9,9 +9,8 @@ from enum import StrEnum
 from math import ceil, log2
 
 from ioatlas.analysis.estimates import window_values
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.verdict import ReasonCode
-from ioatlas.model.visit import Flush, Part, Visit
+from ioatlas.model.visit import Flush, Histogram, Part, Visit
 from ioatlas.procedures.fit.use import Quantity, Requirement
 from ioatlas.stats.windows import FEWEST, Told, of_mean, of_percentile
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of fixed work: sequences of operations on one new file, repeated as replicates until precise, never
-bounded by time. Of several tools, those of one file and record run side by side.
+"""The steps of fixed work: sequences of operations on one new file, repeated as replicates until precise, never bounded
+by time. Of several tools, those of one file and record run side by side. IOzone's table becomes visits of IOzone's own
+cells: one figure an operation, timed by IOzone.
 """
 
 from __future__ import annotations
@@ -31,10 +32,9 @@ from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.outcomes import KnownMemory
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import UnmeasuredCode, Verdict, VerdictCode
-from ioatlas.model.visit import Purpose, SectionState, Visit
-from ioatlas.procedures.fixed_work.iozone_results import also_moved, iozone_results
+from ioatlas.model.visit import Histogram, Part, Purpose, SectionState, Series, Visit
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
-from ioatlas.procedures.fixed_work.plan import FILE, fewer, known_memory, sequence_cells, with_size
+from ioatlas.procedures.fixed_work.procedure import FILE, fewer, known_memory, sequence_cells, with_size
 from ioatlas.run.gates import Gates
 from ioatlas.run.intake import Intake
 from ioatlas.run.plan import FIO_SECONDS, Plan, plan_record
@@ -44,6 +44,84 @@ from ioatlas.run.steps import REPORT_SECONDS
 from ioatlas.run.telemetry import Seen
 from ioatlas.store.journal import PlannedVisit
 from ioatlas.testbed.typed_in import typed_facts
+
+_FIO_WORDS = {"read": "read", "write": "write", "randread": "random read", "randwrite": "random write"}
+"""The importer's word for an operation that fio's rw has one for."""
+
+
+def operation_name(reading: ImportedReading) -> str:
+    """The operation of a reading as the study calls it."""
+    return reading.operation or _FIO_WORDS.get(reading.rw or "", reading.rw or "")
+
+
+def also_moved(cells: Sequence[Cell]) -> dict[str, int]:
+    """{direction: bytes} that IOzone moves in a run of these operations and reports nothing of (seen in its system
+    calls, IOzone 3.489).
+
+    It reads the first record once before the clock of read and of reread starts, and reads backward twice.
+    """
+    read = 0
+    for cell in cells:
+        if operation_of(cell) in ("read", "reread"):
+            read += cell.bs_bytes
+        elif operation_of(cell) == "backward read":
+            read += cell.members[0].integer("io_size", 0)
+    return {"read": read}
+
+
+def iozone_results(
+    readings: Sequence[ImportedReading], batch: Batch, planned: Mapping[int, PlannedVisit], started_at: float
+) -> list[SectionResult]:
+    """Results of the sections of one run of IOzone; an empty list when there is no complete table."""
+    by_operation = {operation_name(reading): reading for reading in readings}
+    if not by_operation:
+        return []
+    results = []
+    at = started_at
+    for index, section in enumerate(batch.sections):
+        reading = by_operation.get(operation_of(section.cell))
+        wrong = _wrong(section, reading)
+        if wrong or reading is None or not reading.bw_bytes_per_s:
+            results.append(SectionResult(section, SectionState.FAILED, None, wrong))
+            continue
+        work = section.cell.members[0].integer("io_size", 0)
+        seconds = work / reading.bw_bytes_per_s
+        part = Part(
+            section.cell.directions[0],
+            work,
+            work // section.cell.bs_bytes,
+            seconds * 1000,
+            None,
+            Histogram(),
+            Series(0),
+            "total",
+        )
+        row = planned[section.visit_id]
+        visit = Visit(
+            section.visit_id,
+            section.cell.key,
+            batch.batch_id,
+            index,
+            row.replicate,
+            section.seed,
+            at,
+            (part,),
+            purpose=row.purpose,
+        )
+        results.append(SectionResult(section, SectionState.FINISHED, visit))
+        at += seconds
+    return results
+
+
+def _wrong(section: Section, reading: ImportedReading | None) -> str:
+    """Why a reading is not that of the section; '' when it is."""
+    cell = section.cell
+    if reading is None or not reading.bw_bytes_per_s:
+        return "IOzone reported nothing for it"
+    if reading.bs_bytes != cell.bs_bytes or reading.size_bytes != int(cell.option["size"]):
+        return f"IOzone reports a file of {reading.size_bytes} B with records of {reading.bs_bytes} B"
+    return ""
+
 
 CAP_SECONDS = 7 * 86400
 """Longest that one operation may take before its target is taken to hang."""

@@ -19,7 +19,7 @@ from ioatlas.model.units import format_count, format_duration
 from ioatlas.model.verdict import BUDGET_ENDED, UnmeasuredCode
 from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.procedures.load_points.options import StreamsSpec, streams_of
-from ioatlas.procedures.load_points.plan import (
+from ioatlas.procedures.load_points.procedure import (
     TRIAL_SECONDS,
     Phase,
     describe_rounding,

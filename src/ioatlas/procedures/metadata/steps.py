@@ -15,7 +15,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.tree import BY_NAMES, LIST_PASSES, MOVES_DATA, Operation, Tree, tree_operation, trees_of
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import SectionState, Visit
-from ioatlas.procedures.metadata.plan import expected_seconds, inodes_at_once
+from ioatlas.procedures.metadata.procedure import expected_seconds, inodes_at_once
 from ioatlas.run.gates import Gates
 from ioatlas.run.runner import Runner
 from ioatlas.run.sequences import SequencedSteps

@@ -25,7 +25,7 @@ from ioatlas.model.outcomes import SniaPass, SniaPasses
 from ioatlas.model.result import CampaignResult, RoundsResult
 from ioatlas.model.visit import Visit
 from ioatlas.procedures.options import SniaOptions
-from ioatlas.procedures.snia.plan import part_of, pass_name, passes_of
+from ioatlas.procedures.snia.procedure import part_of, pass_name, passes_of
 from ioatlas.results.parts import ResultParts
 from ioatlas.store.journal import Journal
 

@@ -18,7 +18,7 @@ from ioatlas.model.events import Event
 from ioatlas.model.outcomes import SniaPass, SniaPasses
 from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.procedures.options import SniaOptions
-from ioatlas.procedures.snia.plan import pass_name, passes_of
+from ioatlas.procedures.snia.procedure import pass_name, passes_of
 from ioatlas.run.plan import FIO_SECONDS
 from ioatlas.run.runner import Runner
 from ioatlas.run.steps import REPORT_SECONDS, Steps

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from ioatlas.analysis.curve_tables import PLACE
-from ioatlas.analysis.sizing import rates_text
+from ioatlas.analysis.load_curve import rates_text
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.model.result import CampaignResult

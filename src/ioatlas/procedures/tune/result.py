@@ -13,14 +13,13 @@ from statistics import median_high
 from typing import Any, Self
 
 from ioatlas.analysis.estimates import cell_verdict, window_values
-from ioatlas.analysis.sizing import Rate, RateState, mean_interval, percentile_interval, size_up
+from ioatlas.analysis.load_curve import Rate, RateState, mean_interval, percentile_interval, size_up
 from ioatlas.design.latency_search import Goal, Load, Outcome, Point, Trial, conclude, judge_load
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.histogram import Histogram
 from ioatlas.model.load_curve import Sizing
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.model.visit import Purpose, Visit
+from ioatlas.model.visit import Histogram, Purpose, Visit
 from ioatlas.stats.gates import offered_iops
 from ioatlas.stats.intervals import Interval, bounded, log_t_interval
 from ioatlas.store.journal import Journal

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from ioatlas.analysis.sizing import RateState
+from ioatlas.analysis.load_curve import RateState
 from ioatlas.design.latency_search import Point, conclude, next_trials
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.cell import Cell, OptionValue

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 import click
 
 from ioatlas.cli._commands import examples
-from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import say_json
+from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas.errors import GateError, UsageError
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._commands import examples
-from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import say_json
+from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas.errors import RefusedError
 from ioatlas_atlas.cli._token import agree, plain, token_of
 

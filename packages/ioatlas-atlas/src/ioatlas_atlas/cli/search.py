@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from ioatlas.cli._commands import examples
-from ioatlas.cli._faults import says_what_does_not_fit
-from ioatlas.cli._output import say_json
+from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas_atlas.cli._token import client_of, plain
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listens to a session's events and keeps the metrics in a file, for node_exporter's textfile collector. Names, units
-and words are by Prometheus' conventions.
+"""What is measured now, for Prometheus: listens to a session's events and keeps the metrics in a file, for
+node_exporter's textfile collector. Names, units and words are by Prometheus' conventions.
 """
 
 from __future__ import annotations
