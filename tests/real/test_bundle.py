@@ -9,12 +9,12 @@ import pytest
 from tests.real.conftest import ioatlas
 
 CAMPAIGN = """
-budget = "30s"
+budget = "15s"
 [target]
 path = "{target}"
 [sweep]
 rw = ["read", "write", "randread", "randwrite"]
-bs = ["4k", "64k"]
+bs = "4k"
 size = "8m"
 numjobs = [1, 4]
 """

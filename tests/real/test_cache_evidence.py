@@ -71,6 +71,7 @@ def test_holes_are_seen_and_read_without_the_drives(tmp_path: Path) -> None:
     assert any("holes" in note for note in estimate.notes) or estimate.verdict == "discarded"
 
 
+@pytest.mark.long("analysis", "testbed")
 @pytest.mark.unmeasured
 def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
     """The drive that is named is a file read directly; the target a file that stays in the page cache."""
@@ -94,6 +95,7 @@ def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
     assert estimate.ceiling.bw_bytes_per_s <= float(number)  # the tightest one stands beside the value
 
 
+@pytest.mark.long("analysis", "lab")
 @pytest.mark.unmeasured
 @needs("page-cache")
 @pytest.mark.usefixtures("own_lab")
@@ -126,6 +128,7 @@ def test_the_drives_counters_prove_the_page_cache(tmp_path: Path) -> None:
     assert estimate.limit.resource == "client page cache"
 
 
+@pytest.mark.long("analysis", "lab")
 @pytest.mark.unmeasured
 @needs("cache-edge")
 def test_a_cliff_along_the_footprint_proves_the_servers_cache(tmp_path: Path) -> None:

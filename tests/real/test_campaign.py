@@ -266,6 +266,7 @@ def test_an_export_is_read_without_confirmation_and_written_only_with(nbd, tmp_p
     assert written.returncode == 0, written.stderr
 
 
+@pytest.mark.long("run", "store")
 def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
     journal = tmp_path / "c"
     process = start(

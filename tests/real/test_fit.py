@@ -79,6 +79,7 @@ def test_a_server_of_20_ms_does_not_fit_a_limit_of_10_and_fits_one_of_200(uri, t
         assert sum(case.find("failure") is not None for case in cases) == (status == 3)
 
 
+@pytest.mark.long("procedures")
 @pytest.mark.unmeasured
 def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
     directory = tmp_path / "c"
@@ -95,6 +96,7 @@ def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
     assert "PASS" in ioatlas("show", directory).stdout
 
 
+@pytest.mark.long("fleet", "procedures")
 @pytest.mark.unmeasured
 @root_only
 def test_several_clients_make_one_load_together_each_on_a_file_of_its_own(disk_dir, tmp_path):

@@ -287,6 +287,7 @@ def test_the_key_is_for_the_user_alone(place):
     assert "no key of yours alone" in done.stderr
 
 
+@pytest.mark.long("cli", "store")
 def test_edited_journals_of_a_real_campaign_do_no_harm(place, monkeypatch):
     """Read by another user, so that whatever is resumed has to be refused: not one program is started."""
     assert place.resume().returncode == 0

@@ -219,6 +219,7 @@ def pausing(directory, *, works_seconds, stands_seconds):
         server.wait()
 
 
+@pytest.mark.long("run", "procedures")
 @pytest.mark.unmeasured
 @pytest.mark.skipif(shutil.which("nbdkit") is None, reason="needs nbdkit")
 def test_a_server_that_stands_still_for_a_window_leaves_no_value_of_it(tmp_path):

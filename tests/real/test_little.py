@@ -56,7 +56,13 @@ def judged(tmp_path, cells):
     return take_in(results, planned, None, seen.counted(results)).visits
 
 
-@pytest.mark.parametrize(("engine", "depth"), [("psync", 1), ("libaio", 1), ("libaio", 8), ("io_uring", 8)])
+@pytest.mark.parametrize(
+    ("engine", "depth"),
+    [
+        *(("psync", 1), ("io_uring", 8)),
+        *(pytest.param("libaio", depth, marks=pytest.mark.long("fio", "stats")) for depth in (1, 8)),
+    ],
+)
 def test_the_law_holds_for_what_flushes_waits_or_paces(tmp_path, engine, depth):
     base = {"rw": "randwrite", "bs": 4096, "size": SIZE, "direct": 1, "numjobs": 1, "iodepth": depth}
     cells = [Cell.of("t", {**base, "ioengine": engine, **more}) for more in OPTIONS]

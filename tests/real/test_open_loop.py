@@ -34,8 +34,8 @@ size = "16m"
 
 def measured(tmp_path, scenario, sweep, window="1s", **settings):
     """{offered rate: row}, the batches' directory."""
-    if missing(lab.scenarios()[scenario]):
-        pytest.skip(f"{scenario} needs {missing(lab.scenarios()[scenario])}")
+    if lacking := missing(lab.scenarios()[scenario]):
+        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
     with lab.start(scenario, **settings) as target:
         (tmp_path / "c.toml").write_text(SWEEP.format(uri=target.location, sweep=sweep, window=window))
         done = ioatlas("map", "--campaign", tmp_path / "c.toml", "-o", tmp_path / "c", "--read-only", "--json")
@@ -72,8 +72,8 @@ def test_a_replayed_trace_is_charged_from_its_own_times(tmp_path):
     """200 I/Os a second at a server that stands still for a quarter of every three quarters of a second; few lanes, so
     that most of what is due cannot start.
     """
-    if missing(lab.scenarios()["stalling"]):
-        pytest.skip(f"stalling needs {missing(lab.scenarios()['stalling'])}")
+    if lacking := missing(lab.scenarios()["stalling"]):
+        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
     rows = [f"{5000 * k} /dev/sdz read {4096 * k} 4096" for k in range(300)]
     (tmp_path / "t.iolog").write_text("fio version 3 iolog\n0 /dev/sdz add\n0 /dev/sdz open\n" + "\n".join(rows) + "\n")
     (tmp_path / "c.toml").write_text("visits = 1\ntrace = 't.iolog'\n[sweep]\nnumjobs = 4\n")

@@ -93,6 +93,7 @@ def test_holes_are_seen(disk_dir):
     assert hole_bytes(str(path), 3 << 20) == (2 << 20) + 131072
 
 
+@pytest.mark.long("target", "run")
 @pytest.mark.unmeasured
 def test_preconditioned_is_filled_and_overwritten_twice_at_random(tmp_path, disk_dir):
     size = 2 << 20
@@ -185,8 +186,8 @@ def test_reads_carry_what_was_written_to_their_bytes(tmp_path, disk_dir):
 @pytest.mark.unmeasured
 def test_a_target_that_reduces_data_is_found_out_by_reads_and_writes(tmp_path, own_lab):
     scenario = lab.scenarios()["reducing"]
-    if missing(scenario):
-        pytest.skip(f"needs {missing(scenario)}")
+    if lacking := missing(scenario):
+        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
     with lab.start("reducing") as target:
         swept = {
             "rw": '["randread", "randwrite"]',

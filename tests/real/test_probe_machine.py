@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.usefixtures("own_lab"), pytest.mark.unmeasured]
 
 
 def needs(name):
-    if missing(lab.scenarios()[name]):
-        pytest.skip(f"{name} needs {missing(lab.scenarios()[name])}")
+    if lacking := missing(lab.scenarios()[name]):
+        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
 
 
 def test_a_local_directory(tmp_path):

@@ -22,10 +22,11 @@ RUN = [sys.executable, "-c", "from ioatlas.cli import main; main()", "shakedown"
 
 
 def needs(name):
-    if missing(lab.scenarios()[name]):
-        pytest.skip(f"{name} needs {missing(lab.scenarios()[name])}")
+    if lacking := missing(lab.scenarios()[name]):
+        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
 
 
+@pytest.mark.long("analysis", "testbed")
 @pytest.mark.unmeasured
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_a_file_in_memory_is_refused_as_a_target():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all unit tests share: linear algebra on one thread, and the same drawn examples in every run.
 
-`pytest --hypothesis-profile new` draws others.
+Where long tests are left out, a fifth of the examples is drawn. `pytest --hypothesis-profile new` draws others.
 """
 
 import os
@@ -11,6 +11,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from tests.examples import FEW
+
 # Set before numpy comes. A worker for each processor runs beside this one: threads of each would wait for each other.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -19,7 +21,13 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 providers._get_local_constants = lambda: providers._local_constants
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("new", deadline=None)
+settings.register_profile("few", settings.get_profile("steady"), max_examples=FEW)
 settings.load_profile("steady")
+
+
+def pytest_configure(config):
+    if config.getoption("--long") == "none" and not config.getoption("--hypothesis-profile"):
+        settings.load_profile("few")
 
 
 @pytest.fixture(scope="module")

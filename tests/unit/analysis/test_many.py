@@ -5,11 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.analysis.compare import Reading, compare
 from ioatlas.analysis.many import compare_many, letters, turned
+from tests.examples import examples
 
 
 def side(rng: np.random.Generator, levels: np.ndarray, visits: int = 3, cv: float = 0.03) -> dict[str, list[Reading]]:
@@ -133,7 +134,7 @@ def test_with_no_difference_maps_are_called_different_at_most_at_the_level_toget
 
 
 @given(st.integers(1, 7), st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_letter_is_shared_exactly_where_nothing_was_told_apart(n, data):
     pairs = [frozenset(pair) for pair in combinations(range(n), 2)]
     apart = set(data.draw(st.lists(st.sampled_from(pairs), unique=True))) if pairs else set()

@@ -33,7 +33,9 @@ def failed(found):
     return {check.name for check in found.checks if check.state == "failed"}
 
 
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.long("bundle")) if one == "highest" else one for one in FEW]
+)
 def test_packed_again_it_is_the_same_and_it_is_verified(name, tmp_path):
     data = packed(name).data()
     assert pack(campaign(name), plan=RedactPlan(), key=key()).data() == data

@@ -160,7 +160,9 @@ def test_remarks_are_counted_by_kind(tmp_path):
 FOLDERS = ["fio/json", "fio/text", "fio/logs", "iozone", "vdbench", "io500", "elbencho", "diskspd", "xdd", "bonnie"]
 
 
-@pytest.mark.parametrize("folder", [*FOLDERS, "crystaldiskmark", "fio", "."])
+@pytest.mark.parametrize(
+    "folder", [*FOLDERS, "crystaldiskmark", "fio", pytest.param(".", marks=pytest.mark.long("interop"))]
+)
 def test_each_folder_of_real_results_ends_in_an_answer(folder):
     if not (SAMPLES / folder).is_dir():
         pytest.skip("no samples here")

@@ -137,7 +137,7 @@ def test_a_limit_that_nothing_meets_leaves_a_report_and_no_job(shell, tmp_path):
     assert shell("show", directory).returncode == 0
 
 
-@pytest.mark.parametrize("goal", [[], ["--max-throughput"]])
+@pytest.mark.parametrize("goal", [pytest.param([], marks=pytest.mark.long("procedures")), ["--max-throughput"]])
 def test_without_a_limit_a_rate_is_safe_when_it_is_carried(shell, tmp_path, goal):
     (tmp_path / "t").mkdir()
     found = shell("tune", tmp_path / "t", *ON_A_FILE, *goal, "--max-jobs", "1", "-o", tmp_path / "d")

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -20,6 +20,7 @@ from ioatlas.procedures.options import (
     read_campaign,
     read_campaign_file,
 )
+from tests.examples import examples
 from tests.facts import has
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "campaign.schema.json"
@@ -158,7 +159,7 @@ def _toml(value):
     st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=3),
     st.dictionaries(st.sampled_from(sorted(ALLOWED)), st.one_of(VALUES, st.lists(VALUES, max_size=3)), max_size=3),
 )
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_whatever_stands_in_a_file_it_is_read_or_refused_in_words(keys, sweep):
     lines = [f"{name} = {_toml(value)}" for name, value in keys.items()] + ["[sweep]"]
     lines += [

@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.design.stopping import CERTIFIED_LOOKS, certified_grade, look_confidence, map_grade
@@ -85,7 +85,7 @@ def test_map_grade_covers_what_it_claims_where_it_stops(ratio):
     assert 0.93 <= np.mean(covered) <= 0.98
 
 
-@pytest.mark.parametrize("modes", [1.0, 1.15])
+@pytest.mark.parametrize("modes", [pytest.param(1.0, marks=pytest.mark.long("design", "stats")), 1.15])
 def test_certified_grade_covers_the_median_of_any_shape(modes):
     rng = np.random.default_rng(5)
     draws = rng.choice([1.0, modes], 100_000, p=[0.6, 0.4]) * np.exp(0.02 * rng.normal(size=100_000))
@@ -114,7 +114,6 @@ def test_impossible_requests_are_refused(call):
         call()
 
 
-@settings(deadline=None)
 @given(st.lists(positive, max_size=40), st.integers(3, 60))
 def test_map_grade_always_ends_and_never_passes_the_cap(values, cap):
     decision = map_grade(values, cap=cap)

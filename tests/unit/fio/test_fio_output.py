@@ -6,11 +6,12 @@ import subprocess
 from shutil import which
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.fio.figures import bucket_value
 from ioatlas.fio.output import parse_fio_json
+from tests.examples import examples
 from tests.facts import has
 from tests.unit.interop.read_samples import SAMPLES, sample
 
@@ -256,7 +257,7 @@ def test_odd_values(value):
     parse_fio_json(text.replace('"nan"', "NaN"))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_every_truncation_keeps_only_true_figures(data):
     text = json.dumps({**NEW, "jobs": NEW["jobs"] * 2}, indent=1)

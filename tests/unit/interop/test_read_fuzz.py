@@ -14,11 +14,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from ioatlas.interop.read.importer import formats_of
 from ioatlas.interop.read.source import Source
+from tests.examples import examples
 from tests.unit.interop.read_samples import SAMPLES
 
 EXAMPLES = int(os.environ.get("IOATLAS_FUZZ_EXAMPLES", "20"))
@@ -105,7 +106,7 @@ def check(readings):
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_damaged_files(folder, data):
     name, raw = files(folder)[data.draw(st.integers(0, len(files(folder)) - 1))]
@@ -138,7 +139,7 @@ def test_damaged_files(folder, data):
 @pytest.mark.parametrize(
     "folder", ["fio/json", "fio/text", "iozone", "diskspd", "vdbench", "xdd", "elbencho", "crystaldiskmark", "io500"]
 )
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_cut_files_give_no_figure_of_their_own(folder, data):
     name, raw = files(folder)[data.draw(st.integers(0, len(files(folder)) - 1))]

@@ -4,16 +4,17 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.law.choose import MOST_WAVE, main_cells, next_load
+from tests.examples import examples
 from tests.unit.law.stepped import MIB, QUICK, START, Bucket, Target, drawn, mapped
 
 BOTH = ("read", "write")
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 10**6), total=st.sampled_from([20.0, 60.0, 240.0]))
 def test_no_budget_is_overrun(seed, total):
     target = drawn(seed)

@@ -145,6 +145,7 @@ def test_the_fastest_cell_is_low_where_the_law_says_that_one_which_no_load_made_
     assert ("in flight" in fastest.grade_reason) is (most == 1)
 
 
+@pytest.mark.long("law")
 def test_a_bucket_of_both_directions_is_one_before_a_device_whose_places_seem_to_cost():
     device = Target(dict.fromkeys(BOTH, 6.9466464e-4), dict.fromkeys(BOTH, 53693.17), dict.fromkeys(BOTH, 641.055012e6))
     device.rng.seed(10)
@@ -163,6 +164,7 @@ def test_bins_hold_whole_slices_of_a_throttle(seconds):
     assert rates[2:] == pytest.approx(330.0)  # before, a bin is shorter than a slice
 
 
+@pytest.mark.long("law")
 def test_a_throttle_is_found_though_a_busy_client_makes_other_loads_rough():
     target, courses = bucket_mapped()
     generator, rough = random.Random(3), []
@@ -306,6 +308,7 @@ def test_pauses_of_a_target_are_no_limiter_and_what_is_told_is_its_average_over_
     assert np.mean(errors) < 0.2
 
 
+@pytest.mark.long("law")
 def test_one_load_above_a_rate_with_credit_is_not_told_in_place_of_it():
     """It had some of the credit back: 1.2 s at twice the rate that lasts."""
     _, courses = bucket_mapped()

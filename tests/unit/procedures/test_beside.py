@@ -25,6 +25,7 @@ size = "4m"
 bs = ["4k", "1m"]
 numjobs = [1, 4, 16]
 """
+LATER = pytest.mark.long("procedures", "run")
 ALL = '"read", "write", "randread", "randwrite"'
 
 
@@ -59,7 +60,9 @@ def test_a_map_of_single_jobs_has_them_too(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "rate"), [(0.0002, 3e6), (0.05, 20e6), (0.3, 1e6)], ids=["3 MB/s", "50 ms", "300 ms and 1 MB/s"]
+    ("seconds", "rate"),
+    [*(pytest.param(*one, marks=LATER) for one in ((0.0002, 3e6), (0.05, 20e6))), (0.3, 1e6)],
+    ids=["3 MB/s", "50 ms", "300 ms and 1 MB/s"],
 )
 def test_slow_targets_have_time_for_them_too(tmp_path, seconds, rate):
     way = Way(seconds, 1 / seconds, rate)

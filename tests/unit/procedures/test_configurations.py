@@ -407,7 +407,11 @@ def test_a_directory_that_commands_make_need_not_be_there_yet(tmp_path):
             marks=pytest.mark.long("run", "procedures"),
         ),
         ('profile = "iozone2017"\nvisits = 2', 'size = "1m"\nbs = ["64k"]'),
-        ('snia = "iops"', 'size = "4m"\nbs = ["16k", "4k"]\nrwmixread = [50, 0]'),
+        pytest.param(
+            'snia = "iops"',
+            'size = "4m"\nbs = ["16k", "4k"]\nrwmixread = [50, 0]',
+            marks=pytest.mark.long("run", "procedures"),
+        ),
     ],
     ids=["adaptive", "fixed work", "snia"],
 )

@@ -65,7 +65,7 @@ CAMPAIGNS = {**EVERY, **MORE}
 FEW = 2
 """States that are looked at where all of them would take long."""
 LATER = pytest.mark.long("procedures", "run", "store")
-ALIKE = (*LONG, "short of time", "adaptive, short of time", "spc1e-like")
+ALIKE = (*LONG, "short of time", "adaptive, short of time", "spc1e-like", "points", "trace", "trees")
 """They end as others do, in states that the long run looks at."""
 _STATE = """
 select distinct 'visit', v.purpose, v.status, c.reason from visit v join cell c using (cell_key)

@@ -4,9 +4,10 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.simulate.faults import Fault, FaultKind
 from tests.simulate.law import Burst, Cache, Law, Way
 from tests.unit.simulated import World
@@ -24,7 +25,7 @@ size = "1m"
 direct = 0
 ioengine = "libaio"
 """
-SHORT = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+SHORT = examples(6, suppress_health_check=list(HealthCheck))
 WAYS = st.builds(Way, st.floats(5e-6, 30e-3), st.floats(50, 500_000), st.floats(1e6, 5e9))
 LAWS = st.builds(
     Law,

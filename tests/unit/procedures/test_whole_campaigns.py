@@ -13,9 +13,17 @@ from tests.unit.procedures.cases import EVERY, LONG, make_world
 pytestmark = pytest.mark.usefixtures("no_law")
 
 
-@pytest.fixture(
-    params=[pytest.param(name, marks=[pytest.mark.long("procedures", "run")] if name in LONG else []) for name in EVERY]
-)
+def names(later):
+    """Those of every campaign; the long run alone has these."""
+    marks = [pytest.mark.long("procedures", "run")]
+    return [pytest.param(name, marks=marks if name in later else []) for name in EVERY]
+
+
+DISTURBED = pytest.mark.parametrize("name", names({*LONG, "rounds", "trees", "tune"}), indirect=True)
+"""Faults are met where loads are run, for all in the same place."""
+
+
+@pytest.fixture(params=names(LONG))
 def name(request):
     return request.param
 
@@ -81,6 +89,7 @@ def test_the_journal_is_stamped_in_the_time_of_the_loads(undisturbed, name):
     assert max(stamps) == world.clock.time() > BEGIN_SECONDS
 
 
+@DISTURBED
 def test_stopped_or_hung_it_cleans_keeps_what_is_finished_and_goes_on(world, whole_seconds):
     end = world.clock.monotonic() + 0.3 * whole_seconds
     with pytest.raises(PartialResultError, match="stopped") as error:
@@ -102,6 +111,7 @@ def test_stopped_or_hung_it_cleans_keeps_what_is_finished_and_goes_on(world, who
     assert {key: after[key] for key in hung} == hung
 
 
+@DISTURBED
 def test_what_fails_from_the_start_is_said_leaves_nothing_and_the_campaign_is_made_later(world, name):
     """A load that cannot be killed, a job that fio refuses, a full file system."""
     world.fail(Fault(FaultKind.UNKILLABLE))
@@ -125,6 +135,7 @@ def test_what_fails_from_the_start_is_said_leaves_nothing_and_the_campaign_is_ma
     world.check()
 
 
+@DISTURBED
 def test_half_an_output_is_none(world):
     world.fail(Fault(FaultKind.CUT_OUTPUT, from_seconds=1.0, times=1))
     if world.tried() is not None:  # of a lay-out, or of one load in a row
@@ -133,6 +144,7 @@ def test_half_an_output_is_none(world):
     world.check()
 
 
+@DISTURBED
 def test_errors_of_the_target_leave_no_value(world, name):
     world.fail(
         Fault(FaultKind.IO_ERROR, jobs={"bs": "65536"} | ({} if name == "fixed work" else {"ioengine": "libaio"}))

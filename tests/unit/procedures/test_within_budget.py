@@ -44,6 +44,8 @@ LAWS = {
     "fast": law(0.00005, 200_000, 3e9),
 }
 LONG = pytest.mark.long("law", "procedures")
+SHORT = ("12 MB/s", "fast")
+"""Limits of bytes and of I/Os; the others lie between."""
 USED = 0.7
 """Share of a budget that is used where there is anything left to do."""
 
@@ -59,7 +61,8 @@ def truth_iops(law, cell):
     ("name", "budget"),
     [
         ("1 IOPS", 30),
-        *((name, 10) for name in LAWS if name != "1 IOPS"),
+        *((name, 10) for name in SHORT),
+        *(pytest.param(name, 10, marks=LONG) for name in LAWS if name not in ("1 IOPS", *SHORT)),
         *(pytest.param(name, 30, marks=LONG) for name in LAWS if name != "1 IOPS"),
         *(pytest.param(name, 90, marks=LONG) for name in LAWS),
     ],
@@ -269,6 +272,7 @@ def test_files_that_a_slow_target_cannot_write_in_time_are_smaller(tmp_path, nam
         assert size >= 30 << 20
 
 
+@pytest.mark.long("procedures")
 def test_files_that_outlast_the_credit_of_a_target_leave_time_to_measure(tmp_path):
     """Most of a file is written at once, and what is missing at a tenth of that speed."""
     world = World(tmp_path, law(0.0002, 100_000, 4e6, burst=Burst(180e6, 8, 4e6)))

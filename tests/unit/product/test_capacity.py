@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ioatlas.errors import UsageError
@@ -12,6 +12,7 @@ from ioatlas.product.capacity import failures_survived, usable_capacity
 from ioatlas.product.layout import DRAID, RAIDZ, LayoutKind, draid_allocated, raidz_allocated, slop_bytes
 from ioatlas.product.quantity import TB, TIB, capacity_bytes
 from ioatlas.product.sheet import Layout
+from tests.examples import examples
 
 K = LayoutKind
 FIXED = [K.RAID0, K.RAID1, K.RAID5, K.RAID6, K.RAID_F1, K.SHR1, K.SHR2, K.RAIDZ1, K.RAIDZ2, K.RAIDZ3]
@@ -163,7 +164,7 @@ def laid_out(layout, drives):
     raise AssertionError
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(layouts())
 def test_usable_is_at_most_raw_and_no_step_grows(case):
     layout, drives = case
@@ -173,7 +174,7 @@ def test_usable_is_at_most_raw_and_no_step_grows(case):
     assert left == sorted(left, reverse=True)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(layouts())
 def test_what_survives_failures_fits_into_the_drives_that_are_left(case):
     """Data that outlives any n failures lies in the other drives: also where the n largest ones fail."""
@@ -183,14 +184,14 @@ def test_what_survives_failures_fits_into_the_drives_that_are_left(case):
     assert found.usable_bytes <= sum(left)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(kind=st.sampled_from(FIXED), n=st.integers(1, 30), size=sizes)
 def test_one_more_drive_never_keeps_less(kind, n, size):
     layout = Layout(type=kind)
     assert laid_out(layout, [size] * n).usable_bytes <= laid_out(layout, [size] * (n + 1)).usable_bytes
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(layouts(), st.integers(0, 23))
 def test_a_larger_drive_never_keeps_less(case, which):
     layout, drives = case
@@ -202,7 +203,7 @@ def test_a_larger_drive_never_keeps_less(case, which):
     assert laid_out(layout, larger).usable_bytes >= before.usable_bytes
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(layouts(), st.randoms())
 def test_the_order_of_the_drives_does_not_matter(case, random):
     layout, drives = case
@@ -211,7 +212,7 @@ def test_the_order_of_the_drives_does_not_matter(case, random):
     assert laid_out(layout, shuffled) == laid_out(layout, drives)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(layouts())
 def test_units_do_not_matter(case):
     """The same drives written in TB, GB or bytes."""
@@ -221,7 +222,7 @@ def test_units_do_not_matter(case):
         assert laid_out(layout, written) == laid_out(layout, drives)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     record=st.integers(512, 1 << 20),
     data=st.integers(1, 20),

@@ -88,7 +88,7 @@ def test_json_has_the_rows_of_the_csv(result):
     assert found == values(result)
 
 
-@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("log", [False, pytest.param(True, marks=pytest.mark.long("report"))])
 def test_maps_show_every_value_of_the_csv(result, log):
     """Believed ones with a colour."""
     drawing = Drawing.of(lay_out(result), quantity("bw"), log=log)

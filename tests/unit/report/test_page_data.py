@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,6 +31,7 @@ from ioatlas.model.result import CampaignResult, Unmeasured  # noqa: E402
 from ioatlas.model.verdict import read_unmeasured  # noqa: E402
 from ioatlas.report import columns, page, page_data, page_format  # noqa: E402
 from ioatlas.report.page_format import Column, ReportData  # noqa: E402
+from tests.examples import examples  # noqa: E402
 
 VALUE_NAMES = [name for triple in page_data._INTERVALS for name in triple]
 
@@ -159,7 +160,7 @@ def test_iops_that_do_not_follow_from_throughput_are_kept(monkeypatch):
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(1e-3, 1e15)), min_size=1, max_size=60))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_log_codes_round_to_their_step(values):
     true = np.array([math.nan if v is None else v for v in values])
     column, back, rounding = columns.pack_log16(true)
@@ -388,7 +389,7 @@ def results(draw):
 
 
 @given(results())
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_any_result_keeps_each_estimate_at_a_place_of_its_own(result):
     data = page_data.report_data(result)
     names = [axis.name for axis in data.axes]

@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, client_limited, disagrees, found_unsteady, half_interval
@@ -19,6 +19,7 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
+from tests.examples import examples
 from tests.simulate.law import Burst, Cache, Way
 from tests.unit.procedures.cases import ADAPTIVE, FIXED_WORK, POINTS, ROUNDS
 from tests.unit.simulated import LAW, MIB, World
@@ -53,9 +54,9 @@ CASES = {
     "SNIA": (ROUNDS, LAW),
     "budget": (FEWER.replace("visits = 2", 'budget = "20s"'), replace(LAW, burst=Burst(6e9, 3.0, 5e8), noise=0.02)),
 }
-LONG = ("noisy", "bursty", "stalls")
-"""The noisy target lies between the quiet and the wild one, the bursty one is that of the budget, and a law beside
-stalls takes ten seconds to fit.
+LONG = ("quiet", "noisy", "drifting", "cached", "bursty", "stalls")
+"""The quiet target is that of a single visit, the noisy one lies between it and the wild one, the bursty one is that
+of the budget, and a law beside stalls takes ten seconds to fit.
 """
 
 
@@ -130,7 +131,7 @@ def agree(result):
 VALUES = st.one_of(st.none(), st.just(0.0), st.floats(1e3, 1e11))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @example(
     [
         (1000.0, None, VerdictCode.NONE, "", None, "measured"),

@@ -59,7 +59,10 @@ def plain(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("run", "what", "by_seconds"),
-    [(2, "tick", -3 * DAY), (2, "tick", 400 * DAY), (2, "run", -5.0), (2, "run", 400 * DAY), (3, "ended", -3 * DAY)],
+    [
+        *((2, "tick", -3 * DAY), (2, "run", 400 * DAY), (3, "ended", -3 * DAY)),
+        *(pytest.param(*one, marks=pytest.mark.long("run")) for one in ((2, "tick", 400 * DAY), (2, "run", -5.0))),
+    ],
 )
 def test_a_clock_that_is_set_in_mid_run_changes_no_time(plain, tmp_path, run, what, by_seconds):
     moved = measured(tmp_path / "moved", run, what, by_seconds)

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import special, stats
 
@@ -26,7 +26,6 @@ freedom = st.floats(-0.5, 6).map(lambda log: 10**log)
 tail = st.floats(-12, math.log10(0.5)).map(lambda log: 10**log)
 
 
-@settings(deadline=None)
 @given(tail, freedom)
 def test_t_goes_from_tail_to_quantile_and_back(p, dof):
     t = t_quantile(p, dof)
@@ -36,7 +35,6 @@ def test_t_goes_from_tail_to_quantile_and_back(p, dof):
     assert t_quantile(1 - p, dof) == -t_quantile(1 - (1 - p), dof)
 
 
-@settings(deadline=None)
 @given(freedom, st.floats(1e-3, 30))
 def test_the_density_of_t_is_scipys(dof, t):
     exact = t * stats.t.pdf(t, dof)
@@ -44,7 +42,6 @@ def test_the_density_of_t_is_scipys(dof, t):
     assert t_beyond(t, dof)[1] == near(exact)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 200), freedom, tail)
 def test_the_tail_of_f_is_scipys(upper, lower, p):
     x = stats.f.isf(p, upper, lower)
@@ -52,7 +49,6 @@ def test_the_tail_of_f_is_scipys(upper, lower, p):
     assert f_tail(upper, lower, x) == near(special.fdtrc(upper, lower, x))
 
 
-@settings(deadline=None)
 @given(st.floats(0.2, 1e4), st.floats(0.2, 1e4), st.floats(-8, 8))
 def test_the_incomplete_beta_function_is_scipys(a, b, deviations):
     mean = a / (a + b)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -121,7 +121,6 @@ def test_rank_coverage_is_binomial_and_no_table_entry_falls_short():
     assert median_interval([1.0, 2, 3, 4, 5]).withheld
 
 
-@settings(deadline=None)
 @given(st.lists(positive, min_size=6, max_size=40))
 def test_median_interval_holds_the_median_and_only_observed_values(values):
     found = median_interval(values)
@@ -130,7 +129,6 @@ def test_median_interval_holds_the_median_and_only_observed_values(values):
     assert found.low <= found.estimate <= found.high
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(1.0, 1e9), min_size=3, max_size=20), st.floats(1e-3, 1e3))
 def test_log_intervals_scale_with_the_unit(values, factor):
     one, other = log_t_interval(values), log_t_interval([value * factor for value in values])
@@ -139,7 +137,6 @@ def test_log_intervals_scale_with_the_unit(values, factor):
     assert one.low <= one.estimate <= one.high
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(1.0, 1e9), min_size=6, max_size=20))
 def test_higher_confidence_is_never_narrower(values):
     for function in (log_t_interval, median_interval):

@@ -46,6 +46,7 @@ def test_what_is_no_limit_and_no_number_of_rounds_is_refused(value):
         limit_for(value)
 
 
+@pytest.mark.long("stats")
 def test_the_length_of_runs_is_that_of_simulated_ones():
     """Both sides are watched: changes come twice as often as on one."""
     draws, limit = np.random.default_rng(7), 2.2

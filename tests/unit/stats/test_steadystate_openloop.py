@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.openloop import intended_from, intended_latency
 from ioatlas.stats.steadystate import steady_state
+from tests.examples import examples
 
 
 def test_steady_state_is_met_at_the_first_window_that_passes():
@@ -47,7 +48,6 @@ def test_too_few_rounds_and_bad_rounds():
         steady_state([1.0, -1.0])
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(1, 1e9), min_size=5, max_size=25), st.floats(1e-3, 1e3))
 def test_steady_state_does_not_depend_on_the_unit(rounds, factor):
     one, other = steady_state(rounds), steady_state([value * factor for value in rounds])
@@ -94,7 +94,7 @@ def test_the_first_ios_own_lateness_is_not_charged():
     assert intended_latency(end, end - start, 1000).latency_ns.min() == pytest.approx(1e5)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.floats(1e3, 1e8), min_size=1, max_size=80), st.floats(10, 1e5), st.randoms(use_true_random=False))
 def test_intended_latency_is_never_below_the_recorded_one(services, rate, random):
     due = np.arange(len(services)) * 1e9 / rate

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.errors import UsageError
 from ioatlas.stats import verdict, warmup
 from ioatlas.stats.verdict import FEWEST, judge
 from ioatlas.stats.warmup import Noise, change_points, mser_cut, noise_around, trim_spikes
+from tests.examples import examples
 
 
 def noise(seed, n, rho=0.0, cv=0.2):
@@ -116,7 +117,7 @@ def test_interval_ends_give_the_cut_its_time():
         judge(series, end_ms=[1, 2])
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
+@pytest.mark.parametrize("rho", [0.0, pytest.param(0.3, marks=pytest.mark.long("stats")), 0.6])
 @pytest.mark.parametrize("n", [20, 50, pytest.param(200, marks=pytest.mark.long("stats"))])
 def test_false_alarms_on_stationary_noise_stay_below_five_percent(rho, n):
     alarms = sum(judge(noise(1000 + seed, n, rho)).label != "flat" for seed in range(300))
@@ -177,7 +178,7 @@ def test_jobs_in_step_are_no_stall():
     assert verdict.label in ("flat", "too short")
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.floats(0, 1e12) | st.just(math.nan), max_size=120))
 def test_any_series_gets_a_verdict(values):
     verdict = judge(values, interval_ms=10)
@@ -188,7 +189,7 @@ def test_any_series_gets_a_verdict(values):
         assert verdict.label in ("too short", "unstable")
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(0, 1000), st.floats(1e-6, 1e12), st.sampled_from(sorted(SHAPES)))
 def test_verdicts_do_not_depend_on_the_unit(seed, factor, shape):
     series = SHAPES[shape](100) * noise(seed, 100, 0.3, 0.1)

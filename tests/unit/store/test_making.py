@@ -15,13 +15,16 @@ from ioatlas.store import schema
 from ioatlas.store.journal import Journal
 from tests.unit.procedures.cases import DENSE, TRACE
 from tests.unit.procedures.test_ended_anywhere import SET_UPS
-from tests.unit.simulated import World, killed, moments
+from tests.unit.simulated import World, killed, moments, spread
 
 FACTS = "[facts]\n'nic.speed' = '1 Gb/s'\n"
 KINDS = {"trace": TRACE, "set-ups": SET_UPS}
 
 
-@pytest.fixture(params=["trace", pytest.param("set-ups", marks=pytest.mark.long("store", "run"))])
+LATER = pytest.mark.long("store", "run")
+
+
+@pytest.fixture(params=["trace", pytest.param("set-ups", marks=LATER)])
 def making(request, tmp_path):
     """A world, and what makes its campaign."""
     world = World(tmp_path)
@@ -52,14 +55,15 @@ def check_made_or_not(world, made, wanted):
     assert found == wanted
 
 
-def test_it_is_whole_or_made_anew_wherever_it_died(making):
+@pytest.mark.parametrize("most", [8, pytest.param(1000, marks=LATER)])
+def test_it_is_whole_or_made_anew_wherever_it_died(making, most):
     world, made = making
     made(world)
     wanted = whole(world)
     shutil.rmtree(world.directory)
     total = moments(world, made)
     assert total > 5
-    for moment in range(total):
+    for moment in spread(most, total):
         shutil.rmtree(world.directory)
         assert killed(world, moment, made)
         check_made_or_not(world, made, wanted)

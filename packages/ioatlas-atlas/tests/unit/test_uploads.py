@@ -89,7 +89,9 @@ def test_withdrawn_it_leaves_a_trace_and_no_data(client, people):
     assert client.get(UPLOAD).json()["entries"] == []
 
 
-@pytest.mark.parametrize("data", [b"", b"<html>", OLD_BUNDLE.read_bytes()[:-1]])
+@pytest.mark.parametrize(
+    "data", [b"", pytest.param(b"<html>", marks=pytest.mark.long("atlas")), OLD_BUNDLE.read_bytes()[:-1]]
+)
 def test_what_is_no_sound_bundle_is_refused_and_leaves_nothing(client, people, blobs, data):
     sent = send(client, people["alice"], data)
     assert sent.status_code == 422

@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.long("lab"), pytest.mark.usefixtures("own_lab")]
 
 @pytest.mark.parametrize(("name", "settings"), [("bandwidth", {"burst_seconds": 0.5}), ("iops", {})])
 def test_holds_its_truth(name, settings):
-    if missing(lab.scenarios()[name]):
-        pytest.skip(f"{name} needs {missing(lab.scenarios()[name])}")
+    if lacking := missing(lab.scenarios()[name]):
+        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
     with Pauses() as pauses:
         outcomes = list(lab_check.check(name, settings=settings))
     assert outcomes

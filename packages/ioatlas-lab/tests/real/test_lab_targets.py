@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.unmeasured, pytest.mark.usefixtures("own_lab")]
 
 def needs(name):
     scenario = lab.scenarios()[name]
-    if missing(scenario):
-        pytest.skip(f"{name} needs {missing(scenario)}")
+    if lacking := missing(scenario):
+        pytest.skip(f"not installed, for {name}: {', '.join(need.program for need in lacking)}")
     if scenario.needs_root and os.geteuid() != 0:
         pytest.skip(f"{name} needs root")
 

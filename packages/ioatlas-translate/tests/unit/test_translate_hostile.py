@@ -4,8 +4,9 @@
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from ioatlas.errors import IoAtlasError
 from ioatlas_translate import TOOLS, translate
@@ -39,7 +40,7 @@ def test_the_seeds_themselves_are_read(tool):
     assert translate(tool, SEEDS[tool]).jobs
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(120, suppress_health_check=list(HealthCheck))
 @given(tool=st.sampled_from(sorted(TOOLS)), data=st.data())
 def test_mutated_commands(tool, data):
     text = SEEDS[tool]
@@ -78,7 +79,7 @@ def test_mutated_commands(tool, data):
     check(tool, text)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tool=st.sampled_from(sorted(TOOLS)), text=st.text(max_size=80))
 def test_any_text(tool, text):
     check(tool, text)
