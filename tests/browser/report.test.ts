@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { axeSource, launch, more, open, Reports } from "./browser";
+import { axeSource, launch, more, type Opened, open, Reports } from "./browser";
 
 const reports = new Reports();
 let browser: Browser;
@@ -20,6 +20,16 @@ afterAll(async () => {
   await browser?.close();
   reports.remove();
 });
+
+const looked = new Map<string, Promise<Opened>>();
+
+/** A page that several tests look at, one of each kind: opening it takes longer than most of them. Each leaves axes,
+ * view, quantity and size as they were. */
+function look(kind: string): Promise<Opened> {
+  const page = looked.get(kind) ?? open(browser, reports.write(kind));
+  looked.set(kind, page);
+  return page;
+}
 
 /** Centre of a cell of a tile, in window coordinates: x from the left, y from the bottom. */
 async function cellPoint(page: Page, tile: number, nx: number, ny: number, x: number, y: number) {
@@ -68,7 +78,7 @@ describe("a crossed sweep", () => {
   });
 
   test("opens with the answer, and the map in the first screen", async () => {
-    const { page } = await open(browser, reports.write("quick"));
+    const { page } = await look("quick");
     await page.setViewportSize({ width: 1280, height: 900 });
     const cards = await page.locator(".card h3").allTextContents();
     expect(cards.slice(0, 2)).toEqual(["Best read", "Best write"]);
@@ -83,11 +93,10 @@ describe("a crossed sweep", () => {
     const before = await page.locator(".detail .cell-name").textContent();
     await page.getByRole("button", { name: "Show cell on the map: Best write" }).click();
     expect(await page.locator(".detail .cell-name").textContent()).not.toBe(before);
-    await page.context().close();
   });
 
   test("tells the findings below the map, each leading to its cells", async () => {
-    const { page } = await open(browser, reports.write("seed2021"));
+    const { page } = await look("seed2021");
     expect(await page.locator(".finding-text").first().isVisible()).toBe(false);
     await page.locator(".findings > details > summary").click();
     const sentences = await page.locator(".finding-text").allTextContents();
@@ -98,11 +107,10 @@ describe("a crossed sweep", () => {
     expect(after).not.toBe(before);
     const wanted = /(\d+ [KM]iB) blocks/.exec(sentences[1] ?? "")?.[1];
     expect(after).toContain(`Block size${wanted}`);
-    await page.context().close();
   });
 
   test("the pointer reads every number of a cell", async () => {
-    const { page } = await open(browser, reports.write("seed2021"));
+    const { page } = await look("seed2021");
     const at = await cellPoint(page, 3, 12, 10, 4, 2);
     await page.mouse.move(at.x, at.y);
     const tip = (await page.locator(".tip").innerText()).replace(/\s+/g, " ");
@@ -118,7 +126,6 @@ describe("a crossed sweep", () => {
     expect(await how.innerText()).toMatch(/t-log-pooled\/1/);
     await page.mouse.move(2, 2);
     await expect(page.locator(".tip").count()).resolves.toBe(0);
-    await page.context().close();
   });
 
   test("the keyboard reaches every cell, across tiles", async () => {
@@ -152,13 +159,12 @@ describe("a crossed sweep", () => {
   });
 
   test("a cell that cannot exist says so", async () => {
-    const { page } = await open(browser, reports.write("seed2021"));
+    const { page } = await look("seed2021");
     const at = await cellPoint(page, 0, 12, 10, 0, 9);
     await page.mouse.move(at.x, at.y);
     expect(await page.locator(".tip").innerText()).toContain("not admissible: the block is larger than the file");
     await page.mouse.click(at.x, at.y);
     expect(await page.locator(".job pre").innerText()).toContain("; not measured: not admissible");
-    await page.context().close();
   });
 
   test("any axis goes anywhere", async () => {
@@ -290,7 +296,7 @@ describe("a crossed sweep", () => {
   });
 
   test("time: a strip for each visit, with what was cut, what stalled and what does not count", async () => {
-    const { page, complaints } = await open(browser, reports.write("quick"));
+    const { page, complaints } = await look("quick");
     await page.getByRole("radio", { name: "Time", exact: true }).check();
     await page.locator(".cell-chooser select").first().selectOption({ index: 0 });
     for (const chooser of await page.locator(".cell-chooser select").all()) await chooser.selectOption({ index: 0 });
@@ -301,7 +307,7 @@ describe("a crossed sweep", () => {
     expect(told[1]).toContain("stalled for 160 ms");
     expect(await page.locator(".strip-stall").count()).toBe(4);
     expect(complaints).toEqual([]);
-    await page.context().close();
+    await page.getByRole("radio", { name: "Map", exact: true }).check();
   });
 
   test("a link opens the page on what somebody else saw", async () => {
@@ -349,18 +355,17 @@ describe("a crossed sweep", () => {
   });
 
   test("a click gives the keyboard to the cell", async () => {
-    const { page } = await open(browser, reports.write("seed2021"));
+    const { page } = await look("seed2021");
     const at = await cellPoint(page, 0, 8, 10, 3, 3);
     await page.mouse.click(at.x, at.y);
     await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "gridcell");
     const before = await page.locator("[role=gridcell]").getAttribute("aria-label");
     await page.keyboard.press("ArrowRight");
     expect(await page.locator("[role=gridcell]").getAttribute("aria-label")).not.toBe(before);
-    await page.context().close();
   });
 
   test("the map is saved as a picture, with its words as words in SVG", async () => {
-    const { page, complaints } = await open(browser, reports.write("quick"));
+    const { page, complaints } = await look("quick");
     await more(page);
     const saved = async (name: RegExp) => {
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
@@ -375,11 +380,11 @@ describe("a crossed sweep", () => {
     expect(words.join(" ")).toContain("Throughput");
     expect(svg.match(/<image/g)?.length).toBeGreaterThan(2);
     expect(complaints).toEqual([]);
-    await page.context().close();
+    await more(page);
   });
 
   test("two campaigns stand side by side, and their ratios are one map", async () => {
-    const { page, complaints } = await open(browser, reports.write("comparison"));
+    const { page, complaints } = await look("comparison");
     expect(await page.locator(".comparison li").allTextContents()).toEqual(["Made up: -33%."]);
     expect(await page.locator(".pin.twin").count()).toBe(1);
     const tiles = await page.locator(".tile").count();
@@ -390,7 +395,6 @@ describe("a crossed sweep", () => {
     await page.getByRole("radio", { name: "Throughput", exact: true }).check();
     expect(await page.locator(".tile").count()).toBe(tiles);
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   test("of several sides each has a map of ratios, with what is said of them as marks", async () => {
@@ -442,7 +446,7 @@ describe("a crossed sweep", () => {
   });
 
   test("cells of different standing look different in grey", async () => {
-    const { page } = await open(browser, reports.write("adaptive"));
+    const { page } = await look("adaptive");
     const words = await page.locator(".legend li").allInnerTexts();
     expect(words.map((w) => w.trim())).toEqual([
       "measured, steady", "estimated", "measured, not steady", "measured, suspect", "not measured", "not admissible",
@@ -459,7 +463,6 @@ describe("a crossed sweep", () => {
       }),
     );
     expect(new Set(patterns).size).toBe(patterns.length);
-    await page.context().close();
   });
 
   test("fits a telephone", async () => {
@@ -487,18 +490,17 @@ test("the answer, what to do next and the map begin on a telephone's first scree
 });
 
 test("the next step's command is copied, and said so", async () => {
-  const { page } = await open(browser, reports.write("quick"));
+  const { page } = await look("quick");
   const next = page.locator(".next");
   const command = await next.locator("code").first().textContent();
   expect(command).toMatch(/^ioatlas /);
   await next.getByRole("button").click();
   await expect.poll(() => next.getByRole("status").textContent()).toMatch(/Copied|Select/);
-  await page.close();
 });
 
 test("no fact's name runs into its value, however long it is", async () => {
-  for (const width of [1280, 390]) {
-    const { page } = await open(browser, reports.write("seed2021"));
+  const { page } = await look("seed2021");
+  for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 900 });
     const over = await page.locator("#method dt").evaluateAll((names) =>
       names.filter((name) => {
@@ -510,13 +512,12 @@ test("no fact's name runs into its value, however long it is", async () => {
     );
     expect(await page.locator(".testbed dt").count()).toBeGreaterThan(5);
     expect(over).toEqual([]);
-    await page.close();
   }
 });
 
 describe("a search for the best setting", () => {
   test("the curve says what to size by, and the trials are a map with jobs of their own", async () => {
-    const { page, complaints } = await open(browser, reports.write("tuned"));
+    const { page, complaints } = await look("tuned");
     const section = page.locator("#charts");
     const told = (await section.textContent()) ?? "";
     expect(told).toContain("safe to 31 k IOPS, borderline 49.6 k, overloaded at 62 k. Size applications for 31 k IOPS.");
@@ -530,13 +531,12 @@ describe("a search for the best setting", () => {
     expect(cards.slice(0, 2)).toEqual(["Best setting", "Safe fixed rate"]);
     expect(await page.locator(".job pre").textContent()).toContain("iodepth=");
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 });
 
 describe("several streams at once", () => {
   test("the curve has a chart, its numbers as a table, and the streams of each load", async () => {
-    const { page, complaints } = await open(browser, reports.write("streams"));
+    const { page, complaints } = await look("streams");
     const section = page.locator("#charts");
     expect(await section.locator(".chart > svg").count()).toBe(1);
     expect(await section.locator(".chart .chart-hollow").count()).toBe(3);
@@ -549,7 +549,6 @@ describe("several streams at once", () => {
     expect(await streams.nth(6).textContent()).toContain("10%oltp");
     expect(await streams.nth(6).textContent()).toContain("1400");
     expect(complaints).toEqual([]);
-    await page.close();
   });
 });
 
@@ -570,10 +569,12 @@ describe("accessibility", () => {
     ["tuned", "dark", "Map"],
   ] as const) {
     test(`axe finds nothing: ${kind}, ${scheme}, ${view.toLowerCase()}`, async () => {
-      const { page } = await open(browser, reports.write(kind), { colorScheme: scheme });
+      const { page } = await look(kind);
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
       await page.getByRole("radio", { name: view, exact: true }).check();
       expect(await violations(page)).toEqual([]);
-      await page.context().close();
+      await page.getByRole("radio", { name: "Map", exact: true }).check();
+      await page.emulateMedia({ colorScheme: null, reducedMotion: null });
     });
   }
 
@@ -598,42 +599,38 @@ describe("other shapes", () => {
     ["long", 30],
   ] as const) {
     test(`${kind} draws ${tiles} tile${tiles > 1 ? "s" : ""} and says nothing is wrong`, async () => {
-      const { page, requests, complaints } = await open(browser, reports.write(kind));
+      const { page, requests, complaints } = await look(kind);
       expect(await page.locator(".tile").count()).toBe(tiles);
       expect(await page.locator(".detail .readout").first().innerText()).toMatch(/[KMG]iB\/s/);
       expect([...requests, ...complaints]).toEqual([]);
-      await page.context().close();
     });
   }
 
   test("what a product costs stands in cards, each leading to its cell", async () => {
-    const { page, complaints } = await open(browser, reports.write("quick"));
+    const { page, complaints } = await look("quick");
     const section = page.locator("#cost");
     expect(await section.locator(".card h3").allTextContents()).toEqual(["Per usable TiB", "Per MB/s read"]);
     expect(await section.innerText()).toContain("4,288 USD · 2017-03 · 43.7 TiB (48 TB) usable");
     await section.getByRole("button", { name: /^Show cell on the map: Per MB\/s read/ }).click();
     expect(await page.locator(".detail .cell-name").textContent()).toContain("Jobs16");
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   test("imported sets are drawn as lines beside each other, with how they were measured", async () => {
-    const { page } = await open(browser, reports.write("imported"));
+    const { page } = await look("imported");
     const table = page.locator("section", { has: page.locator("#imported-title") });
     expect(await table.locator("tbody tr").allInnerTexts()).toEqual(["old\tiozone 3.489\tbuffered\tnot told"]);
     expect(await page.locator(".slice select").nth(1).locator("option:checked").innerText()).toBe("each of: Target");
-    await page.context().close();
   });
 
   test("a hostile name is text", async () => {
-    const { page } = await open(browser, reports.write("paths"));
+    const { page } = await look("paths");
     expect(await page.locator("h1").innerText()).toBe("</script><b>&amp; hostile name");
     expect(await page.locator("h1 b").count()).toBe(0);
-    await page.context().close();
   });
 
   test("directions of a mixed load are an axis of their own", async () => {
-    const { page } = await open(browser, reports.write("mixed"));
+    const { page } = await look("mixed");
     const select = page.getByLabel("Direction", { exact: true });
     await select.selectOption({ label: "read" });
     const at = await cellPoint(page, 3, 3, 3, 1, 1);
@@ -641,7 +638,6 @@ describe("other shapes", () => {
     const name = await page.locator(".detail .cell-name").innerText();
     expect(name).toMatch(/Operation\s+randrw/);
     expect(name).toMatch(/Direction\s+read/);
-    await page.context().close();
   });
 });
 
@@ -655,7 +651,7 @@ function fioVersion(): string {
 
 describe("the fio job of a cell", () => {
   test("is copied to the clipboard", async () => {
-    const { page } = await open(browser, reports.write("seed2021"));
+    const { page } = await look("seed2021");
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.getByRole("button", { name: "Copy job" }).click();
     await expect.poll(() => page.locator(".job-head [role=status]").innerText()).toBe("Copied");
@@ -663,11 +659,10 @@ describe("the fio job of a cell", () => {
     expect(copied).toBe(await page.locator(".job pre").textContent());
     expect(copied).not.toMatch(/\d+ ?[kKmMgG]i?[bB]?$/m);
     expect(copied).not.toContain("made-up");
-    await page.context().close();
   });
 
   test.skipIf(!fioVersion())("runs by hand with the target's place filled in", async () => {
-    const { page } = await open(browser, reports.write("seed2021"));
+    const { page } = await look("seed2021");
     const at = await cellPoint(page, 3, 12, 10, 1, 2);
     await page.mouse.click(at.x, at.y);
     const text = (await page.locator(".job pre").textContent()) ?? "";
@@ -685,7 +680,6 @@ describe("the fio job of a cell", () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-    await page.context().close();
   });
 });
 
