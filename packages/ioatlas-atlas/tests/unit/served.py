@@ -2,17 +2,22 @@
 """An atlas for tests. real/postgresql runs these tests again over PostgreSQL."""
 
 import hashlib
+import json
 import os
 import pickle
 import shutil
+from dataclasses import asdict
 from functools import partial
+from pathlib import Path
+from unittest import mock
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from ioatlas_atlas import accounts, admission, derived
+from ioatlas.errors import IoAtlasError
+from ioatlas_atlas import accounts, admission, derive, derived, extract
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.blobs import Blobs
@@ -31,20 +36,49 @@ def _hurry(connection) -> None:
         connection.connection.dbapi_connection.execute("PRAGMA synchronous=OFF")
 
 
+@pytest.fixture(scope="module")
+def apart():
+    """Whether each upload is read, and made into pages, in a process of its own, as a service does it."""
+    return False
+
+
 @pytest.fixture(autouse=True)
-def _each_upload_read_once(monkeypatch, tmp_path_factory):
-    """The same bytes give the same: in a run they are read once, and made into pages once, by whichever worker."""
+def _each_upload_read_once(apart, monkeypatch, tmp_path_factory):
+    """The same bytes give the same: in a run they are read once, and made into pages once, by whichever worker.
+
+    That what reads them has limits is the subject of test_hostile.py; elsewhere a process would but take time to start.
+    """
     base = tmp_path_factory.getbasetemp()
-    kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kept"
+    kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"kept{' apart' * apart}"
     kept.mkdir(exist_ok=True)
-    monkeypatch.setattr(admission, "read", partial(_read_once, kept))
-    monkeypatch.setattr(derived, "confined", partial(_confined_once, kept))
+    monkeypatch.setattr(admission, "read", partial(_read_once, admission_read if apart else _read_here, kept))
+    make = admission.confined if apart else _made_here
+    monkeypatch.setattr(derived, "confined", partial(_confined_once, make, kept))
 
 
-def _read_once(kept, path, declared, limits):
+def _read_here(path, declared, limits):
+    place = path.parent / "reading" / "config"
+    place.mkdir(parents=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(place))
+        told = extract._read(path, asdict(limits), asdict(declared))
+    return admission._checked(json.dumps(told, allow_nan=False).encode())
+
+
+def _made_here(module, path, limits, place, more=""):
+    assert module == derive.__name__
+    own = {name: place / name for name in (EXPORT, EXPLORER)}
+    with mock.patch.multiple(derive, confine=lambda _: None, Path=lambda name: own.get(name) or Path(name)):
+        try:
+            return derive.main([str(path), json.dumps(asdict(limits)), more])
+        except IoAtlasError:  # a process would end with it
+            return 1
+
+
+def _read_once(how, kept, path, declared, limits):
     def read():
         try:
-            return admission_read(path, declared, limits)
+            return how(path, declared, limits)
         except admission.NotAdmittedError as error:
             return error.what, error.checks
 
@@ -54,9 +88,9 @@ def _read_once(kept, path, declared, limits):
     return told
 
 
-def _confined_once(kept, module, path, limits, place, more=""):
+def _confined_once(how, kept, module, path, limits, place, more=""):
     def made():
-        code = admission.confined(module, path, limits, place, more)
+        code = how(module, path, limits, place, more)
         return code, {} if code else {name: (place / name).read_bytes() for name in (EXPORT, EXPLORER)}
 
     code, files = _once(kept, (path, module, limits, more), made)
