@@ -16,7 +16,7 @@ import pytest
 from tests.unit.foreign import COMMANDS, Fuzzer, bases, edit, watched
 from tests.unit.procedures.cases import EVERY
 
-SEEDS = range(1, 11)
+SEEDS = range(1, 4)
 FIRST = ("dense", "points", "rounds", "trace")
 """Those that are quick to make; the long run has all."""
 
@@ -29,8 +29,11 @@ def fuzzer(tmp_path_factory):
     return Fuzzer(place, bases(place, FIRST))
 
 
-def test_edited_journals_do_no_harm(fuzzer):
-    for told, outcome in fuzzer.many(SEEDS):
+@pytest.mark.parametrize(
+    "seeds", [SEEDS, pytest.param(range(4, 11), marks=pytest.mark.long("cli", "store"))], ids=["few", "more"]
+)
+def test_edited_journals_do_no_harm(fuzzer, seeds):
+    for told, outcome in fuzzer.many(seeds):
         assert outcome.what == "", told
 
 

@@ -253,7 +253,9 @@ def test_a_sweep_without_a_budget_tells_credit_too(tmp_path, seconds):
 LARGE = QUICK.replace('size = "1m"', 'size = "256m"')
 
 
-@pytest.mark.parametrize(("name", "budget", "smaller"), [("12 MB/s", 30, True), ("fast", 30, False)])
+@pytest.mark.parametrize(
+    ("name", "budget", "smaller"), [("12 MB/s", 30, True), pytest.param("fast", 30, False, marks=LONG)]
+)
 def test_files_that_a_slow_target_cannot_write_in_time_are_smaller(tmp_path, name, budget, smaller):
     world = World(tmp_path, LAWS[name])
     summary = world.run(LARGE.format(budget=budget))
@@ -281,7 +283,7 @@ def test_files_that_outlast_the_credit_of_a_target_leave_time_to_measure(tmp_pat
     assert summary.cells >= 4
 
 
-@pytest.mark.parametrize("name", ["1 IOPS", "fast"])
+@pytest.mark.parametrize("name", ["1 IOPS", pytest.param("fast", marks=LONG)])
 def test_a_range_that_a_slow_target_cannot_write_in_time_is_smaller(tmp_path, name):
     """A file that is there already: its data go, but no more of it is written than the budget has time for."""
     world = World(tmp_path, LAWS[name])

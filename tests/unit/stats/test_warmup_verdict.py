@@ -81,7 +81,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("label", SHAPES)
-@pytest.mark.parametrize("n", [100, 400])
+@pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.long("stats"))])
 def test_known_shapes_get_their_verdict(label, n):
     # CV 8%, and lag-1 autocorrelation 0.3, as 10 to 50 ms intervals have on a quiet target.
     found = [judge(SHAPES[label](n) * noise(seed, n, 0.3, 0.08)).label for seed in range(40)]

@@ -84,6 +84,10 @@ OPTIONS = [
 ]
 
 
+MANY = ("fio", "vdbench")
+"""Tools with so many options that trying them takes seconds."""
+
+
 @cache
 def seen(tool, text):
     """All that a translation says; None for one that is refused as a whole."""
@@ -94,7 +98,9 @@ def seen(tool, text):
     return made.job_file, frozenset(made.fidelity)
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize(
+    "tool", [pytest.param(one, marks=pytest.mark.long("translate")) if one in MANY else one for one in TOOLS]
+)
 def test_an_option_changes_the_load_or_is_named(tool):
     silent, options = [], [one for one in OPTIONS if one[0] == tool]
     assert options
