@@ -104,9 +104,7 @@ class Progress:
                 self._state = f"removing files on {fields['target']}: {fields['files']:,} are gone"
             case "fresh":
                 return f"measuring the {fields['cells']} best cells again"
-            case "phase":
-                return f"{fields['text']}, about {format_duration(fields['seconds_left'])} left"
-            case "round" | "remark" | "configuration":
+            case "phase" | "round" | "remark" | "configuration":
                 return str(fields["text"])
             case _:
                 return None

@@ -55,6 +55,10 @@ BUDGET = CAMPAIGN.option("budget")
 @click.option(
     "--advise", is_flag=True, help="Try more jobs, depth, another engine, larger blocks; tell what each gains."
 )
+@click.option(
+    "--cure", metavar="COMMAND", help="With --advise: tell what a command gains, such as 'blockdev --setra ...'."
+)
+@click.option("--undo", metavar="COMMAND", help="What sets back what --cure changed; run whatever happens.")
 @click.option("--max-jobs", type=click.IntRange(1, 1024), default=64, show_default=True, help="Most jobs.")
 @click.option(
     "--max-depth", type=click.IntRange(1, 4096), default=256, show_default=True, help="Most I/Os in flight of a job."
@@ -75,6 +79,8 @@ def command(
     mean: str | None,
     max_throughput: bool,
     advise: bool,
+    cure: str | None,
+    undo: str | None,
     max_jobs: int,
     max_depth: int,
     clients: str,
@@ -96,16 +102,26 @@ def command(
         target, {"rw": rw or "randread", "bs": bs or "4k", "size": size, "rwmixread": rwmixread}, settings, budget
     )
     spec = replace(spec, clients=clients)
-    procedure: Procedure = Tune(goal)
+    if bool(cure) != bool(undo) or (cure and not advise):
+        raise UsageError("it takes --advise, --cure and --undo", where="--cure", remedy="give all three of them")
+    procedure: Procedure | None = Tune(goal)
     if advise:
-        from ioatlas.procedures.tune.advice import Advise, with_changes
+        from ioatlas.procedures.tune.advice import Advise, with_changes, with_command
         from ioatlas.target.opening import open_target
 
-        spec, procedure = with_changes(spec, open_target(target).ioengine), Advise()
+        engine = open_target(target).ioengine
+        procedure = None if cure else Advise()
+        spec = with_command(spec, engine, cure, undo) if cure and undo else with_changes(spec, engine)
     plan = how.plan(spec, procedure)
     if how.only_shows(plan, procedure):
         return
     journal = how.start(plan, output or default_directory(plan), procedure=procedure)
+    if procedure is None:
+        from ioatlas.cli._options import consent_of
+        from ioatlas.cli._session import run_session
+
+        run_session(journal, how, consent=consent_of(spec, how.destroy, how.overwrite, ()))
+        return
     (tell_gains if advise else finish)(journal, how)
 
 

@@ -257,11 +257,7 @@ def next_trials(goal: Goal, history: Sequence[Trial], failed: Iterable[Point] = 
 
 def _doubling(highest: int) -> list[int]:
     """1, 2, 4, ... and `highest` itself."""
-    levels, level = [], 1
-    while level < highest:
-        levels.append(level)
-        level *= 2
-    return [*levels, highest]
+    return [*(1 << power for power in range(highest.bit_length()) if 1 << power < highest), highest]
 
 
 def _more_jobs(view: _View, depth: int) -> None:
@@ -365,9 +361,8 @@ def _bisect(view: _View, point: Point, *, axis: int) -> None:
 
 def _worth(base: Load, above: Load, gain: float) -> bool:
     """Whether something faster may lie between a load and the next one that does not meet the limit."""
-    if above.verdict.state == "meets":
-        return False
-    return above.verdict.state == "failed" or above.iops > (1 + gain) * base.iops
+    state = above.verdict.state
+    return state == "failed" or (state == "exceeds" and above.iops > (1 + gain) * base.iops)
 
 
 def conclude(

@@ -157,3 +157,19 @@ def test_what_gains_is_proved_and_what_does_not_is_not(shell, target, tmp_path):
 
 def test_an_advice_has_no_other_goal(shell, target):
     assert shell("tune", target, "--advise", "--p99", "5ms").returncode == 2
+
+
+def test_a_command_of_the_user_is_undone_and_its_gain_is_a_factor(shell, target, tmp_path):
+    notes = tmp_path / "notes"
+    commands = ["--cure", f"echo cure >> {notes}", "--undo", f"echo undo >> {notes}"]
+    done = shell("tune", target, "--advise", *ON_A_FILE[:4], *commands, "-o", tmp_path / "d")
+    assert done.returncode == 0, done.stderr
+    said = notes.read_text().split()
+    assert said.count("cure") == 3
+    assert said[-1] == "undo"
+    assert all(said[place + 1] == "undo" for place, word in enumerate(said) if word == "cure")
+    assert "Factors" in done.stdout
+
+
+def test_a_command_without_one_that_undoes_it_is_refused(shell, target):
+    assert shell("tune", target, "--advise", "--cure", "true").returncode == 2

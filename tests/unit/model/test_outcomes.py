@@ -106,7 +106,7 @@ KNOWN = [
             "trials": 3,
         },
     ),
-    (TuneEnd(by_budget=True), "tune_ended", "budget"),
+    (TuneEnd("budget"), "tune_ended", "budget"),
     (Refuted(((1, 8), (2, 16))), "tune_refuted", [[1, 8], [2, 16]]),
     (Unrunnable(((64, 256),)), "tune_failed", [[64, 256]]),
     (

@@ -121,17 +121,14 @@ def asked(use: Use, target: Target, shared: Options) -> Asked:
     return Asked(replace(use, requires=requires), target.name, places)
 
 
-def _room(target: Target) -> int | None:
-    if target.size_bytes is not None:
-        return target.size_bytes
-    return None if target.free_bytes is None else target.free_bytes // SHARE_OF_FREE
-
-
 def _size(load: Load, target: Target, loads: tuple[Load, ...], shared: Options) -> int:
     """What a load works on: less than it says where there is less room, in whole blocks of it."""
     files = int(shared[CLIENTS]) if shared.get(CLIENT_RANGE) == "own" else 1
     times = [files * (APPENDED if one.options.get("file_append") else 1) for one in loads]
-    wanted, room = sum(one.size_bytes * each for one, each in zip(loads, times, strict=True)), _room(target)
+    wanted = sum(one.size_bytes * each for one, each in zip(loads, times, strict=True))
+    room = target.size_bytes
+    if room is None and target.free_bytes is not None:
+        room = target.free_bytes // SHARE_OF_FREE
     size = -(-load.size_bytes // ALIGN) * ALIGN
     if room is not None and wanted + len(loads) * ALIGN > room:
         size = int(size * max(0.0, room - len(loads) * ALIGN) / wanted) // ALIGN * ALIGN

@@ -16,7 +16,7 @@ from typing import Any
 
 from ioatlas import toml
 from ioatlas.errors import UsageError
-from ioatlas.model.cell import OptionValue
+from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.options import read_option
 from ioatlas.model.units import format_duration, format_size_rounded, parse_duration_seconds, parse_size_bytes
 from ioatlas.procedures.fit.use import KEPT_SHARE, Load, Quantity, Requirement, Source, Use
@@ -273,8 +273,6 @@ def _requirement(table: dict[str, Any], first: str, sources: Mapping[str, Source
 
 def _asked(load: Load) -> float:
     """I/Os a second that a load asks for in all directions; 0 where it runs freely."""
-    from ioatlas.model.cell import Cell
-
     cell = Cell.of("", load.options)
     rates = rates_of(cell)
     return sum(rates.get(direction, 0.0) for direction in cell.directions)

@@ -83,7 +83,7 @@ class LoadPointSteps(Steps):
         """Power with no load, once, and whose power it is."""
         meters, seconds = self.runner.meters, self._streams.idle_seconds
         if meters and not self.journal.is_kept(IdleWatts):
-            text = "measuring power with no load"
+            text = f"measuring power with no load, {seconds:.0f} s"
             self.runner.emit(Event("phase", {"phase": "idle", "text": text, "seconds_left": seconds}))
         note_power(self.journal, meters, self.runner.stop_asked, seconds)
         if self.runner.stop_asked():

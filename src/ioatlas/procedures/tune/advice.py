@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ioatlas.analysis.estimates import window_values
@@ -18,6 +19,7 @@ from ioatlas.config.options import Constants
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.exhaustive import random_replicates
 from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord, LaidOuts
 from ioatlas.model.result import CampaignResult
@@ -37,6 +39,8 @@ LOOKS, VISITS, WINDOW_SECONDS = 2, 6, 1.0
 """Visits of a load that teaches the law, and of one that is tried."""
 TIMES = {"numjobs": 8, "iodepth": 16}
 BLOCK_BYTES = 1 << 20
+SET_UPS = 3
+"""Times that a command of the user is run, VISITS being made in all."""
 FIRST_TIMES = {"numjobs": 4, "iodepth": 4, "bs": 16}
 """How far the smaller changes go."""
 RISK = 0.05
@@ -63,9 +67,9 @@ class Foretold:
 
     def __str__(self) -> str:
         ends = f"{self.low:.3g} to {self.high:.3g}"
-        if self.high > KNOWN * self.low:
-            return ends if self.low > LEAST_GAIN else f"at most {self.high:.3g}"
-        return f"{self.gain:.3g} ({ends})"
+        if self.high <= KNOWN * self.low:
+            return f"{self.gain:.3g} ({ends})"
+        return ends if self.low > LEAST_GAIN else f"at most {self.high:.3g}"
 
 
 @dataclass(frozen=True)
@@ -92,19 +96,14 @@ class Gain:
         return (self.low or 0.0) > LEAST_GAIN
 
     @property
-    def against(self) -> str:
-        """What was measured against what was foretold; '' where they agree, or one of them is not known."""
-        if self.foretold is None or self.low is None or self.high is None:
-            return ""
-        less, more = self.high < self.foretold.low, self.low > self.foretold.high
-        return "less than foretold" if less else "more than foretold" if more else ""
-
-    @property
     def words(self) -> str:
-        ends = f" ({self.low:.3g} to {self.high:.3g})" if self.low and self.high else ""
+        low, high, told = self.low or 0.0, self.high or math.inf, self.foretold
+        ends = f" ({low:.3g} to {high:.3g})" if low and self.high else ""
         text = f"{self.gain:.3g} times the throughput{ends}" if self.gain else "could not be measured"
-        told = f"; foretold {self.foretold}" if self.foretold else ""
-        return text + told + (f": {self.against}" if self.against else "")
+        if told is None:
+            return text
+        against = ": less than foretold" if high < told.low else ": more than foretold" if low > told.high else ""
+        return f"{text}; foretold {told}{against}"
 
 
 def with_changes(spec: CampaignSpec, engine: str | None) -> CampaignSpec:
@@ -122,6 +121,25 @@ def with_changes(spec: CampaignSpec, engine: str | None) -> CampaignSpec:
         patterns=tuple({tuple(one.items()): one for one in (base, *patterns)}.values()),
         visits=VISITS,
         window_seconds=WINDOW_SECONDS,
+    )
+
+
+def with_command(spec: CampaignSpec, engine: str | None, cure: str, undo: str) -> CampaignSpec:
+    """The campaign that measures the load as it is and after a command that changes a setting of the client, in turns.
+    undo: sets it back.
+    """
+    whole, ((_, place),) = with_changes(spec, engine), spec.targets
+    ways = {"as it is": undo, "changed": cure}
+    return replace(
+        whole,
+        patterns=(),
+        constants={**whole.constants, **whole.patterns[0]},
+        targets=tuple((name, place) for name in ways),
+        configurations=tuple(
+            Configuration(name, place, {"setting": Factor(name)}, before=command, after=undo, folder=str(Path.cwd()))
+            for name, command in ways.items()
+        ),
+        blocks=SET_UPS,
     )
 
 

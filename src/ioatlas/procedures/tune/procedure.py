@@ -53,8 +53,8 @@ class Tune(Procedure):
     def summary(self, plan: Plan) -> dict[str, Any]:
         told = super().summary(plan)
         seconds = told["seconds"] * any(cell.writes for cell in plan.to_measure)
-        written = plan.layout_bytes + int(seconds * PLANNING_WRITE_BYTES_PER_S)
-        return {**told, "write_load_seconds": seconds, "bytes_written": written}
+        told["bytes_written"] = plan.layout_bytes + int(seconds * PLANNING_WRITE_BYTES_PER_S)
+        return told | {"write_load_seconds": seconds}
 
     def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
         visits = "about 30 trials of its jobs and depth, 5 visits of the best, 10 to 12 fixed rates"

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median_high
-from typing import Any, Self
+from typing import Any
 
 from ioatlas.analysis.estimates import cell_verdict, window_values
 from ioatlas.analysis.load_curve import Rate, RateState, mean_interval, percentile_interval, size_up
@@ -314,26 +314,23 @@ def _best(cell: Cell, visits: Iterable[Visit]) -> Best | None:
     trials = [trial_of(cell, visit) for visit in fresh]
     rates = [trial.iops for trial in trials]
     interval = log_t_interval(rates)
-    shown = bounded(interval, rates)
-    ios: Counter[str] = Counter()
-    for part in (part for visit in fresh for part in visit.parts):
+    shown, iops = bounded(interval, rates), interval.estimate or 0.0
+    parts, ios = [part for visit in fresh for part in visit.parts], Counter[str]()
+    for part in parts:
         ios[part.direction] += part.total_ios
-    moved, total = sum(part.io_bytes for visit in fresh for part in visit.parts), ios.total()
-    merged = _histograms(fresh)
-    iops = interval.estimate or 0.0
     means = [trial.lat_mean_ns for trial in trials if trial.lat_mean_ns is not None]
-    tails = [value for histogram in merged.values() if (value := histogram.percentile_ns(99)) is not None]
+    tails = [value for one in _histograms(fresh).values() if (value := one.percentile_ns(99)) is not None]
     return Best(
         cell.numjobs,
         cell.iodepth,
         iops,
         shown.low,
         shown.high,
-        iops * moved / total,
+        iops * sum(part.io_bytes for part in parts) / ios.total(),
         sum(means) / len(means) if means else None,
         max(tails, default=None),
         len(fresh),
-        {name: count / total for name, count in ios.items()},
+        {name: count / ios.total() for name, count in ios.items()},
         sum(map(_seconds, fresh)) / len(fresh),
         _verdict(fresh, interval),
     )
@@ -362,7 +359,7 @@ def load_tuning(journal: Journal) -> Tuning:
             steps.setdefault(v.cell_key, []).append(v)
     sustained = best.iops_low if best else None
     curve = [curve_point(cells[key], mine, goal, sustained) for key, mine in steps.items()]
-    limited_by = "budget" if journal.kept(TuneEnd).by_budget else outcome.limited_by
+    limited_by = journal.kept(TuneEnd).by or outcome.limited_by
     seconds = sum((row.ended_at or row.started_at) - row.started_at for row in journal.sessions())
     return Tuning(
         goal,
@@ -387,17 +384,10 @@ class TuneGoal(KeptRecord):
 
 @dataclass(frozen=True)
 class TuneEnd(KeptRecord):
-    """Whether the budget ended the search before it knew enough."""
+    """'budget' where that ended the search before it knew enough."""
 
     NAME, CONTENT = "tune_ended", "by"
-    by_budget: bool = False
-
-    def content(self) -> Any:
-        return "budget" if self.by_budget else ""
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(content == "budget")
+    by: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ioatlas.design.latency_search import Point, conclude, next_trials
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.events import Event
+from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.model.visit import Purpose, RemarkKind, Visit, VisitStatus
 from ioatlas.procedures.dense_map.plan import build_plan
@@ -70,7 +71,7 @@ class TuneSteps(Steps):
 
     def make(self) -> bool:
         self.runner.prepare()
-        self.journal.keep(TuneEnd(by_budget=not self._search()))
+        self.journal.keep(TuneEnd("" if self._search() else "budget"))
         if self._confirm():
             self._make_curve()
         self._show_as_a_map()
@@ -100,15 +101,11 @@ class TuneSteps(Steps):
 
     def _failed(self, visits: Sequence[Visit]) -> set[Point]:
         """Loads that could not be run, or whose visits are discarded again and again."""
-        given_up = set(self.journal.kept(Unrunnable).points)
-        good = {visit.cell_key for visit in visits if visit.purpose == SEARCH and not visit.discarded}
-        lost = [visit for visit in visits if visit.purpose == SEARCH and visit.discarded]
-        bad = [visit.cell_key for visit in lost]
-        bad += [key for key, _ in self.journal.failures()]
-        for key in set(bad) - good:
-            if bad.count(key) >= 2:
-                given_up.add((self.cells[key].numjobs, self.cells[key].iodepth))
-        return given_up
+        made = [visit for visit in visits if visit.purpose == SEARCH]
+        good = {visit.cell_key for visit in made if not visit.discarded}
+        bad = [visit.cell_key for visit in made if visit.discarded] + [key for key, _ in self.journal.failures()]
+        lost = (self.cells[key] for key in set(bad) - good if bad.count(key) >= 2)
+        return {*self.journal.kept(Unrunnable).points, *((cell.numjobs, cell.iodepth) for cell in lost)}
 
     def _confirm(self) -> bool:
         """Fresh visits of the best setting; one that they refute gives way to the next best. True when one holds."""
@@ -240,23 +237,21 @@ class TuneSteps(Steps):
 
     def _begin(self, phase: Purpose) -> None:
         self._phase = phase
-        left = self._seconds_to_come(self.journal.count_visits().get(VisitStatus.DONE, 0))
-        told = {"phase": phase, "text": WORDS[phase], "seconds_left": round(left, 1)}
-        self.runner.emit(Event("phase", told))
+        left = format_duration(self._to_come()[1])
+        self.runner.emit(Event("phase", {"phase": phase, "text": f"{WORDS[phase]}, about {left} left"}))
 
-    def _seconds_to_come(self, done: int) -> float:
-        """Of the phases from this one on, by what visits have taken so far."""
-        each = self.budget.seconds_per_visit(TRIAL_MS / 1000 + FIO_SECONDS)
-        seconds = max(3, USUAL_TRIALS - done) * each if self._phase == SEARCH else 0.0
-        seconds += FRESH_VISITS * 1.1 * FRESH_MS / 1000 if self._phase != CURVE else 0.0
-        return seconds + 11 * CURVE_MS / 1000 + 2 * FIO_SECONDS
+    def _to_come(self) -> tuple[int, float]:
+        """Visits, and seconds of the phases from this one on, by what visits have taken so far."""
+        counts, seconds = self.journal.count_visits(), 11 * CURVE_MS / 1000
+        planned = counts.get(VisitStatus.PLANNED, 0)
+        if self._phase == SEARCH:
+            planned = max(planned, USUAL_TRIALS - counts.get(VisitStatus.DONE, 0))
+            seconds += planned * self.budget.seconds_per_visit(TRIAL_MS / 1000 + FIO_SECONDS)
+        return planned, seconds + FRESH_VISITS * FRESH_MS / 1000 * (self._phase != CURVE)
 
     def progress(self, batch: Batch) -> dict[str, float]:
-        counts = self.journal.count_visits()
-        done, planned = counts.get(VisitStatus.DONE, 0), counts.get(VisitStatus.PLANNED, 0)
-        if self._phase == SEARCH:
-            planned = max(planned, USUAL_TRIALS - done)
-        return self.told_progress(planned, max(batch.seconds, self._seconds_to_come(done)))
+        planned, seconds = self._to_come()
+        return self.told_progress(planned, max(batch.seconds, seconds))
 
     def reserve_seconds(self) -> float:
         """Kept back for the fresh visits and the curve; never more than half of the budget."""

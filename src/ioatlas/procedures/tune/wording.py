@@ -45,11 +45,8 @@ def setting(best: Best) -> str:
 
 def figures(best: Best) -> str:
     """'62.1 k IOPS (55 k to 70 k), 242 MiB/s, p99 3.49 ms'."""
-    interval = (
-        f" ({format_count(best.iops_low)} to {format_count(best.iops_high)})"
-        if best.iops_low and best.iops_high
-        else ""
-    )
+    low, high = best.iops_low, best.iops_high
+    interval = f" ({format_count(low)} to {format_count(high)})" if low and high else ""
     parts = [f"{format_count(best.iops)} IOPS{interval}", format_rate(best.bw_bytes_per_s)]
     parts += [f"mean {format_latency(best.lat_mean_ns)}"] if best.lat_mean_ns is not None else []
     parts += [f"p99 {format_latency(best.lat_p99_ns)}"] if best.lat_p99_ns is not None else []
