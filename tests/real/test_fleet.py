@@ -13,7 +13,7 @@ import pytest
 
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.fio.executor import SystemExecutor
-from ioatlas.fleet import watch
+from ioatlas.fleet import connections
 from ioatlas.fleet.executor import FleetExecutor
 from ioatlas.fleet.hosts import read_clients
 from ioatlas.fleet.merge import read_batch_of
@@ -135,7 +135,7 @@ def _children(pid):
 
 @pytest.mark.unmeasured
 def test_a_client_cut_off_from_the_target_is_named(fleet, monkeypatch):
-    monkeypatch.setattr(watch, "LATE_SECONDS", 8.0)  # others of a busy machine are late by less
+    monkeypatch.setattr(connections, "LATE_SECONDS", 8.0)  # others of a busy machine are late by less
     victim = fleet.net.names[2]
     try:
         result, _, took = fleet.run(4, lambda: fleet.net.link(victim, "down"))

@@ -16,12 +16,12 @@ from typing import Literal
 import numpy as np
 
 from ioatlas.analysis.best import NUMBER_WIDTH
-from ioatlas.analysis.set_ups import FEWEST as FEWEST_SET_UPS
-from ioatlas.analysis.set_ups import Between, between
+from ioatlas.analysis.drift import FEWEST as FEWEST_SET_UPS
+from ioatlas.analysis.drift import Between, between
 from ioatlas.errors import UsageError
 from ioatlas.stats.distributions import Z95, t_quantile, t_tail
+from ioatlas.stats.drift import Spread, level_spread
 from ioatlas.stats.intervals import PooledVariance, exceeds_pool, pool_variance
-from ioatlas.stats.level import Spread, level_spread
 from ioatlas.stats.warmup import Floats
 
 FEWEST_CELLS = 3

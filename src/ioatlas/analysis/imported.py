@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ioatlas.analysis.imported_answer import caching, methods, statistic
+from ioatlas.analysis.imported_answer import caching, methods, statistic, with_repeats
 from ioatlas.analysis.imported_physics import doubts
-from ioatlas.analysis.imported_repeats import with_repeats
 from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.imported_reading import ImportedReading, Labelled

@@ -36,7 +36,7 @@ from ioatlas.analysis.compare import (
     of_map,
     outcome_of,
 )
-from ioatlas.analysis.set_ups import Between
+from ioatlas.analysis.drift import Between
 
 METHOD = "pairs-bonferroni-bh/1"
 FEWEST_REPEATS = 2

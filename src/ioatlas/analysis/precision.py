@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from ioatlas.analysis.best import half_interval
 from ioatlas.analysis.wording import plural
 from ioatlas.design.stopping import CERTIFIED_LOOKS, Decision, certified_grade, map_grade
-from ioatlas.model.choices import GradeName
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.options import GradeName
 from ioatlas.model.units import format_duration
 from ioatlas.stats.intervals import (
     Interval,

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from ioatlas.analysis.best import client_limited, disagrees, half_interval, usable
 from ioatlas.analysis.drift import shifts
-from ioatlas.analysis.imported_answer import UNKNOWN, unsound
-from ioatlas.analysis.imported_repeats import MIDDLE
+from ioatlas.analysis.imported_answer import MIDDLE, UNKNOWN, unsound
 from ioatlas.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate

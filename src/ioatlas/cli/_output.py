@@ -109,7 +109,7 @@ def check_ending(path: Path) -> None:
 
 def write_table(path: Path, title: str, head: Sequence[str], rows: Rows, document: Callable[[], Any]) -> None:
     """document: what a JSON file holds. Raises UsageError, IoAtlasError."""
-    from ioatlas.report.export.markup import csv_text, table
+    from ioatlas.report.export.texts import csv_text, table
 
     check_ending(path)
     if path.suffix == ".json":

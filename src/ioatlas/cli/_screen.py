@@ -107,13 +107,13 @@ def pasted(result: CampaignResult, form: str) -> str:
     """The answer to pass on by paste, as Markdown ('md') or BBCode. Nothing in it names the site."""
     from ioatlas import __version__
     from ioatlas.analysis.summary import summarise
-    from ioatlas.report.export import markup
-    from ioatlas.report.export.conditions import conditions
+    from ioatlas.report.export import texts
+    from ioatlas.report.export.texts import conditions
     from ioatlas.report.redact import redactor
 
     summary, clean = summarise(result), redactor(result.targets)
     lines = answer_lines(summary, result, console_of(PASTED_WIDTH), width=PASTED_WIDTH, room=PASTED_LINES, place="DIR")
-    return (markup.markdown if form == "md" else markup.bbcode)(
+    return (texts.markdown if form == "md" else texts.bbcode)(
         " ".join(clean(title_of(summary)).split()),
         f"trust: {summary.trust_text}",
         [clean(line.plain.rstrip()) for line in lines],

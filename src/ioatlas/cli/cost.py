@@ -73,7 +73,7 @@ def command(
     from ioatlas.product.cost import Terms, compare_costs
     from ioatlas.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
     from ioatlas.product.price import common_currency
-    from ioatlas.report.export.markup import csv_text
+    from ioatlas.report.export.texts import csv_text
 
     if output is not None and output.suffix.lower() not in FIGURES:
         check_ending(output)

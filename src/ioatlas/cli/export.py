@@ -261,7 +261,7 @@ KINDS = ("bars", "lines", "latency")
 
 
 def _drawing(kind: str, places: Sequence[Path], where: Sequence[str], chosen: Mapping[str, str]) -> Drawing:
-    from ioatlas.report.export.conditions import conditions
+    from ioatlas.report.export.texts import conditions
     from ioatlas.results import panels
     from ioatlas.results.only import parse_filter
     from ioatlas.results.sides import align, read_sides

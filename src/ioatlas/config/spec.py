@@ -29,9 +29,8 @@ from ioatlas.config.options import (
 )
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, OptionValue
-from ioatlas.model.choices import ClientRange, GradeName, OnLostClient, Preparation, Sharing
 from ioatlas.model.factors import Configuration, is_blocked
-from ioatlas.model.options import check_option
+from ioatlas.model.options import ClientRange, GradeName, OnLostClient, Preparation, Sharing, check_option
 from ioatlas.model.target import Group, group_name
 
 if TYPE_CHECKING:

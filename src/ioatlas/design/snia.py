@@ -16,7 +16,7 @@ from typing import Literal
 
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.choices import SniaTest
+from ioatlas.model.options import SniaTest
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.stats.steadystate import MOST_ROUNDS, WINDOW
 

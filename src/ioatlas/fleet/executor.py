@@ -25,14 +25,13 @@ from ioatlas.fio.loose_json import documents
 from ioatlas.fio.process import ProcessOutcome, Program
 from ioatlas.fleet.bare import BareClient
 from ioatlas.fleet.client import Address, Client, ClientFacts, ClockOffset, LostClientError, PrivateDirectory, sweep
-from ioatlas.fleet.gate import StartGate
+from ioatlas.fleet.connections import StartGate, Watch
 from ioatlas.fleet.hosts import Fleet, Host
 from ioatlas.fleet.local import LocalClient
 from ioatlas.fleet.merge import BatchRecord, client_directory
 from ioatlas.fleet.sharing import job_of, participants, span_seconds
 from ioatlas.fleet.ssh import SshClient
 from ioatlas.fleet.systems import job_for, path_of
-from ioatlas.fleet.watch import Watch
 
 OUTPUT, JOB_FILE = "fio.json", "job.fio"
 OWN_MACHINE = ("local", "netns")

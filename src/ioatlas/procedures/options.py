@@ -23,7 +23,7 @@ from ioatlas.config.options import (
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import TRACE, TRACE_SECONDS
-from ioatlas.model.choices import Preparation, Purge, SniaTest
+from ioatlas.model.options import Preparation, Purge, SniaTest
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.load_points.options import LoadPointsOptions
 from ioatlas.procedures.metadata.options import MetadataOptions

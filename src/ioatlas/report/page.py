@@ -23,7 +23,7 @@ from ioatlas.errors import IoAtlasError, written
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import words
-from ioatlas.report.export.markup import csv_text
+from ioatlas.report.export.texts import csv_text
 from ioatlas.report.page_data import report_data
 from ioatlas.report.page_format import ComparisonData
 from ioatlas.report.redact import redactor

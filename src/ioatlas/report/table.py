@@ -16,7 +16,7 @@ from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import FACTOR, Factor, factor_names
 from ioatlas.model.result import CampaignResult
-from ioatlas.report.export import markup
+from ioatlas.report.export import texts
 from ioatlas.report.redact import redactor
 
 Value = OptionValue | None
@@ -291,4 +291,4 @@ def meaning(name: str, found: Sequence[Mapping[str, Value]]) -> Meaning:
 
 
 def csv_text(names: Sequence[str], found: Sequence[Mapping[str, Value]]) -> str:
-    return markup.csv_text(names, ([row[name] for name in names] for row in found))
+    return texts.csv_text(names, ([row[name] for name in names] for row in found))

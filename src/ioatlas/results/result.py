@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.attribution import limit_findings
 from ioatlas.analysis.best import with_fresh
-from ioatlas.analysis.drift import drift_findings, replicate_rows, replicate_table, wanders
+from ioatlas.analysis.drift import drift_findings, replicate_rows, replicate_table, wanders, with_set_ups
 from ioatlas.analysis.estimates import estimate_cells
 from ioatlas.analysis.footprints import Written, with_history, written_before
 from ioatlas.analysis.headlines import clock_findings, headlines, law_findings
 from ioatlas.analysis.latencies import latency_curves, time_courses
 from ioatlas.analysis.precision import precision_findings
 from ioatlas.analysis.reduction import reduction_findings
-from ioatlas.analysis.set_ups import with_set_ups
 from ioatlas.analysis.shares import AMONG_CLIENTS, AMONG_TARGETS, start_findings
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell

@@ -16,7 +16,7 @@ from ioatlas.fleet.executor import FleetExecutor
 from ioatlas.fleet.hosts import Fleet, read_clients
 from ioatlas.fleet.systems import remarks_of
 from ioatlas.model.cell import CLIENT_RANGE, CLIENTS
-from ioatlas.model.choices import ClientRange, OnLostClient
+from ioatlas.model.options import ClientRange, OnLostClient
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.target import Target
 from ioatlas.run.plan import CELLS_PER_BATCH

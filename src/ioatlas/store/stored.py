@@ -20,9 +20,8 @@ from typing import Any, NoReturn
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.fio.jobfile import URI_ENGINES, check_uri, render_value, scheme_of
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell, Options
-from ioatlas.model.choices import Preparation, Sharing
 from ioatlas.model.fixed_work import FIO, IOZONE, STATE
-from ioatlas.model.options import GROWING, check_option
+from ioatlas.model.options import GROWING, Preparation, Sharing, check_option
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.tree import STATE as IN_A_TREE
 

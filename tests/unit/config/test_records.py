@@ -8,7 +8,7 @@ import pytest
 
 from ioatlas.config.options import declared
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.model.choices import Preparation, SniaTest
+from ioatlas.model.options import Preparation, SniaTest
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.procedures.load_points.options import streams_of
 from ioatlas.procedures.options import CAMPAIGN, SniaOptions, TraceOptions, campaign_toml, find_profile, read_campaign

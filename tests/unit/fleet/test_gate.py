@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from ioatlas.fleet import gate
+from ioatlas.fleet import connections
 from ioatlas.fleet.client import Address
 
 LONG = 60.0
@@ -42,10 +42,10 @@ def servers(tmp_path):
 
 @pytest.fixture
 def opened(tmp_path, servers, monkeypatch):
-    monkeypatch.setattr(gate, "HOLD_SECONDS", 0.0)
+    monkeypatch.setattr(connections, "HOLD_SECONDS", 0.0)
     place = tmp_path / "near"
     place.mkdir()
-    one = gate.StartGate({name: Address(tmp_path / f"{name}.server") for name in NAMES}, place)
+    one = connections.StartGate({name: Address(tmp_path / f"{name}.server") for name in NAMES}, place)
     with ExitStack() as stack:
         yield one, {name: stack.enter_context(connected(place / name)) for name in NAMES}
         one.close()

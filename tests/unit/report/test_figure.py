@@ -13,9 +13,9 @@ from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model import panel
 from ioatlas.model.quantities import QUANTITIES, quantity
 from ioatlas.report.export import printing
-from ioatlas.report.export.conditions import conditions
 from ioatlas.report.export.drawing import Drawing
 from ioatlas.report.export.grid import axes_of, lay_out
+from ioatlas.report.export.texts import conditions
 from ioatlas.report.export.to_figure import MapPlan, write_figures
 from ioatlas.report.export.to_panels import panel_figure, write_drawing
 from ioatlas.report.table import entries

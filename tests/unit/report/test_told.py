@@ -7,7 +7,7 @@ import pytest
 
 from ioatlas.model.summary import Beside, LoadReading
 from ioatlas.model.units import format_rate, format_rate_like, rates_in
-from ioatlas.report.export.markup import bbcode, escaped, markdown, table
+from ioatlas.report.export.texts import bbcode, escaped, markdown, table
 from ioatlas.report.told import beside_of, next_line
 
 HOSTILE = "a|b `c` *d* [e](f) <i> @me #1 https://x www.x.y [/code] ``` &lt; ~~g~~\nh"

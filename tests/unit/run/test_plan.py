@@ -9,7 +9,7 @@ import pytest
 from ioatlas.cli.map import summary_of
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
-from ioatlas.model.choices import Preparation
+from ioatlas.model.options import Preparation
 from ioatlas.model.target import Target
 from ioatlas.procedures.dense_map.plan import build_plan
 from ioatlas.procedures.options import find_profile, read_campaign_file

@@ -9,7 +9,7 @@ from ioatlas.analysis import many
 from ioatlas.design import stopping
 from ioatlas.fio.series import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.stats import drift, gates, intervals, level, openloop, steadystate, verdict, warmup
+from ioatlas.stats import drift, gates, intervals, openloop, steadystate, verdict, warmup
 
 TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_text()
 
@@ -18,7 +18,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
     "method",
     [
         *(intervals.LOG_T, intervals.POOLED_LOG, intervals.MODERATED_LOG, intervals.PLAIN_T, intervals.MEDIAN),
-        *(warmup.MSER, warmup.PELT, verdict.METHOD, intervals.VARIANCE_METHOD, level.METHOD, many.METHOD),
+        *(warmup.MSER, warmup.PELT, verdict.METHOD, intervals.VARIANCE_METHOD, drift.METHOD, many.METHOD),
         stopping.CERTIFIED_METHOD,
         *(stopping.MAP_METHOD, drift.FIT_METHOD, steadystate.METHOD, gates.METHOD),
         *(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ioatlas.stats.level import Spread, _contrasts, _stretches, level_spread
+from ioatlas.stats.drift import Spread, _contrasts, _stretches, level_spread
 
 
 def test_a_spread_of_one_component_is_students():

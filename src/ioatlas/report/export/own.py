@@ -9,7 +9,7 @@ from ioatlas.model.panel import Dot, Drawing, Panel, Table
 from ioatlas.model.quantities import panel_unit
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.tree import is_tree
-from ioatlas.report.export.conditions import conditions
+from ioatlas.report.export.texts import conditions
 from ioatlas.report.redact import redacted, redactor
 
 STYLES = ("charts", "rounds", "curves")

@@ -12,8 +12,8 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_latency
 from ioatlas.report.export import printing
-from ioatlas.report.export.conditions import conditions
 from ioatlas.report.export.printing import FAINT, INK, MUTED
+from ioatlas.report.export.texts import conditions
 from ioatlas.report.export.to_figure import BRIGHT
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, LEGEND, MISSING, SmallMap, Value, small_map, thinned

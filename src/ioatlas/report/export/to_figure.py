@@ -17,10 +17,10 @@ from ioatlas.model.quantities import Quantity
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import number_of
 from ioatlas.report.export import printing
-from ioatlas.report.export.conditions import conditions, subject
 from ioatlas.report.export.drawing import NOT_BELIEVED, Drawing
 from ioatlas.report.export.grid import Arrangement, Axis, Layout, Page, Tile
 from ioatlas.report.export.printing import MUTED, SMALL, TEXT, Kind, text_width
+from ioatlas.report.export.texts import conditions, subject
 from ioatlas.report.export.to_panels import write_drawing
 from ioatlas.report.redact import redactor
 

@@ -16,7 +16,7 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from ioatlas.errors import written
-from ioatlas.report.export.markup import escaped, row, table
+from ioatlas.report.export.texts import escaped, row, table
 
 Outcome = Literal["passed", "failed", "skipped"]
 MARKS: dict[Outcome, str] = {"passed": "✅", "failed": "❌", "skipped": "⚪"}

@@ -16,8 +16,8 @@ from ioatlas.model.panel import Dot, Drawing, Line, Look, Panel, Series
 from ioatlas.model.quantities import panel_unit
 from ioatlas.model.units import number_of
 from ioatlas.report.export import printing
-from ioatlas.report.export.markup import csv_text
 from ioatlas.report.export.printing import Kind
+from ioatlas.report.export.texts import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
