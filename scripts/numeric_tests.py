@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
-ROOMS = ("stats", "law", "surrogate", "analysis")
+ROOMS = ("stats", "law", "analysis")
 """That compute; of those which have tests of their own the files are run that reach numpy or scipy."""
 
 

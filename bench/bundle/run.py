@@ -47,7 +47,7 @@ size = "16m"
 """
 REAL = {
     "dense": f'visits = 2\nwindow = "300ms"{HEAD}rw = ["randread", "write"]\nbs = ["4k", "64k"]\niodepth = [1, 8]\n',
-    "adaptive": f"""cells = 12
+    "few cells": f"""cells = 12
 visits = 1
 window = "200ms"
 {HEAD}

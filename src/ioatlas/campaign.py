@@ -66,7 +66,7 @@ OURS = frozenset(
 
 OF_ONE_CLIENT = frozenset({"fixed_work", "metadata", "trace"})
 """Procedures whose loads have an order or times of their own, which no clients share."""
-OF_TARGETS_TOGETHER = frozenset({"dense_map", "adaptive_map"})
+OF_TARGETS_TOGETHER = frozenset({"dense_map"})
 """Procedures whose loads may go to several targets at once."""
 
 

@@ -428,7 +428,7 @@ describe("a crossed sweep", () => {
   });
 
   test("prints on light paper, with the map repainted and no controls", async () => {
-    const { page } = await open(browser, reports.write("adaptive"), { colorScheme: "dark" });
+    const { page } = await open(browser, reports.write("few cells"), { colorScheme: "dark" });
     const inadmissible = () => pixel(page, 0, 0.01, 0.01);
     const dark = await inadmissible();
     await page.emulateMedia({ media: "print" });
@@ -446,7 +446,7 @@ describe("a crossed sweep", () => {
   });
 
   test("cells of different standing look different in grey", async () => {
-    const { page } = await look("adaptive");
+    const { page } = await look("few cells");
     const words = await page.locator(".legend li").allInnerTexts();
     expect(words.map((w) => w.trim())).toEqual([
       "measured, steady", "estimated", "measured, not steady", "measured, suspect", "not measured", "not admissible",
@@ -479,7 +479,7 @@ describe("a crossed sweep", () => {
 });
 
 test("the answer, what to do next and the map begin on a telephone's first screen", async () => {
-  for (const kind of ["quick", "adaptive"]) {
+  for (const kind of ["quick", "few cells"]) {
     const { page } = await open(browser, reports.write(kind), { viewport: { width: 390, height: 844 } });
     for (const part of [".card-value", ".next", ".tile"]) {
       const box = await page.locator(part).first().boundingBox();
@@ -555,7 +555,7 @@ describe("several streams at once", () => {
 describe("accessibility", () => {
   for (const [kind, scheme, view] of [
     ["seed2021", "light", "Map"],
-    ["adaptive", "dark", "Map"],
+    ["few cells", "dark", "Map"],
     ["mixed", "light", "Table"],
     ["nosize", "dark", "Table"],
     ["comparison", "dark", "Map"],

@@ -349,7 +349,7 @@ def _findings(estimates: list[Estimate], unmeasured: list[Unmeasured]) -> tuple[
             direction=small.direction,
         ),
         Finding(
-            FindingCode.MAP_ERROR,
+            FindingCode.METHOD,
             f"Half of all intervals are narrower than {widths[len(widths) // 2] * 100:.1f}%; {len(shaky)} cells have "
             "no steady state.",
             tuple(e.cell.key for e in shaky[:40]),
@@ -544,8 +544,8 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
     "seed2021": lambda: campaign(
         "made-up array, 2021 sweep", ["nas"], {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS}
     ),
-    "adaptive": lambda: campaign(
-        "made-up array, adaptive",
+    "few cells": lambda: campaign(
+        "made-up array, few cells",
         ["nas-a", "nas-b"],
         {"rw": RW, "bs": BS, "size": SIZES, "numjobs": JOBS},
         predicted=0.6,

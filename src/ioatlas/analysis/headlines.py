@@ -43,12 +43,10 @@ TITLES = {
     _F.KNEE: "90 % of the peak",
     _F.LIMIT: "What limits",
     _F.LITTLES_LAW: "Little's law",
-    _F.MAP_ERROR: "Error of the map",
     _F.METHOD: "Methods differ",
     _F.NO_DATA_REDUCTION: "Data reduction",
     _F.UNDETERMINED: "What limits",
     _F.ROUNDS: "SNIA test",
-    _F.WEAK_REGIME: "Weak predictions",
 }
 """Where a code made into words would not do."""
 
@@ -68,9 +66,9 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
     *(_F.FIT, _F.FACTOR),
     *(_F.ROUNDS, _F.HIGHEST_LOAD, _F.KNEE, _Trouble(_F.PRECISION)),
-    *(_F.NOT_MEASURED, _F.BURST, _F.MAP_ERROR, _F.WEAK_REGIME),
+    *(_F.NOT_MEASURED, _F.BURST),
     # What to change for more, and where to look further.
-    *(_F.LIMIT, _OTHER, _F.BALANCE, _F.CACHE_SIZE, _F.CLIFF, _F.POWER),
+    *(_F.LIMIT, _OTHER, _F.BALANCE, _F.CACHE_SIZE, _F.POWER),
     # What was in order or could not be told, and detail.
     *(_F.UNDETERMINED, _F.INTEGRITY, _F.CACHE, _F.COUNTERS, _F.DRIFT, _F.NO_DATA_REDUCTION),
     *(_F.IMPORTED, _F.METHOD),

@@ -47,10 +47,6 @@ CELLS = Limit(0.05, 0.25)
 """Cells that are cached or have no data, of those measured."""
 LEFT_OUT = Limit(0.10, 0.50)
 """Cells that the time did not suffice for."""
-MAP_ERROR = Limit(0.15, 0.30)
-"""Middle error of blind checks."""
-ENOUGH_CHECKS = 10
-"""Blind checks from which their middle says something of the whole map."""
 CLIENT_SHARE = 0.5
 LEAST_MORE = 1.1
 """Times a budget that was too short, of which a longer one is named."""
@@ -206,22 +202,6 @@ def _reduced(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[
         yield Doubt(DoubtCode.DATA_REDUCTION, Trust.FAIR, text)
 
 
-def _map_error(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
-    if not any(e.kind == "predicted" for e in result.estimates):
-        return
-    for check in result.blind_checks or ():
-        if check.median is None:
-            text = "No blind check says how far off the estimates are."
-            yield Doubt(DoubtCode.FEW_CHECKS, Trust.LOW, text, "re-run with a longer --budget")
-            continue
-        if MAP_ERROR.level(check.median) is not Trust.GOOD:
-            text = f"Estimates were typically {check.median:.0%} off in {plural(check.n, 'blind check')}."
-            yield Doubt(DoubtCode.MAP_ERROR, MAP_ERROR.level(check.median), text, "re-run with a longer --budget")
-        if check.n < ENOUGH_CHECKS:
-            text = f"Few blind checks: {check.n} of the estimates' {ENOUGH_CHECKS} needed."
-            yield Doubt(DoubtCode.FEW_CHECKS, Trust.FAIR, text, "re-run with a longer --budget")
-
-
 def _failed(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     """Cells that have no value because their load failed: each reason once."""
     have = {e.cell.key for e in result.estimates}
@@ -308,7 +288,7 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[
 
 
 _RULES: tuple[_Rule, ...] = (
-    *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _drifted, _reduced, _map_error),
+    *(_corrupted, _nothing, _cached, _holes, _other_load, _other_programs, _drifted, _reduced),
     *(_failed, _skipped, _client, _unfinished, _imported),
 )
 

@@ -39,6 +39,7 @@ GONE = {
         ("history", "trend", "series"),
         "`ioatlas compare BEFORE AFTER` says what got worse, `ioatlas watch` follows a target over time",
     ),
+    "--error": "--cells says how many cells are measured, --precision how well each of them is known",
     "--verify": "run `fio --verify=crc32c --do_verify=1` on a file of the target",
     "--bring-fio": "install the same version of fio on the clients",
     "--results": "`ioatlas shakedown TARGET --facts FILE.toml` lists the ceilings that follow from typed-in facts",

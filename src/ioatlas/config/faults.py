@@ -86,6 +86,10 @@ def where_of(source: str, text: str, path: tuple[str | int, ...]) -> str:
     return f"{source}:{line}, key {key!r}" if line else f"{source}, key {key!r}"
 
 
+GONE = {"error": "`cells` says how many cells are measured, `precision` how well each of them is known"}
+"""Keys of earlier versions."""
+
+
 def located(error: ValidationError, model: type[BaseModel], source: str, text: str) -> UsageError:
     """The first fault of a validation as one message with line, key and remedy; the others are counted."""
     return fault_of(error.errors(), model, source, text)
@@ -115,7 +119,7 @@ def fault_of(details: Sequence[Mapping[str, Any]], model: type[BaseModel], sourc
     elif unknown:
         known = list(_fields(model, path[:-1]))
         close = difflib.get_close_matches(key, known, n=1)
-        remedy = f"did you mean {close[0]!r}?" if close else f"known keys are {', '.join(known)}"
+        remedy = GONE.get(key) or (f"did you mean {close[0]!r}?" if close else f"known keys are {', '.join(known)}")
         what = f"unknown key {key!r}"
     else:
         wanted = _wanted(first, path)

@@ -83,15 +83,22 @@ def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit]) -> tuple[Estimate, 
     found = []
     for cell in cells:
         fit = fits.get(cell.target)
-        if fit is None or not can_be_told(cell) or cell.directions[0] not in fit.shape.ways or not _near(cell, fit):
+        if fit is None or why_not_foretold(cell, fit):
             continue
-        told = tell(fit, cell, cell.directions[0])
-        if told.half_width <= MOST_FORETOLD:
-            blank = Estimate(cell, cell.directions[0], "predicted", 0, verdict=VerdictCode.PREDICTED, method=METHOD)
-            graded = replace(blank, grade=Trust.LOW, grade_reason="no load measured it")
-            bound = limit_of(fit, cell, cell.directions[0]).bound
-            found.append(replace(_with_values(graded, told), ceiling=bound))
+        blank = Estimate(cell, cell.directions[0], "predicted", 0, verdict=VerdictCode.PREDICTED, method=METHOD)
+        graded = replace(blank, grade=Trust.LOW, grade_reason="no load measured it")
+        bound = limit_of(fit, cell, cell.directions[0]).bound
+        found.append(replace(_with_values(graded, tell(fit, cell, cell.directions[0])), ceiling=bound))
     return tuple(found)
+
+
+def why_not_foretold(cell: Cell, fit: Fit) -> str:
+    """Why a law does not tell a cell that no load made; '' where it does."""
+    if not can_be_told(cell):
+        return "no law describes such a load"
+    if cell.directions[0] not in fit.shape.ways or not _near(cell, fit):
+        return "no load like it was measured"
+    return "" if tell(fit, cell, cell.directions[0]).half_width <= MOST_FORETOLD else "the law is not sure enough of it"
 
 
 def _is_value(e: Estimate) -> bool:

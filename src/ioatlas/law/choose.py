@@ -4,7 +4,8 @@
 Of the loads of a map only a few move the main numbers: large blocks and small ones, each way, and one I/O alone (drop
 any other and no main number is less certain). So these come first, for as long as they still fall; then again, since
 how loads differ can be seen in repeats alone; then large blocks with fewest in flight, which tell latency from a limit
-in bytes; then the other cells.
+in bytes; then the other cells. Of a large map, or of one of which some cells are to be measured, time is kept for
+these: they show where the law does not hold, so that what it foretells is told no surer than it is.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ AGAIN, OTHER = 0.05, 0.02
 """Likewise for one that repeats a main cell, and for one of any other."""
 SHORTEST_SECONDS, LEAST_SECONDS = 0.5, 0.3
 """Of a load, and of one that would be missing otherwise."""
+OTHER_SECONDS, MAIN_SECONDS, MOST_MAINS = 1.2, 60.0, 12
+"""Of a first load of another cell, where time is kept for it; what the main numbers have all the same, or half of less;
+and how many cells these rest on.
+"""
 LONGEST_SECONDS = 60.0
 MOST_RUN_ON = 2
 """Loads of a cell that are made because the one before still fell."""
@@ -152,22 +157,40 @@ def unsettled(course: Course) -> bool:
 
 
 def next_load(
-    cells: Sequence[Cell], courses: Sequence[Course], *, total: float, left: float, seed: int = 0, begun: bool = True
+    cells: Sequence[Cell],
+    courses: Sequence[Course],
+    *,
+    total: float,
+    left: float,
+    seed: int = 0,
+    begun: bool = True,
+    most: int | None = None,
 ) -> Next | None:
     """The next load of a map; None when nothing more is worth its time.
 
     courses: what was seen so far, the lay-out's among them, in the order of time. total, left: seconds of the budget.
     begun: whether a load was made, if it gave nothing. Where the writing of files took the whole of a small budget, one
-    is made all the same.
+    is made all the same. most: cells that may be measured, for which time is kept; None for all, with what is left.
     """
-    mains = main_cells(cells, courses, total)
-    for one in _wanted(mains, courses, cells, total, left, seed):
+    kept = 0.0
+    if most is not None:
+        seen = {course.cell.key for course in courses if course.visit_id}
+        cells = [cell for cell in cells if cell.key in seen] if len(seen) >= most else cells
+        kept = min(seconds_of_others(min(most, len(cells))), max(total / 2, total - MAIN_SECONDS))
+        most = max(0, most - len(seen))
+    mains = main_cells(cells, courses, total - kept)
+    for one in _wanted(mains, courses, cells, total - kept, left, seed, most):
         fitted = _fitted(one, courses, left)
         if fitted is not None:
             return fitted
     if begun or not mains:
         return None
     return Next(mains[0].cell, mains[0].direction, max(LEAST_SECONDS, MOST_ALONE * total), "first")
+
+
+def seconds_of_others(count: int) -> float:
+    """What first loads take of all of so many cells but those that the main numbers rest on."""
+    return max(0, count - MOST_MAINS) * (OTHER_SECONDS + START_SECONDS)
 
 
 def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None:
@@ -192,7 +215,13 @@ def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float) -> floa
 
 
 def _wanted(
-    mains: Sequence[Main], courses: Sequence[Course], cells: Sequence[Cell], total: float, left: float, seed: int
+    mains: Sequence[Main],
+    courses: Sequence[Course],
+    cells: Sequence[Cell],
+    total: float,
+    left: float,
+    seed: int,
+    most: int | None,
 ) -> Iterable[Next]:
     keys = [(course.cell.key, course.direction) for course in courses]
     made = Counter(keys)
@@ -214,6 +243,11 @@ def _wanted(
     main_keys = {(main.cell.key, main.direction) for main in mains}
     others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
     random.Random(seed).shuffle(others)  # noqa: S311 - an order, not a secret
+    other = OTHER * total
+    if most is not None:
+        others = _each_footprint(others)
+        waiting = sum(made[cell.key, way] == 0 for cell, way in others)
+        other = max(OTHER_SECONDS, min(other, left / max(1, min(most, waiting)) - START_SECONDS))
     for count in range(2, MOST_LOADS):
         again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "light" else count)]
         fair = _fair(again, courses, left)  # so that each has its turn
@@ -222,4 +256,13 @@ def _wanted(
             yield Next(main.cell, main.direction, seconds, "again")
         for cell, way in others:
             if made[cell.key, way] < count - 1:
-                yield Next(cell, way, OTHER * total, "other")
+                yield Next(cell, way, other, "other")
+
+
+def _each_footprint(cells: Sequence[tuple[Cell, str]]) -> list[tuple[Cell, str]]:
+    """Those of each footprint and direction in turn: nothing is foretold of one that was never seen."""
+    turns, ranks = Counter[tuple[int, str]](), list[int]()
+    for cell, way in cells:
+        ranks.append(turns[cell.size_bytes, way])
+        turns[cell.size_bytes, way] += 1
+    return [cells[place] for place in sorted(range(len(cells)), key=ranks.__getitem__)]

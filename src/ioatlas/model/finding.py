@@ -18,7 +18,6 @@ class FindingCode(StrEnum):
     CACHE_SIZE = "cache-size"
     CLIENT_LIMITED = "client-limited"
     CLIENTS = "clients"
-    CLIFF = "cliff"
     CLOCK = "clock"
     CORRUPTION = "corruption"
     COUNTERS = "counters"
@@ -37,7 +36,6 @@ class FindingCode(StrEnum):
     LIMIT = "limit"
     LIMITED = "limited"
     LITTLES_LAW = "littles-law"
-    MAP_ERROR = "map-error"
     METHOD = "method"
     NO_DATA_REDUCTION = "no-data-reduction"
     NO_DIFFERENCE = "no-difference"
@@ -49,7 +47,6 @@ class FindingCode(StrEnum):
     ROUNDS = "rounds"
     TOGETHER = "together"
     UNDETERMINED = "undetermined"
-    WEAK_REGIME = "weak-regime"
     WORK_BOUNDED = "work-bounded"
 
 

@@ -219,14 +219,6 @@ class Fitted(KeptRecord):
 
 
 @dataclass(frozen=True)
-class ComputeSeconds(KeptRecord):
-    """Seconds that the adaptive design took to choose, all batches together."""
-
-    NAME, CONTENT = "compute_seconds", "seconds"
-    seconds: float | None = None
-
-
-@dataclass(frozen=True)
 class KeptLaw(KeptRecord):
     """That a law of each target tells the numbers; and by target that law as it was fitted (`law.kept`), so that
     reading a result need not fit it.
@@ -237,18 +229,13 @@ class KeptLaw(KeptRecord):
 
 
 @dataclass(frozen=True)
-class AdaptiveLimit(KeptRecord):
-    """That the adaptive design took over a map whose plan did not fit its budget: cells it measures at most."""
+class Chosen(KeptRecord):
+    """That the loads of a map are chosen one after another, by what they teach. most: cells of each target that may be
+    measured, None for all.
+    """
 
-    NAME, CONTENT = "adaptive", "limit"
-    cells: int | None = None
-
-    def content(self) -> Any:
-        return {"cells": self.cells}
-
-    @classmethod
-    def of_content(cls, content: Any) -> Self:
-        return cls(content["cells"])
+    NAME, CONTENT = "chosen", "most"
+    most: int | None = None
 
 
 @dataclass(frozen=True)

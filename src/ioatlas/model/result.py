@@ -100,8 +100,6 @@ class CampaignResult:
     """What else was on the paths while they were measured, where it was too much."""
     others_cpu: float | None = None
     """Share of the client's processors that other programs took in the middle one of the visits; None if not known."""
-    blind_checks: tuple[BlindCheck, ...] = ()
-    """Of an adaptive map: one for each target."""
     n_not_reached: int = 0
     """Visits of the sweep that were planned and not made: the budget ended."""
     costs: tuple[ProductCost, ...] = ()
@@ -180,20 +178,6 @@ class OtherTraffic:
     share: float
     batches: int
     judged: int
-
-
-@dataclass(frozen=True)
-class BlindCheck:
-    """Random cells of a target that were predicted before they were measured.
-
-    n: how many. median: their middle error, a share, with its 95% interval; None where they are too few.
-    """
-
-    target: str
-    n: int
-    median: float | None
-    low: float | None = None
-    high: float | None = None
 
 
 PERCENTS = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99)

@@ -30,8 +30,6 @@ class DoubtCode(StrEnum):
     DRIFT = "drift"
     NO_STEADY_STATE = "no-steady-state"
     DATA_REDUCTION = "data-reduction"
-    MAP_ERROR = "map-error"
-    FEW_CHECKS = "few-checks"
     FAILED = "failed"
     SKIPPED = "skipped"
     CLIENT_LIMITED = "client-limited"

@@ -96,29 +96,6 @@ COUNTED = frozenset({Purpose.SWEEP, Purpose.FRESH})
 """Visits that give the values of a result."""
 
 
-class DesignPurpose(StrEnum):
-    """Why the adaptive design asks for a visit. The texts stand in journals, and stay as they are."""
-
-    CLIFF = "cliff"
-    """Part of a line along the footprint, in search of a cliff."""
-    START = "start"
-    """One of the cells spread over the map from which the first model is made."""
-    LEARN = "learn"
-    """Where a reading takes most off the model's error."""
-    HOLD_OUT = "honesty"
-    """A random cell that was predicted before: only these state the map's error."""
-    REPEAT = "repeat"
-    """A second visit, so that the spread between visits is known."""
-    SURPRISE = "surprise"
-    """Again, because the reading was far from what was expected."""
-    NEIGHBOUR = "neighbour"
-    """Next to a surprise that was confirmed. Only in journals of versions up to 0.3."""
-    DENSE = "dense"
-    """In a regime where the model fails. Only in journals of versions up to 0.3."""
-    CLOSING = "closing"
-    """A second visit at the end, of a cell that has one."""
-
-
 class VisitStatus(StrEnum):
     """How far a visit is."""
 

@@ -10,7 +10,6 @@ from ioatlas.config.campaign_file import CampaignFormat
 from ioatlas.config.options import (
     FLAG,
     PATH,
-    PERCENT,
     TEXT,
     Axes,
     Constants,
@@ -36,17 +35,16 @@ TRACE_SUMMARY = frozenset({TRACE, TRACE_SECONDS, "rw", "bs", "size", "iodepth"})
 
 
 @dataclass(frozen=True)
-class AdaptiveOptions(Table):
-    """When a map stops to measure and predicts the rest; neither: every cell is measured."""
+class MapOptions(Table):
+    """What a map measures of its cells; None: all that its budget allows."""
 
     cells: Annotated[
         int | None,
         Option(
-            integer(3), "Measure at most this many cells, chosen by the adaptive design; predict the rest.", flag=True
+            integer(3),
+            "Measure at most this many cells, those that teach most; the law of the target foretells the others.",
+            flag=True,
         ),
-    ] = None
-    error: Annotated[
-        float | None, Option(PERCENT, "Measure until the adaptive map states this median error, such as 5%.", flag=True)
     ] = None
 
 
@@ -148,10 +146,10 @@ class TraceOptions(Table):
 
 CAMPAIGN = CampaignFormat(
     (
-        AdaptiveOptions,
         FitOptions,
         FixedWorkOptions,
         LoadPointsOptions,
+        MapOptions,
         MetadataOptions,
         SniaOptions,
         TraceOptions,

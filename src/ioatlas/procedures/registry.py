@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ioatlas.config.spec import CampaignSpec, recorded_spec
-from ioatlas.model.outcomes import AdaptiveLimit
 from ioatlas.model.result import SHEET, SHEETS
 from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.results.factors import with_prices
@@ -49,7 +48,6 @@ PROCEDURES = (
     Known("fixed_work.procedure.FixedWork", ("ordered",), "fixed_work.result.SequenceParts"),
     Known("metadata.procedure.Metadata", ("file_sizes",), "metadata.result.TreeParts"),
     Known("snia.procedure.SniaRounds", ("snia",), "snia.result.RoundsParts"),
-    Known("adaptive_map.procedure.AdaptiveMap", ("cells", "error", AdaptiveLimit.NAME)),
     Known("dense_map.procedure.DenseMap"),
 )
 

@@ -15,13 +15,12 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.law.course import Course
 from ioatlas.law.read import courses_by_target, have_one_law
 from ioatlas.model.cell import Cell
-from ioatlas.model.outcomes import KeptLaw, LaidOuts
+from ioatlas.model.outcomes import Chosen, KeptLaw, LaidOuts
 from ioatlas.model.panel import Table
 from ioatlas.model.units import format_rate
 from ioatlas.model.visit import Visit
 from ioatlas.results.library import is_opened
 from ioatlas.store.journal import Journal
-from ioatlas.surrogate.gp import one_thread
 
 if TYPE_CHECKING:
     from ioatlas.law.fit import Fit
@@ -33,11 +32,19 @@ latter no law is fitted: all of them took from credit.
 """
 
 
-def are_chosen(journal: Journal, spec: CampaignSpec) -> bool:
+def are_chosen(journal: Journal) -> bool:
     """Whether the loads of a map were chosen one after another: they are no rounds, and no repeats of each other, for
     each has its own length, and what credit those before it had left.
     """
-    return spec.budget_seconds is not None and spec.wanted.precision is None and journal.is_kept(KeptLaw)
+    return journal.is_kept(Chosen)
+
+
+def are_foretold(journal: Journal, spec: CampaignSpec) -> bool:
+    """Whether the law tells cells that no load made: not where each is to be precise. Of maps of few cells that version
+    0.3 made too, in the place of what its model predicted.
+    """
+    few = any(spec.own.get(name) for name in ("cells", "error")) or "adaptive" in journal.record_names()
+    return spec.wanted.precision is None and (few or journal.is_kept(KeptLaw))
 
 
 def laws_of(journal: Journal, cells: Mapping[str, Cell], visits: Iterable[Visit]) -> dict[str, Fit]:
@@ -64,12 +71,14 @@ def laws_of(journal: Journal, cells: Mapping[str, Cell], visits: Iterable[Visit]
     return found
 
 
-@one_thread
 def fitted(courses: Sequence[Course]) -> Fit | None:
     """The law that they teach; None where none of them counts."""
+    from threadpoolctl import threadpool_limits
+
     from ioatlas.law.fit import fit_law
 
-    return fit_law(_teaching(courses))
+    with threadpool_limits(limits=1, user_api="blas"):
+        return fit_law(_teaching(courses))
 
 
 def _teaching(courses: Sequence[Course]) -> list[Course]:

@@ -24,11 +24,9 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.map_model import Maps
 from ioatlas.model.outcomes import (
     Blocks,
     ClocksParted,
-    ComputeSeconds,
     HoleCheck,
     IdleWatts,
     Integrity,
@@ -43,7 +41,7 @@ from ioatlas.model.testbed import Testbed, value_text
 from ioatlas.model.units import format_duration, format_size, format_size_rounded
 from ioatlas.model.verdict import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.visit import Purpose, Visit
-from ioatlas.results.by_law import are_chosen, law_tables, laws_of
+from ioatlas.results.by_law import are_chosen, are_foretold, law_tables, laws_of
 from ioatlas.results.counts import (
     Counts,
     batch_counts,
@@ -55,7 +53,6 @@ from ioatlas.results.counts import (
 from ioatlas.results.evidence import is_served_here, judge
 from ioatlas.results.factors import with_factors
 from ioatlas.results.parts import ResultParts, Row
-from ioatlas.results.predicted import blind_checks, map_findings, predicted_estimates
 from ioatlas.store.imported import is_imported
 from ioatlas.store.journal import FILE_NAME, Journal
 from ioatlas.target.placing import Places
@@ -173,7 +170,7 @@ _Estimates = tuple[Estimate, ...]
 
 
 def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, tuple[Finding, ...], Mapping[str, Fit]]:
-    """Estimates of the cells, those of the map's model where nothing was measured, what counters, ceilings and history
+    """Estimates of the cells, what the law foretells where nothing was measured, what counters, ceilings and history
     say of them, and the laws of the targets.
     """
     parts = read.parts
@@ -186,15 +183,12 @@ def _estimates(read: _Read) -> tuple[_Estimates, _Estimates, tuple[Finding, ...]
 
         estimates = told_estimates(estimates, fits, read.cells.values())
     measured = {estimate.cell.key for estimate in estimates}
-    rows = [row for row in parts.journal.predictions() if row.cell_key not in measured]
-    predicted = tuple(predicted_estimates(read.cells, rows))
-    if by_law:
+    predicted: _Estimates = ()
+    if fits and are_foretold(parts.journal, parts.spec):
         from ioatlas.law.cells import foretold
 
-        failed = {key for key, _ in parts.journal.failures()}
-        known = measured | failed | {estimate.cell.key for estimate in predicted}
-        wanted = [cell for cell, reason in read.rows if not reason and cell.key not in known]
-        predicted = (*predicted, *foretold(wanted, fits))
+        known = measured | {key for key, _ in parts.journal.failures()}
+        predicted = foretold([cell for cell, reason in read.rows if not reason and cell.key not in known], fits)
     reduced = reduction_findings(estimates)
     judged: tuple[Finding, ...] = ()
     if parts.attributed:
@@ -267,9 +261,6 @@ def _settings(read: _Read) -> dict[str, str]:
         "order seed": str(spec.order_seed),
         "budget": format_duration(spec.budget_seconds) if spec.budget_seconds else "none",
     }
-    computing = journal.kept(ComputeSeconds).seconds
-    if computing is not None:
-        settings["seconds of own computing"] = str(computing)
     return settings | {f"{kind} {number}": text for number, (kind, text) in enumerate(journal.remarks(), start=1)}
 
 
@@ -283,7 +274,7 @@ def _ledger(journal: Journal) -> Counter[str]:
 
 def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) -> CampaignResult:
     """The result with how the target was over time, and with all findings in their order."""
-    told = read.told if read.parts.in_replicates and not are_chosen(read.parts.journal, read.parts.spec) else []
+    told = read.told if read.parts.in_replicates and not are_chosen(read.parts.journal) else []
     replicates = replicate_rows(read.cells, told, read.parts.journal.kept(Voided).replicates)
     wandered = wanders(read.cells, told)
     return replace(
@@ -293,10 +284,8 @@ def _with_drift(read: _Read, result: CampaignResult, judged: Sequence[Finding]) 
         tables=(*AMONG_TARGETS.tables(result), *AMONG_CLIENTS.tables(result), *replicate_table(replicates)),
         other_traffic=foreign_traffic(read.counts),
         others_cpu=_others_cpu(read),
-        blind_checks=blind_checks(read.parts.journal.kept(Maps)),
         findings=(
             *integrity_findings(read.parts.journal.kept(Integrity).checks),
-            *map_findings(read.parts.journal.kept(Maps)),
             *read.parts.findings(result),
             *AMONG_TARGETS.findings(result),
             *AMONG_CLIENTS.findings(result),

@@ -33,9 +33,8 @@ from ioatlas.model.visit import Purpose, Visit, set_up_of
 from ioatlas.results.by_law import are_chosen, laws_of
 from ioatlas.results.imported import read_imported
 from ioatlas.results.library import shown
-from ioatlas.results.predicted import predicted_estimates
 from ioatlas.results.result import loaded_targets, session_facts
-from ioatlas.stats.distributions import Z90, Z95
+from ioatlas.stats.distributions import Z95
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.imported import is_imported
 from ioatlas.store.journal import FILE_NAME as JOURNAL
@@ -199,10 +198,10 @@ def read_campaign(directory: Path, quantity: str, *, lawful: bool = True) -> Sid
         targets = tuple(target.name for target in loaded_targets(journal.targets(), spec))
         facts = _conditions(journal, cells)
         factors = {one.name: one.factors for one in spec.configurations}
-        guesses = _guesses(predicted_estimates(cells, journal.predictions()), quantity, Z90)
         by_law: dict[Place, Reading] = {}
-        if lawful and not guesses and quantity != "lat_p99":
-            by_law, guesses = _by_law(journal, spec, visits, quantity)
+        guesses: dict[Place, tuple[Row, Reading]] = {}
+        if lawful and quantity != "lat_p99":
+            by_law, guesses = _by_law(journal, visits, quantity)
     finally:
         journal.close()
     readings: dict[Place, list[Reading]] = {}
@@ -241,28 +240,28 @@ def read_campaign(directory: Path, quantity: str, *, lawful: bool = True) -> Sid
 
 
 def _by_law(
-    journal: Journal, spec: CampaignSpec, visits: Sequence[Visit], quantity: str
+    journal: Journal, visits: Sequence[Visit], quantity: str
 ) -> tuple[dict[Place, Reading], dict[Place, tuple[Row, Reading]]]:
     """What the law tells of a map whose loads were chosen, by them and beyond them."""
-    if not are_chosen(journal, spec):
+    if not are_chosen(journal):
         return {}, {}
     cells = {cell.key: cell for cell, reason in journal.cells() if reason not in ASIDE}
     fits = laws_of(journal, cells, visits)
     made = {visit.cell_key for visit in visits}
     able = [cell for key, cell in cells.items() if key in made and cell.target in fits and can_be_told(cell)]
-    told = _guesses((measured(cell, fits[cell.target]) for cell in able), quantity, Z95)
+    told = _guesses((measured(cell, fits[cell.target]) for cell in able), quantity)
     open_cells = (cell for key, cell in cells.items() if key not in made)
-    return {place: one for place, (_, one) in told.items()}, _guesses(foretold(open_cells, fits), quantity, Z95)
+    return {place: one for place, (_, one) in told.items()}, _guesses(foretold(open_cells, fits), quantity)
 
 
-def _guesses(estimates: Iterable[Estimate], quantity: str, width: float) -> dict[Place, tuple[Row, Reading]]:
-    """width: of their intervals to either side, in standard errors."""
+def _guesses(estimates: Iterable[Estimate], quantity: str) -> dict[Place, tuple[Row, Reading]]:
+    """What a law says, with its error."""
     found, shown = {}, QUANTITIES[quantity]
     for e in estimates:
         place = (e.cell.key, e.direction)
         value, (low, high) = shown.value(e), shown.bounds(e)
         if value and low and high and min(value, low, high) > 0:
-            reading = Reading("/".join(place), value, 0.0, error=log(high / low) / 2 / width, visits=e.n_visits)
+            reading = Reading("/".join(place), value, 0.0, error=log(high / low) / 2 / Z95, visits=e.n_visits)
             found[place] = (Row(e.cell, e.direction), reading)
     return found
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-Z90, Z95 = 1.645, 1.96
-"""Standard errors to either side of a 90% and of a 95% interval."""
+Z95 = 1.96
+"""Standard errors to either side of a 95% interval."""
 NEWTON_STEPS = 50
 """At most: ten are many."""
 _FARTHEST = 1e150

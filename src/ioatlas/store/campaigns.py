@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.target import Target
 from ioatlas.model.visit import RemarkKind
-from ioatlas.store import schema as t
-from ioatlas.store.database import MINE, OF_MY_CELLS, Database, Record
+from ioatlas.store.database import MINE, Database, Record
 from ioatlas.store.seal import Seals
 from ioatlas.store.stored import CAMPAIGN_ID, read_cell, read_target, short
 
@@ -279,31 +277,3 @@ class Cells(Seals):
                 else:
                     self._do("UPDATE cell SET reason = :reason WHERE cell_key = :key", key=key, reason=reason)
                     self._do(drop, key=key, reason=reason)
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What the map's model says of a cell that was not measured; the interval is that of one reading, 90%."""
-
-    cell_key: str
-    iops: float
-    iops_low: float
-    iops_high: float
-    lat_p99_ns: float | None
-    lat_p99_low_ns: float | None
-    lat_p99_high_ns: float | None
-    method: str
-
-
-class Predictions(Database):
-    """The last predictions of the map."""
-
-    def set_predictions(self, rows: Iterable[Prediction]) -> None:
-        """Replace the model's predictions."""
-        with self.together():
-            self._do(f"DELETE FROM prediction WHERE {OF_MY_CELLS}")
-            self.insert("prediction", *map(asdict, rows))
-
-    def predictions(self) -> list[Prediction]:
-        names = t.TABLES["prediction"].listed()
-        return [Prediction(*row) for row in self._rows(f"SELECT {names} FROM prediction WHERE {OF_MY_CELLS}")]

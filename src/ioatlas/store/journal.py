@@ -22,16 +22,16 @@ from ioatlas.errors import IoAtlasError, UsageError, faults
 from ioatlas.store import schema as t
 from ioatlas.store import seal
 from ioatlas.store.batches import Batches, BatchRow
-from ioatlas.store.campaigns import Campaigns, Cells, Prediction, Predictions
+from ioatlas.store.campaigns import Campaigns, Cells
 from ioatlas.store.database import FILE_NAME, Database, Record
 from ioatlas.store.rules import MOST_ROWS, OBJECTS, check_file, check_objects, check_rows
 from ioatlas.store.stored import Row
 from ioatlas.store.visits import LARGEST_UNPACKED, NewVisit, PlannedVisit
 
-__all__ = ["FILE_NAME", "BatchRow", "Journal", "NewVisit", "PlannedVisit", "Prediction"]
+__all__ = ["FILE_NAME", "BatchRow", "Journal", "NewVisit", "PlannedVisit"]
 
 
-class Journal(Campaigns, Cells, Predictions, Batches):
+class Journal(Campaigns, Cells, Batches):
     """One open journal. Every public method is one transaction; those of one noun stand in the module of that noun."""
 
     @classmethod

@@ -132,9 +132,9 @@ CREATE TABLE target (
     PRIMARY KEY (name)
 );
 CREATE TABLE prediction (
-    cell_key TEXT NOT NULL,
+    cell_key TEXT NOT NULL,  -- up to version 0.3: what a model said of a cell that was not measured
     iops FLOAT NOT NULL,
-    iops_low FLOAT NOT NULL,  -- 90% prediction interval of one reading
+    iops_low FLOAT NOT NULL,
     iops_high FLOAT NOT NULL,
     lat_p99_ns FLOAT,
     lat_p99_low_ns FLOAT,
@@ -151,7 +151,7 @@ CREATE TABLE visit (
     purpose TEXT NOT NULL,  -- {_texts(Purpose)}
     alone INTEGER NOT NULL,  -- in a fio of its own
     runtime_ms INTEGER,  -- how long its load was asked to run
-    design_json TEXT,  -- why the adaptive design asked for it and what it predicted before
+    design_json TEXT,  -- up to version 0.3: why it was asked for
     status TEXT NOT NULL,  -- {_texts(VisitStatus)}
     batch_id INTEGER,
     section INTEGER,

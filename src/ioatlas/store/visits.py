@@ -128,10 +128,7 @@ WHERE visit_id > :last AND cell.reason NOT IN (SELECT value FROM json_each(:asid
 
 @dataclass(frozen=True)
 class NewVisit:
-    """A visit to be planned. runtime_ms: how long its load must run at least, None when the pace decides.
-
-    design_json: what the adaptive design said when it asked for it.
-    """
+    """A visit to be planned. runtime_ms: how long its load must run at least, None when the pace decides."""
 
     cell_key: str
     replicate: int
@@ -139,7 +136,6 @@ class NewVisit:
     purpose: Purpose = Purpose.SWEEP
     alone: bool = False
     runtime_ms: int | None = None
-    design_json: str | None = None
 
 
 @dataclass(frozen=True)
@@ -168,7 +164,6 @@ class Visits(Database):
                 "purpose": visit.purpose,
                 "alone": int(visit.alone),
                 "runtime_ms": visit.runtime_ms,
-                "design_json": visit.design_json,
                 "status": VisitStatus.PLANNED,
                 "reason": "",
             }
@@ -259,11 +254,6 @@ class Visits(Database):
         """What became of every visit."""
         rows = self._rows(f"SELECT visit_id, status FROM visit WHERE {MINE}")
         return {int(visit_id): VisitStatus(status) for visit_id, status in rows}
-
-    def designed(self) -> list[tuple[str, int, str]]:
-        """(cell_key, replicate, design_json) of every visit that the adaptive design asked for, in its order."""
-        rows = self._rows(f"SELECT * FROM visit WHERE design_json IS NOT NULL AND {MINE} ORDER BY visit_id")
-        return [(row.cell_key, row.block - self._first_replicate, row.design_json) for row in rows]
 
     def visits(self, *, with_series: bool = False) -> list[Visit]:
         """All finished visits, discarded ones included (`discarded` says why), in the order in which they were made.

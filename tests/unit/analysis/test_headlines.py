@@ -23,7 +23,7 @@ MIB = 1 << 20
 def test_trouble_stands_first_and_what_is_in_order_last():
     given = [
         Finding(FindingCode.COUNTERS, "sda counted 100% of the bytes claimed by reads.", in_order=True),
-        Finding(FindingCode.MAP_ERROR, "n"),
+        Finding(FindingCode.BURST, "n"),
         Finding(FindingCode.HIGHEST_LOAD, "Highest read throughput: 1"),
         Finding(FindingCode.CACHE, "Caches: of 4 values, 2 cached.", ("a",)),
         Finding(FindingCode.EXPLAINED, "s"),
@@ -33,7 +33,7 @@ def test_trouble_stands_first_and_what_is_in_order_last():
         "corruption",
         "cache",
         "highest-load",
-        "map-error",
+        "burst",
         "explained",
         "counters",
     ]
@@ -44,7 +44,7 @@ def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_troub
     given += [
         Finding(FindingCode.DRIFT, "blocks moved", ("a",)),
         Finding(FindingCode.LIMIT, "client CPU"),
-        Finding(FindingCode.MAP_ERROR, "n"),
+        Finding(FindingCode.BURST, "n"),
     ]
     given += [
         Finding(code, f"{code} {rw}")
@@ -61,7 +61,7 @@ def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_troub
         "knee",
         "knee",
         "not-measured",
-        "map-error",
+        "burst",
     ]
 
 
@@ -102,7 +102,7 @@ def test_titles_come_from_the_fields_and_never_from_the_sentence():
 def test_every_finding_leads_somewhere():
     made = headlines(
         [
-            Finding(FindingCode.MAP_ERROR, "n"),
+            Finding(FindingCode.BURST, "n"),
             Finding(FindingCode.HIGHEST_LOAD, "p", ("a",)),
             Finding(FindingCode.METHOD, "l"),
             Finding(FindingCode.NOT_MEASURED, "m"),
@@ -110,7 +110,7 @@ def test_every_finding_leads_somewhere():
     )
     assert {one.code: one.place for one in made} == {
         "highest-load": "",
-        "map-error": "method",
+        "burst": "method",
         "not-measured": "not-measured",
         "method": "method",
     }

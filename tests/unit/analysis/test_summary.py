@@ -14,7 +14,7 @@ from ioatlas.analysis.trust import badge
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.result import BlindCheck, CampaignResult, OtherTraffic, ReplicateRow, Unmeasured
+from ioatlas.model.result import CampaignResult, OtherTraffic, ReplicateRow, Unmeasured
 from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import VerdictCode, read_unmeasured
@@ -114,22 +114,6 @@ def test_cells_that_time_did_not_suffice_for(lost, level):
     assert summarise(result(row(), unmeasured=other)).trust is Trust.GOOD
 
 
-@pytest.mark.parametrize(
-    ("check", "found"),
-    [
-        (BlindCheck("nas", 20, 0.08), {}),
-        (BlindCheck("nas", 4, 0.08), {DoubtCode.FEW_CHECKS: Trust.FAIR}),
-        (BlindCheck("nas", 20, 0.2), {DoubtCode.MAP_ERROR: Trust.FAIR}),
-        (BlindCheck("nas", 20, 0.4), {DoubtCode.MAP_ERROR: Trust.LOW}),
-        (BlindCheck("nas", 0, None), {DoubtCode.FEW_CHECKS: Trust.LOW}),
-    ],
-)
-def test_estimates_are_believed_as_far_as_blind_checks_go(check, found):
-    guess = replace(value(90, jobs=99), kind="predicted", verdict=VerdictCode.PREDICTED, n_visits=0)
-    assert codes(summarise(result([*row(), guess], blind_checks=(check,)))) == found
-    assert codes(summarise(result(row(), blind_checks=(check,)))) == {}
-
-
 def test_a_value_that_moved_when_it_was_checked_is_the_news_and_stands_in_the_map():
     swept = [value(1008, 0.4, jobs=16), value(700, 0.2, jobs=4), value(300, jobs=1)]
     fresh = (value(744, 0.16, jobs=16),)
@@ -204,12 +188,10 @@ def test_the_page_about_the_badge_has_the_limits_of_the_code():
         "drift": trust.SHIFT,
         "cached": trust.CELLS,
         "skipped": trust.LEFT_OUT,
-        "map error": trust.MAP_ERROR,
     }.items():
         assert re.search(rf"^\| {name} \|.*\| {limit.fair:.0%} \| {limit.low:.0%} \|$", page, re.MULTILINE), name
     assert f"±{STEADY_WIDTH:.0%}" in page
     assert f"±{NUMBER_WIDTH:.0%}" in page
-    assert f"fewer than {trust.ENOUGH_CHECKS} blind checks" in page
 
 
 @pytest.mark.parametrize(

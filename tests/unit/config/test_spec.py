@@ -13,7 +13,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.options import ALLOWED
 from ioatlas.procedures.options import (
-    AdaptiveOptions,
+    MapOptions,
     campaign_schema,
     campaign_toml,
     find_profile,
@@ -33,7 +33,6 @@ order_seed = 7
 window = "2s"
 sharing = "private"
 cells = 48
-error = "2.5%"
 precision = "4%"
 grade = "certified"
 max_visits = 13
@@ -61,8 +60,7 @@ def test_a_full_file_reads_as_written():
     assert spec.axes["size"] == (64 << 20, 1 << 30)
     assert spec.constants == {"rwmixread": 70}
     assert (spec.wanted.name, spec.wanted.precision, spec.wanted.cap) == ("certified", 0.04, 13)
-    adaptive = spec.of(AdaptiveOptions)
-    assert (adaptive.cells, adaptive.error) == (48, 0.025)
+    assert spec.of(MapOptions).cells == 48
     has(spec, visits=3, budget_seconds=5400, order_seed=7, window_seconds=2, sharing="private")
 
 
@@ -91,7 +89,7 @@ def test_written_out_and_read_back_it_is_the_same():
         ('profile = "quik"\n', 1, ["no profile 'quik'", "did you mean 'quick'"]),
         ("[sweep]\nbs = [4096, true]\n", 2, ["True"]),
         ('sharing = "both"\n', 1, ["sharing"]),
-        ('error = "250%"\n', 1, ["not between 0% and 100%"]),
+        ('error = "5%"\n', 1, ["unknown key 'error'", "`cells` says"]),
         ('visits = "two"\n', 1, ["visits = 'two' is not a whole number", "Visits of every cell"]),
         ("visits = true\n", 1, ["visits = True is not a whole number"]),
         ("cells = 1\n", 1, ["at least 3"]),
@@ -137,7 +135,6 @@ KEYS = [
     "visits",
     "budget",
     "cells",
-    "error",
     "order_seed",
     "window",
     "precision",

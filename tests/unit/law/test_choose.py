@@ -2,12 +2,13 @@
 """The next load: main cells first, for as long as they fall, within the time there is."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.law.choose import MOST_WAVE, main_cells, next_load
+from ioatlas.law.choose import MAIN_SECONDS, MOST_WAVE, main_cells, next_load, seconds_of_others
 from tests.examples import examples
 from tests.unit.law.stepped import MIB, QUICK, START, Bucket, Target, drawn, mapped
 
@@ -80,6 +81,31 @@ def test_where_the_writing_of_files_took_the_time_one_load_is_made_all_the_same(
     courses, _ = mapped(Target(dict.fromkeys(BOTH, 0.05), dict.fromkeys(BOTH, 20.0), dict.fromkeys(BOTH, 1e6)))
     assert next_load(QUICK, courses[:1], total=10.0, left=0.0, begun=False).why == "first"
     assert next_load(QUICK, courses[:1], total=10.0, left=0.0) is None
+
+
+def test_of_many_cells_at_most_so_many_are_measured_of_each_footprint_and_none_is_far_from_its_time():
+    """Of 1,008 cells 40: those that the main numbers rest on, and others, of every size and direction."""
+    sizes = [MIB << n for n in range(4, 10)]
+    many = [
+        replace(one, options=tuple(sorted({**one.option, "size": size, "bs": bs}.items())))
+        for one in QUICK
+        for size in sizes
+        for bs in [4096 << n for n in range(7)]
+    ]
+    target = Target(dict.fromkeys(BOTH, 2e-4), dict.fromkeys(BOTH, 5e4), dict.fromkeys(BOTH, 4e8))
+    courses, left = [], MAIN_SECONDS + seconds_of_others(40)
+    total = left
+    while (one := next_load(many, courses, total=total, left=left, most=40)) is not None:
+        courses.append(replace(target.load(one.cell, one.seconds), visit_id=len(courses) + 1))
+        left -= one.seconds + START
+    made = {course.cell.key: course.cell for course in courses}
+    assert 30 <= len(made) <= 40
+    assert {(one.size_bytes, one.directions) for one in made.values()} == {
+        (size, (way,)) for size in sizes for way in BOTH
+    }
+    mains = {one.cell.key for one in main_cells(many, courses, MAIN_SECONDS)}
+    spent = sum(course.seconds for course in courses if course.cell.key in mains)
+    assert spent > MAIN_SECONDS / 2
 
 
 def test_nothing_is_asked_for_where_no_time_is_left():

@@ -8,10 +8,8 @@ import pytest
 from ioatlas.analysis.counters import CountedPath, CountedPaths
 from ioatlas.design.latency_search import Goal
 from ioatlas.errors import IoAtlasError
-from ioatlas.model.map_model import ChangePoint, MapOutcome, Maps, StatedError, WeakRegime
 from ioatlas.model.outcomes import (
-    AdaptiveLimit,
-    ComputeSeconds,
+    Chosen,
     HighestLoad,
     HighestLoads,
     HoleCheck,
@@ -28,7 +26,6 @@ from ioatlas.model.outcomes import (
     Voided,
     VoidedReplicate,
 )
-from ioatlas.model.target import Target
 from ioatlas.procedures.tune.result import Refuted, TuneEnd, TuneGoal, Unrunnable
 from tests.unit.simulated import new_journal
 
@@ -65,8 +62,7 @@ KNOWN = [
             }
         ],
     ),
-    (ComputeSeconds(1.25), "compute_seconds", 1.25),
-    (AdaptiveLimit(240), "adaptive", {"cells": 240}),
+    (Chosen(240), "chosen", 240),
     (
         Integrity((IntegrityCheck("nas", 4096, 8, 1 << 20, 1 << 20, 1 << 20, 0, 0, ""),)),
         "integrity",
@@ -145,42 +141,6 @@ def test_a_path_that_was_kept_before_flushes_were_counted_has_no_caches():
 def test_a_record_of_a_later_version_is_refused():
     with pytest.raises(IoAtlasError, match="'idle_watts' has version 2, this ioatlas reads up to 1"):
         IdleWatts.from_json({"version": 2, "watts": {}})
-
-
-EARLY_MAP = {
-    "cells": 200,
-    "measured": 60,
-    "stated_error": {"n": 0, "median": None},
-    "edges": [{"low": 1.0, "high": 2.0, "exponent": 1, "direction": "read", "drop": 3.0, "axis": ""}],
-    "parameters": [{"name": "t0", "mode": "", "value": 1.0, "low": 0.5, "high": 2.0, "unit": "seconds", "known": True}],
-}
-THE_MAP = MapOutcome(
-    200,
-    60,
-    StatedError(0),
-    (ChangePoint(1.0, 2.0, 1, "read", 3.0),),
-)
-
-
-def test_maps_that_had_an_outcome_each_are_read_beside_those_of_now(tmp_path):
-    journal = new_journal(tmp_path)
-    try:
-        journal.set_targets([Target(name, "file", f"/{name}") for name in ("ssd", "map of ssd", "nas")])
-        for name in ("ssd", "map of ssd"):
-            journal.set_outcome(f"map of {name}", EARLY_MAP)
-        assert journal.kept(Maps) == Maps({"ssd": THE_MAP, "map of ssd": THE_MAP})
-        regime = WeakRegime("rw=read", 40, 20, 9, 0.4, failing=False)
-        later = MapOutcome(200, 80, StatedError(4, 0.1), weak_regimes=(regime,))
-        journal.keep(Maps({**journal.kept(Maps).targets, "ssd": later, "nas": later}))
-        assert journal.kept(Maps) == Maps({"ssd": later, "map of ssd": THE_MAP, "nas": later})
-    finally:
-        journal.close()
-
-
-def test_the_first_journals_told_only_where_a_map_is_weak():
-    early = {**EARLY_MAP, "weak_regimes": [{"name": "rw=read", "cells": 7, "median_error": 0.4, "share": 0.1}]}
-    [regime] = MapOutcome.of_content(early).weak_regimes
-    assert regime == WeakRegime("rw=read", 7, None, 0, 0.4, failing=True)
 
 
 def test_a_pass_that_was_only_prepared_is_read():

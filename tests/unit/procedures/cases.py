@@ -35,7 +35,7 @@ size = "4m"
 direct = 0
 numjobs = [1, 4]
 """
-ADAPTIVE = f"""
+FEW_CELLS = f"""
 visits = 2
 cells = 14
 {_HEAD}
@@ -117,7 +117,7 @@ path = "TARGET"
 EVERY = {
     "dense": DENSE,
     "by law": BY_LAW,
-    "adaptive": ADAPTIVE,
+    "few cells": FEW_CELLS,
     "fit": FIT,
     "fixed work": FIXED_WORK,
     "iozone": IOZONE,

@@ -401,11 +401,6 @@ def test_a_directory_that_commands_make_need_not_be_there_yet(tmp_path):
 @pytest.mark.parametrize(
     ("first", "sweep"),
     [
-        pytest.param(
-            "cells = 8",
-            'bs = "4k..1m"\nsize = "4m"\niodepth = [1, 2, 4, 8]\nrw = "write"',
-            marks=pytest.mark.long("run", "procedures"),
-        ),
         ('profile = "iozone2017"\nvisits = 2', 'size = "1m"\nbs = ["64k"]'),
         pytest.param(
             'snia = "iops"',
@@ -413,7 +408,7 @@ def test_a_directory_that_commands_make_need_not_be_there_yet(tmp_path):
             marks=pytest.mark.long("run", "procedures"),
         ),
     ],
-    ids=["adaptive", "fixed work", "snia"],
+    ids=["fixed work", "snia"],
 )
 def test_whatever_is_measured_each_has_its_own(tmp_path, first, sweep):
     world = Switching(tmp_path)

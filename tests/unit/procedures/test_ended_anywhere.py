@@ -12,7 +12,7 @@ from ioatlas.design.latency_search import Goal
 from ioatlas.errors import PartialResultError
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.store.journal import Journal
-from tests.unit.procedures.cases import ADAPTIVE, DENSE, EVERY, LAWS, LONG
+from tests.unit.procedures.cases import DENSE, EVERY, FEW_CELLS, LAWS, LONG
 from tests.unit.simulated import LAW, Shell, World, around_transactions, spread
 
 pytestmark = pytest.mark.usefixtures("no_law")
@@ -55,7 +55,7 @@ direct = 0
 """ + "".join(f'[[configuration]]\nname = "{name}"\npath = "TARGET/{name}/"\nbefore = "true"\n' for name in "ab")
 MORE = {
     "short of time": DENSE.replace("visits = 3", 'visits = 3\nbudget = "12s"'),
-    "adaptive, short of time": ADAPTIVE.replace("visits = 2", 'visits = 2\nbudget = "15s"'),
+    "few cells, short of time": FEW_CELLS.replace("visits = 2", 'visits = 2\nbudget = "15s"'),
     "spc1-like": _STUDY.format(study="spc1-like"),
     "spc1e-like": _STUDY.format(study="spc1e-like"),
     "together": TOGETHER,
@@ -65,7 +65,7 @@ CAMPAIGNS = {**EVERY, **MORE}
 FEW = 2
 """States that are looked at where all of them would take long."""
 LATER = pytest.mark.long("procedures", "run", "store")
-ALIKE = (*LONG, "short of time", "adaptive, short of time", "spc1e-like", "points", "trace", "trees")
+ALIKE = (*LONG, "short of time", "few cells, short of time", "spc1e-like", "points", "trace", "trees")
 """They end as others do, in states that the long run looks at."""
 _STATE = """
 select distinct 'visit', v.purpose, v.status, c.reason from visit v join cell c using (cell_key)

@@ -22,7 +22,7 @@ def planned(place, text, *, read_only=False, tune=False):
     return campaign.open_plan(read_campaign(text), read_only=read_only, procedure=procedure)
 
 
-@pytest.mark.parametrize("name", [name for name in WRITING if name != "adaptive"])
+@pytest.mark.parametrize("name", [name for name in WRITING if name != "few cells"])
 def test_a_plan_that_may_only_read_has_no_cell_that_writes(tmp_path, name):
     tune = name == "tune"
     assert any(cell.writes for cell in planned(tmp_path, WRITING[name], tune=tune).to_measure)

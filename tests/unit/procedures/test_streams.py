@@ -13,7 +13,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.procedures.load_points.options import LoadPointsOptions, streams_of
 from ioatlas.procedures.load_points.procedure import build_streams_plan, footprint_of, phases_of
-from ioatlas.procedures.options import AdaptiveOptions, campaign_toml, find_profile, read_campaign
+from ioatlas.procedures.options import MapOptions, campaign_toml, find_profile, read_campaign
 from ioatlas.run.plan import Plan, plan_record
 from ioatlas.stats.gates import offered_iops
 
@@ -140,7 +140,7 @@ def test_what_has_no_meaning_for_streams_is_refused(change, part):
 
 def test_streams_cannot_be_a_part_of_their_load_points():
     with pytest.raises(UsageError, match="has no meaning"):
-        build_streams_plan(mix().having(AdaptiveOptions(cells=5)), (DIRECTORY,))
+        build_streams_plan(mix().having(MapOptions(cells=5)), (DIRECTORY,))
 
 
 def test_streams_must_fit_what_they_work_on():

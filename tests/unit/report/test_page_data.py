@@ -80,7 +80,7 @@ def place(estimate: Estimate, names: list[str]) -> tuple[object, ...]:
     return tuple(pseudo[name] if name in pseudo else estimate.cell.option.get(name) for name in names)
 
 
-@pytest.mark.parametrize("kind", ["seed2021", "adaptive", "mixed", "line", "single", "nosize"])
+@pytest.mark.parametrize("kind", ["seed2021", "few cells", "mixed", "line", "single", "nosize"])
 def test_every_estimate_is_in_the_page(kind, monkeypatch):
     monkeypatch.setattr(page_data, "EXACT_ROWS", 10_000)
     result = synthetic.KINDS[kind]()
@@ -110,7 +110,7 @@ def test_integers_come_out_as_they_went_in(numbers, ascending):
 
 def test_rounded_values_stay_within_the_promise(monkeypatch):
     monkeypatch.setattr(page_data, "EXACT_ROWS", 10)
-    result = synthetic.KINDS["adaptive"]()
+    result = synthetic.KINDS["few cells"]()
     data = page_data.report_data(result)
     assert 0 < data.cells.resolution < 5e-4
     n = data.cells.n_rows
@@ -292,7 +292,7 @@ def test_the_schema_is_the_checked_in_one():
 
 def test_the_data_fits_its_schema():
     jsonschema = pytest.importorskip("jsonschema")
-    data = page_data.report_data(synthetic.KINDS["adaptive"]())
+    data = page_data.report_data(synthetic.KINDS["few cells"]())
     jsonschema.Draft202012Validator(page_format.schema()).validate(json.loads(data.model_dump_json()))
 
 

@@ -21,7 +21,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
 from tests.examples import examples
 from tests.simulate.law import Burst, Cache, Way
-from tests.unit.procedures.cases import ADAPTIVE, FIXED_WORK, POINTS, ROUNDS
+from tests.unit.procedures.cases import FEW_CELLS, FIXED_WORK, POINTS, ROUNDS
 from tests.unit.simulated import LAW, MIB, World
 from tests.unit.words import check_told
 
@@ -48,7 +48,7 @@ CASES = {
     "client": (FEWER, replace(LAW, client_iops=4_000.0)),
     "stalls": (FEWER, replace(LAW, stall_every_seconds=1.0, stall_seconds=0.3)),
     "once": (FEWER.replace("visits = 2", "visits = 1"), LAW),
-    "adaptive": (ADAPTIVE, replace(LAW, noise=0.05)),
+    "few cells": (FEW_CELLS, replace(LAW, noise=0.05)),
     "load points": (POINTS, LAW),
     "fixed work": (FIXED_WORK, LAW),
     "SNIA": (ROUNDS, LAW),

@@ -23,7 +23,7 @@ def result():
         {"rw": ("read", "randread"), "bs": (4096, 65536)},
         {},
         tuple(Estimate(cell, "read", "measured", 2, 1e6) for cell in CELLS),
-        findings=(Finding(FindingCode.MAP_ERROR, "Of all."), Finding(FindingCode.KNEE, "Of one.", (CELLS[1].key,))),
+        findings=(Finding(FindingCode.METHOD, "Of all."), Finding(FindingCode.KNEE, "Of one.", (CELLS[1].key,))),
     )
 
 

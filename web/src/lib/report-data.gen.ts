@@ -556,7 +556,6 @@ export const FindingCode = {
   CACHE_SIZE: "cache-size",
   CLIENT_LIMITED: "client-limited",
   CLIENTS: "clients",
-  CLIFF: "cliff",
   CLOCK: "clock",
   CORRUPTION: "corruption",
   COUNTERS: "counters",
@@ -575,7 +574,6 @@ export const FindingCode = {
   LIMIT: "limit",
   LIMITED: "limited",
   LITTLES_LAW: "littles-law",
-  MAP_ERROR: "map-error",
   METHOD: "method",
   NO_DATA_REDUCTION: "no-data-reduction",
   NO_DIFFERENCE: "no-difference",
@@ -587,7 +585,6 @@ export const FindingCode = {
   ROUNDS: "rounds",
   TOGETHER: "together",
   UNDETERMINED: "undetermined",
-  WEAK_REGIME: "weak-regime",
   WORK_BOUNDED: "work-bounded",
 } as const;
 export type FindingCode = (typeof FindingCode)[keyof typeof FindingCode];
@@ -643,8 +640,6 @@ export const DoubtCode = {
   DRIFT: "drift",
   NO_STEADY_STATE: "no-steady-state",
   DATA_REDUCTION: "data-reduction",
-  MAP_ERROR: "map-error",
-  FEW_CHECKS: "few-checks",
   FAILED: "failed",
   SKIPPED: "skipped",
   CLIENT_LIMITED: "client-limited",

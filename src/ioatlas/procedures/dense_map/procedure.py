@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A map of which every cell is visited, in as many random orders as asked for or until each is precise enough."""
+"""A map: every cell is visited, in as many random orders as asked for or until each is precise enough; or those that
+teach most, and the law foretells the others.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 from ioatlas.analysis.wording import size_text
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.exhaustive import random_replicates
+from ioatlas.errors import UsageError
+from ioatlas.fio.executor import Executor
 from ioatlas.model.cell import Cell
+from ioatlas.model.outcomes import Chosen, KeptLaw
 from ioatlas.model.target import Target
 from ioatlas.procedures.dense_map.expected import expected_summary, expected_text
 from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.procedures.options import MapOptions
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import PlanText, Procedure
 
@@ -31,31 +37,54 @@ class DenseMap(Procedure):
 
     def summary(self, plan: Plan) -> dict[str, Any]:
         from ioatlas.law.beside import SHARE, planned_beside
-        from ioatlas.procedures.dense_map.by_law import chooses
+        from ioatlas.law.choose import OTHER_SECONDS, START_SECONDS
+        from ioatlas.procedures.dense_map.by_law import chooses, most_cells, total_seconds
 
-        told, total = expected_summary(plan), plan.spec.budget_seconds or 0.0
-        if not (chooses(plan) and (found := planned_beside(plan.to_measure, {}, total))):
+        if not chooses(plan):
+            return expected_summary(plan)
+        total = total_seconds(plan)
+        each, most = OTHER_SECONDS + START_SECONDS, most_cells(plan)
+        told = expected_summary(plan, None if most is None else (total, most, each))
+        if not (found := planned_beside(plan.to_measure, {}, total)):
             return told
         seconds = round(told["write_load_seconds"] + SHARE * total * len(found), 1)
         return told | {"beside": [_words(cell) for cell in found], "write_load_seconds": seconds}
 
     def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:
-        from ioatlas.procedures.dense_map.by_law import chooses
+        from ioatlas.procedures.dense_map.by_law import chooses, most_cells
 
         if chooses(plan):
+            expected = summary.get("cells_expected", 0) if most_cells(plan) is not None else 0
+            told = (
+                f"{'about' if plan.spec.of(MapOptions).cells is None else 'at most'} {expected:,}, " if expected else ""
+            )
             return PlanText(
                 order="",
-                visits="of which the most informative are measured",
+                visits=f"of which {told}the most informative{',' if told else ''} are measured",
                 budget="the most informative load comes next",
                 extra=(f"also         {'; '.join(beside)}",) if (beside := summary.get("beside")) else (),
             )
         return expected_text(summary)
 
     def begin(self, journal: Journal, plan: Plan) -> None:
-        from ioatlas.procedures.dense_map.by_law import chooses
+        from ioatlas.procedures.dense_map.by_law import chooses, most_cells
 
-        if not chooses(plan):
+        if chooses(plan):
+            journal.keep(Chosen(most_cells(plan)))
+            journal.keep(KeptLaw())
+        else:
             plan_replicates(journal, plan)
+
+    def check_start(self, plan: Plan, executor: Executor) -> None:  # noqa: ARG002
+        from ioatlas.procedures.dense_map.by_law import why_not_chosen
+
+        if plan.spec.of(MapOptions).cells is None or not (why := why_not_chosen(plan)):
+            return
+        raise UsageError(
+            f"the law of a target cannot choose among these cells: {why}",
+            where="--cells",
+            remedy="leave it out: all cells are measured then",
+        )
 
     def may_shrink(self, plan: Plan) -> bool:
         from ioatlas.procedures.dense_map.plan import may_shrink
@@ -71,7 +100,10 @@ class DenseMap(Procedure):
         from ioatlas.procedures.dense_map.by_law import LawSteps, chooses
         from ioatlas.procedures.dense_map.steps import MapSteps
 
-        return LawSteps(runner) if chooses(runner.plan) else MapSteps(runner)
+        few = runner.plan.spec.of(MapOptions).cells is not None and chooses(runner.plan)
+        if few and not runner.journal.is_kept(Chosen) and not runner.journal.campaign().complete:
+            self.begin(runner.journal, runner.plan)  # version 0.3 did not
+        return LawSteps(runner) if runner.journal.is_kept(Chosen) else MapSteps(runner)
 
 
 def _words(cell: Cell) -> str:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a map that visits its cells in an order of its own: lay out, visit every cell or those that the design
-asks for, then those that are not precise enough.
+"""The steps of a map that visits its cells in random orders: lay out, visit every cell, then those that are not precise
+enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,11 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.events import Event
 from ioatlas.model.outcomes import Fitted, Voided
 from ioatlas.model.units import format_duration, format_size
-from ioatlas.model.verdict import Reason, ReasonCode
+from ioatlas.model.verdict import Reason, ReasonCode, UnmeasuredCode
 from ioatlas.model.visit import Purpose, Visit
-from ioatlas.procedures.dense_map.expected import AGAIN_SHARE, sizes_within
+from ioatlas.procedures.dense_map.expected import sizes_within
 from ioatlas.procedures.dense_map.repair import plan_repair
+from ioatlas.procedures.options import MapOptions
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.intake import made_alone, unconfirmed
 from ioatlas.run.plan import leave_out, visit_turns
@@ -37,38 +38,37 @@ REPLICATE_REPEATS = 2
 CLEAN_SECONDS = 0.5
 THINKING_SHARE, MOST_THINKING_SECONDS = 0.06, 4.0
 """Kept back of a budget for fitting the law at the end."""
-LEFT_OUT = "left out: the budget did not allow it"
 
 
 class MapSteps(Steps):
-    """One session of a map. `sweep` makes its visits; what is planned where it is left out."""
+    """One session of a map."""
 
     any_order = True
 
-    def __init__(self, runner: Runner, sweep: Callable[[Runner], None] | None = None) -> None:
+    def __init__(self, runner: Runner) -> None:
         super().__init__(runner)
-        self._sweep = sweep
         self._seed = runner.plan.spec.order_seed
 
     def make(self) -> bool:
         runner = self.runner
-        if self._sweep is None:  # what ended the last session was mended meanwhile, or fails once more and is told
-            self.journal.add_visits(made_alone(visit) for visit in self.journal.failed_for_good(Purpose.SWEEP))
         self.journal.drop_planned("version 0.3 planned it", purpose=Purpose.BASELINE)
         self._fit_layout()
         runner.prepare()
-        self._sweep = self._sweep or self._fit_budget()
-        precise = runner.plan.spec.wanted.precision is not None
-        if self._sweep is not None:
-            self._sweep(runner)
-        else:
-            if runner.make_planned(Purpose.SWEEP):
-                self._repeat_replicates()
-            if precise:
-                runner.make(Purpose.SWEEP, self._imprecise)
+        self.sweep()
         self._keep_unconfirmed()
         self._tell_left_out(keep_laws(self.journal, self.cells))
         return True
+
+    def sweep(self) -> None:
+        """Make the visits."""
+        runner = self.runner
+        # What ended the last session was mended meanwhile, or fails once more and is told.
+        self.journal.add_visits(made_alone(visit) for visit in self.journal.failed_for_good(Purpose.SWEEP))
+        self._fit_budget()
+        if runner.make_planned(Purpose.SWEEP):
+            self._repeat_replicates()
+        if runner.plan.spec.wanted.precision is not None:
+            runner.make(Purpose.SWEEP, self._imprecise)
 
     # -- what a budget has time for --------------------------------------------------------------------------
 
@@ -87,25 +87,17 @@ class MapSteps(Steps):
             plan = leave_out(runner.plan, {"size": tuple(kept)}, why)
             runner.go_on_with(plan, f"Sizes {gone} left out: {told}.")
 
-    def _fit_budget(self) -> Callable[[Runner], None] | None:
-        """Windows as short as the budget asks for; or the sweep that the adaptive design makes of a large map."""
+    def _fit_budget(self) -> None:
+        """Windows as short as the budget asks for."""
         runner, left = self.runner, self._left_for_sweep()
         runner.pace.share = self.journal.kept(Fitted).share
         if left is None or runner.finished:
-            return None
+            return
         cells, visits = list(runner.plan.to_measure), runner.plan.spec.visits
         need = self._seconds_for(cells, visits)
-        if need <= left:
-            return None
-        from ioatlas.procedures.adaptive_map.sweep import FEWEST_MEASURED, can_be_adaptive, hand_over
-
-        affordable = int(left / (AGAIN_SHARE * self._seconds_for(cells, 1) / len(cells)))
-        once = runner.plan.spec.set_ups == 1  # all set-ups measure the same cells
-        if once and can_be_adaptive(cells) and affordable >= FEWEST_MEASURED:
-            return hand_over(runner, min(affordable, len(cells)), need_seconds=need, left_seconds=left)
-        runner.pace.share = max(LEAST_SHARE, left / need)
-        self.journal.keep(Fitted(runner.pace.share))
-        return None
+        if need > left:
+            runner.pace.share = max(LEAST_SHARE, left / need)
+            self.journal.keep(Fitted(runner.pace.share))
 
     def _seconds_for(self, cells: Sequence[Cell], visits: int) -> float:
         """Expected time of so many visits of each cell: loads, gaps and starts of processes."""
@@ -114,26 +106,27 @@ class MapSteps(Steps):
         return load + (load / BATCH_SECONDS + 1) * budget.start_seconds
 
     def _tell_left_out(self, laws: Mapping[str, Fit]) -> None:
-        """Mark the cells that the budget has not reached and that no law foretells, and say what would reach them."""
+        """Mark the cells that were not reached and that no law foretells, and say why."""
         runner = self.runner
-        budget = runner.plan.spec.budget_seconds
+        budget, limit = runner.plan.spec.budget_seconds, runner.plan.spec.of(MapOptions).cells
         tried = {visit.cell_key for visit in self.journal.visits() if visit.purpose is Purpose.SWEEP}
-        failed = {key for key, _ in self.journal.failures()}
-        gone = [cell for cell in runner.plan.to_measure if cell.key not in tried | failed]
+        tried |= {key for key, _ in self.journal.failures()}
+        gone = {cell.key: "the budget did not allow it" for cell in runner.plan.to_measure if cell.key not in tried}
         if laws and gone:
-            from ioatlas.law.cells import foretold
+            from ioatlas.law.cells import why_not_foretold
 
-            told_by_law = {estimate.cell.key for estimate in foretold(gone, laws)}
-            gone = [cell for cell in gone if cell.key not in told_by_law]
-        if budget is None or not gone or self.journal.predictions():
+            fitted = [cell for cell in runner.plan.to_measure if cell.key in gone and cell.target in laws]
+            gone |= {cell.key: why_not_foretold(cell, laws[cell.target]) for cell in fitted}
+        left_out = {key: f"{UnmeasuredCode.LEFT_OUT}: {why}" for key, why in gone.items() if why}
+        if not left_out or (budget is None and limit is None):
             return
-        left_out = {cell.key for cell in gone}
-        told = f"{len(gone)} of {plural(len(runner.plan.to_measure), 'cell')} left out"
-        cells = tuple((cell, LEFT_OUT if cell.key in left_out else why) for cell, why in runner.plan.cells)
-        runner.go_on_with(
-            replace(runner.plan, cells=cells),
-            f"{told}: the budget of {format_duration(budget)} did not allow them.",
-        )
+        told = f"{len(left_out):,} of {plural(len(runner.plan.to_measure), 'cell')} left out"
+        if limit is not None:
+            told += f": at most {limit:,} were to be measured, and the law does not tell these."
+        elif budget is not None:
+            told += f": the budget of {format_duration(budget)} did not allow them."
+        cells = tuple((cell, left_out.get(cell.key, reason)) for cell, reason in runner.plan.cells)
+        runner.go_on_with(replace(runner.plan, cells=cells), told)
 
     def _left_for_sweep(self) -> float | None:
         """Seconds of load that the budget still has room for, as planned; None without a limit."""

@@ -215,7 +215,11 @@ class Advise(DenseMap):
     def steps(self, runner: Runner) -> Steps:
         from ioatlas.procedures.dense_map.steps import MapSteps
 
-        return MapSteps(runner, _foretell_then_try)
+        class AdviceSteps(MapSteps):
+            def sweep(self) -> None:
+                _foretell_then_try(self.runner)
+
+        return AdviceSteps(runner)
 
 
 def _foretell_then_try(runner: Runner) -> None:
