@@ -24,9 +24,8 @@ from ioatlas import __version__, beneath
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.fio.executor import Clock, Executor, SessionTime, SystemExecutor
-from ioatlas.model.events import Emit, Event
 from ioatlas.model.factors import factor_names
-from ioatlas.model.outcomes import LaidOuts
+from ioatlas.model.outcomes import Emit, Event, LaidOuts
 from ioatlas.model.target import Target
 from ioatlas.model.units import words
 from ioatlas.model.visit import RemarkKind, VisitStatus

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from ioatlas import beneath
 from ioatlas.errors import RefusedError, UsageError
-from ioatlas.model.events import Emit, Event
+from ioatlas.model.outcomes import Emit, Event
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Event
+from ioatlas.model.outcomes import Event
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import number_of
 from ioatlas.model.visit import SWEPT

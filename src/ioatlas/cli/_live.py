@@ -18,7 +18,7 @@ import click
 from ioatlas.analysis.wording import plural
 from ioatlas.cli._output import folded, say, say_json
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Emit, Event
+from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.units import (
     format_count,
     format_duration,

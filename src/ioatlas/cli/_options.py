@@ -26,7 +26,7 @@ from ioatlas.config.profiles import profiles
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
-from ioatlas.model.events import Emit
+from ioatlas.model.outcomes import Emit
 from ioatlas.procedures.options import CAMPAIGN
 
 if TYPE_CHECKING:

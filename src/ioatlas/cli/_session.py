@@ -16,8 +16,8 @@ from ioatlas.campaign import run
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
 from ioatlas.errors import IoAtlasError, PartialResultError
-from ioatlas.model.events import Emit, Event
 from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ReasonCode, sentences
 from ioatlas.model.visit import RemarkKind, VisitStatus

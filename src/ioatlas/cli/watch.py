@@ -26,7 +26,7 @@ from ioatlas.cli._live import Stop, TerminalLine, json_lines, paragraph
 from ioatlas.cli._options import Measuring, directory_option, how_options, metrics_option, with_metrics
 from ioatlas.cli._output import say, say_json, says_what_does_not_fit
 from ioatlas.errors import GateError, IoAtlasError, PartialResultError, RefusedError, UsageError
-from ioatlas.model.events import Event
+from ioatlas.model.outcomes import Event
 from ioatlas.model.units import (
     format_count,
     format_duration,

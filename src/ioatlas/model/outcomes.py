@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign keeps of itself as a whole, in typed records with a version: how each is written, and read back.
+"""What a campaign keeps of itself as a whole, in typed records with a version: how each is written, and read back; and
+what it tells while it works: each event becomes one JSON object, and a terminal shows some of them.
 
 In the journal a record is `{"version": 1, CONTENT: ...}` under its name. Before records had a version, the content
 stood there alone; that is read as well.
@@ -7,13 +8,30 @@ stood there alone; that is read as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from types import NoneType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from ioatlas.errors import IoAtlasError
+
+
+@dataclass(frozen=True)
+class Event:
+    """`name` is one of: campaign, layout, probe, plan, progress, visit, discarded, kept, remark, precision, fresh,
+    round, phase, removing, cleaned, stopped, done.
+    """
+
+    name: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"event": self.name, **self.fields}
+
+
+Emit = Callable[[Event], None]
+
 
 VERSION = 1
 

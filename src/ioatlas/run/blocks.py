@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import IoAtlasError, PartialResultError
-from ioatlas.model.events import Emit, Event
 from ioatlas.model.factors import Configuration
-from ioatlas.model.outcomes import Blocks
+from ioatlas.model.outcomes import Blocks, Emit, Event
 from ioatlas.model.verdict import UnmeasuredCode, read_unmeasured
 from ioatlas.model.visit import RemarkKind
 from ioatlas.run.budget import Budget

@@ -20,7 +20,7 @@ from ioatlas.fleet.executor import OWN_MACHINE, FleetExecutor
 from ioatlas.fleet.hosts import Host
 from ioatlas.fleet.merge import client_directory
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Emit
+from ioatlas.model.outcomes import Emit
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Usage
 from ioatlas.model.visit import Visit

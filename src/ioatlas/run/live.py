@@ -24,7 +24,7 @@ from ioatlas.analysis.estimates import window_values
 from ioatlas.fio.batch import Batch
 from ioatlas.fio.process import start_time_ticks
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Emit, Event
+from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.tree import is_tree, tree_operation
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.run.budget import Budget

@@ -25,8 +25,7 @@ from ioatlas.fio.process import ProcessOutcome
 from ioatlas.fio.series import pack_logs
 from ioatlas.fleet.merge import directories_of
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Emit, Event
-from ioatlas.model.outcomes import ClocksParted
+from ioatlas.model.outcomes import ClocksParted, Emit, Event
 from ioatlas.model.target import on_members
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ReasonCode, sentences

@@ -20,7 +20,7 @@ from ioatlas.fio.batch import TURN_MS, Batch, Section, job_text
 from ioatlas.fio.collect import ERRORS, JOB_FILE, OUTPUT, SectionResult
 from ioatlas.fio.executor import LoadProcess, Spread, limit_seconds
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Event
+from ioatlas.model.outcomes import Event
 from ioatlas.model.verdict import BUDGET_ENDED
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind
 from ioatlas.run.plan import FIO_SECONDS, visit_turns

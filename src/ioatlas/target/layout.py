@@ -15,8 +15,7 @@ from ioatlas.fio.executor import Executor
 from ioatlas.fio.figures import FioJob
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.fio.series import Moved, read_series
-from ioatlas.model.events import Emit, Event
-from ioatlas.model.outcomes import LaidOut
+from ioatlas.model.outcomes import Emit, Event, LaidOut
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.target.placing import Extent

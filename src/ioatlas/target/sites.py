@@ -18,9 +18,8 @@ from ioatlas.fio.executor import Executor
 from ioatlas.fio.held import moved, reached
 from ioatlas.fio.jobfile import JobValue, place_options
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Emit, Event
 from ioatlas.model.options import Purge
-from ioatlas.model.outcomes import LaidOuts, PreparedTarget, PreparedTargets
+from ioatlas.model.outcomes import Emit, Event, LaidOuts, PreparedTarget, PreparedTargets
 from ioatlas.model.target import Group, Target, on_members
 from ioatlas.model.units import format_size_rounded
 from ioatlas.model.visit import RemarkKind

@@ -24,7 +24,7 @@ from ioatlas.analysis.watching import Change, Chart, Round, Rules, Watched
 from ioatlas.campaign import open_plan, reopen, run, start
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.fio.executor import Clock
-from ioatlas.model.events import Emit, Event
+from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
 from ioatlas.watch.kept import (

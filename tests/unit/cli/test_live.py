@@ -9,7 +9,7 @@ import pytest
 
 from ioatlas.cli._live import PLAIN_SECONDS, PlainLines, Progress
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Event
+from ioatlas.model.outcomes import Event
 from ioatlas.run.live import axes_of
 from tests.unit.simulated import LAW, World
 

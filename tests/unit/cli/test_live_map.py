@@ -7,7 +7,7 @@ from ioatlas.cli import _live
 from ioatlas.cli._heatmap import LiveMap
 from ioatlas.cli._live import TerminalLine
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Event
+from ioatlas.model.outcomes import Event
 
 CELLS = [
     Cell.of("t", {"rw": rw, "bs": bs, "numjobs": jobs, "size": 1 << 20})

@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from ioatlas.design.coarsen import coarsen
-from ioatlas.design.exhaustive import random_replicates
+from ioatlas.design.orders import coarsen, random_replicates
 from ioatlas.design.pace import OWN_PROCESS_GAP_MS, Pace
 from ioatlas.model.cell import Cell
 

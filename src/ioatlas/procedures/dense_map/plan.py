@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a sweep and opened targets to cells: what will run, and what cannot and why."""
+"""From a sweep and opened targets to cells: what will run, and what cannot and why; of targets that are loaded
+together, what can be seen to be wrong before anything runs; and what of the plan is likely to run within its budget, or
+with a limit on cells, reckoned at the planning rates.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ioatlas.analysis.wording import plural
 from ioatlas.config.spec import MAX_CELLS, CampaignSpec
@@ -15,10 +19,134 @@ from ioatlas.model.cell import TARGETS, Cell, OptionValue, directions_of
 from ioatlas.model.options import GROWING, SYNCHRONOUS_ENGINES
 from ioatlas.model.target import Group, Target, on_members
 from ioatlas.model.units import format_duration, format_rate, format_size
-from ioatlas.procedures.dense_map.together import check_together
-from ioatlas.run.plan import Plan, check_whole_blocks, complete_options, files_of, leave_out
+from ioatlas.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan, check_whole_blocks, complete_options, files_of, leave_out
+from ioatlas.run.procedure import PlanText
 from ioatlas.target.placing import ALIGNMENT, DATA_OPTIONS, Places
 from ioatlas.target.preparation import BY_WRITING
+
+OF_ONE_TARGET = ("rate", "rate_iops", "io_size", "number_ios", "loops")
+"""Options that pace a load or bound its work: with them targets are not loaded all the time."""
+
+
+def check_together(
+    spec: CampaignSpec,
+    axes: Mapping[str, tuple[OptionValue, ...]],
+    targets: tuple[Target, ...],
+    groups: tuple[Group, ...],
+) -> None:
+    """Raises UsageError for targets that cannot be loaded at the same time, or a number of them without any."""
+    asked = {**spec.constants, **axes} | {name: value for pattern in spec.patterns for name, value in pattern.items()}
+    if not groups:
+        if TARGETS in asked:
+            raise UsageError(
+                "it says how many targets are loaded at once, and none are loaded together",
+                where=f"[sweep] {TARGETS}",
+                remedy="add together = true, or --together",
+            )
+        return
+    if paced := [name for name in OF_ONE_TARGET if name in asked]:
+        raise UsageError(
+            f"{paced[0]} with targets that are loaded together",
+            where=f"[sweep] {paced[0]}",
+            remedy="leave it out: each target is loaded as fast as it goes, for the same time",
+        )
+    counts = [*axes.get(TARGETS, ()), *(one[TARGETS] for one in (spec.constants, *spec.patterns) if TARGETS in one)]
+    most = max(len(group.members) for group in groups)
+    if counts and max(int(count) for count in counts) > most:
+        raise UsageError(
+            f"{max(int(count) for count in counts)} targets are to be loaded at once, and {most} stand together",
+            where=f"[sweep] {TARGETS}",
+            remedy="name more targets, or use fewer",
+        )
+    by_name = {target.name: target for target in targets}
+    for group in groups:
+        engines = {by_name[name].ioengine: name for name in group.members}
+        if len(engines) > 1:
+            told = ", ".join(f"{name} ({engine or 'a path'})" for engine, name in engines.items())
+            raise UsageError(
+                f"targets of several engines are not loaded together: {told}",
+                where=group.name,
+                remedy="name targets of one kind",
+            )
+
+
+LAYOUT_SHARE = 0.25
+"""Share of a budget that writing the files may take, at the planning rate."""
+KEPT_SHARE = 0.8
+"""Of a budget, what probes, fresh visits and the report leave for the sweep."""
+SHRUNK_SHARE = 0.6
+"""Time of a visit with the shortest window over that of a usual one."""
+
+
+def sizes_within(plan: Plan, budget_seconds: float) -> list[int]:
+    """The sizes whose files leave enough of a budget, the smallest at least."""
+    kept = sorted({cell.size_bytes for cell in plan.to_measure})
+    part = plan
+    while len(kept) > 1 and part.preparation_seconds > budget_seconds * LAYOUT_SHARE:
+        kept.pop()
+        part = leave_out(plan, {"size": tuple(kept)}, "left out")
+    return kept
+
+
+def expected_summary(plan: Plan, chosen: tuple[float, int, float] | None = None) -> dict[str, Any]:
+    """The summary of a plan with what is likely to run of it; `cells_expected` where that is less than all.
+
+    chosen: where loads are chosen one after another, seconds that they may take, how many cells of each target they may
+    measure, and what most of them take each.
+    """
+    full = plan.summary(plan.seconds())
+    budget, cells = plan.spec.budget_seconds, len(plan.to_measure)
+    part = plan
+    if budget is not None:
+        kept = sizes_within(plan, budget)
+        part = leave_out(plan, {"size": tuple(kept)}, "left out")
+    load = part.seconds() - part.preparation_seconds
+    each = load / max(1, len(part.to_measure) * plan.spec.visits)
+    count, visits = len(part.to_measure), len(part.to_measure) * plan.spec.visits
+    room = math.inf if budget is None else max(each, KEPT_SHARE * budget - part.preparation_seconds)
+    if chosen is not None:
+        seconds, most, each = chosen
+        visits = max(1, int(min(room, seconds) / each))
+        count = min(count, visits, most * len({cell.target for cell in part.to_measure}))
+    elif each * visits > room:
+        visits = max(1, int(room / (SHRUNK_SHARE * each)))
+        count = min(count, visits)
+    if count >= cells and visits >= full["visits"]:
+        return full
+    took = part.preparation_seconds + each * visits
+    return (
+        full
+        | _written(part, visits)
+        | {
+            "cells_expected": count,
+            "visits": visits,
+            "space_needed_bytes": part.layout_bytes,
+            "layout_bytes": part.layout_bytes,
+            "prepared_bytes": part.prepared_bytes,
+            "seconds": round(min(took, budget) if budget is not None else took, 1),
+        }
+    )
+
+
+def expected_text(summary: Mapping[str, Any]) -> PlanText:
+    """The lines of a plan that a budget or a limit on cells changes."""
+    budget = "windows shrink first, then cells are left out"
+    if "cells_expected" not in summary:
+        return PlanText(budget=budget)
+    visits = f"of which about {summary['cells_expected']:,} are measured, in about {summary['visits']:,} visits"
+    return PlanText(visits=visits, order="", budget=budget)
+
+
+def _written(plan: Plan, visits: int) -> dict[str, Any]:
+    """Write load of so many visits, spread evenly over the cells."""
+    cells = plan.to_measure
+    share = sum(cell.writes for cell in cells) / max(1, len(cells))
+    seconds = share * visits * plan.spec.window_seconds
+    return {
+        "write_load_seconds": round(seconds, 1),
+        "bytes_written": plan.prepared_bytes + int(seconds * PLANNING_WRITE_BYTES_PER_S),
+    }
+
 
 DEFAULT_SIZE_BYTES = 1 << 30
 

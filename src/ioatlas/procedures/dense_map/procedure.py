@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.wording import size_text
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.design.exhaustive import random_replicates
+from ioatlas.design.orders import random_replicates
 from ioatlas.errors import UsageError
 from ioatlas.fio.executor import Executor
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Chosen, KeptLaw
 from ioatlas.model.target import Target
-from ioatlas.procedures.dense_map.expected import expected_summary, expected_text
-from ioatlas.procedures.dense_map.plan import build_plan
+from ioatlas.procedures.dense_map.plan import build_plan, expected_summary, expected_text
 from ioatlas.procedures.options import MapOptions
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import PlanText, Procedure

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of a map that visits its cells in random orders: lay out, visit every cell, then those that are not precise
-enough.
+enough; and what it makes besides: replicates that are voided and planned again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ioatlas.analysis.drift import in_doubt, replicate_rows, to_repeat
 from ioatlas.analysis.estimates import undecided
 from ioatlas.analysis.wording import plural
-from ioatlas.design.exhaustive import random_replicates
+from ioatlas.design.orders import random_replicates
 from ioatlas.design.pace import LEAST_SHARE
 from ioatlas.fio.batch import TURN_MS, Section
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Event
-from ioatlas.model.outcomes import Fitted, Voided
+from ioatlas.model.outcomes import Event, Fitted, Voided, VoidedReplicate
+from ioatlas.model.result import ReplicateRow, ordinal
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import Reason, ReasonCode, UnmeasuredCode
-from ioatlas.model.visit import Purpose, Visit
-from ioatlas.procedures.dense_map.expected import sizes_within
-from ioatlas.procedures.dense_map.repair import plan_repair
+from ioatlas.model.visit import SWEPT, Purpose, Visit
+from ioatlas.procedures.dense_map.plan import sizes_within
 from ioatlas.procedures.options import MapOptions
 from ioatlas.results.by_law import keep_laws
 from ioatlas.run.intake import made_alone, unconfirmed
@@ -32,6 +32,62 @@ from ioatlas.store.journal import NewVisit
 
 if TYPE_CHECKING:
     from ioatlas.law.fit import Fit
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Replicates to void, each with its visits; visits to make instead, and what is told of it."""
+
+    voided: Mapping[VoidedReplicate, tuple[int, ...]]
+    visits: tuple[NewVisit, ...]
+    text: str
+
+
+def plan_repair(cells: Mapping[str, Cell], visits: Sequence[Visit], seed: int) -> Repair:
+    """What the state of the replicates asks for: each target's replicates out of line voided and repeated, of two
+    that differ a third.
+    """
+    rows = replicate_rows(cells, visits)
+    number = 1 + max((visit.replicate for visit in visits if visit.purpose is Purpose.SWEEP), default=0)
+    voided: dict[VoidedReplicate, tuple[int, ...]] = {}
+    planned: list[NewVisit] = []
+    told: list[str] = []
+    for state in [one for bad in to_repeat(rows).values() for one in bad]:
+        mine = [
+            visit
+            for visit in visits
+            if visit.replicate == state.replicate and _target(cells, visit) == state.target and visit.purpose in SWEPT
+        ]
+        voided[_record(state, number)] = tuple(visit.visit_id for visit in mine if not visit.discarded)
+        planned += _again(mine, number, seed)
+        told.append(f"replicate {ordinal(state.replicate)} voided and repeated: {state.note}")
+        number += 1
+    for target, state in in_doubt(rows).items():
+        if not any(record.target == target for record in voided):
+            planned += _again(
+                [visit for visit in visits if _target(cells, visit) == target and visit.purpose is Purpose.SWEEP],
+                number,
+                seed,
+            )
+            told.append(f"{state.note}: another replicate decides")
+            number += 1
+    return Repair(voided, tuple(planned), "; ".join(told))
+
+
+def _record(row: ReplicateRow, again: int) -> VoidedReplicate:
+    level = (round(row.effect or 0.0, 4), round(row.error or 0.0, 4))
+    return VoidedReplicate(row.target, row.replicate, again, row.note, row.n_visits, row.n_discarded, *level)
+
+
+def _again(visits: Sequence[Visit], replicate: int, seed: int) -> list[NewVisit]:
+    """Every cell of these visits of the sweep once more, in a new random order."""
+    keys = list(dict.fromkeys(visit.cell_key for visit in visits if visit.purpose is Purpose.SWEEP))
+    return [NewVisit(key, replicate, number) for key, _, number in random_replicates(sorted(keys), 1, seed + replicate)]
+
+
+def _target(cells: Mapping[str, Cell], visit: Visit) -> str:
+    return cells[visit.cell_key].target if visit.cell_key in cells else ""
+
 
 REPLICATE_REPEATS = 2
 """Times that replicates are voided and measured again; what moves after that is a finding."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.analysis.fixed_work import Speeds
-from ioatlas.design.coarsen import coarsen
+from ioatlas.design.orders import coarsen
 from ioatlas.errors import IoAtlasError, faults
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.fio.collect import SectionResult
@@ -26,10 +26,9 @@ from ioatlas.interop.read.importer import read_source
 from ioatlas.interop.read.source import Source
 from ioatlas.interop.studies.fixed_work import iozone_arguments
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Event
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
 from ioatlas.model.imported_reading import ImportedReading
-from ioatlas.model.outcomes import KnownMemory
+from ioatlas.model.outcomes import Event, KnownMemory
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import UnmeasuredCode, Verdict, VerdictCode
 from ioatlas.model.visit import Histogram, Part, Purpose, SectionState, Series, Visit

@@ -12,8 +12,7 @@ from ioatlas.analysis.load_curve import OFFERED, PHASE, mean_latency_ns, togethe
 from ioatlas.design.load_search import LoadTrial, search_load
 from ioatlas.errors import IoAtlasError
 from ioatlas.fio.batch import TURN_MS, Section
-from ioatlas.model.events import Event
-from ioatlas.model.outcomes import HighestLoad, HighestLoads, IdleWatts
+from ioatlas.model.outcomes import Event, HighestLoad, HighestLoads, IdleWatts
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_duration
 from ioatlas.model.verdict import BUDGET_ENDED, UnmeasuredCode

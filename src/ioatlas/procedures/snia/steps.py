@@ -14,8 +14,7 @@ from ioatlas.design.snia import PROCEDURES, Test
 from ioatlas.errors import PartialResultError
 from ioatlas.fio.batch import Batch
 from ioatlas.model.cell import Cell
-from ioatlas.model.events import Event
-from ioatlas.model.outcomes import SniaPass, SniaPasses
+from ioatlas.model.outcomes import Event, SniaPass, SniaPasses
 from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.procedures.options import SniaOptions
 from ioatlas.procedures.snia.procedure import pass_name, passes_of

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ioatlas.analysis.estimates import window_values
 from ioatlas.config.options import Constants
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.design.exhaustive import random_replicates
+from ioatlas.design.orders import random_replicates
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import Finding, FindingCode

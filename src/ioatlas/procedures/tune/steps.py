@@ -11,7 +11,7 @@ from ioatlas.analysis.load_curve import RateState
 from ioatlas.design.latency_search import Point, conclude, next_trials
 from ioatlas.fio.batch import Batch, Section
 from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.events import Event
+from ioatlas.model.outcomes import Event
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.model.visit import Purpose, RemarkKind, Visit, VisitStatus

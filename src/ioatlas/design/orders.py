@@ -1,13 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan that does not fit its budget loses levels of its axes, evenly and from the inside, until it does."""
+"""The order of a sweep, and what becomes of one that does not fit.
+
+Random complete block designs: every replicate visits every cell once, in an order of its own (Abedi and Brecht, ICPE
+2017).
+
+A plan that does not fit its budget loses levels of its axes, evenly and from the inside, until it does.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ioatlas.model.cell import OptionValue
+
+
+def random_replicates(keys: Sequence[str], replicates: int, seed: int) -> list[tuple[str, int, int]]:
+    """(cell key, replicate, seed of the visit) in the order in which the visits are to be made; equal seeds give equal
+    orders.
+    """
+    generator = random.Random(seed)  # noqa: S311 - an order, not a secret
+    order: list[tuple[str, int, int]] = []
+    for replicate in range(replicates):
+        shuffled = list(keys)
+        generator.shuffle(shuffled)
+        order += [(key, replicate, generator.randrange(1, 2**31)) for key in shuffled]
+    return order
+
 
 Axes = Mapping[str, tuple[OptionValue, ...]]
 
