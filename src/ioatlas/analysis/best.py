@@ -271,7 +271,7 @@ def mark_of(e: Estimate) -> Mark:
     """The gravest that holds."""
     if e.kind != "measured":
         return Mark(e.kind)
-    if disagrees(e):
+    if disagrees(e) and e.verdict is not VerdictCode.DOUBTED:
         return Mark.DISAGREE
     if verdict_class(e.verdict) is VerdictClass.SUSPECT and e.verdict not in LOWER_BOUND:
         return Mark.SUSPECT

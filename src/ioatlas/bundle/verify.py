@@ -69,12 +69,13 @@ class Check:
 
 @dataclass
 class Verification:
-    """What came of it. signer: name and fingerprint of the key; empty without one."""
+    """What came of it. signer: name and fingerprint of the key; empty without one. result: as it was computed."""
 
     checks: list[Check] = field(default_factory=list)
     signature: Signature = Signature.BAD
     signer: str = ""
     fingerprint: str = ""
+    result: CampaignResult | None = None
 
     @property
     def refused(self) -> bool:
@@ -135,7 +136,7 @@ def _tell_signature(found: Verification, bundle: Bundle) -> None:
 def _check_content(found: Verification, bundle: Bundle, directory: Path) -> None:
     directory.mkdir()
     unpack(bundle, directory)
-    result = load_result(directory)
+    found.result = result = load_result(directory)
     versions = {bundle.index.get("packed_with"), f"ioatlas {result.tool_version}"}
     same_version = versions == {f"ioatlas {__version__}"}
     _check_index(found, bundle, directory, result)

@@ -9,6 +9,7 @@ import contextlib
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -100,7 +101,7 @@ def site_command(
     from ioatlas.ui.site import write_site
 
     sources = sources or tuple(library_folders())
-    said = {"licence": licence, "permission": permission.strip()}
+    said: dict[str, Any] = {"licence": licence, "permission": permission.strip()}
     site = write_site(folder, sources, title=title, plan=read_plan(redact), **said)
     for text in site.left_out:
         say(f"left out: {text}", err=True)

@@ -7,8 +7,8 @@ Its records of one kind each stand below it: checks, latencies, prices, rounds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
@@ -18,7 +18,7 @@ from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.summary import Doubt, Headline
 from ioatlas.model.target import Target
-from ioatlas.model.verdict import UnmeasuredReason
+from ioatlas.model.verdict import UnmeasuredReason, VerdictCode
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, set_up_of
 
 
@@ -119,6 +119,13 @@ class CampaignResult:
     def configuration(self, target: str) -> Configuration | None:
         """The configuration that a target belongs to."""
         return next((one for one in self.configurations if one.name == target), None)
+
+    def doubted(self, doubts: Mapping[tuple[str, str], str]) -> Self:
+        """With a mark at values that something speaks against: {(cell's key, direction): what it is}."""
+        told = ((e, doubts.get((e.cell.key, e.direction))) for e in self.estimates)
+        as_told: dict[str, Any] = {"verdict": VerdictCode.DOUBTED, "grade": None}
+        marked = (replace(e, **as_told, notes=(*e.notes, f"doubted: {why}")) if why else e for e, why in told)
+        return replace(self, estimates=tuple(marked))
 
 
 def ordinal(replicate: int) -> str:

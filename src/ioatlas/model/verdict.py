@@ -53,6 +53,8 @@ class VerdictCode(StrEnum):
     SUSPECT = "suspect"
     HOLE = "hole"
     """A read of ranges that were never written."""
+    DOUBTED = "doubted"
+    """Whoever took the result in found something that speaks against it."""
     DISCARDED = "discarded"
     """No visit of the cell passed the gates."""
     PREDICTED = "predicted"

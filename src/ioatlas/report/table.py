@@ -263,16 +263,16 @@ def _items(value: object) -> tuple[object, ...]:
 def joint_table(results: Sequence[CampaignResult]) -> tuple[tuple[str, ...], list[dict[str, Value]]]:
     """(columns, rows); a column that one campaign lacks is None there. The first column names the campaign."""
     names = list(dict.fromkeys(name for result in results for name in columns(result)))
-    found = []
+    found: list[dict[str, Value]] = []
     for result in results:
         clean = redactor(result.targets)
-        for row in rows(result):
-            values = {name: _plain(row.get(name)) for name in names}
-            found.append({"campaign": clean(result.name), **values})
+        told = {"campaign": clean(result.name)}
+        found += [{**told, **{name: plain(row.get(name)) for name in names}} for row in rows(result)]
     return ("campaign", *names), found
 
 
-def _plain(value: object) -> Value:
+def plain(value: object) -> Value:
+    """Lists as one text."""
     if isinstance(value, (tuple, list)):
         return "; ".join(map(str, value))
     return value if value is None or isinstance(value, (str, int, float)) else str(value)

@@ -14,7 +14,7 @@ import json
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,11 +72,19 @@ class Site:
 
 
 def write_site(
-    folder: Path, sources: Sequence[Path], *, title: str, plan: RedactPlan, licence: str = "", permission: str = ""
+    folder: Path,
+    sources: Sequence[Path],
+    *,
+    title: str,
+    plan: RedactPlan,
+    licence: str = "",
+    permission: str = "",
+    doubts: Callable[[Path], Mapping[tuple[str, str], str]] = lambda _: {},
 ) -> Site:
     """Make or renew the site in `folder` from campaigns, imports and bundles, and folders of them.
 
-    permission: who allowed to publish what the licence of a product holds back, and when. The same sources give the
+    permission: who allowed to publish what the licence of a product holds back, and when. doubts: of each source, as
+    `CampaignResult.doubted` takes them. The same sources give the
     same bytes. Raises RefusedError for a folder with anything in it that no site left there, UsageError where there is
     no result, IoAtlasError where it cannot be written.
     """
@@ -94,7 +102,8 @@ def write_site(
         try:
             for path in found:
                 try:
-                    _add(*_told(path, plan, licence, permission), made, loads, parted)
+                    data, result = _told(path, plan, licence, permission)
+                    _add(data, result.doubted(doubts(path)), made, loads, parted)
                 except IoAtlasError as error:
                     site.left_out.append(f"{path.name}: {error.what}")
             if not site.results:
@@ -303,9 +312,10 @@ def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, lis
         made.write(f"loads/{kind}.js", f'window.ioatlasLoad("{kind}",{part});\n')
     # A site does not know its address: links are relative, and ids are those of results.
     newest = sorted(results, key=lambda line: (line["created"], line["id"]), reverse=True)
-    told: dict[str, object] = {"title": title, "version": __version__, "newest": newest, "epoch": _EPOCH}
+    told: dict[str, object] = {"title": title, "version": __version__, "newest": newest, "licence": licence}
     files = sorted(name for name in made.names if name.startswith(("summary.csv", "summary.parquet", "cells/")))
-    told |= {"identity": hashlib.sha256(title.encode()).hexdigest()[:16], "licence": licence, "files": files}
+    identity = hashlib.sha256(title.encode()).hexdigest()[:16]
+    told |= {"identity": identity, "files": files, "epoch": "1970-01-01T00:00:00Z"}
     pages = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True)
     for name, template in {"index.html": "site.html", "feed.xml": "feed.xml"}.items():
         made.write(name, pages.get_template(template).render(told))
@@ -317,12 +327,7 @@ def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, lis
     made.write("drop.html", drop_html(before=_NAV.format('<a href="index.html">All results</a>')))
 
 
-_EPOCH = "1970-01-01T00:00:00Z"
 _NAV = '<nav class="site-nav" aria-label="Site">{}</nav>\n'
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _columns(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> dict[str, Any]:
@@ -331,4 +336,5 @@ def _columns(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> dict[str, A
 
 def _script(value: object) -> str:
     """A text for a script: JSON, packed, since few servers of files do it and a page on a disk loads scripts alone."""
-    return f'"{base64.b64encode(gzip.compress(_compact(value).encode(), mtime=0)).decode()}"'
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return f'"{base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()}"'

@@ -129,7 +129,7 @@ export function reading(atlas: Atlas, quantity: Quantity): Reading {
   const [value, low, high] = reader(atlas, quantity).map(all) as [Float64Array, Float64Array, Float64Array];
   if (quantity.id !== "change") {
     const sound = value.map((v, row) => (DOUBTED.has(atlas.marks[row] ?? "steady") ? Number.NaN : v));
-    return { quantity, value, low, high, extent: extentOf(sound) };
+    return { quantity, value, low, high, extent: extentOf(sound.some(Number.isFinite) ? sound : value) };
   }
   const marks = Array.from(all(atlas.values.reader("ratio_told")), (code) => TOLD[code] ?? "undecided");
   return { quantity, value, low, high, extent: aboutOne(value), marks };

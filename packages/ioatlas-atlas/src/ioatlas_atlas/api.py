@@ -138,7 +138,6 @@ Asking = Annotated[Viewer, Depends(viewer_of)]
 Number = Annotated[str, Path(pattern=r"^[0-9a-z]{1,20}$", description="The permanent name of a result.")]
 Cursor = Annotated[str, Query(max_length=500, description="`next` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=queries.MOST_ENTRIES)]
-Least = Annotated[float | None, Query(ge=0, le=1e15)]
 Short = Annotated[str, Query(max_length=200)]
 _PROBLEM: dict[str, Any] = {"content": {"application/problem+json": {}}, "model": Problem}
 PROBLEMS: dict[int | str, dict[str, Any]] = {

@@ -87,7 +87,7 @@ def make_app(
         redirect_slashes=False,  # it would repeat the request's Host
     )
     metrics = Metrics()
-    derived = Derived(blobs, limits or Limits())
+    derived = Derived(blobs, limits or Limits(), database)
     desk = Desk(database, blobs, limits or Limits())
     app.state.service = Service(database, blobs, desk, metrics, derived.warm if warm else _leave, origin)
     # Not by `include_router`, which would make each of them anew: 0.3 s of the first request.

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from ioatlas.errors import UsageError
 from ioatlas.model.units import parse_duration_seconds, parse_size_bytes
-from ioatlas_atlas.catalogue import MOST_PAGES, Sort, Sought
+from ioatlas_atlas.catalogue import FACETS, MOST_PAGES, Sort, Sought
 
 LOADS = ("randread", "randwrite", "read", "write", "randrw", "rw")
 LARGE_BYTES, SMALL_BYTES = 1 << 20, 4096
@@ -63,10 +63,7 @@ class Asked(BaseModel):
         iops, rate = _number(self.iops, "iops", "20k"), _number(self.rate, "rate", "200")
         return Sought(
             words=self.q,
-            kind=self.kind,
-            protocol=self.protocol,
-            media=self.media,
-            year=self.year,
+            **{name: getattr(self, name) for name in FACETS},
             max_price_per_tib=_number(self.price, "price", "150"),
             currency=self.currency.upper() or "USD",
             rw=rw,

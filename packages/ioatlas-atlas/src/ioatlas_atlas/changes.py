@@ -7,6 +7,7 @@ A published result cannot be made private: it is withdrawn, which leaves a trace
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -59,6 +60,11 @@ def publication_of(
     return fairness.publication(said, declared, datetime.now(UTC).date(), wants_private=private, flagged=flagged)
 
 
+def _after(row: Mapping[str, Any]) -> Publication:
+    told = (row[name] for name in ("licence_says", "permission", "embargo"))
+    return publication_of(*told, private=row["wants_private"], flagged=row["flag"])
+
+
 def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, dry_run: bool = False) -> Publication:
     """By its owner: who may see it afterwards. Raises RefusedError. dry_run: nothing is changed."""
     if not viewer.account_id or found.owner_id != viewer.account_id:
@@ -67,10 +73,7 @@ def change(database: Database, found: Result, viewer: Viewer, wish: Change, *, d
         raise RefusedError("it was withdrawn", where=found.id, remedy="publish a new version")
     with database.writing() as link:
         row = link.execute(sa.select(*_ASKED).where(result.c.id == found.id)).mappings().one()
-        new = {**row, **wish.values()}
-        after = publication_of(
-            new["licence_says"], new["permission"], new["embargo"], private=new["wants_private"], flagged=new["flag"]
-        )
+        after = _after({**row, **wish.values()})
         if found.state == State.PUBLIC and after.state is not State.PUBLIC:
             raise RefusedError(
                 "a published result cannot be made private",
@@ -110,9 +113,7 @@ def decide(database: Database, number: str, decision: Decision, reason: str, by:
         if row["state"] == State.WITHDRAWN or (decision is not Decision.FLAG and not row["flag"]):
             raise UsageError("nobody flagged it", where=number, remedy=_REMEDY)
         doubt, word, what = ("", "released", "cleared") if decision is Decision.RELEASE else (reason, "", "flagged")
-        after = publication_of(
-            row["licence_says"], row["permission"], row["embargo"], private=row["wants_private"], flagged=doubt
-        )
+        after = _after({**row, "flag": doubt})
         link.execute(sa.update(result).where(result.c.id == number).values(flag=doubt, decision=word))
         _settle(link, number, after)
         tell(link, number, what, reason)

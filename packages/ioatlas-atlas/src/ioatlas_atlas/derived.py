@@ -14,15 +14,17 @@ import shutil
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ioatlas import __version__
 from ioatlas_atlas.admission import Limits, Turns, confined
 from ioatlas_atlas.blobs import Blobs, full
-from ioatlas_atlas.derive import EXPLORER, EXPORT
+from ioatlas_atlas.database import Database
+from ioatlas_atlas.derive import DOUBTS, EXPLORER, EXPORT
 from ioatlas_atlas.extract import DISK_FULL
+from ioatlas_atlas.queries import doubts_of
 
 MOST_KEPT_BYTES = 64 << 20
 """Of exports, as texts, that are kept in memory: the pages of one result ask for the same."""
@@ -32,8 +34,8 @@ MOST_WAITING = 7
 class Derived:
     """Made by one process at a time: who asks for a new one meanwhile waits; when many do, the next comes again."""
 
-    def __init__(self, blobs: Blobs, limits: Limits) -> None:
-        self._blobs, self._limits = blobs, limits
+    def __init__(self, blobs: Blobs, limits: Limits, database: Database) -> None:
+        self._blobs, self._limits, self._database = blobs, limits, database
         self._memory, self._turn = threading.Lock(), Turns(1, MOST_WAITING, "many pages are being made")
         self._unfit: set[str] = set()
         self._documents: OrderedDict[str, tuple[Mapping[str, Any], int]] = OrderedDict()
@@ -79,20 +81,35 @@ class Derived:
             return None
         if place.is_dir():
             return place
+        older = [one for one in place.parent.glob("[!.]*") if one.is_dir()]
+        if older and sha256 not in self._unfit:  # of an earlier version: shown until the newer one is there
+            threading.Thread(target=self._renewed, args=(sha256, bundle, place, older), daemon=True).start()
+            return older[0]
+        return self._renewed(sha256, bundle, place, older)
+
+    def _renewed(self, sha256: str, bundle: Path, place: Path, older: Sequence[Path]) -> Path | None:
+        """The folder is made by whoever comes first. What it replaces goes."""
         with self._turn:
             if place.is_dir():
                 return place
             if sha256 in self._unfit:
                 return None
             try:
-                return self._make(sha256, bundle, place)
+                made = self._make(sha256, bundle, place)
             except OSError as error:
                 raise full(error, place) from error
+        with self._memory:
+            self._documents.pop(sha256, None)
+        for one in older if made else ():
+            shutil.rmtree(one, ignore_errors=True)
+        return made
 
     def _make(self, sha256: str, bundle: Path, place: Path) -> Path | None:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=place.parent) as new:
             made = Path(new)
+            doubts = [(*load, why) for load, why in doubts_of(self._database, sha256).items()]
+            (made / DOUBTS).write_text(json.dumps(doubts), encoding="utf-8")
             code = confined("ioatlas_atlas.derive", bundle, self._limits, made)
             if code == DISK_FULL:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

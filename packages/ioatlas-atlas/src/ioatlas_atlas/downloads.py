@@ -10,7 +10,7 @@ import orjson
 
 from ioatlas.errors import IoAtlasError
 from ioatlas.report.export import to_parquet
-from ioatlas.report.table import Value, csv_text, meaning
+from ioatlas.report.table import Value, csv_text, meaning, plain
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """With what a cell begins that spreadsheets compute."""
@@ -20,7 +20,7 @@ def table(document: Mapping[str, Any]) -> tuple[tuple[str, ...], list[dict[str, 
     """(columns, rows) of an export; lists become text."""
     rows = document.get("rows", [])
     names = tuple(dict.fromkeys(name for row in rows for name in row))
-    found = [{name: _plain(row.get(name)) for name in names} for row in rows]
+    found = [{name: plain(row.get(name)) for name in names} for row in rows]
     return names, found
 
 
@@ -40,12 +40,6 @@ def as_parquet(document: Mapping[str, Any]) -> bytes:
         raise IoAtlasError("Parquet is not installed here", remedy="take CSV or JSON")
     names, rows = table(document)
     return to_parquet.parquet({name: meaning(name, rows) for name in names}, rows)
-
-
-def _plain(value: Any) -> Value:
-    if isinstance(value, list):
-        return "; ".join(map(str, value))
-    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def as_json(document: Mapping[str, Any]) -> bytes:

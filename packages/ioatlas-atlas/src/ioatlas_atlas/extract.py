@@ -139,13 +139,13 @@ def _found(
     directory: Path, index: Mapping[str, Any], checked: Verification, declared: Mapping[str, Any]
 ) -> dict[str, Any]:
     from ioatlas.bundle.verify import Signature
-    from ioatlas.campaign import load_result
     from ioatlas.product.figures import drives_line, figures
     from ioatlas.product.kept import kept_sheet
     from ioatlas.report.export.to_json import document
     from ioatlas_atlas import fairness, plausible
 
-    result = load_result(directory)
+    result = checked.result
+    assert result is not None
     sheet = kept_sheet(directory, result.targets[0].name if result.targets else "")
     priced = figures(sheet) if sheet else None
     said = fairness.Declaration(**declared)

@@ -142,13 +142,6 @@ def as_json(conditions: Iterable[Condition]) -> list[dict[str, Any]]:
     return [asdict(one) for one in conditions]
 
 
-def from_json(kept: Iterable[Mapping[str, Any]]) -> tuple[Condition, ...]:
-    """As `as_json` gives them."""
-    return tuple(
-        Condition(one["name"], Told(one["told"]), one["needed"], one["text"], one.get("todo", "")) for one in kept
-    )
-
-
 def _of_product(sheet: Sheet | None) -> tuple[Condition, ...]:
     if sheet is None:
         return (

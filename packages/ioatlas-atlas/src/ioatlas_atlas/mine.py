@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ioatlas.errors import RefusedError, UsageError
-from ioatlas_atlas import accounts, browsers, changes, queries, removal, views
+from ioatlas_atlas import accounts, browsers, changes, queries, removal
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.bodies import Form, taken
@@ -113,14 +113,9 @@ class Mine:
         cursor = request.query_params.get("cursor", "")
         found = queries.owned(self.pages.database, viewer, cursor=cursor)
         return self.pages.page(
-            "mine",
-            account=account,
-            limits=self.limits,
-            results=[(one, one.state, one.reason) for one in found.entries],
-            next=f"/mine?cursor={found.next}" if found.next else "",
-            token=token,
-            moderates=viewer.moderates,
-        )
+            "mine", account=account, limits=self.limits, results=found.entries, token=token,
+            next=f"/mine?cursor={found.next}" if found.next else "", moderates=viewer.moderates,
+        )  # fmt: skip
 
     def token(self, request: Request, form: Form) -> Response:
         """A new token, shown once."""
@@ -132,12 +127,7 @@ class Mine:
     def one(self, request: Request, fault: str = "") -> Response:
         """What can be changed of a result."""
         found = self._own(request, self.pages.signed_in(request)[1])
-        return self.pages.page(
-            "change",
-            result=found,
-            notice=views.notice(found),
-            fault=fault,
-        )
+        return self.pages.page("change", result=found, fault=fault)
 
     def change(self, request: Request, form: Form) -> Response:
         """One change: the button that was pressed says which."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 import ioatlas.report
 from ioatlas import __version__
-from ioatlas.analysis.best import SIGNS, Mark
+from ioatlas.analysis.best import SIGNS
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.units import format_latency
 from ioatlas.product.quantity import amount_text, money
@@ -30,7 +29,7 @@ from ioatlas_atlas.catalogue import Sought
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import GRADE_WORDS, State
 from ioatlas_atlas.pareto import chart
-from ioatlas_atlas.records import DOUBTED, Account, Result, Viewer, Wanted
+from ioatlas_atlas.records import Account, Result, Viewer, Wanted
 
 HERE = Path(__file__).parent
 POLICY = (
@@ -39,7 +38,6 @@ POLICY = (
 )
 EXPLORER_POLICY = "base-uri 'none'; frame-ancestors 'none'"
 """The explorer carries its own policy, with the hashes of its script and style."""
-_EXPLORER_BEGINS = '<div id="ioatlas">'
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -47,7 +45,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Frame-Options": "DENY",
 }
-FEED_ENTRIES = 50
+FEED_ENTRIES, MOST_PLACES = 50, 10_000
+NEWEST = 5
+"""Replies, and reproductions, of the first page."""
 BADGE_FILLS = {"reproduced": "#1a7f37"}
 
 _STYLES = (HERE / "static" / "atlas.css", Path(ioatlas.report.__file__).parent / "static" / "pages.css")
@@ -63,7 +63,7 @@ _TEMPLATES = jinja2.Environment(
 _TEMPLATES.globals.update(
     badge_of=views.badge_of, known_of=views.known_of, role_words=views.role_words, load_name=views.load_name,
     told=views.told, share=views.share, style=STYLE, day=views.day, moment=views.moment, latency=format_latency,
-    money=money, amount=amount_text,
+    money=money, amount=amount_text, grades=GRADE_WORDS, signs=[one for one in SIGNS.values() if one[0]],
 )  # fmt: skip
 
 
@@ -102,6 +102,7 @@ class Pages:
             Route("/compare", self.compare),
             Route("/feed.atom", self.feed),
             Route("/rules", self.rules),
+            Route("/sitemap.xml", self.sitemap),
             Mount("/static", StaticFiles(directory=HERE / "static", packages=[("ioatlas.report", "static")])),
         ]
 
@@ -117,9 +118,11 @@ class Pages:
             return self.page("home", asked=asked, loads=LOADS, fault=fault)
         found = catalogue.search(self.database, sought)
         pages = -(-found.total // catalogue.A_PAGE)
+        said, again = ([], []) if asked.any else queries.said_of(self.database, ())
         following = asked.texts(page=str(sought.page + 1)) if sought.page < pages else {}
         return self.page(
             "home", asked=asked, loads=LOADS, fault="", found=found, sought=sought, **self._chart(sought),
+            said=said[:NEWEST], again=again[:NEWEST],
             load=views.load_name(sought.rw, sought.bs_bytes), dearer_price=f"{found.dearer_from or 0:g}",
             next=f"/?{urlencode(following)}" if following else "", url=urlencode,
         )  # fmt: skip
@@ -170,27 +173,16 @@ class Pages:
         one, readable = self._result(request)
         viewer, document = self.viewer_of(request), (self._document(one) or {}) if readable else {}
         return self.page(
-            "result",
-            result=one,
-            notice=views.notice(one),
-            moderates=viewer.moderates,
-            replies_as=replies.role_of(one, viewer),
-            withdrawn=not readable,
+            "result", result=one, notice=views.notice(one), withdrawn=not readable, document=document,
+            moderates=viewer.moderates, replies_as=replies.role_of(one, viewer),
             corrected_by=queries.corrected_by(self.database, one.id, viewer),
-            headlines=views.headlines(one.summary),
-            grades=GRADE_WORDS,
-            signs=[one for one in SIGNS.values() if one[0]],
-            maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
-            document=document,
+            headlines=views.headlines(document.get("summary", one.summary)),
+            maps=heat.maps(document.get("rows", ()), document.get("axes", {})), testbed=views.testbed(document),
             replies=views.replies(queries.replies_of(self.database, one.id)),
             reproductions=queries.reproductions_of(self.database, one.id, viewer),
-            conditions=one.conditions,
-            checks=one.checks,
-            testbed=views.testbed(document),
-            citation=citation.as_text(one, self.origin),
-            trail=queries.traces_of(self.database, one.id, viewer),
+            citation=citation.as_text(one, self.origin), trail=queries.traces_of(self.database, one.id, viewer),
             status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
-        )
+        )  # fmt: skip
 
     def explorer(self, request: Request) -> Response:
         """The whole map to explore; its script and data are in the one page."""
@@ -198,9 +190,6 @@ class Pages:
         page = self.kept.explorer(one.bundle_sha256 or "")
         if page is None:
             raise HTTPException(404, "There is no map to explore: its bundle was deleted.")
-        for told in (html.escape(check["text"]) for check in one.checks if check["name"] == DOUBTED):
-            note = f'<p class="site-nav flag">Loads that are doubted, and not ranked: {told}.</p>'
-            page = page.replace(_EXPLORER_BEGINS, note + _EXPLORER_BEGINS, 1)
         return HTMLResponse(page, headers={**HEADERS, "Content-Security-Policy": EXPLORER_POLICY})
 
     def data(self, request: Request) -> Response:
@@ -259,16 +248,21 @@ class Pages:
         headers = {**HEADERS, "Content-Security-Policy": POLICY}
         return Response(text, media_type="application/atom+xml", headers=headers)
 
+    def sitemap(self, _request: Request) -> Response:
+        """For search engines."""
+        places = ["/", "/results", "/rules", *queries.addresses(self.database, MOST_PLACES)]
+        text = _TEMPLATES.get_template("sitemap.xml").render(origin=self.origin, places=places)
+        return Response(text, media_type="application/xml", headers={**HEADERS, "Content-Security-Policy": POLICY})
+
     def rules(self, _request: Request) -> Response:
         """What the badge, the grade and the order mean."""
-        grades = [(str(grade), words) for grade, words in GRADE_WORDS.items()]
-        return self.page("rules", grades=grades)
+        return self.page("rules")
 
     # -- helpers -------------------------------------------------------------------------------------------------
 
     def fault(self, status: int, text: str) -> Response:
         """A page for an address that answers nothing else."""
-        title = {404: "There is no such page", 410: "It is gone", 429: "Too many at once"}.get(status)
+        title = {200: "Sent", 404: "There is no such page", 410: "It is gone", 429: "Too many at once"}.get(status)
         return self._render("fault", status, title=title or "This is not possible", text=text)
 
     def _result(self, request: Request) -> tuple[Result, bool]:
@@ -289,14 +283,8 @@ class Pages:
         return one
 
     def _document(self, one: Result) -> Mapping[str, Any] | None:
-        """Its export, with what speaks against single loads as `doubt` of their rows."""
-        found = self.kept.document(one.bundle_sha256) if one.bundle_sha256 else None
-        if not found:
-            return found
-        doubts = queries.doubts_of(self.database, one.id)
-        told = [(row, doubts.get((row.get("cell"), row.get("direction")), "")) for row in found.get("rows", ())]
-        rows = [{**row, "doubt": why, **({"mark": Mark.SUSPECT} if why else {})} for row, why in told]
-        return {**found, "rows": rows}
+        """Its export."""
+        return self.kept.document(one.bundle_sha256) if one.bundle_sha256 else None
 
     def signed_in(self, request: Request) -> tuple[Account, Viewer]:
         """Who asks. Raises 401 for nobody."""

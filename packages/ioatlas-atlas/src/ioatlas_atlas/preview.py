@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ioatlas.bundle.opening import open_bundle, unpack
+from ioatlas.bundle.opening import open_bundle, opened_directory
 from ioatlas.bundle.verify import Verification, verify
 from ioatlas.campaign import load_result
 from ioatlas.errors import UsageError
@@ -88,14 +87,12 @@ def _or_none(text: str | None) -> str | None:
 
 def preview(path: Path, declared: Declaration, today: date, *, private: bool = False) -> Preview:
     """Raises NotABundleError for another file, IoAtlasError for a bundle that was changed."""
-    with open_bundle(path) as bundle, tempfile.TemporaryDirectory(prefix="ioatlas-publish-") as place:
-        directory = Path(place) / "campaign"
-        directory.mkdir()
-        unpack(bundle, directory)
-        result = load_result(directory)
-        targets = [target.name for target in result.targets]
-        sheet = kept_sheet(directory, targets[0] if targets else "")
+    with open_bundle(path) as bundle:
         index, signed = bundle.index, bundle.attestation.key is not None
+    directory, checked = opened_directory(path), verify(path)
+    result = checked.result or load_result(directory)
+    targets = [target.name for target in result.targets]
+    sheet = kept_sheet(directory, targets[0] if targets else "")
     licence = str(index.get("licence") or "")
     redaction = index.get("redaction") or {}
     with path.open("rb") as file:
@@ -111,7 +108,7 @@ def preview(path: Path, declared: Declaration, today: date, *, private: bool = F
         sum(redaction.get("names", {}).values()),
         tuple(redaction.get("kept", ())),
         int(index["counts"]["cells"]),
-        verify(path),
+        checked,
         checklist(result, sheet, declared, signed=signed, licence=licence),
         publication(sheet.publishing if sheet else None, declared, today, wants_private=private),
     )

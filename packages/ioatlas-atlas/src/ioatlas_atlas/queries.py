@@ -203,21 +203,26 @@ def replies_of(database: Database, result_id: str) -> tuple[Reply, ...]:
 
 
 def said_of(database: Database, ids: Sequence[str]) -> tuple[list[Reply], list[tuple[str, str, float, str]]]:
-    """Of results that all may see: the newest replies, and (result, who measured it again, when, the outcome)."""
+    """Of results that all may see, of all of these where none is named: the newest replies, and (result, who measured
+    it again, when, the outcome).
+    """
+    here = ids or sa.select(result.c.id).where(public())
     last = reply.alias("last")
     newer = (last.c.result_id == reply.c.result_id) & (last.c.account_id == reply.c.account_id)
     newest = ~sa.select(sa.literal(1)).where(newer, last.c.version > reply.c.version).exists()
     named = account.c.name.label("account")
-    said = sa.select(reply, named).join(account, account.c.id == reply.c.account_id).where(reply.c.result_id.in_(ids))
+    said = sa.select(reply, named).join(account, account.c.id == reply.c.account_id).where(reply.c.result_id.in_(here))
     again = (
         sa.select(reproduction.c.result_id, named, reproduction.c.at, reproduction.c.outcome)
         .join(account, account.c.id == reproduction.c.account_id)
         .join(result, result.c.id == reproduction.c.by_result_id)
-        .where(reproduction.c.result_id.in_(ids), reproduction.c.counted, public())
+        .where(reproduction.c.result_id.in_(here), reproduction.c.counted, public())
         .order_by(reproduction.c.at.desc())
+        .limit(MOST_ENTRIES)
     )
+    said = said.where(newest).order_by(reply.c.written_at.desc()).limit(MOST_ENTRIES)
     with database.reading() as link:
-        replies = [Reply(**row) for row in link.execute(said.where(newest).order_by(reply.c.written_at)).mappings()]
+        replies = [Reply(**row) for row in link.execute(said).mappings()]
         return replies, [(row[0], row[1], row[2], row[3]) for row in link.execute(again)]
 
 
@@ -251,11 +256,27 @@ def traces_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> tu
         return tuple(Trace(**row) for row in link.execute(asked).mappings())
 
 
-def doubts_of(database: Database, result_id: str) -> dict[tuple[str, str], str]:
-    """{(cell, direction): what speaks against it} of a result's loads."""
-    asked = sa.select(cell.c.cell_key, cell.c.direction, cell.c.doubt).where(cell.c.result_id == result_id)
+def doubts_of(database: Database, sha256: str) -> dict[tuple[str, str], str]:
+    """{(cell, direction): what speaks against it} of a bundle's loads."""
+    asked = sa.select(cell.c.cell_key, cell.c.direction, cell.c.doubt).where(cell.c.doubt != "")
+    asked = asked.join(result, result.c.id == cell.c.result_id).where(result.c.bundle_sha256 == sha256)
     with database.reading() as link:
-        return {(key, direction): doubt for key, direction, doubt in link.execute(asked.where(cell.c.doubt != ""))}
+        return {(key, direction): why for key, direction, why in link.execute(asked)}
+
+
+def public_bundles(database: Database) -> list[str]:
+    """SHA-256 of those of all results that anybody may see, and that none replaced."""
+    with database.reading() as link:
+        return list(link.execute(sa.select(result.c.bundle_sha256).where(public(), current(NOBODY))).scalars())
+
+
+def addresses(database: Database, most: int) -> list[str]:
+    """Of the pages of products and of results that anybody may see, the newest first."""
+    asked = sa.select(result.c.id).where(public(), current(NOBODY)).order_by(result.c.uploaded_at.desc()).limit(most)
+    products = sa.select(product.c.id).where(product.c.results > 0).order_by(product.c.newest.desc()).limit(most)
+    with database.reading() as link:
+        found = [f"/products/{one}" for one in link.execute(products).scalars()]
+        return [*found, *(f"/r/{one}" for one in link.execute(asked).scalars())][:most]
 
 
 # -- rows ----------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class Result:
 
     id: permanent. bundle_sha256: None once it was deleted. reason: why it has that state, in one sentence.
     sponsor, conflict: None where the publisher did not say; '' for none. signer: fingerprint of a key, '' unsigned.
-    price_per_tib: of usable capacity in `currency`. conditions: as `fairness.from_json` reads them.
+    price_per_tib: of usable capacity in `currency`. conditions: as `fairness.as_json` gives them.
     summary: of the campaign, as in the JSON export. reproduced: by how many others.
     badge: 'unchecked', 'recomputed' or 'reproduced by n'. identity, likeness: what is known of product and peers.
     published_at: when all could see it first. replaces: the result that it corrects. decision: of a moderator on its

@@ -22,7 +22,7 @@ from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.database import open_database
-from ioatlas_atlas.derive import EXPLORER, EXPORT
+from ioatlas_atlas.derive import DOUBTS, EXPLORER, EXPORT
 from ioatlas_atlas.migrations import migrate
 from ioatlas_atlas.records import AccountKind
 from ioatlas_atlas.uploads import Desk
@@ -67,7 +67,7 @@ def _read_here(path, declared, limits):
 
 def _made_here(module, path, limits, place, more=""):
     assert module == derive.__name__
-    own = {name: place / name for name in (EXPORT, EXPLORER)}
+    own = {name: place / name for name in (EXPORT, EXPLORER, DOUBTS)}
     with mock.patch.multiple(derive, confine=lambda _: None, Path=lambda name: own.get(name) or Path(name)):
         try:
             return derive.main([str(path), json.dumps(asdict(limits)), more])
@@ -93,7 +93,8 @@ def _confined_once(how, kept, module, path, limits, place, more=""):
         code = how(module, path, limits, place, more)
         return code, {} if code else {name: (place / name).read_bytes() for name in (EXPORT, EXPLORER)}
 
-    code, files = _once(kept, (path, module, limits, more), made)
+    given = {one.name: one.read_bytes() for one in place.iterdir()}
+    code, files = _once(kept, (path, module, limits, more, given), made)
     for name, content in files.items():
         (place / name).write_bytes(content)
     return code

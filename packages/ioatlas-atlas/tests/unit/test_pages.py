@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public pages over an atlas with a real bundle: what a browser gets, and what it never gets."""
 
+import base64
 import csv
+import gzip
 import io
+import json
 import re
+import time
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from made import OLD_BUNDLE, bundle_of_today, cell, found, put, reproduce_all
+from pyarrow import parquet
 from starlette.testclient import TestClient
+from tests.unit.simulated import Shell
 
 from ioatlas.bundle.reproduce import Outcome
 from ioatlas_atlas import accounts, queries, reproductions, tables
@@ -17,11 +24,13 @@ from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.database import open_database
+from ioatlas_atlas.derive import EXPLORER
 from ioatlas_atlas.migrations import migrate
 from ioatlas_atlas.records import AccountKind
 from ioatlas_atlas.uploads import Desk
 
 UPLOAD = "/api/v1/results"
+ioatlas = Shell()
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 STRICT = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
 
@@ -294,12 +303,25 @@ def test_a_doubted_load_is_marked_says_why_and_is_not_ranked(client, database, b
     assert sorted({(row["doubt"], row["mark"] == "suspect") for row in rows if row["doubt"]}) == [
         ("more <than> its link", True)
     ]
-    assert client.get(f"/r/{place}/data.csv").text.count("more <than> its link") == 1
-    assert "that are doubted" not in client.get(f"/r/{place}/explorer").text
-    with database.writing() as link:
-        check = {"name": "doubted loads", "state": "note", "text": "read: more <than> its link"}
-        link.execute(sa.update(tables.result).where(tables.result.c.id == place).values(checks=[check]))
-    assert "read: more &lt;than&gt; its link" in client.get(f"/r/{place}/explorer").text
+    written = csv.DictReader(io.StringIO(client.get(f"/r/{place}/data.csv").text))
+    assert [row["doubt"] for row in written if row["doubt"]] == ["more <than> its link"]
+    # The explorer shows the same cell as doubted, and no other.
+    explorer = client.get(f"/r/{place}/explorer").text
+    assert "1 value of this map is doubted" in explorer
+    cells = json.loads(re.findall(r'id="ioatlas-data">(.*?)</script>', explorer)[0])["cells"]
+    told = {}
+    for name in ("mark", "note"):
+        packed = cells[name]["packed_texts"]
+        texts = json.loads(gzip.decompress(base64.b64decode(packed))) if packed else cells[name]["texts"]
+        codes = np.frombuffer(gzip.decompress(base64.b64decode(cells[name]["codes"]["data"])), "u1")
+        codes = codes.cumsum() if cells[name]["codes"]["step"] else codes
+        told[name] = [texts[code] for code in codes]
+    marks = {note: mark for mark, note in zip(told["mark"], told["note"], strict=True) if "doubted" in note}
+    assert {note.rpartition("doubted: ")[2] for note in marks} == {"more <than> its link"}
+    assert set(marks.values()) == {"suspect"}
+    assert told["mark"].count("suspect") == sum(
+        row["mark"] == "suspect" for row in client.get(f"/r/{place}/data.json").json()["rows"]
+    )
     assert '<td class="cached" title="' in page
     pages = client.app.state.pages
     whole = pages.kept.document(queries.result_of(database, place).bundle_sha256)
@@ -308,3 +330,44 @@ def test_a_doubted_load_is_marked_says_why_and_is_not_ranked(client, database, b
     compared = client.get("/compare", params={"id": [place, other]}).text
     assert "1 load of 1. " in compared
     assert "doubted: more &lt;than&gt; its link: not ranked" in compared
+
+
+def test_pages_of_an_earlier_version_are_shown_until_newer_ones_are_there(client, database, blobs):
+    place = upload(client, database)
+    older = blobs.derived(queries.result_of(database, place).bundle_sha256) / "0.1"
+    older.mkdir(parents=True)
+    (older / EXPLORER).write_bytes(gzip.compress(b"<p>of before</p>"))
+    assert client.get(f"/r/{place}/explorer").text == "<p>of before</p>"
+    until = time.monotonic() + 120
+    while older.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert 'id="ioatlas-data"' in client.get(f"/r/{place}/explorer").text
+
+
+def test_what_anybody_may_see_becomes_a_site_in_which_nothing_doubted_ranks(client, database, desk, tmp_path):
+    upload(client, database)
+    hidden = put(desk, accounts.account_named(database, "alice"), found("hidden"), private=True)
+    with database.writing() as link:
+        link.execute(sa.update(tables.cell).values(doubt="more than its link"))
+    done = ioatlas("atlas", "serve", "site", tmp_path / "public", "--folder", tmp_path)
+    assert done.returncode == 0, done.stderr
+    (row,) = csv.DictReader((tmp_path / "public" / "summary.csv").open(newline=""))
+    assert (row["read"], row["write"], row["read_4k"]) == ("", "", "")
+    found_marks = {
+        row["mark"]
+        for path in (tmp_path / "public" / "cells").iterdir()
+        for row in parquet.read_table(path).to_pylist()
+        if row["kind"] == "measured"
+    }
+    assert found_marks == {"? suspect"}
+    assert not [path for path in (tmp_path / "public").rglob("*") if hidden in path.name]
+
+
+def test_what_search_engines_and_other_sites_show_is_told(real):
+    client, published = real
+    listed = ET.fromstring(client.get("/sitemap.xml").content)
+    assert f"/r/{published}" in [place.text for place in listed.findall(".//{*}loc")]
+    page = client.get(f"/r/{published}").text
+    (about,) = re.findall(r'property="og:description" content="([^"]*)"', page)
+    assert "recomputed" in about
+    assert re.findall(r'property="og:title" content="[^"]+"', page)

@@ -237,18 +237,9 @@ class MapPlan:
             fitting = TEXT * min(1.0, (self.tile[0] + GAP - 2) / max(1.2 * text_width(text), 1.0))
             panel.set_title(text, fontsize=fitting)
         if layout.rows and tile.row is not None and column == self.arranged.columns - 1:
-            panel.annotate(
-                layout.rows.title(tile.row),
-                (1, 0.5),
-                (4, 0),
-                xycoords="axes fraction",
-                textcoords="offset points",
-                rotation=270,
-                ha="left",
-                va="center",
-                fontsize=SMALL,
-                fontweight="bold",
-            )
+            within: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
+            how: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": SMALL, "fontweight": "bold"}
+            panel.annotate(layout.rows.title(tile.row), (1, 0.5), (4, 0), rotation=270, **within, **how)
 
     def _draw_tile(self, panel: Axes, tile: Tile, norm: Any) -> None:
         """A collection for each kind of cell: thousands of single patches take minutes."""
@@ -356,12 +347,8 @@ def _square(cell: Cell) -> list[tuple[float, float]]:
 def _dashes(wide: float) -> dict[str, Any]:
     dash = min(2.0, wide / 5)
     width = 0.5 if wide > 6 else 0.25
-    return {
-        "facecolors": "#f1f2f3",
-        "edgecolors": MUTED,
-        "linestyle": (0, (dash / width, dash / width)),
-        "linewidths": width,
-    }
+    style = (0, (dash / width, dash / width))
+    return {"facecolors": "#f1f2f3", "edgecolors": MUTED, "linestyle": style, "linewidths": width}
 
 
 def axis_word(axis: Axis) -> str:

@@ -120,13 +120,8 @@ def _show(seen: Preview, url: str) -> None:
 
 
 def _verified(seen: Preview) -> str:
-    return (
-        "yes"
-        if seen.checked.verified
-        else "NO"
-        if seen.checked.refused
-        else "not in full: its badge will be 'unchecked'"
-    )
+    refused = "NO" if seen.checked.refused else "not in full: its badge will be 'unchecked'"
+    return "yes" if seen.checked.verified else refused
 
 
 def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool, replaces: str) -> dict[str, Any]:

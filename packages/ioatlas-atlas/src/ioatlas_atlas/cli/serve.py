@@ -8,7 +8,7 @@ import json
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -56,19 +56,10 @@ def command(place: Place, listen: str, proxy: str, public_url: str, oidc_issuer:
         app = make_app(held, blobs_of(place), origin=origin, warm=True, provider=provider)
         host, port = listening.getsockname()[:2]
         click.echo(f"http://{f'[{host}]' if ':' in host else host}:{port}/\nCtrl-C ends it.")
-        config = uvicorn.Config(
-            app,
-            http=Guarded,
-            ws="none",
-            backlog=AT_ONCE,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            proxy_headers=bool(proxy),
-            forwarded_allow_ips=proxy or None,
-            h11_max_incomplete_event_size=64 << 10,
-        )
+        quiet: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
+        proxied: dict[str, Any] = {"proxy_headers": bool(proxy), "forwarded_allow_ips": proxy or None}
+        limits: dict[str, Any] = {"backlog": AT_ONCE, "h11_max_incomplete_event_size": 64 << 10}
+        config = uvicorn.Config(app, http=Guarded, ws="none", lifespan="off", **quiet, **proxied, **limits)
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
 
@@ -184,16 +175,9 @@ def token(
             click.echo(f"{revoke} is revoked")
         elif listed:
             for one in accounts.tokens_of(held, of):
-                state = (
-                    "revoked"
-                    if one.revoked_at
-                    else f"until {utc_text(one.expires_at)[:10]}"
-                    if one.expires_at
-                    else "good"
-                )
-                click.echo(
-                    f"{one.id}  {utc_text(one.created_at)[:10]}  {' '.join(one.scopes)}  {state}  {one.label}".rstrip()
-                )
+                good = f"until {utc_text(one.expires_at)[:10]}" if one.expires_at else "good"
+                told = (utc_text(one.created_at)[:10], " ".join(one.scopes), "revoked" if one.revoked_at else good)
+                click.echo("  ".join((one.id, *told, one.label)).rstrip())
         else:
             seconds = days * 86_400 if days else None
             click.echo(accounts.new_token(held, of, map(Scope, scopes), label=label, seconds=seconds))
@@ -239,6 +223,29 @@ def restore(place: Place, of: Path) -> None:
 
     with opened(place, fresh=True, empty=True) as held:
         _told(bring(held, blobs_of(place), of), f"restored from {of}", of)
+
+
+@command.command(epilog=examples("serve site", "ioatlas_atlas.cli"))
+@click.argument("to", metavar="FOLDER", type=click.Path(path_type=Path, file_okay=False))
+@place_options
+@click.option("--title", metavar="TEXT", default="I/O Atlas", show_default=True, help="Of the site.")
+def site(place: Place, to: Path, title: str) -> None:
+    """Write what anybody may see into FOLDER as static pages with all data, as `ioatlas site` does."""
+    from ioatlas.bundle.redaction import read_plan
+    from ioatlas.ui.site import write_site
+    from ioatlas_atlas.queries import doubts_of, public_bundles
+
+    with opened(place) as held:
+        kept = blobs_of(place)
+        paths = [path for sha256 in public_bundles(held) if (path := kept.path(sha256)).is_file()]
+        said: dict[str, Any] = {
+            "permission": "recorded in the atlas",
+            "doubts": lambda path: doubts_of(held, path.stem),
+        }
+        made = write_site(to, paths, title=title, plan=read_plan(None), **said)
+    for text in made.left_out:
+        click.echo(f"left out: {text}", err=True)
+    click.echo(f"{to}  {plural(len(made.results), 'result')}, {plural(len(made.changed), 'file')} written")
 
 
 @command.command(epilog=examples("serve decide", "ioatlas_atlas.cli"))
