@@ -13,10 +13,12 @@ import sqlalchemy as sa
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.tables import account, audit
 
+VISITOR = "?"
+
 
 @dataclass(frozen=True)
 class Entry:
-    """account: name; '' for the command line of the service."""
+    """account: name; '' for the command line of the service, `VISITOR` for who is not signed in."""
 
     at: float
     account: str
@@ -34,7 +36,13 @@ def note(link: sa.Connection, account_id: str, action: str, subject: str, **deta
 def entries(database: Database, most: int = 100, *, begins: str = "") -> Iterator[Entry]:
     """The newest ones, oldest of them first. begins: how their action begins."""
     asked = (
-        sa.select(audit.c.at, account.c.name, audit.c.action, audit.c.subject, audit.c.detail)
+        sa.select(
+            audit.c.at,
+            sa.func.coalesce(account.c.name, audit.c.account_id),
+            audit.c.action,
+            audit.c.subject,
+            audit.c.detail,
+        )
         .outerjoin(account, account.c.id == audit.c.account_id)
         .where(audit.c.action.startswith(begins, autoescape=True))
         .order_by(audit.c.id.desc())
@@ -43,4 +51,4 @@ def entries(database: Database, most: int = 100, *, begins: str = "") -> Iterato
     with database.reading() as link:
         rows = link.execute(asked).all()
     for at, name, action, subject, detail in reversed(rows):
-        yield Entry(at, name or "", action, subject, detail)
+        yield Entry(at, name, action, subject, detail)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
@@ -17,7 +18,9 @@ from ioatlas_atlas.changes import DECIDED, Decision
 from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Viewer
 
-MOST_DECISIONS = 50
+MOST_DECISIONS, MOST_NOTES, MOST_LETTERS, DAY_SECONDS = 50, 100, 500, 86_400
+NOTED = "note"
+"""Of the audit log: what visitors tell the moderators, so many in a day."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Moderation:
         return [
             Route("/moderate", self.decisions),
             Route("/moderate/{id}", self.one),
+            Route("/note", taken(self.pages.origin, self.note), methods=["POST"]),
             Route("/moderate/{id}", taken(self.pages.origin, self.decide), methods=["POST"]),
         ]
 
@@ -44,20 +48,32 @@ class Moderation:
                  str(one.detail.get("reason", "")))
                 for one in entries
             ],
+            notes=[*audit.entries(self.pages.database, MOST_NOTES, begins=NOTED)][::-1],
         )  # fmt: skip
+
+    def note(self, request: Request, form: Form) -> Response:
+        """Anybody reports a result, or asks for an account: moderators read it."""
+        text, of = form.get("text", "").strip(), self.pages.viewer_of(request).account_id or audit.VISITOR
+        if not text or len(text) > MOST_LETTERS or not text.isprintable():
+            raise HTTPException(422, f"A note is one line of up to {MOST_LETTERS} characters.")
+        sent = sum(
+            one.at > time.time() - DAY_SECONDS for one in audit.entries(self.pages.database, MOST_NOTES, begins=NOTED)
+        )
+        if sent >= MOST_NOTES:
+            raise HTTPException(429, "Many notes were sent today: send yours tomorrow.")
+        with self.pages.database.writing() as link:
+            audit.note(link, of, NOTED, form.get("about", "")[:20], text=text)
+        return self.pages.fault(200, "Thank you. The moderators of this atlas read it.")
 
     def one(self, request: Request, fault: str = "") -> Response:
         """One result: why it is doubted, what happened to it, and the form."""
         viewer = self._moderator(request)
         found = self.pages.named(request, viewer)
         return self.pages.page(
-            "decide",
-            result=found,
+            "decide", result=found, own=found.owner_id == viewer.account_id, fault=fault,
             doubts=[one for one in found.checks if one["state"] in ("failed", "note")],
-            own=found.owner_id == viewer.account_id,
             trail=queries.traces_of(self.pages.database, found.id, viewer),
-            fault=fault,
-        )
+        )  # fmt: skip
 
     def decide(self, request: Request, form: Form) -> Response:
         """The button that was pressed says what."""

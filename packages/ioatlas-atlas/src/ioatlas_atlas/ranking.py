@@ -49,13 +49,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class Entry:
-    """What one side does in a cell. place: 1 is best, the same for sides that cannot be told apart; 0 unranked."""
+    """What one side does in a cell. place: 1 is best, the same for sides that cannot be told apart; 0 unranked.
+
+    share: of the fastest side.
+    """
 
     text: str
     interval: str
     latency: str
     place: int
     why: str
+    share: float
 
 
 @dataclass(frozen=True)
@@ -130,13 +134,12 @@ def conditions(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _line(key: Sequence[Any], rows: Sequence[Mapping[str, Any] | None], *, ranked: bool) -> Line:
-    fit = {
-        place: row for place, row in enumerate(rows) if row is not None and not _unfit(row)
-    }  # cached cells are left out
+    # Cached cells are left out.
+    fit = {place: row for place, row in enumerate(rows) if row is not None and not _unfit(row)}
     places = _places(fit) if ranked and len(fit) > 1 else {}
-    return Line(
-        _head(key), tuple(None if row is None else _entry(row, places.get(at, 0)) for at, row in enumerate(rows))
-    )
+    top = max(row["bw_bytes_per_s"] for row in rows if row is not None)
+    entries = (None if row is None else _entry(row, places.get(at, 0), top) for at, row in enumerate(rows))
+    return Line(_head(key), tuple(entries))
 
 
 def _unfit(row: Mapping[str, Any]) -> str:
@@ -157,7 +160,7 @@ def _places(rows: Mapping[int, Mapping[str, Any]]) -> dict[int, int]:
     }
 
 
-def _entry(row: Mapping[str, Any], place: int) -> Entry:
+def _entry(row: Mapping[str, Any], place: int, top: float) -> Entry:
     rate, p99 = row["bw_bytes_per_s"], row.get("lat_p99_ns")
     iops = row.get("iops")
     low, high = row.get("bw_low"), row.get("bw_high")
@@ -167,6 +170,7 @@ def _entry(row: Mapping[str, Any], place: int) -> Entry:
         f"p99 {format_latency(p99)}" if p99 else "",
         place,
         _unfit(row),
+        rate / top,
     )
 
 

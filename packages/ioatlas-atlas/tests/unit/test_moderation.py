@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from made import found, put
 from test_mine import HERE, sign_in
 
-from ioatlas_atlas import accounts, audit, queries
+from ioatlas_atlas import accounts, audit, moderation, queries
 from ioatlas_atlas.records import Scope
 from ioatlas_atlas.tables import result
 
@@ -89,3 +89,22 @@ def test_nobody_decides_on_his_own(client, database, desk, people):
     )
     assert answer.status_code == 403
     assert queries.result_of(database, own) is None
+
+
+def test_anybody_reports_a_result_or_asks_for_an_account_and_moderators_read_it(
+    client, database, desk, people, monkeypatch
+):
+    number = put(desk, accounts.account_named(database, "alice"), found("nas"))
+    report = {"about": number, "text": "it is <another> product"}
+    assert client.post("/note", data=report, headers=HERE).status_code == 200
+    assert client.post("/note", data={"about": "", "text": "Lab 5"}, headers=HERE).status_code == 200
+    for form, headers, status in (({"text": " "}, HERE, 422), ({"text": "x" * 501}, HERE, 422), (report, {}, 403)):
+        assert client.post("/note", data=form, headers=headers).status_code == status
+    page = client.get("/moderate", headers=people["carol"]).text
+    assert "it is &lt;another&gt; product" in page
+    assert f'href="/moderate/{number}"' in page
+    assert "Lab 5" in page
+    assert page.count("not signed in") == 2
+    assert client.get("/moderate", headers=people["alice"]).status_code == 403
+    monkeypatch.setattr(moderation, "MOST_NOTES", 2)
+    assert client.post("/note", data=report, headers=HERE).status_code == 429
