@@ -61,7 +61,8 @@ def read_answer(told: Mapping[str, Any]) -> Answer:
         if of_bytes:
             one = of_bytes[0]
             grade = one.get("grade") or trust
-            found[way] = _of_row(way, rows.get(one["cell"], {}), one["value"], one["low"], one["high"], grade)
+            high = one["high"] if one["high"] is not None or not one["lower_bound"] else math.inf
+            found[way] = _of_row(way, rows.get(one["cell"], {}), one["value"], one["low"], high, grade)
         else:
             found[way] = Told(way)
     grades = {

@@ -285,9 +285,13 @@ def mark_of(e: Estimate) -> Mark:
 
 
 def as_shown(e: Estimate) -> Estimate:
-    """Where runs disagree, with what they gave: the least and the most, in place of an interval that says nothing."""
+    """Where runs disagree, with what they gave: the least and the most, in place of an interval that says nothing. Of
+    one run its interval says more.
+    """
     bw, iops, ns = e.bw_bytes_per_s, e.iops, e.lat_mean_ns
-    if e.verdict is not VerdictCode.RUNS_DISAGREE or not (e.bw_seen and e.bw_seen[0] and bw and iops and ns):
+    if e.verdict is not VerdictCode.RUNS_DISAGREE or e.n_visits < 2:
+        return e
+    if not (e.bw_seen and e.bw_seen[0] and bw and iops and ns):
         return e
     low, high = min(1.0, e.bw_seen[0] / bw), max(1.0, e.bw_seen[1] / bw)
     # The mean latency goes with the rate, by Little's law.

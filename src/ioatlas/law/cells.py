@@ -58,7 +58,9 @@ def _faster(
     near = [e for e in sure if MUCH * (e.bw_bytes_per_s or 0.0) >= best > 0]
     largest = max((e.cell.bs_bytes for e in near), default=0)
     for cell in cells if near else ():
-        if cell.target != target or cell.directions != (direction,) or not can_be_told(cell) or not _near(cell, fit):
+        if cell.target != target or cell.directions != (direction,) or not can_be_told(cell):
+            continue
+        if cell.bs_bytes <= largest and not _near(cell, fit):
             continue
         seen = mine.get(cell.key)
         if seen is not None and (seen.verdict is not VerdictCode.RUNS_DISAGREE or cell.bs_bytes <= largest):
@@ -68,7 +70,7 @@ def _faster(
         most = told.high if seen is not None else told.value * (told.half_width > MOST_FORETOLD)
         if most * cell.bs_bytes > MUCH * best:
             why = f"{cell.rw} of {format_size(cell.bs_bytes)} with {cell.outstanding} in flight may be faster"
-            return {(e.cell.key, direction): replace(e, grade=Trust.LOW, grade_reason=why) for e in near}
+            return {(e.cell.key, direction): replace(e, grade=Trust.LOW, grade_reason=why, outrun=True) for e in near}
     return {}
 
 

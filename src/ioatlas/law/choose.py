@@ -96,9 +96,9 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
             for one in (lightest, heaviest)
             if one.outstanding != chosen.outstanding
         ]
-    first = {"alone": 0, "large": 1, "small": 3, "light": 5}
-    later = {("alone", "write"): 4, ("large", "read"): 2}
-    if sum(course.seconds for course in courses if not course.visit_id) >= AGAIN * total:
+    first = {"alone": 0, "large": 1, "small": 3, "light": 6}
+    later = {("alone", "write"): 5, ("large", "read"): 2}
+    if sum(course.seconds for course in courses if course.counted and not course.visit_id) >= AGAIN * total:
         later["large", "write"] = 4  # the files were written in large blocks: that was such a load
     order = sorted(found, key=lambda one: later.get((one.role, one.direction), first[one.role]))
     return list({(one.cell.key, one.direction): one for one in reversed(order)}.values())[::-1]

@@ -77,6 +77,8 @@ class Estimate:
     """How far its value is to be believed; None where that was not worked out."""
     grade_reason: str = ""
     """Why it is less than good, in words."""
+    outrun: bool = False
+    """Whether it is the fastest that is known, and another cell of which there is no number may be faster."""
     targets: Shares | None = None
     """Of a cell that loads several targets together: what each got."""
     bw_seen: tuple[float, float] | None = None

@@ -58,7 +58,8 @@ class Headline:
     value, low, high: of `quantity`, in its unit; in `unit` of what is counted but is no I/O.
     uncertainty: half the 95% interval, a share of the value, or None.
     where:      the cell in words. cell: its key, '' where it is no cell.
-    lower_bound: the client was the limit, the target may do more. estimated: predicted by the model, not measured.
+    lower_bound: the client was the limit, or loads that have no number may be faster (high is None then): the target
+                may do more. estimated: predicted by the model, not measured.
     first:      what the sweep gave before the cell was measured again; None when it was not.
     tie:        a smaller load, or another cell, that is as fast; or which faster cells it leaves out. In words.
     ties:       keys of all cells that are as fast.

@@ -226,7 +226,7 @@ def _reading(unit: Unit, amount: Spread, e: Estimate, namer: Namer, workload: Wo
         e.cell.key,
         e.n_visits,
         e.watts,
-        client_limited(e),
+        e.outrun or client_limited(e),
         "; ".join(notes),
     )
 

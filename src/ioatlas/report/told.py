@@ -77,7 +77,7 @@ def parts_of(one: Headline) -> tuple[str, str]:
 
 
 def where_of(one: Headline) -> str:
-    facts = {one.tie: True, "client-limited": one.lower_bound, "estimated": one.estimated}
+    facts = {one.tie: True, "the target may do more": one.lower_bound, "estimated": one.estimated}
     notes = [fact for fact, holds in facts.items() if fact and holds]
     told = f"{one.where} ({'; '.join(notes)})" if notes else one.where
     return f"{told} · {one.grade}" if one.grade is not None else told

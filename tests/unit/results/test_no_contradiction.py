@@ -101,7 +101,8 @@ def agree(result):
             continue
         e = values[best.cell, best.direction]
         assert best.value == e.bw_bytes_per_s
-        assert best.lower_bound == client_limited(e)
+        assert best.lower_bound == (client_limited(e) or e.outrun)
+        assert (best.high is None) == (e.bw_high is None or e.outrun)
         others = [
             one
             for one in result.estimates

@@ -174,7 +174,7 @@ function Headline({ one, system }: { one: HeadlineData; system: UnitSystem }) {
         <p class="soft extra">{format(one.first)} before it was measured again</p>
       ) : null}
       {one.limit ? <p class="soft extra">Limit: {limitWords(limitWord(one.limit), one.limit_probability)}</p> : null}
-      {one.lower_bound ? <p class="soft extra">The client was the limit: a minimum</p> : null}
+      {one.lower_bound ? <p class="soft extra">A minimum: the target may do more</p> : null}
     </Card>
   );
 }
