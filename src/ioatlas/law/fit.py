@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 
 from ioatlas.law.course import EVEN_BINS, FALL, FEWEST_AFTER, FEWEST_IOS, Course, Floats, Noise
-from ioatlas.law.model import DEVICE, UNITS, Limiter, Shape, Stack, expected
+from ioatlas.law.model import DEVICE, Limiter, Shape, Stack, expected
 
 WITHIN = np.geomspace(0.003, 0.6, 11)
 LOGS = np.log(WITHIN)
@@ -270,7 +270,8 @@ def _device_prior(shape: Shape, courses: Sequence[Course]) -> tuple[dict[str, fl
         alone = lightest.outstanding / lightest.before
         fastest = max(float(course.rates.max()) for course in mine)
         most = max(float(course.rates.max()) * course.bs for course in mine)
-        values = (math.log(alone), math.log(0.4 / most), math.log(1.5 * fastest), math.log(1.2 * most))
+        byte = min(course.outstanding / (float(course.rates.max()) * course.bs) for course in mine)  # it takes no more
+        values = (math.log(alone), math.log(0.4 * byte), math.log(1.5 * fastest), math.log(1.2 * most))
         for part, value, width in zip(DEVICE, values, (2.0, 1.5, 1.5, 1.0), strict=True):
             centre[f"{way}.{part}"], spread[f"{way}.{part}"] = value, width
     if shape.seek:
@@ -322,6 +323,12 @@ def _starts(courses: Sequence[Course], limiter: Limiter, *, other_unit: bool = F
     other_unit: there is one of the other unit too, so that it is large blocks that tell of bytes, small ones of I/Os.
     """
     fallen = [course for course in courses if course.taught and course.fell and limiter.covers(course.direction)]
+    if limiter.unit == "cache" and fallen:  # by large loads alone nobody knows how small ones leave it
+        mine = [course for course in courses if course.taught and limiter.covers(course.direction)]
+        small, size = min(one.bs for one in fallen), max(one.excess * one.bs for one in fallen)
+        large = [one for one in fallen if one.bs > small] or mine
+        ios, rate = max(one.tail for one in fallen if one.bs == small), max(one.tail * one.bs for one in large)
+        return [Start(rate, size, ios)] if small < max(one.bs for one in mine) else []
     if other_unit and fallen:
         chosen = (max if limiter.unit == "bytes" else min)(course.bs for course in fallen)
         fallen = [course for course in fallen if course.bs == chosen]
@@ -388,25 +395,25 @@ def _finished(starts: Sequence[tuple[_Problem, Floats]]) -> list[Fit]:
 def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[list[Start]]]]:
     """Shapes with one part more, or two that come together, each with the starts of all its limiters."""
     have = fit.shape.limiters
-    fallen = {course.direction for course in courses if course.taught and course.fell}
     # What was there may have stood in for the new part: it is looked for afresh too.
     known = [
         limiters_at(fit.shape, fit.theta),
         *([one] for one in (_starts(courses, have[0]) if len(have) == 1 else [])),
     ]
     ways = fit.shape.ways
-    candidates = [(Limiter("bytes", ("write",), refills=False),)] if "write" in ways else []
+    only = (Limiter("bytes", ("write",), refills=False), Limiter("cache", ("write",)))
+    candidates = [(one,) for one in only if "write" in ways]
     together: list[tuple[Limiter, ...]] = [(Limiter("ios", ways), Limiter("bytes", ways))]
-    for unit in UNITS:
+    for unit in ("bytes", "ios"):
         candidates += [(Limiter(unit, (way,)),) for way in ways]
         together += [(Limiter(unit, ways),), tuple(Limiter(unit, (way,)) for way in ways)]
     for added in [*candidates, *(together if len(ways) > 1 else [])]:
         if any(one in have for one in added) or len(have) + len(added) > 3:
             continue
-        if not all(fallen & set(one.ways) for one in added):
-            continue
         units = {one.unit for one in (*have, *added)}
         starts = [_starts(courses, one, other_unit=len(units) > 1) for one in added]
+        if not all(starts):
+            continue
         if len(added) == 1:
             choices = [[*before, start] for before in known for start in starts[0]]
         else:
@@ -419,7 +426,7 @@ def has_witness(fit: Fit, number: int) -> bool:
     """Whether loads saw a limiter's level run out: one fell, and it and another at least would have been faster with
     more credit, as much as they were. A pause of the target slows one load, and what was used up by then means nothing
     to the next. What limits bytes limits the largest blocks most, what limits I/Os the smallest: one of the loads is
-    of these, where any of them has many bins.
+    of these, where any of them has many bins. A cache limits both kinds.
     """
     limiter = fit.shape.limiters[number]
     endless = fit.theta.copy()
@@ -436,6 +443,8 @@ def has_witness(fit: Fit, number: int) -> bool:
         if bound.sum() >= FEWEST_AFTER and abs(float(np.median(off[bound]))) < -float(np.median(gap[bound])) / 2:
             held.append(course.bs)
             fell += course.fell and bool(np.diff(course.done)[bound].sum() >= FEWEST_IOS)
+    if limiter.unit == "cache":
+        return fell > 0 and len(set(held)) > 1
     return fell > 0 and len(held) > 1 and (not able or (max if limiter.unit == "bytes" else min)(able) in held)
 
 
@@ -482,7 +491,7 @@ def _fitted(courses: Sequence[Course]) -> Fit | None:
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
         best = _with_seek(best, courses)
-    tried += [best, *_narrowed(best, courses)]
+    tried += [best, *_narrowed(best, courses), *_swapped(best, courses)]
     best = max(filter(_all_seen, tried), key=lambda fit: fit.evidence)
     others = _without(best)
     better = max(others, key=lambda fit: fit.evidence)
@@ -554,6 +563,25 @@ def _narrowed(fit: Fit, courses: Sequence[Course]) -> list[Fit]:
         return []
     found = _fit_shape(replace(fit.shape, limiters=limiters), courses, [limiters_at(fit.shape, fit.theta)], fit)
     return [found] if _all_seen(found) else []
+
+
+def _swapped(fit: Fit, courses: Sequence[Course]) -> list[Fit]:
+    """Laws with a limiter in the other unit, at the same place for the loads that fell: by loads of one block size
+    nobody knows which it is.
+    """
+    found = []
+    for number, limiter in enumerate(fit.shape.limiters):
+        if limiter.unit == "cache":
+            continue
+        other = replace(limiter, unit="ios" if limiter.unit == "bytes" else "bytes")
+        limiters = (*fit.shape.limiters[:number], other, *fit.shape.limiters[number + 1 :])
+        shape = replace(fit.shape, limiters=limiters)
+        fallen = {one.bs for one in courses if one.taught and one.fell and limiter.covers(one.direction)}
+        for bs in fallen if len(set(limiters)) == len(limiters) else ():
+            theta = fit.theta.copy()
+            theta[-3 * len(limiters) :][3 * number : 3 * number + 3] += math.log(other.size(bs) / limiter.size(bs))
+            found.append(_fit_shape(shape, courses, [limiters_at(shape, theta)], replace(fit, theta=theta)))
+    return [one for one in found if _all_seen(one)]
 
 
 def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:

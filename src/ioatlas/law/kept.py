@@ -14,7 +14,7 @@ from ioatlas.law.course import Course, Noise
 from ioatlas.law.fit import DRAWS, Fit
 from ioatlas.law.model import UNITS, Limiter, Shape, Stack
 
-VERSION = 13
+VERSION = 14
 """Raised with every change after which a law of the same loads may be another one."""
 
 

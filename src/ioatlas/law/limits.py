@@ -56,9 +56,11 @@ def _times(fit: Fit, theta: Floats, cell: Cell, direction: str) -> dict[str, Flo
     found = {name: logs[:, 0] for name, logs in zip(DEVICE, device, strict=True)}
     for number, limiter in enumerate(fit.shape.limiters):
         if limiter.covers(direction):
-            rate = fit.shape.value(theta, f"{number}.rate")
-            name, logs = LIMITERS[limiter.unit], np.log(limiter.size(float(cell.bs_bytes)) / rate)
-            found[name] = np.maximum(found.get(name, logs), logs)
+            rate, ios = (np.log(fit.shape.value(theta, f"{number}.{part}")) for part in ("rate", "peak"))
+            size = math.log(limiter.size(float(cell.bs_bytes)))
+            cache = {"target IOPS": -ios, "target bandwidth": size - rate}  # it is the medium behind it that limits
+            for name, logs in cache.items() if limiter.unit == "cache" else [(LIMITERS[limiter.unit], size - rate)]:
+                found[name] = np.maximum(found.get(name, logs), logs)
     return found
 
 
@@ -105,7 +107,11 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             mine = [one for one in fit.courses if one.taught and limiter.covers(one.direction)]
             seen = max((one.before * limiter.size(one.bs) for one in mine), default=math.inf)
             peak = told(min(at.rate + at.peak, seen))
-            if limiter.refills:
+            if limiter.unit == "cache":
+                text = f"The first {amount} of {ways}{on} run at {told(seen)}: a write-back cache, empty again after "
+                text += f"{format_duration(at.size / at.rate)} without load. What follows runs at {told(at.rate)}, or "
+                text += f"{format_count(at.peak)} IOPS of small blocks."
+            elif limiter.refills:
                 back = format_duration(at.size / at.rate)
                 text = f"After a pause {ways}{on} run at {peak} for the first {amount}, then at {told(at.rate)}. "
                 text += f"The credit is back after {back} without load."
@@ -119,6 +125,6 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
 
 def _rate_words(limiter: Limiter, size: float) -> tuple[Callable[[float], str], str]:
     """How rates of a limiter are written, and its size in words."""
-    if limiter.unit == "bytes":
+    if limiter.unit != "ios":
         return format_rate, format_size_rounded(int(size))
     return (lambda value: f"{format_count(value)} IOPS"), f"{format_count(size)} I/Os"

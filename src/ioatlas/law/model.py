@@ -10,8 +10,9 @@ an I/O, and s' = s/k the device, of which k arms seek at once. p: how sharp the 
 bounds of Denning and Buzen 1978 are p = inf); q: whether I/Os and bytes are limits of one resource (1) or of two.
 
 Limiter: a token bucket of size S that refills at R, in bytes or I/Os, of one direction or shared, with a peak rate P.
-Without refill it is space that is fast once, as the SLC part of a drive. By min-plus algebra (Le Boudec and Thiran,
-Network Calculus, 2001) a load that never waits has completed after t seconds
+Without refill it is space that is fast once, as the SLC part of a drive. A write-back cache of S bytes empties at what
+the medium behind it takes, R bytes or P I/Os a second; what came first leaves first. By min-plus algebra (Le Boudec and
+Thiran, Network Calculus, 2001) a load that never waits has completed after t seconds
 
     N(t) = min(D t, (level_i + R_i t)/x_i, (M P_i + P_i t)/x_i)                  x = b, or 1 of I/Os
 
@@ -30,15 +31,17 @@ from numpy.typing import NDArray
 
 from ioatlas.law.course import SLICE_SECONDS, Course, Floats, variance_parts
 
-Unit = Literal["bytes", "ios"]
-UNITS: tuple[Unit, ...] = ("bytes", "ios")
+Unit = Literal["bytes", "ios", "cache"]
+UNITS: tuple[Unit, ...] = ("bytes", "ios", "cache")
 DEVICE = ("latency", "per_byte", "iops", "bytes")
 SHARED = ("corner", "knee")
 
 
 @dataclass(frozen=True)
 class Limiter:
-    """A limit in bytes or I/Os, of reads, of writes, or of both together."""
+    """A limit in bytes or I/Os, of reads, of writes, or of both together; or a write-back cache. Of that `rate` is of
+    the largest blocks, and `peak` the most I/Os a second that leave it.
+    """
 
     unit: Unit
     ways: tuple[str, ...]
@@ -48,7 +51,8 @@ class Limiter:
         return direction in self.ways
 
     def size(self, bs: float) -> float:
-        return bs if self.unit == "bytes" else 1.0
+        """What an I/O takes of its bucket."""
+        return 1.0 if self.unit == "ios" else bs
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,14 @@ class Shape:
         named = [f"{way}.{part}" for way in self.ways for part in DEVICE] + list(SHARED)
         named += ["seek", "arms"] if self.seek else []
         return (*named, *(f"{n}.{part}" for n in range(len(self.limiters)) for part in ("rate", "size", "peak")))
+
+    def lasting(self, theta: Floats, number: int, bs: Floats) -> Floats:
+        """I/Os a second of each block size that a limiter lets pass for good, shape (points, sizes)."""
+        rate, peak = (self.value(theta, f"{number}.{part}")[..., None] for part in ("rate", "peak"))
+        limiter = self.limiters[number]
+        if limiter.unit == "cache":
+            return np.asarray(np.minimum(peak, rate / bs))
+        return np.asarray(rate / (1.0 if limiter.unit == "ios" else bs))
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -167,7 +179,7 @@ class Stack:
         if limiter not in self._found:
             covers = np.array([*map(limiter.covers, self.ways), False])
             mine = np.flatnonzero(covers[self.loads.ways])
-            each, steps = (bs if limiter.unit == "bytes" else np.ones(bs.size) for bs in (self.loads.bs, self.step_bs))
+            each, steps = (np.ones(bs.size) if limiter.unit == "ios" else bs for bs in (self.loads.bs, self.step_bs))
             self._found[limiter] = (mine, self.ends[mine], each[mine], covers[self.step_ways] * self.moved * steps)
         return self._found[limiter]
 
@@ -220,6 +232,10 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
     done = alone[:, :, None] * stack.ends
     for number, limiter in enumerate(shape.limiters):
         mine, ends, size, _ = stack.under(limiter)
+        if limiter.unit == "cache":
+            allowed = _through_cache(shape, theta, number, stack)[:, mine] / size[:, None]
+            done[:, mine] = np.minimum(done[:, mine], allowed)
+            continue
         rate = shape.value(theta, f"{number}.rate")[:, None]
         level = _levels(limiter, rate, shape.value(theta, f"{number}.size")[:, None], stack)[:, mine]
         if not limiter.refills:
@@ -233,6 +249,30 @@ def expected(shape: Shape, theta: Floats, stack: Stack) -> Floats:
         done[:, mine] = np.minimum(done[:, mine], allowed)
     done[:, :, 1:] = np.diff(done, axis=2)
     return np.asarray((np.log(np.maximum(done, 1e-300)) - stack.log_lengths) * stack.real)
+
+
+def _through_cache(shape: Shape, theta: Floats, number: int, stack: Stack) -> Floats:
+    """Most bytes that each load that counts has written through a cache by the ends of its bins, shape (points, loads,
+    most bins). Of what lies in the cache the bytes are known, and the seconds that the medium takes for them.
+    """
+    space = shape.value(theta, f"{number}.size")
+    takes = stack.step_bs * shape.lasting(theta, number, stack.step_bs)
+    held, busy = np.zeros_like(space), np.zeros_like(space)
+    found = []
+    for pause, took, brought, at in zip(
+        stack.pauses, stack.took, stack.under(shape.limiters[number])[3], takes.T, strict=True
+    ):
+        for new, passed, begins in ((0.0, pause, False), (brought, took, True)):
+            if begins:
+                found.append((held, busy))
+            left = np.maximum(0.0, busy + new / at - passed)
+            last = np.minimum(left, new / at)  # what came first leaves first
+            kept = last * at + (left - last) * held / np.maximum(busy, 1e-9)
+            fits = np.minimum(1.0, space / np.maximum(kept, 1e-9))
+            held, busy = kept * fits, left * fits
+    held, busy = np.array(found).transpose(1, 2, 0)[:, :, stack.counted, None]
+    at, old = takes[:, stack.counted, None], np.minimum(stack.ends, busy)
+    return np.asarray(space[:, None, None] - held + held / np.maximum(busy, 1e-9) * old + at * (stack.ends - old))
 
 
 def _levels(limiter: Limiter, rate: Floats, size: Floats, stack: Stack) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ioatlas.law.course import COUNT, EVEN_BINS, FALL, Course, Floats, still_falls
 from ioatlas.law.fit import MOST_BETWEEN, Fit, Start, draw_down, limiters_at
-from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
+from ioatlas.law.model import Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_duration, per_cent
@@ -79,7 +79,7 @@ def sustained_logs(shape: Shape, theta: Floats, cell: Cell, direction: str) -> F
     rate = device_rate(shape, theta, loads_of(shape, cell, direction))[:, 0]
     for number, limiter in enumerate(shape.limiters):
         if limiter.covers(direction):
-            rate = np.minimum(rate, shape.value(theta, f"{number}.rate") / limiter.size(bs))
+            rate = np.minimum(rate, shape.lasting(theta, number, np.array([bs]))[:, 0])
     return np.asarray(np.log(rate))
 
 
@@ -115,7 +115,7 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
     suspects = [
         (replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses)
         for limiter, at in bursts(fit)
-        if limiter.refills and not limiter.covers(direction)
+        if limiter.refills and limiter.unit != "cache" and not limiter.covers(direction)
     ]
     limited = any(one.covers(direction) for one in fit.shape.limiters)
     for place, course in enumerate(fit.courses):
@@ -124,7 +124,7 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
         if limited and math.log(course.tail * FALL) > _by_law(fit, course.cell, direction)[0]:
             continue
         others = tuple(one for one in fit.courses if one is not course)
-        for limiter in (Limiter(unit, (direction,)) for unit in UNITS):
+        for limiter in (Limiter("bytes", (direction,)), Limiter("ios", (direction,))):
             rate = course.tail * limiter.size(course.bs)
             suspects.append((limiter, rate, draw_down(fit.courses[: place + 1], limiter, rate), others))
     return tuple(
@@ -176,11 +176,9 @@ def _on_credit(fit: Fit, cell: Cell, direction: str) -> bool:
     """Whether what lasts of a cell is what a limiter with credit lets pass: a single load above that had some of it
     back, which is likelier than that this one cell knows no limit.
     """
-    told, bs = math.exp(_by_law(fit, cell, direction)[0]), float(cell.bs_bytes)
-    return any(
-        limiter.refills and limiter.covers(direction) and at.rate / limiter.size(bs) <= 1.01 * told
-        for limiter, at in bursts(fit)
-    )
+    told, bs = math.exp(_by_law(fit, cell, direction)[0]), np.array([float(cell.bs_bytes)])
+    lasting = {one: fit.shape.lasting(fit.theta, place, bs)[0] for place, one in enumerate(fit.shape.limiters)}
+    return any(one.refills and one.covers(direction) and lasting[one] <= 1.01 * told for one, _ in bursts(fit))
 
 
 @lru_cache(maxsize=64)

@@ -50,6 +50,44 @@ class Bucket:
         self.level = min(self.size, self.level + self.rate * seconds)
         self.burst = min(0.1 * self.peak, self.burst + self.peak * seconds)
 
+    def take(self, ios, bs):
+        self.level -= ios * self.of(bs)
+        self.burst -= ios * self.of(bs)
+
+    def lasting(self, bs):
+        return self.rate / self.of(bs)
+
+
+@dataclass
+class WriteBack(Bucket):
+    """Space for so many bytes, before a medium that takes `rate` bytes a second or `ios` I/Os of what came first."""
+
+    ios: float = math.inf
+    queue: list[list[float]] = field(default_factory=list)
+    """[I/Os, bytes of each]"""
+
+    def pass_time(self, seconds):
+        super().pass_time(0.0)
+        self.burst = self.size
+        while self.queue and seconds > 0:
+            ios, bs = self.queue[0]
+            gone = min(ios, seconds * self.lasting(bs))
+            seconds -= gone / self.lasting(bs)
+            self.level += gone * bs
+            self.queue[0][0] -= gone
+            if self.queue[0][0] < 1e-9:
+                self.queue.pop(0)
+
+    def take(self, ios, bs):
+        super().take(ios, bs)
+        if self.queue and self.queue[-1][1] == bs:
+            self.queue[-1][0] += ios
+        else:
+            self.queue.append([ios, bs])
+
+    def lasting(self, bs):
+        return min(self.ios, self.rate / bs)
+
 
 @dataclass
 class Target:
@@ -90,7 +128,7 @@ class Target:
     def lasting(self, one):
         """I/Os a second that a cell gives for good."""
         (way,) = one.directions
-        caps = [each.rate / each.of(one.bs_bytes) for each in self.buckets if way in each.ways]
+        caps = [each.lasting(one.bs_bytes) for each in self.buckets if way in each.ways]
         works, stands, depth = self.pauses or (1.0, 0.0, 0.0)
         usual = self.alone(way, one.bs_bytes, one.outstanding) * (1 - depth * stands / (works + stands))
         return min([usual, *caps])
@@ -113,8 +151,7 @@ class Target:
             for each in mine:
                 more = min(more, each.level / each.of(one.bs_bytes), each.burst / each.of(one.bs_bytes))
             for each in mine:
-                each.level -= more * each.of(one.bs_bytes)
-                each.burst -= more * each.of(one.bs_bytes)
+                each.take(more, one.bs_bytes)
             done += more
             if step * STEP >= len(log) * grain - 1e-9:
                 log.append((step * STEP, math.floor(done)))

@@ -4,6 +4,7 @@
 What holds of many drawn targets takes a fit for each of them: long, as only the law moves it.
 """
 
+import math
 import random
 from dataclasses import replace
 from functools import cache
@@ -23,7 +24,7 @@ from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.results.by_law import law_tables
-from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, cell, drawn, mapped, pausing, visited
+from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, WriteBack, cell, drawn, mapped, pausing, visited
 
 BOTH = ("read", "write")
 
@@ -133,6 +134,49 @@ def test_credit_that_one_load_used_up_is_that_of_all_small_ones_of_both_directio
         assert tell(fit, cell(rw, 4096, 16), way).value == pytest.approx(1071.0, rel=0.1)
 
 
+def test_by_small_blocks_alone_nobody_knows_whether_bytes_are_limited_or_ios():
+    """8 MB/s after 1.6 MB: large blocks one at a time never come to it."""
+    fine = [0.0, 0.01, 0.02, 0.03, 0.05, 0.09, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    reads = [0.0, 36.2, 82.8, 129.4, 218.5, 407.6, 453.3, 770.8, 968.3, 1164.7, 1360.5, 1557.3, 1754.0]
+    writes = [0.0, 21.2, 56.2, 90.4, 158.1, 292.7, 326.0, 658.8, 968.7, 1164.6, 1359.3, 1555.2, 1751.0]
+    alone = [0.0, 0.02, 0.04, 0.07, 0.1, 0.2, 0.3, 0.4, 0.5], [0.0, 5.3, 10.7, 19.5, 28.5, 58.0, 86.2, 115.6, 144.0]
+    seen = [
+        ("write", MIB, 1, 0.0, [0.0, 1.2], [0.0, 4.0]),
+        ("randread", 4096, 1, 1.51, *alone),
+        ("read", MIB, 1, 2.33, [0.0, 1.2], [0.0, 4.0]),
+        ("randread", 4096, 16, 3.83, fine, reads),
+        ("randwrite", 4096, 16, 4.83, fine, writes),
+        ("randwrite", 4096, 16, 5.84, fine, [count + 0.2 for count in writes]),
+        ("write", MIB, 1, 6.86, [0.0, 0.96], [0.0, 3.0]),
+    ]
+    courses = []
+    for rw, bs, jobs, start, edges, done in seen:
+        one, counts = cell(rw, bs, jobs), np.array(done) - done[0]
+        course = Course(one, one.directions[0], start, np.array(edges), counts, done[-1], edges[-1] + 0.01)
+        courses.append(replace(course, interval=0.02))
+    fit = fit_law(courses)
+    assert {one.unit for law in (fit, *fit.rivals) for one in law.shape.limiters} == {"bytes", "ios"}
+    assert not limit_of(fit, cell("randread", 4096, 16), "read").determined
+    assert tell(fit, cell("read", MIB, 16), "read").low * MIB < 8e6
+
+
+def test_large_writes_that_wait_for_small_ones_to_leave_a_cache_are_told_as_they_last():
+    target = steady(buckets=[WriteBack("bytes", ("write",), 110e6, 70e6, math.inf, ios=260.0)])
+    target.iops, target.bandwidth = dict.fromkeys(BOTH, 50e3), dict.fromkeys(BOTH, 1e9)
+    large, small = cell("write", MIB, 16), cell("randwrite", 4096, 16)
+    loads = [(cell("write", MIB, 4), 2.0), (cell("randread", 4096, 1), 2.0), (large, 7.0), (cell("read", MIB, 16), 7.0)]
+    loads += [(small, 4.2), (cell("randwrite", 4096, 1), 2.7), (large, 18.0)]
+    courses = [target.load(one, seconds) for one, seconds in loads]
+    assert courses[-1].tail < 0.02 * courses[2].tail
+    fit = fit_law(courses)
+    assert [one.unit for one in fit.shape.limiters] == ["cache"]
+    assert fit.shape.value(fit.theta, "0.size") == pytest.approx(70e6, rel=0.1)
+    for one in (large, small):
+        assert tell(fit, one, "write").value == pytest.approx(target.lasting(one), rel=0.05)
+    assert limit_of(fit, small, "write").resource == "target IOPS"
+    assert [finding.direction for finding in burst_findings({"t": fit})] == ["write"]
+
+
 @pytest.mark.parametrize("most", [1, 16])
 def test_the_fastest_cell_is_low_where_the_law_says_that_one_which_no_load_made_is_faster(most):
     target = Target(dict.fromkeys(BOTH, 0.04), dict.fromkeys(BOTH, 3000.0), dict.fromkeys(BOTH, 80e6))
@@ -143,6 +187,7 @@ def test_the_fastest_cell_is_low_where_the_law_says_that_one_which_no_load_made_
     assert fastest.bw_bytes_per_s == pytest.approx(target.lasting(made[-1]) * MIB, rel=0.1)
     assert (fastest.grade is Trust.LOW) is (most == 1)
     assert ("in flight" in fastest.grade_reason) is (most == 1)
+    assert fastest.outrun is (most == 1)
 
 
 @pytest.mark.long("law")
