@@ -19,7 +19,7 @@ def names(later):
     return [pytest.param(name, marks=marks if name in later else []) for name in EVERY]
 
 
-DISTURBED = pytest.mark.parametrize("name", names({*LONG, "rounds", "trees", "tune"}), indirect=True)
+DISTURBED = pytest.mark.parametrize("name", names({*LONG, "fit", "rounds", "trees", "tune"}), indirect=True)
 """Faults are met where loads are run, for all in the same place."""
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -146,23 +147,32 @@ def test_operations_of_a_sequence_are_not_one_load(nine):
             assert entry.cell.option["operation"] == tile.column
 
 
-def test_a_long_strip_of_tiles_goes_on_in_further_rows(nine, tmp_path):
+@pytest.fixture(scope="module")
+def drawn(nine, tmp_path_factory):
+    """Of a style: its figure, on logarithmic scales."""
+
+    @cache
+    def made(style):
+        place = tmp_path_factory.mktemp("drawn") / "a.svg"
+        (path,) = to_figure.write_figures(nine, lay_out(nine), quantity("bw"), place, "svg", style=style, log=True)
+        return Path(path).read_text()
+
+    return made
+
+
+def test_a_long_strip_of_tiles_goes_on_in_further_rows(nine, drawn):
     layout = lay_out(nine)
     arranged = layout.arrange(layout.pages[0])
     assert (arranged.rows, arranged.columns, arranged.wrapped) == (3, 3, True)
-    (path,) = to_figure.write_figures(nine, layout, quantity("bw"), tmp_path / "a.png", "png", style="lines")
-    from matplotlib.image import imread
-
-    height, width = imread(path).shape[:2]
+    width, height = (
+        float(re.search(rf'<svg[^>]* {side}="([\d.]+)pt"', drawn("lines"))[1]) for side in ("width", "height")
+    )
     assert width < 2 * height
 
 
 @pytest.mark.parametrize("style", ["map", "lines"])
-def test_logarithmic_scales_have_plain_numbers(nine, style, tmp_path):
-    (path,) = to_figure.write_figures(
-        nine, lay_out(nine), quantity("bw"), tmp_path / "a.svg", "svg", style=style, log=True
-    )
-    text = Path(path).read_text()
+def test_logarithmic_scales_have_plain_numbers(drawn, style):
+    text = drawn(style)
     assert "mathdefault" not in text
     assert "$" not in text
     numbers = re.findall(r">([125]0*|[125](?:0|00)?,000|0\.0*[125])<", text)
