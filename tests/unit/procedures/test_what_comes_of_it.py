@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans before and results after simulated campaigns of every procedure; budgets, precision."""
+"""What rounds leave no room for, and what comes of budgets and of a precision, on a simulated target."""
 
 import pytest
 
 from ioatlas import campaign
 from ioatlas.errors import UsageError
-from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import Voided
 from ioatlas.model.visit import RemarkKind
-from ioatlas.procedures.options import CAMPAIGN, read_campaign
-from ioatlas.procedures.registry import procedure_of, procedure_of_journal
-from ioatlas.run.plan import recorded_plan
 from tests.simulate.law import Law, Way
-from tests.unit.procedures.cases import DENSE, EVERY, FIXED_WORK, HIGHEST, POINTS, ROUNDS, make_world
+from tests.unit.procedures.cases import DENSE, FIXED_WORK, HIGHEST, POINTS, ROUNDS
 from tests.unit.simulated import World
 
 pytestmark = pytest.mark.usefixtures("no_law")
@@ -31,82 +27,6 @@ def result_of(world):
 
 def remarks(world):
     return [text for (text,) in world.rows(f"select text from remark where kind = '{RemarkKind.LEFT_OUT}'")]
-
-
-@pytest.fixture(scope="module", params=EVERY)
-def made(request, tmp_path_factory):
-    """A campaign of every procedure, made to its end."""
-    world = make_world(tmp_path_factory.mktemp("made"), request.param)
-    world.session()
-    return request.param, world, result_of(world)
-
-
-def test_a_plan_is_told_in_figures_and_in_words(made, monkeypatch):
-    name, world, _ = made
-    monkeypatch.chdir(world.directory)  # the file names its trace beside it
-    plan = campaign.open_plan(read_campaign((world.directory / "campaign.toml").read_text()))
-    procedure = procedure_of(plan.spec)
-    summary = procedure.summary(plan)
-    assert summary["cells"] == len(summary.get("load_points", plan.to_measure))  # those of a search are not yet known
-    assert 0 < procedure.seconds(plan) < 24 * 3600
-    text = procedure.text(plan, summary)
-    assert name != "rounds" or any("SNIA" in line for line in text.cost)
-    assert name not in ("fixed work", "iozone") or text.prepare == "a new file for every sequence"
-
-
-def test_a_plan_that_was_recorded_is_told_as_well(made):
-    """It holds cells and files, and nothing of what was reckoned before."""
-    _, world, _ = made
-    journal = world.journal()
-    plan, procedure = recorded_plan(journal, CAMPAIGN.tables), procedure_of_journal(journal)
-    journal.close()
-    summary = procedure.summary(plan)
-    assert summary["cells"] == len(summary.get("load_points", plan.to_measure))  # those of a search are not yet known
-    assert summary["seconds"] > 0
-    assert summary["bytes_written"] >= plan.layout_bytes
-    procedure.text(plan, summary)
-
-
-def test_the_result_has_every_cell_that_was_visited(made):
-    name, world, result = made
-    visited = world.rows("select distinct cell_key from visit where status = 'done' and purpose = 'sweep'")
-    found = {estimate.cell.key for estimate in result.estimates}
-    assert visited or name == "tune"
-    # Of streams, each is told by itself, and beside them their sum.
-    if name == "fit":
-        assert len(found) == 4
-        assert len({key for (key,) in visited} & found) == 1
-        return
-    assert result.load_curves if name in ("points", "highest") else {key for (key,) in visited} <= found
-    assert all((estimate.bw_bytes_per_s or estimate.iops) > 0 for estimate in result.estimates if estimate.n_visits)
-
-
-def test_rounds_end_with_their_window_and_say_what_was_not_as_the_specification_has_it(made):
-    name, _, result = made
-    if name != "rounds":
-        assert not result.rounds
-        return
-    (rounds,) = result.rounds
-    assert rounds.met
-    first, last = rounds.window
-    assert last - first == 4
-    assert rounds.average == pytest.approx(sum(rounds.values[first - 1 : last]) / 5)
-    assert rounds.deviations
-    assert FindingCode.ROUNDS in {finding.code for finding in result.findings}
-
-
-def test_fixed_work_has_a_chart_for_each_operation_and_is_held_against_iozone(made):
-    name, _, result = made
-    charts = result.charts
-    if name not in ("fixed work", "iozone"):
-        assert not [chart for chart in charts if chart.title.lower() == "backward read"]
-        return
-    assert len(charts) == 9
-    for chart in charts:
-        assert {dot.n for line in chart.series for dot in line.dots} == {2}
-        assert len({line.name for line in chart.series}) >= (2 if name == "iozone" else 1)
-    assert len(result.tables) == (name == "iozone"), "one tool has nothing to be held against"
-    assert all(len(table.rows) == 9 for table in result.tables)
 
 
 @pytest.mark.parametrize(

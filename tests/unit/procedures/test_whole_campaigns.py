@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Campaigns of every procedure from their start to their end on a simulated target, and what may come in between."""
+"""Campaigns of every procedure on a simulated target: plans before, what may come in between, results after."""
 
 from functools import cache
 
 import pytest
 
+from ioatlas import campaign
 from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.model.finding import FindingCode
+from ioatlas.procedures.options import CAMPAIGN, read_campaign
+from ioatlas.procedures.registry import procedure_of, procedure_of_journal
+from ioatlas.run.plan import recorded_plan
 from tests.simulate.clock import BEGIN_SECONDS
 from tests.simulate.faults import Fault, FaultKind
 from tests.unit.procedures.cases import EVERY, LONG, make_world
@@ -21,6 +26,9 @@ def names(later):
 
 DISTURBED = pytest.mark.parametrize("name", names({*LONG, "fit", "rounds", "trees", "tune"}), indirect=True)
 """Faults are met where loads are run, for all in the same place."""
+
+
+ALL = pytest.mark.parametrize("name", names(()), indirect=True)
 
 
 @pytest.fixture(params=names(LONG))
@@ -51,8 +59,16 @@ def whole_seconds(undisturbed, name):
     return undisturbed(name)[1].seconds
 
 
-def statuses(world, where="1"):
-    return {status for (status,) in world.rows(f"select distinct status from visit where {where}")}
+@pytest.fixture(scope="module")
+def results(undisturbed):
+    """Of a campaign's name: its result, when nothing came in between."""
+    return cache(lambda name: campaign.load_result(undisturbed(name)[0].directory))
+
+
+@pytest.fixture
+def made(undisturbed, results, name):
+    """A campaign made to its end: its name, its world and its result."""
+    return name, undisturbed(name)[0], results(name)
 
 
 def test_it_is_made_to_its_end(undisturbed, name):
@@ -153,3 +169,79 @@ def test_errors_of_the_target_leave_no_value(world, name):
     assert error is None or "nput/output" in str(error)
     world.check(complete=error is None)
     assert world.rows("select error from visit where status = 'done' and error != 0") == []
+
+
+# -- plans before and results after ----------------------------------------------------------------------------------
+
+
+@ALL
+def test_a_plan_is_told_in_figures_and_in_words(made, monkeypatch):
+    name, world, _ = made
+    monkeypatch.chdir(world.directory)  # the file names its trace beside it
+    plan = campaign.open_plan(read_campaign((world.directory / "campaign.toml").read_text()))
+    procedure = procedure_of(plan.spec)
+    summary = procedure.summary(plan)
+    assert summary["cells"] == len(summary.get("load_points", plan.to_measure))  # those of a search are not yet known
+    assert 0 < procedure.seconds(plan) < 24 * 3600
+    text = procedure.text(plan, summary)
+    assert name != "rounds" or any("SNIA" in line for line in text.cost)
+    assert name not in ("fixed work", "iozone") or text.prepare == "a new file for every sequence"
+
+
+@ALL
+def test_a_plan_that_was_recorded_is_told_as_well(made):
+    """It holds cells and files, and nothing of what was reckoned before."""
+    _, world, _ = made
+    journal = world.journal()
+    plan, procedure = recorded_plan(journal, CAMPAIGN.tables), procedure_of_journal(journal)
+    journal.close()
+    summary = procedure.summary(plan)
+    assert summary["cells"] == len(summary.get("load_points", plan.to_measure))  # those of a search are not yet known
+    assert summary["seconds"] > 0
+    assert summary["bytes_written"] >= plan.layout_bytes
+    procedure.text(plan, summary)
+
+
+@ALL
+def test_the_result_has_every_cell_that_was_visited(made):
+    name, world, result = made
+    visited = world.rows("select distinct cell_key from visit where status = 'done' and purpose = 'sweep'")
+    found = {estimate.cell.key for estimate in result.estimates}
+    assert visited or name == "tune"
+    # Of streams, each is told by itself, and beside them their sum.
+    if name == "fit":
+        assert len(found) == 4
+        assert len({key for (key,) in visited} & found) == 1
+        return
+    assert result.load_curves if name in ("points", "highest") else {key for (key,) in visited} <= found
+    assert all((estimate.bw_bytes_per_s or estimate.iops) > 0 for estimate in result.estimates if estimate.n_visits)
+
+
+@ALL
+def test_rounds_end_with_their_window_and_say_what_was_not_as_the_specification_has_it(made):
+    name, _, result = made
+    if name != "rounds":
+        assert not result.rounds
+        return
+    (rounds,) = result.rounds
+    assert rounds.met
+    first, last = rounds.window
+    assert last - first == 4
+    assert rounds.average == pytest.approx(sum(rounds.values[first - 1 : last]) / 5)
+    assert rounds.deviations
+    assert FindingCode.ROUNDS in {finding.code for finding in result.findings}
+
+
+@ALL
+def test_fixed_work_has_a_chart_for_each_operation_and_is_held_against_iozone(made):
+    name, _, result = made
+    charts = result.charts
+    if name not in ("fixed work", "iozone"):
+        assert not [chart for chart in charts if chart.title.lower() == "backward read"]
+        return
+    assert len(charts) == 9
+    for chart in charts:
+        assert {dot.n for line in chart.series for dot in line.dots} == {2}
+        assert len({line.name for line in chart.series}) >= (2 if name == "iozone" else 1)
+    assert len(result.tables) == (name == "iozone"), "one tool has nothing to be held against"
+    assert all(len(table.rows) == 9 for table in result.tables)
