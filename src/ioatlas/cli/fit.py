@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -62,12 +62,14 @@ def command(
             "no use is named" if target else "no target is named",
             remedy="`ioatlas fit DIRECTORY --for etcd`; `ioatlas fit --list` shows the uses",
         )
+    if (Path(target) / "campaign.toml").is_file():
+        _tell_measured(Path(target), uses, how, (junit, markdown))
     from ioatlas.campaign import default_directory
     from ioatlas.config.spec import CampaignSpec
 
     given = {"fit": uses, "fit_max": most, "budget": budget, "clients": clients}
     spec = CAMPAIGN.apply(
-        CampaignSpec(targets=(_target_of(target),)),
+        CampaignSpec(targets=(("", target),)),
         {key: value for key, value in given.items() if value is not None},
         lambda key, *_: "--for" if key == "fit" else f"--{key}",
         folder=Path(),
@@ -77,15 +79,33 @@ def command(
         finish(how.start(plan, output or default_directory(plan)), how, gate=(junit, markdown))
 
 
-def _target_of(word: str) -> tuple[str, str]:
-    """A target as it is named, or that of a campaign whose directory is named."""
-    file = Path(word) / "campaign.toml"
-    if not file.is_file():
-        return "", word
-    targets = CAMPAIGN.read_file(file).targets
-    if len(targets) != 1:
-        raise UsageError(f"it has {len(targets)} targets", where=word, remedy="name the target itself")
-    return targets[0]
+def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path | None, Path | None]) -> None:
+    """The answer by the law of a campaign that was measured. Ends with its exit status."""
+    from ioatlas.campaign import load_result
+    from ioatlas.procedures.fit.fits import fits_by_law, requirement_text
+    from ioatlas.procedures.fit.read import read_uses
+    from ioatlas.procedures.fit.verdict import Answer
+    from ioatlas.store.journal import Journal
+
+    journal = Journal.open(directory)
+    click.get_current_context().call_on_close(journal.close)
+    fits = fits_by_law(journal, read_uses(uses), load_result(directory).estimates)
+    places = {one.name: one.location for one in journal.targets()}
+    for fit in () if how.as_json else fits:
+        click.echo(fit.sentence)
+        run = f" Run `ioatlas fit {places[fit.target]} --for {fit.use.name}`."
+        for text in (requirement_text(one) + run * (not one.windows) for _, one in fit.judged):
+            click.echo("\n".join(fold(text, "  ")))
+    told = {"directory": str(directory), "answer": Answer.of_all([one.answer for one in fits]).value}
+    _end(fits, how, gate, told)
+
+
+def _end(fits: Sequence[Fit], how: Measuring, gate: tuple[Path | None, Path | None], told: dict[str, Any]) -> None:
+    """Write the checks, tell JSON where that is asked for, and end with the status of the answer."""
+    write_gate(_gate(fits), *gate)
+    if how.as_json:
+        say_json({**told, "fits": [one.as_json() for one in fits]})
+    sys.exit(EXIT_STATUS[told["answer"]])
 
 
 def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | None] = (None, None)) -> None:
@@ -103,24 +123,13 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     _, result = measured(journal, how)
     fits = load_fits(journal)
     most = carried(fits) if recorded_spec(journal, CAMPAIGN.tables).of(FitOptions).fit_max else None
-    told = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
-    fits = fits if most is None else most.told
-    write_gate(_gate(fits), *gate)
-    if how.as_json:
-        say_json(
-            {
-                "directory": str(directory),
-                "answer": told.value,
-                **({} if most is None else {"carries": most.sentence}),
-                "doubts": findings_told(result.findings),
-                "fits": [one.as_json() for one in fits],
-                "report": str(directory / REPORT),
-            }
-        )
-    else:
+    total = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
+    told: dict[str, Any] = {"directory": str(directory), "answer": total.value, "report": str(directory / REPORT)}
+    told |= {"doubts": findings_told(result.findings)} | ({} if most is None else {"carries": most.sentence})
+    if not how.as_json:
         answer(directory, result, verbose=how.verbose)
     how.show(directory / REPORT)
-    sys.exit(EXIT_STATUS[told.value])
+    _end(fits if most is None else most.told, how, gate, told)
 
 
 def _gate(fits: Sequence[Fit]) -> Gate:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from math import log, sqrt
 from statistics import median, variance
 from typing import Literal
@@ -105,14 +104,10 @@ class Outcome:
 
     best:       most IOPS within the limit, the smallest load among those within 2% of it (5% at most, where trials
     vary); None when no load meets the limit.
-    lower, upper: largest load on best's line that meets the limit, smallest above it that does not (None: none was
-    found).
     limited_by: 'latency limit', 'throughput plateau', 'max jobs/depth', 'client', 'a load that failed'.
     """
 
     best: Load | None
-    lower: Load | None
-    upper: Load | None
     limited_by: str
     loads: tuple[Load, ...]
 
@@ -380,19 +375,8 @@ def conclude(
     best = _best(ordered, gain)
     if best is None:
         limited_by = "latency limit" if goal.limit_ns is not None else "a load that failed"
-        return Outcome(None, None, next(iter(ordered), None), limited_by, ordered)
-    lower, upper = _bounds(best, ordered)
-    return Outcome(best, lower, upper, _limited_by(goal, best, ordered, history, gain), ordered)
-
-
-def _bounds(best: Load, loads: Sequence[Load]) -> tuple[Load, Load | None]:
-    """Along iodepth with best's jobs; along numjobs with best's depth where no depth exceeds."""
-    for axis in (1, 0):
-        above = _beside(loads, best.point, axis)[1]
-        keeps = list(takewhile(lambda load: load.verdict.state == "meets", above))
-        if len(keeps) < len(above):
-            break
-    return [best, *keeps][-1], next(iter(above[len(keeps) :]), None)
+        return Outcome(None, limited_by, ordered)
+    return Outcome(best, _limited_by(goal, best, ordered, history, gain), ordered)
 
 
 def _beside(loads: Iterable[Load], point: Point, axis: int) -> tuple[list[Load], list[Load]]:

@@ -262,18 +262,6 @@ def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_campaign_stands_for_its_target(tmp_path):
-    for name in ("share", "other", "nas1"):
-        (tmp_path / name).mkdir()
-    file = tmp_path / "nas1" / "campaign.toml"
-    file.write_text(f"[[target]]\npath = '{tmp_path}/share'\n")
-    plan = call("fit", tmp_path / "nas1", "--for", "etcd", "--dry-run", "--json")
-    assert plan.returncode == 0, plan.stderr
-    assert str(tmp_path / "share") in plan.stdout
-    file.write_text(f"[[target]]\npath = '{tmp_path}/share'\n[[target]]\npath = '{tmp_path}/other'\n")
-    assert call("fit", tmp_path / "nas1", "--for", "etcd", "--dry-run").returncode == 2
-
-
 # -- how many --------------------------------------------------------------------------------------------------
 
 

@@ -3,14 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
+from ioatlas.law.cells import foretold
+from ioatlas.law.fit import Fit as LawFit
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.units import format_duration
+from ioatlas.model.verdict import VerdictClass, verdict_class
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.fit.use import Asked, Use, Uses
+from ioatlas.procedures.fit.plan import cells_of
+from ioatlas.procedures.fit.use import Asked, Quantity, Requirement, Use, Uses
 from ioatlas.procedures.fit.verdict import HOPELESS, Answer, Judged, counts, judge
+from ioatlas.results.by_law import laws_of
 from ioatlas.store.journal import Journal
 from ioatlas.testbed.visit_usage import records_by_visit
 
@@ -44,6 +52,8 @@ class Fit:
             broken = [told(one) for _, one in self.judged if one.answer is Answer.FAIL]
             return f"FAIL: {self.target} does not fit {self.use.title}: {'; '.join(broken)}."
         left = [one for _, one in self.judged if one.answer is Answer.UNDECIDED]
+        if not any(one.seconds for _, one in self.judged):
+            return f"UNDECIDED: what was measured does not tell whether {self.target} fits {self.use.title}."
         each = "its requirement is" if len(self.judged) == 1 else f"{len(left)} of {len(self.judged)} requirements are"
         more = format_duration(max(one.more * one.seconds / max(1, one.windows) for one in left))
         if all(one.waited for one in left):
@@ -84,6 +94,8 @@ def takes(one: Judged) -> str:
     """What it would take to decide."""
     if not one.windows:
         return f"{one.requirement.words}: not measured"
+    if not one.seconds:
+        return f"{told(one)}: too near to the limit to be told by the law"
     if one.waited:
         return f"{told(one)}: the load waited {one.waited:.0%} of its time for a processor, which may be why"
     if one.more >= HOPELESS * one.windows:
@@ -101,6 +113,12 @@ def measured_text(one: Judged) -> str:
     return f"{told(one)}: {good} as good as needed"
 
 
+def requirement_text(one: Judged) -> str:
+    """A requirement with its answer, its source, and what to change."""
+    change = f" Change: {one.requirement.change}." if one.requirement.change and one.answer is not Answer.PASS else ""
+    return f"{one.answer.upper()}: {measured_text(one)}. Source: {one.requirement.source}.{change}"
+
+
 def fits_of(journal: Journal, asked: Iterable[Asked], visits: Sequence[Visit]) -> list[Fit]:
     """Every use on every target, by the visits at hand."""
     by_cell: dict[str, list[Visit]] = {}
@@ -110,23 +128,52 @@ def fits_of(journal: Journal, asked: Iterable[Asked], visits: Sequence[Visit]) -
         if counts(visit):
             waited = records.get(visit.visit_id, {}).get("waiting")
             by_cell.setdefault(visit.cell_key, []).append(replace(visit, waiting=waited))
-    return [
-        Fit(
-            each.use,
-            each.target,
-            tuple(
-                (key, judge(one, by_cell.get(key, ()), stream, in_flight[key]))
-                for one in each.use.requires
-                for key, stream in (each.cells[one.load],)
-            ),
-        )
-        for each in asked
-    ]
+    found = []
+    for each in asked:
+        places = [(one, *each.cells[one.load]) for one in each.use.requires]
+        judged = tuple((key, judge(one, by_cell.get(key, ()), stream, in_flight[key])) for one, key, stream in places)
+        found.append(Fit(each.use, each.target, judged))
+    return found
 
 
 def load_fits(journal: Journal) -> list[Fit]:
     """Those of a campaign, as far as it has come."""
     return fits_of(journal, journal.kept(Uses).asked, journal.visits(with_series=True))
+
+
+def fits_by_law(journal: Journal, uses: Iterable[Use], estimates: Iterable[Estimate]) -> list[Fit]:
+    """Uses on the targets of a campaign that was measured, by the law of each: rates that loads near enough tell of.
+    What else a use requires is not measured. estimates: of the campaign; a direction in which one of them is suspect,
+    as it is of a cache, says nothing of the target.
+    """
+    measured = [e for e in estimates if e.kind == "measured"]
+    suspect = {(e.cell.target, e.direction) for e in measured if verdict_class(e.verdict) is VerdictClass.SUSPECT}
+    cells = {cell.key: cell for cell, _ in journal.cells()}
+    laws = laws_of(journal, cells, journal.visits(with_series=True))
+    found = []
+    for target, use in product(journal.targets(), uses):
+        places = {load.name: cell for cell, loads in cells_of(use, target, {}) for load in loads}
+        judged = []
+        for one in use.requires:
+            cell = places[one.load]
+            told = suspect.isdisjoint((cell.target, way) for way in cell.directions)
+            judged.append((cell.key, _by_law(one, cell, laws if told else {})))
+        found.append(Fit(use, target.name, tuple(judged)))
+    return found
+
+
+def _by_law(asked: Requirement, cell: Cell, laws: Mapping[str, LawFit]) -> Judged:
+    seen = [one.cell for one in laws[cell.target].courses if one.counted] if cell.target in laws else []
+    if not seen or asked.quantity not in (Quantity.RATE, Quantity.IOPS) or asked.bytes or cell.streams:
+        return Judged(asked, Answer.UNDECIDED)
+    sized = Cell.of(cell.target, {**cell.option, "size": max(one.size_bytes for one in seen)}, sharing=seen[0].sharing)
+    for told in foretold([sized], laws):
+        of_bytes, ios = (told.bw_bytes_per_s, told.bw_low, told.bw_high), (told.iops, told.iops_low, told.iops_high)
+        value, low, high = of_bytes if asked.quantity is Quantity.RATE else ios
+        if value and low and high:
+            answer = Answer.PASS if low > asked.limit else Answer.FAIL if high < asked.limit else Answer.UNDECIDED
+            return Judged(asked, answer, value, low, high, windows=1)
+    return Judged(asked, Answer.UNDECIDED)
 
 
 MOST_WINDOWS = 40

@@ -10,9 +10,8 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.fit.fits import carried, load_fits, measured_text
+from ioatlas.procedures.fit.fits import carried, load_fits, requirement_text
 from ioatlas.procedures.fit.plan import PHASE
-from ioatlas.procedures.fit.verdict import Answer
 from ioatlas.procedures.options import FitOptions
 from ioatlas.results.parts import Axes, ResultParts, Row
 
@@ -43,25 +42,16 @@ class FitParts(ResultParts):
         return axes
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:  # noqa: ARG002
+        def told(title: str, text: str, target: str = "") -> Finding:
+            return Finding(FindingCode.FIT, text, title=title, place="map", target=target)
+
         found, fits = [], load_fits(self.journal)
         if self.spec.of(FitOptions).fit_max:
             most = carried(fits)
-            found.append(Finding(FindingCode.FIT, most.sentence, title="How many it carries", place="map"))
+            found.append(told("How many it carries", most.sentence))
             fits = most.told
         for fit in fits:
-            found.append(
-                Finding(FindingCode.FIT, fit.sentence, title=f"Fit for {fit.use.name}", place="map", target=fit.target)
-            )
+            found.append(told(f"Fit for {fit.use.name}", fit.sentence, fit.target))
             for number, (_, one) in enumerate(fit.judged, 1):
-                change = one.requirement.change if one.answer is not Answer.PASS else ""
-                found.append(
-                    Finding(
-                        FindingCode.FIT,
-                        f"{one.answer.upper()}: {measured_text(one)}. Source: {one.requirement.source}."
-                        + (f" Change: {change}." if change else ""),
-                        title=f"{fit.use.name}, requirement {number}",
-                        place="map",
-                        target=fit.target,
-                    )
-                )
+                found.append(told(f"{fit.use.name}, requirement {number}", requirement_text(one), fit.target))
         return tuple(found)

@@ -113,9 +113,8 @@ class Tuning:
         return size_up([Rate(point.offered, point.state, overloaded=point.overloaded) for point in self.curve])
 
     def as_json(self) -> dict[str, Any]:
-        best, lower, upper = None, self.outcome.lower, self.outcome.upper
-        if self.best is not None:
-            best = {name: value for name, value in vars(self.best).items() if name != "share_by_direction"}
+        told = vars(self.best).items() if self.best is not None else ()
+        best = {name: value for name, value in told if name != "share_by_direction"} or None
         return {
             "goal": {
                 "quantity": self.goal.quantity if self.goal.limit_ns is not None else "iops",
@@ -127,7 +126,6 @@ class Tuning:
             "curve": [vars(point) for point in self.curve],
             "curve_latency": "lower bound",
             "sizing": asdict(self.sizing) if self.sizing else None,
-            "bounds": {"lower": lower and _load(lower), "upper": upper and _load(upper)},
             "trials": [
                 {**_load(load), "meets": load.verdict.state == "meets", "decided": load.verdict.decided}
                 for load in self.outcome.loads

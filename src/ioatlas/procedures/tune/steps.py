@@ -278,9 +278,6 @@ class TuneSteps(Steps):
         """Report and export show the trials as a map over numjobs x iodepth."""
         tried = [cell for cell in self.cells.values() if "rate_iops" not in cell.option]
         record = self.journal.plan()
-        record["spec"]["axes"] = {
-            "rw": [self._spec.constants["rw"]],
-            "numjobs": sorted({cell.numjobs for cell in tried}),
-            "iodepth": sorted({cell.iodepth for cell in tried}),
-        }
+        axes = {name: sorted({cell.integer(name, 1) for cell in tried}) for name in ("numjobs", "iodepth")}
+        record["spec"]["axes"] = {"rw": [self._spec.constants["rw"]], **axes}
         self.journal.set_plan(record)
