@@ -15,6 +15,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal
 
 from ioatlas.law.course import Course, still_falls
@@ -179,7 +180,7 @@ def next_load(
         kept = min(seconds_of_others(min(most, len(cells))), max(total / 2, total - MAIN_SECONDS))
         most = max(0, most - len(seen))
     mains = main_cells(cells, courses, total - kept)
-    for one in _wanted(mains, courses, cells, total - kept, left, seed, most):
+    for one in _wanted(mains, courses, cells, total - kept, left, seed, most, kept):
         fitted = _fitted(one, courses, left)
         if fitted is not None:
             return fitted
@@ -222,6 +223,7 @@ def _wanted(
     left: float,
     seed: int,
     most: int | None,
+    kept: float,
 ) -> Iterable[Next]:
     keys = [(course.cell.key, course.direction) for course in courses]
     made = Counter(keys)
@@ -246,14 +248,18 @@ def _wanted(
     other = OTHER * total
     if most is not None:
         others = _each_footprint(others)
-        waiting = sum(made[cell.key, way] == 0 for cell, way in others)
-        other = max(OTHER_SECONDS, min(other, left / max(1, min(most, waiting)) - START_SECONDS))
+        waiting = min(most, sum(made[cell.key, way] == 0 for cell, way in others))
+        other = max(OTHER_SECONDS, min(other, left / max(1, waiting) - START_SECONDS))
+        kept = min(kept, waiting * (OTHER_SECONDS + START_SECONDS))
+        seen = {(course.cell.size_bytes, course.direction) for course in courses if course.visit_id}
+        yield from (Next(cell, way, other, "other") for cell, way in others if (cell.size_bytes, way) not in seen)
     for count in range(2, MOST_LOADS):
         again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "light" else count)]
         fair = _fair(again, courses, left)  # so that each has its turn
         for main in again:
             seconds = min(AGAIN * total, max(OTHER * total, SHARES[main.role] * fair))
-            yield Next(main.cell, main.direction, seconds, "again")
+            if seconds + START_SECONDS <= left - kept:
+                yield Next(main.cell, main.direction, seconds, "again")
         for cell, way in others:
             if made[cell.key, way] < count - 1:
                 yield Next(cell, way, other, "other")
@@ -261,8 +267,7 @@ def _wanted(
 
 def _each_footprint(cells: Sequence[tuple[Cell, str]]) -> list[tuple[Cell, str]]:
     """Those of each footprint and direction in turn: nothing is foretold of one that was never seen."""
-    turns, ranks = Counter[tuple[int, str]](), list[int]()
+    kinds: dict[tuple[int, str], list[tuple[Cell, str]]] = {}
     for cell, way in cells:
-        ranks.append(turns[cell.size_bytes, way])
-        turns[cell.size_bytes, way] += 1
-    return [cells[place] for place in sorted(range(len(cells)), key=ranks.__getitem__)]
+        kinds.setdefault((cell.size_bytes, way), []).append((cell, way))
+    return [one for turn in zip_longest(*kinds.values()) for one in turn if one is not None]

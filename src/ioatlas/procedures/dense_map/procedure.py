@@ -77,13 +77,9 @@ class DenseMap(Procedure):
     def check_start(self, plan: Plan, executor: Executor) -> None:  # noqa: ARG002
         from ioatlas.procedures.dense_map.by_law import why_not_chosen
 
-        if plan.spec.of(MapOptions).cells is None or not (why := why_not_chosen(plan)):
-            return
-        raise UsageError(
-            f"the law of a target cannot choose among these cells: {why}",
-            where="--cells",
-            remedy="leave it out: all cells are measured then",
-        )
+        if plan.spec.of(MapOptions).cells is not None and (why := why_not_chosen(plan)):
+            what = f"the law of a target cannot choose among these cells: {why}"
+            raise UsageError(what, where="--cells", remedy="leave it out: all cells are measured then")
 
     def may_shrink(self, plan: Plan) -> bool:
         from ioatlas.procedures.dense_map.plan import may_shrink

@@ -176,11 +176,8 @@ class MapSteps(Steps):
         left_out = {key: f"{UnmeasuredCode.LEFT_OUT}: {why}" for key, why in gone.items() if why}
         if not left_out or (budget is None and limit is None):
             return
-        told = f"{len(left_out):,} of {plural(len(runner.plan.to_measure), 'cell')} left out"
-        if limit is not None:
-            told += f": at most {limit:,} were to be measured, and the law does not tell these."
-        elif budget is not None:
-            told += f": the budget of {format_duration(budget)} did not allow them."
+        bound = f"at most {limit} were to be measured" if limit else f"the budget is {format_duration(budget or 0.0)}"
+        told = f"{len(left_out):,} of {plural(len(runner.plan.to_measure), 'cell')} left out: {bound}."
         cells = tuple((cell, left_out.get(cell.key, reason)) for cell, reason in runner.plan.cells)
         runner.go_on_with(replace(runner.plan, cells=cells), told)
 
