@@ -181,8 +181,9 @@ def test_how_often_where_nothing_is_said(tmp_path, said, ask, expected):
 def test_side_by_side_or_without_replicates_it_is_refused(tmp_path):
     world = Switching(tmp_path)
     text = world.text.replace("TARGET", str(world.target)).replace("blocks = 1", "blocks = 2")
-    with pytest.raises(UsageError, match="only maps"):
-        campaign.open_plan(read_campaign("cells = 8\n" + text, folder=tmp_path))
+    few = campaign.open_plan(read_campaign("cells = 8\n" + text, folder=tmp_path))
+    with pytest.raises(UsageError, match="configurations"):
+        campaign.start(few, tmp_path / "few", executor=world.executor)
     for name in "ab":
         (world.target / name).mkdir()
     beside = (
