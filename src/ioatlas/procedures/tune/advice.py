@@ -41,8 +41,8 @@ TIMES = {"numjobs": 8, "iodepth": 16}
 BLOCK_BYTES = 1 << 20
 SET_UPS = 3
 """Times that a command of the user is run, VISITS being made in all."""
-FIRST_TIMES = {"numjobs": 4, "iodepth": 4, "bs": 16}
-"""How far the smaller changes go."""
+FIRST_TIMES = 4
+"""How far the smaller changes of jobs and depth go; that of the block goes half of the way, by its logarithm."""
 RISK = 0.05
 """That any of the intervals misses."""
 LEAST_GAIN = 1.05
@@ -113,8 +113,7 @@ def with_changes(spec: CampaignSpec, engine: str | None) -> CampaignSpec:
     now: dict[str, OptionValue] = {**USUAL, **({} if engine else {"ioengine": "libaio"}), **spec.constants}
     base = {name: now[name] for name in (*USUAL, *([] if engine else ["ioengine"]))}
     more = _changes(base)
-    first = {name: times * int(base[name]) for name, times in FIRST_TIMES.items()}
-    patterns = (base | {name: value} for one in (first, more) for name, value in one.items())
+    patterns = (base | {name: value} for one in (_smaller(base), more) for name, value in one.items())
     return CampaignSpec(
         targets=spec.targets,
         constants={name: value for name, value in now.items() if name not in base},
@@ -151,6 +150,11 @@ def _changes(base: Constants) -> dict[str, OptionValue]:
     return more | ({"bs": BLOCK_BYTES} if base["bs"] != BLOCK_BYTES else {})
 
 
+def _smaller(base: Constants) -> dict[str, OptionValue]:
+    times = {name: FIRST_TIMES * int(base[name]) for name in TIMES}
+    return {**times, "bs": 1 << (int(base["bs"]) * BLOCK_BYTES).bit_length() // 2}
+
+
 def _loads(cells: Sequence[Cell], base: Constants) -> tuple[Cell, dict[str, Cell]]:
     """The load as it is, and with each change, by the option that changes."""
 
@@ -180,12 +184,10 @@ def foretell(base: Cell, changed: Mapping[str, Cell], journal: Journal) -> dict[
         ]
         fit = fitted(courses) if any(one.counted for one in courses) else None
         if fit is not None:
-            smaller = {**base.option, name: FIRST_TIMES[name] * int(base.option[name])}
-            less = [one.cell for one in courses if one.cell.option == smaller]
+            less = [one.cell for one in courses if one.cell.option == base.option | {name: _smaller(base.option)[name]}]
             told, *least = (_times(fit, base, one) for one in (cell, *less[:1]))
             # What a smaller change gives is the least that a larger one does.
-            low = max([told.low, *(min(one.low, told.gain) for one in least)])
-            found[name] = replace(told, low=low)
+            found[name] = replace(told, low=max([told.low, *(min(one.low, told.gain) for one in least)]))
     return found
 
 
