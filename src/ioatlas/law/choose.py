@@ -2,10 +2,11 @@
 """Which load comes next: the one that teaches most about what will be told, in the time that is left.
 
 Of the loads of a map only a few move the main numbers: large blocks and small ones, each way, and one I/O alone (drop
-any other and no main number is less certain). So these come first, for as long as they still fall; then again, since
-how loads differ can be seen in repeats alone; then large blocks with fewest in flight, which tell latency from a limit
-in bytes; then the other cells. Of a large map, or of one of which some cells are to be measured, time is kept for
-these: they show where the law does not hold, so that what it foretells is told no surer than it is.
+any other and no main number is less certain). So these come first, for as long as they still fall; then large blocks
+with fewest in flight, which tell latency from a limit in bytes, and are faster where an arm seeks between the streams
+of jobs; then all of them again, since how loads differ can be seen in repeats alone; then the other cells. Of a large
+map, or of one of which some cells are to be measured, time is kept for these: they show where the law does not hold, so
+that what it foretells is told no surer than it is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ioatlas.law.course import Course, still_falls
 from ioatlas.law.read import can_be_told
 from ioatlas.model.cell import Cell
 
-Role = Literal["alone", "large", "small", "light"]
+Role = Literal["alone", "large", "small", "light", "heavy"]
 START_SECONDS = 0.35
 """Of a process, before its first I/O."""
 SMALL_BYTES = 4096
@@ -35,8 +36,10 @@ in which MANY of the largest come back where these are the first choice, for a t
 MANY, FEW = 16, 8
 MUCH = 1.1
 """Times as fast: from there on one cell is faster than another, beyond what loads of one differ by."""
-SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "light": 0.02}
+SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "light": 0.02, "heavy": 0.02}
 """Of the budget, for the first load of a cell."""
+SECOND: tuple[Role, ...] = ("light", "heavy")
+"""Of which one load is enough."""
 MOST_ALONE = 0.05
 """Most of it for the first load of one I/O alone, whose length nobody knows."""
 AGAIN, OTHER = 0.05, 0.02
@@ -65,8 +68,8 @@ class Next:
 
 @dataclass(frozen=True)
 class Main:
-    """A cell that a main number rests on, or (light) what is said of why it is no more: large blocks with fewest in
-    flight and with most, where a target far away is faster.
+    """A cell that a main number rests on, or what is said of why it is no more: large blocks with fewest in flight
+    (light), where an arm is faster, and with most (heavy), where a target far away is.
     """
 
     cell: Cell
@@ -91,13 +94,12 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         lightest = min(large, key=lambda cell: cell.outstanding)
         able = [cell for cell in large if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
         heaviest = max(able or [chosen], key=lambda cell: cell.outstanding)
-        outrun = heaviest.outstanding > chosen.outstanding and _outrun(chosen, full, courses, direction)
-        found += [
-            Main(one, direction, "large" if outrun and one is heaviest else "light")
-            for one in (lightest, heaviest)
-            if one.outstanding != chosen.outstanding
-        ]
-    first = {"alone": 0, "large": 1, "small": 3, "light": 6}
+        # An arm seeks between the streams of several jobs; a target far away keeps many I/Os in flight.
+        ends: tuple[tuple[Cell, Cell, Role], ...] = ((lightest, lightest, "light"), (heaviest, full, "heavy"))
+        for one, other, role in ends:
+            if one.outstanding != chosen.outstanding:
+                found.append(Main(one, direction, "large" if _outrun(chosen, other, courses, direction) else role))
+    first = {"alone": 0, "large": 1, "small": 3, "light": 6, "heavy": 7}
     later = {("alone", "write"): 5, ("large", "read"): 2}
     if sum(course.seconds for course in courses if course.counted and not course.visit_id) >= AGAIN * total:
         later["large", "write"] = 4  # the files were written in large blocks: that was such a load
@@ -144,12 +146,12 @@ def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, t
     return min(able or [lightest], key=lambda cell: (abs(math.log2(cell.outstanding / wanted)), cell.outstanding))
 
 
-def _outrun(large: Cell, small: Cell, courses: Sequence[Course], direction: str) -> bool:
-    """Whether small blocks move more than large ones: more of these in flight are then faster, for a busy target does
-    not move less in larger blocks.
+def _outrun(one: Cell, other: Cell, courses: Sequence[Course], direction: str) -> bool:
+    """Whether another cell moves more. Where small blocks move more than large ones, more of these in flight are
+    faster, for a busy target does not move less in larger blocks.
     """
     moved = {course.cell.key: course.tail * course.bs for course in courses if course.direction == direction}
-    return moved.get(small.key, 0.0) > MUCH * moved.get(large.key, math.inf)
+    return moved.get(other.key, 0.0) > MUCH * moved.get(one.key, math.inf)
 
 
 def unsettled(course: Course) -> bool:
@@ -203,7 +205,7 @@ def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None
     least = LEAST_SECONDS if wanted.why == "first" else max(SHORTEST_SECONDS, WAVES * wave)
     seconds = min(LONGEST_SECONDS, max(least, wanted.seconds))
     if seconds > room:
-        if wanted.why not in ("first", "on") or room < max(LEAST_SECONDS, wave):
+        if room < (max(LEAST_SECONDS, wave) if wanted.why in ("first", "on") else least):
             return None
         seconds = room
     return replace(wanted, seconds=seconds)
@@ -227,7 +229,7 @@ def _wanted(
 ) -> Iterable[Next]:
     keys = [(course.cell.key, course.direction) for course in courses]
     made = Counter(keys)
-    missing = [one for one in mains if one.role != "light" and (one.cell.key, one.direction) not in made]
+    missing = [one for one in mains if one.role != "heavy" and (one.cell.key, one.direction) not in made]
     fair = _fair(missing, courses, left)
     for main in mains:
         key = (main.cell.key, main.direction)
@@ -254,10 +256,10 @@ def _wanted(
         seen = {(course.cell.size_bytes, course.direction) for course in courses if course.visit_id}
         yield from (Next(cell, way, other, "other") for cell, way in others if (cell.size_bytes, way) not in seen)
     for count in range(2, MOST_LOADS):
-        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "light" else count)]
-        fair = _fair(again, courses, left)  # so that each has its turn
+        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role in SECOND else count)]
+        fair = _fair(again, courses, left - len(again) * OTHER * total)  # so that each has its turn
         for main in again:
-            seconds = min(AGAIN * total, max(OTHER * total, SHARES[main.role] * fair))
+            seconds = min(AGAIN, OTHER + SHARES[main.role] * fair / total) * total
             if seconds + START_SECONDS <= left - kept:
                 yield Next(main.cell, main.direction, seconds, "again")
         for cell, way in others:

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.law.choose import MAIN_SECONDS, MOST_WAVE, main_cells, next_load, seconds_of_others
+from ioatlas.law.choose import MAIN_SECONDS, MOST_WAVE, SECOND, main_cells, next_load, seconds_of_others
+from ioatlas.law.fit import fit_law
+from ioatlas.law.told import tell
 from tests.examples import examples
 from tests.unit.law.stepped import MIB, QUICK, START, Bucket, Target, drawn, mapped
 
@@ -52,6 +54,18 @@ def test_where_small_blocks_move_more_than_large_ones_more_of_these_are_asked_fo
         assert max(one.tail * MIB for one in made) == pytest.approx(16.4e6, rel=0.1)
 
 
+def test_an_arm_that_seeks_between_streams_is_asked_for_one_alone_and_told_by_it():
+    arm = Target(dict.fromkeys(BOTH, 5e-3), dict.fromkeys(BOTH, 160.0), dict.fromkeys(BOTH, 110e6), between=0.003)
+    arm.alone = lambda way, bs, outstanding: 1 / (1 / 160 + bs / 110e6 - (bs == MIB and outstanding == 1) / 175)
+    courses, _ = mapped(arm)
+    for way in BOTH:
+        made = [one for one in courses if (one.cell.rw, one.bs) == (way, MIB) and one.outstanding == 1]
+        assert len(made) > 1
+        told = tell(fit_law(courses), made[0].cell, way)
+        assert told.value * MIB == pytest.approx(arm.alone(way, MIB, 1) * MIB, rel=0.05)
+        assert told.value > 1.3 * arm.alone(way, MIB, 16)
+
+
 def test_a_load_that_still_falls_is_made_again_at_once():
     bucket = Bucket("bytes", BOTH, 10e6, 40e6, 40e6)
     target = Target(dict.fromkeys(BOTH, 1e-3), dict.fromkeys(BOTH, 1e4), dict.fromkeys(BOTH, 15e6), buckets=[bucket])
@@ -73,7 +87,7 @@ def test_every_main_cell_is_repeated_before_the_time_is_over(total):
     target = Target(dict.fromkeys(BOTH, 1e-3), dict.fromkeys(BOTH, 1e4), dict.fromkeys(BOTH, 60e6))
     courses, _ = mapped(target, total)
     made = Counter((one.cell.key, one.direction) for one in courses)
-    mains = [one for one in main_cells(QUICK, courses, total) if one.role != "light"]
+    mains = [one for one in main_cells(QUICK, courses, total) if one.role not in SECOND]
     assert all(made[one.cell.key, one.direction] > 1 for one in mains)
 
 
