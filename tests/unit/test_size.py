@@ -51,6 +51,12 @@ def test_lines_and_files_are_told_by_room(sources):
     assert size.by_room(sources, depth=2) == {"room/one.py": (5, 1), "room/inner": (1, 1), "alone.py": (1, 1)}
 
 
+def test_lines_that_were_kept_from_the_formatter_are_refused(sources):
+    (sources / "alone.py").write_text("a = [\n  1]  # fmt: skip\n")
+    with pytest.raises(SystemExit, match=r"alone\.py"):
+        size.by_room(sources)
+
+
 @pytest.mark.parametrize(("core", "whole", "status"), [(7, 9, 0), (6, 9, 1), (7, 8, 1)])
 def test_more_code_than_a_ceiling_fails(sources, monkeypatch, capsys, core, whole, status):
     monkeypatch.setattr(size, "ceilings", lambda: {"core": core, "lines": whole})

@@ -317,8 +317,12 @@ def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequen
     made = json.loads(json.dumps({**asdict(seen.usage), **seen.record(visits)}))
     told = kept.get("visits") or {}
     pairs = [(name, kept.get(name), made[name]) for name in made if name != "visits" and name in kept]
-    pairs += [(f"{name} of visit {number}", told[number].get(name), entry[name])
-              for number, entry in made["visits"].items() if number in told for name in entry]  # fmt: skip
+    pairs += [
+        (f"{name} of visit {number}", told[number].get(name), entry[name])
+        for number, entry in made["visits"].items()
+        if number in told
+        for name in entry
+    ]
     for name, one, other in pairs:
         if name.split()[0] not in NOT_FROM_LINES and one != other:
             yield f"{name} is {str(one)[:60]}, by its counters {str(other)[:60]}"

@@ -150,8 +150,12 @@ class SshClient:
         """The tunnel, and a look whether the host's sshd lets it through."""
         done = subprocess.run(
             self._ssh("-O", "forward", "-L", f"{near}:{there}"),
-            capture_output=True, text=True, check=False, timeout=CONNECT_SECONDS, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=CONNECT_SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
         open_ = done.returncode == 0 and near.exists()
         if open_:
             with socket.socket(socket.AF_UNIX) as trial:

@@ -136,9 +136,17 @@ def _block(row: list[str]) -> FarBlock | None:
         return None
     name, number, sectors, ro, disk, holders, slaves, wwn, serial, backing = row
     return FarBlock(
-        name, number, int(sectors) * SECTOR_BYTES, ro == "1", disk,
-        tuple(holders.split()), tuple(slaves.split()), wwn.strip(), serial.strip(), unescape(backing),
-    )  # fmt: skip
+        name,
+        number,
+        int(sectors) * SECTOR_BYTES,
+        ro == "1",
+        disk,
+        tuple(holders.split()),
+        tuple(slaves.split()),
+        wwn.strip(),
+        serial.strip(),
+        unescape(backing),
+    )
 
 
 def _mount_of(mounts: list[Mount], device: str, real: str) -> Mount | None:

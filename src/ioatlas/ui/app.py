@@ -187,10 +187,18 @@ class _Pages:
         shown = [volume for volume in volumes if volume.fits(words, state)]
         priced = any((volume.entry.directory / SHEET).is_file() for volume in shown)
         return _page(
-            "library", volumes=shown, answers=self._shelf.answers(shown), total=len(volumes), q=words, state=state,
-            states=states, folders=[str(folder.absolute()) for folder in self._shelf.folders],
-            sets=SETS if priced else {"compare": SETS["compare"]}, most=format_size(MOST_FILE_BYTES), here="library",
-        )  # fmt: skip
+            "library",
+            volumes=shown,
+            answers=self._shelf.answers(shown),
+            total=len(volumes),
+            q=words,
+            state=state,
+            states=states,
+            folders=[str(folder.absolute()) for folder in self._shelf.folders],
+            sets=SETS if priced else {"compare": SETS["compare"]},
+            most=format_size(MOST_FILE_BYTES),
+            here="library",
+        )
 
     def campaign(self, request: Request) -> Response:
         """Its report, which renews itself while the campaign runs."""

@@ -237,12 +237,17 @@ def offers(database: Database, rw: str, bs_bytes: int, in_flight: int) -> tuple[
     currency = next((text for text, _ in Counter(row.currency for row in rows).most_common(1)), "")
     return currency, [
         Offered(
-            f"{row.vendor} {row.model}".strip(), f"/products/{row.id}", row.price_per_tib,
-            row.iops, row.iops_low, row.iops_high, row.confirmed,
+            f"{row.vendor} {row.model}".strip(),
+            f"/products/{row.id}",
+            row.price_per_tib,
+            row.iops,
+            row.iops_low,
+            row.iops_high,
+            row.confirmed,
         )
         for row in rows
         if row.currency == currency
-    ]  # fmt: skip
+    ]
 
 
 # -- one product ---------------------------------------------------------------------------------------------

@@ -38,9 +38,19 @@ TIMES_UNPACKED = 3
 GRACE = {resource.RLIMIT_CPU: 5}
 """At the lower limit a process is told why it ends, at the upper one it is killed."""
 VALUES = (
-    "iops", "iops_low", "iops_high", "bw_bytes_per_s", "bw_low", "bw_high", "lat_mean_ns", "lat_mean_low_ns",
-    "lat_mean_high_ns", "lat_p99_ns", "lat_p99_low_ns", "lat_p99_high_ns",
-)  # fmt: skip
+    "iops",
+    "iops_low",
+    "iops_high",
+    "bw_bytes_per_s",
+    "bw_low",
+    "bw_high",
+    "lat_mean_ns",
+    "lat_mean_low_ns",
+    "lat_mean_high_ns",
+    "lat_p99_ns",
+    "lat_p99_low_ns",
+    "lat_p99_high_ns",
+)
 """What was measured of a cell, as its estimate names it."""
 _AWAY = {"nfs": "NFS", "nfs4": "NFS", "cifs": "SMB", "smb3": "SMB", "smb2": "SMB", "fuse.sshfs": "SSHFS"}
 TYPED_IN = " (typed in)"

@@ -156,16 +156,20 @@ def _of_product(sheet: Sheet | None) -> tuple[Condition, ...]:
         Condition("product", Told.YES, True, sheet.name),
         _text("firmware", firmware, "write firmware in the product sheet"),
         _condition(
-            "drives and layout", _told(drives and sheet.layout, drives or sheet.volume),
+            "drives and layout",
+            _told(drives and sheet.layout, drives or sheet.volume),
             drives or ("a volume of a service" if sheet.volume else "not told"),
-            "write [[drives]] and [layout] in the product sheet", needed=True,
+            "write [[drives]] and [layout] in the product sheet",
+            needed=True,
         ),
         Condition(
-            "price", _told(dated or sheet.rates, known), False,
+            "price",
+            _told(dated or sheet.rates, known),
+            False,
             "with its date" if dated else "without a date" if known else "not told",
             "" if dated else "write [[price]] with source and date",
         ),
-    )  # fmt: skip
+    )
 
 
 def _of_method(result: CampaignResult) -> tuple[Condition, ...]:
@@ -180,26 +184,33 @@ def _of_method(result: CampaignResult) -> tuple[Condition, ...]:
         _text("preparation", prepared, "", needed=True),
         _text("random order", f"seed {seed}" if seed else "", "", needed=True),
         _condition(
-            "intervals", _told(with_interval == len(measured), with_interval), f"{with_interval:,} of {total} have one",
-            f"measure it with --visits {ENOUGH_VISITS}", needed=True,
+            "intervals",
+            _told(with_interval == len(measured), with_interval),
+            f"{with_interval:,} of {total} have one",
+            f"measure it with --visits {ENOUGH_VISITS}",
+            needed=True,
         ),
         _condition(
-            "caches", _told(all(one.verdict is not VerdictCode.NONE for one in measured), True),
+            "caches",
+            _told(all(one.verdict is not VerdictCode.NONE for one in measured), True),
             f"{cached:,} of {total} came from a cache and are not ranked; {sum(map(usable, measured)):,} are usable",
-            "", needed=True,
+            "",
+            needed=True,
         ),
         _condition(
-            "discards", _told(lost <= MOST_DISCARDED, True),
+            "discards",
+            _told(lost <= MOST_DISCARDED, True),
             f"{result.n_discarded} of {plural(made, 'visit')} were discarded, each with its reason",
             "measure it again on an idle system",
         ),
         _condition(
-            "other load", _told(not result.other_traffic, True),
+            "other load",
+            _told(not result.other_traffic, True),
             "other activity was seen" if result.other_traffic else "none was seen",
             "measure it again on an idle system",
         ),
         _complete(result),
-    )  # fmt: skip
+    )
 
 
 def _complete(result: CampaignResult) -> Condition:

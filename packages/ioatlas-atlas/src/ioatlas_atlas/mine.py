@@ -113,9 +113,14 @@ class Mine:
         cursor = request.query_params.get("cursor", "")
         found = queries.owned(self.pages.database, viewer, cursor=cursor)
         return self.pages.page(
-            "mine", account=account, limits=self.limits, results=found.entries, token=token,
-            next=f"/mine?cursor={found.next}" if found.next else "", moderates=viewer.moderates,
-        )  # fmt: skip
+            "mine",
+            account=account,
+            limits=self.limits,
+            results=found.entries,
+            token=token,
+            next=f"/mine?cursor={found.next}" if found.next else "",
+            moderates=viewer.moderates,
+        )
 
     def token(self, request: Request, form: Form) -> Response:
         """A new token, shown once."""

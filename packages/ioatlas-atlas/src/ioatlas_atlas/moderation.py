@@ -44,12 +44,17 @@ class Moderation:
         return self.pages.page(
             "moderate",
             decisions=[
-                (views.moment(one.at), one.account or "operator", one.action.removeprefix(DECIDED), one.subject,
-                 str(one.detail.get("reason", "")))
+                (
+                    views.moment(one.at),
+                    one.account or "operator",
+                    one.action.removeprefix(DECIDED),
+                    one.subject,
+                    str(one.detail.get("reason", "")),
+                )
                 for one in entries
             ],
             notes=[*audit.entries(self.pages.database, MOST_NOTES, begins=NOTED)][::-1],
-        )  # fmt: skip
+        )
 
     def note(self, request: Request, form: Form) -> Response:
         """Anybody reports a result, or asks for an account: moderators read it."""
@@ -70,10 +75,13 @@ class Moderation:
         viewer = self._moderator(request)
         found = self.pages.named(request, viewer)
         return self.pages.page(
-            "decide", result=found, own=found.owner_id == viewer.account_id, fault=fault,
+            "decide",
+            result=found,
+            own=found.owner_id == viewer.account_id,
+            fault=fault,
             doubts=[one for one in found.checks if one["state"] in ("failed", "note")],
             trail=queries.traces_of(self.pages.database, found.id, viewer),
-        )  # fmt: skip
+        )
 
     def decide(self, request: Request, form: Form) -> Response:
         """The button that was pressed says what."""

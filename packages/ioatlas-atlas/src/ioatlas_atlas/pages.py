@@ -61,10 +61,21 @@ _TEMPLATES = jinja2.Environment(
     trim_blocks=True,
 )
 _TEMPLATES.globals.update(
-    badge_of=views.badge_of, known_of=views.known_of, role_words=views.role_words, load_name=views.load_name,
-    told=views.told, share=views.share, style=STYLE, day=views.day, moment=views.moment, latency=format_latency,
-    money=money, amount=amount_text, grades=GRADE_WORDS, signs=[one for one in SIGNS.values() if one[0]],
-)  # fmt: skip
+    badge_of=views.badge_of,
+    known_of=views.known_of,
+    role_words=views.role_words,
+    load_name=views.load_name,
+    told=views.told,
+    share=views.share,
+    style=STYLE,
+    day=views.day,
+    moment=views.moment,
+    latency=format_latency,
+    money=money,
+    amount=amount_text,
+    grades=GRADE_WORDS,
+    signs=[one for one in SIGNS.values() if one[0]],
+)
 
 
 class Kept(Protocol):
@@ -121,11 +132,20 @@ class Pages:
         said, again = ([], []) if asked.any else queries.said_of(self.database, ())
         following = asked.texts(page=str(sought.page + 1)) if sought.page < pages else {}
         return self.page(
-            "home", asked=asked, loads=LOADS, fault="", found=found, sought=sought, **self._chart(sought),
-            said=said[:NEWEST], again=again[:NEWEST],
-            load=views.load_name(sought.rw, sought.bs_bytes), dearer_price=f"{found.dearer_from or 0:g}",
-            next=f"/?{urlencode(following)}" if following else "", url=urlencode,
-        )  # fmt: skip
+            "home",
+            asked=asked,
+            loads=LOADS,
+            fault="",
+            found=found,
+            sought=sought,
+            **self._chart(sought),
+            said=said[:NEWEST],
+            again=again[:NEWEST],
+            load=views.load_name(sought.rw, sought.bs_bytes),
+            dearer_price=f"{found.dearer_from or 0:g}",
+            next=f"/?{urlencode(following)}" if following else "",
+            url=urlencode,
+        )
 
     def _chart(self, sought: Sought, own: str = "") -> dict[str, Any]:
         """Of one load and one depth: that which was asked for, else the one that most products have."""
@@ -161,10 +181,14 @@ class Pages:
         said, again = queries.said_of(self.database, [one.id for one in results])
         sought = Asked.of(request.query_params).sought()
         return self.page(
-            "product", product=found,
-            loads=views.loads(catalogue.loads_of(self.database, found.id)), results=results,
-            said=views.replies(said), again=again, **self._chart(sought, f"/products/{found.id}"),
-        )  # fmt: skip
+            "product",
+            product=found,
+            loads=views.loads(catalogue.loads_of(self.database, found.id)),
+            results=results,
+            said=views.replies(said),
+            again=again,
+            **self._chart(sought, f"/products/{found.id}"),
+        )
 
     # -- one result ----------------------------------------------------------------------------------------------
 
@@ -173,16 +197,23 @@ class Pages:
         one, readable = self._result(request)
         viewer, document = self.viewer_of(request), (self._document(one) or {}) if readable else {}
         return self.page(
-            "result", result=one, notice=views.notice(one), withdrawn=not readable, document=document,
-            moderates=viewer.moderates, replies_as=replies.role_of(one, viewer),
+            "result",
+            result=one,
+            notice=views.notice(one),
+            withdrawn=not readable,
+            document=document,
+            moderates=viewer.moderates,
+            replies_as=replies.role_of(one, viewer),
             corrected_by=queries.corrected_by(self.database, one.id, viewer),
             headlines=views.headlines(document.get("summary", one.summary)),
-            maps=heat.maps(document.get("rows", ()), document.get("axes", {})), testbed=views.testbed(document),
+            maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
+            testbed=views.testbed(document),
             replies=views.replies(queries.replies_of(self.database, one.id)),
             reproductions=queries.reproductions_of(self.database, one.id, viewer),
-            citation=citation.as_text(one, self.origin), trail=queries.traces_of(self.database, one.id, viewer),
+            citation=citation.as_text(one, self.origin),
+            trail=queries.traces_of(self.database, one.id, viewer),
             status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
-        )  # fmt: skip
+        )
 
     def explorer(self, request: Request) -> Response:
         """The whole map to explore; its script and data are in the one page."""

@@ -47,8 +47,12 @@ CLAIMED_SECONDS, SEEN_SHARE = 0.3, 0.3
 TIMES_IN_FLIGHT, TIMES_BLOCK, OF_LINK = 2.0, 3.0, 1.02
 """More in flight gives at most so much beyond proportion; larger blocks so much more I/Os than smaller ones."""
 DRIVES = {
-    "nvme": (16e9, 4e6), "ssd": (1.2e9, 4e5), "flash": (1.2e9, 4e5), "rpm": (320e6, 600.0), "hdd": (320e6, 600.0),
-}  # fmt: skip
+    "nvme": (16e9, 4e6),
+    "ssd": (1.2e9, 4e5),
+    "flash": (1.2e9, 4e5),
+    "rpm": (320e6, 600.0),
+    "hdd": (320e6, 600.0),
+}
 """Bytes, and small reads, a second that the fastest drive of a kind gives."""
 _PORT = re.compile(r"(\d+) ?x ?(\d+(?:\.\d+)?) ?GbE", re.IGNORECASE)
 _SPEED = re.compile(r"(\d+(?:\.\d+)?) ?([MG])b", re.IGNORECASE)

@@ -52,11 +52,17 @@ class ReplyForm:
         said = self._mine(found, account)
         said_so_far = views.replies(queries.replies_of(self.pages.database, found.id))
         return self.pages.page(
-            "reply", result=found, account=account.name, role=views.role_words(replies.kind_of(found, account)),
-            next_version=said[0].version + 1 if said else 1, most=replies.MOST_LETTERS,
+            "reply",
+            result=found,
+            account=account.name,
+            role=views.role_words(replies.kind_of(found, account)),
+            next_version=said[0].version + 1 if said else 1,
+            most=replies.MOST_LETTERS,
             others=[one for one in said_so_far if one.account != account.name],
-            text=text, preview=preview, fault=fault,
-        )  # fmt: skip
+            text=text,
+            preview=preview,
+            fault=fault,
+        )
 
     def _mine(self, found: Result, account: Account) -> list[Reply]:
         return [one for one in queries.replies_of(self.pages.database, found.id) if one.account_id == account.id]

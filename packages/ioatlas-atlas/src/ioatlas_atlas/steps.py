@@ -17,9 +17,16 @@ from ioatlas_atlas.tables import metadata
 _GONE_TABLES = ("shared", "membership", "circle", "credit", "best")
 """`best` follows from the others, and is made anew."""
 _GONE_INDEXES = (
-    "result_newest", "result_price", "cell_rate", "cell_bandwidth", "cell_of", "cell_fast", "cell_soon", "cell_broad",
+    "result_newest",
+    "result_price",
+    "cell_rate",
+    "cell_bandwidth",
+    "cell_of",
+    "cell_fast",
+    "cell_soon",
+    "cell_broad",
     "cell_any",
-)  # fmt: skip
+)
 
 
 def since_0_3(link: sa.Connection) -> None:

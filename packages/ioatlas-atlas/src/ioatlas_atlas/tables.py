@@ -78,19 +78,34 @@ product = Table(
     "product",
     metadata,
     *_of(
-        records.Product, "vendor_slug",
-        kind="", media="", currency="", results="0", evaluators="0", reproduced="0", newest="0",
+        records.Product,
+        "vendor_slug",
+        kind="",
+        media="",
+        currency="",
+        results="0",
+        evaluators="0",
+        reproduced="0",
+        newest="0",
     ),
     Column("vendor_slug", Text, nullable=False, index=True),
     Column("words", Text, nullable=False, comment="vendor and model, lower case"),
     Column("added_at", Double, nullable=False),
-)  # fmt: skip
+)
 
 result = Table(
     "result",
     metadata,
     *_of(
-        records.Result, "owner_id", "product_id", "owner", "product", "vendor_slug", "badge", "identity", "likeness",
+        records.Result,
+        "owner_id",
+        "product_id",
+        "owner",
+        "product",
+        "vendor_slug",
+        "badge",
+        "identity",
+        "likeness",
         decision="",
     ),
     Column("owner_id", Text, ForeignKey("account.id"), nullable=False, index=True),
@@ -104,7 +119,7 @@ result = Table(
     Index("result_owner_bundle", "owner_id", "bundle_sha256", unique=True),
     Index("result_bundle", "bundle_sha256"),
     Index("result_replaces", "replaces"),
-)  # fmt: skip
+)
 
 
 cell = Table(
@@ -114,10 +129,16 @@ cell = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     *_of(CellFound, doubt=""),
     Index(
-        "cell_of", "result_id", "rw", "bs_bytes", "iops_low", "lat_p99_high_ns",
-        postgresql_where=sa.text("usable"), sqlite_where=sa.text("usable = 1"),
+        "cell_of",
+        "result_id",
+        "rw",
+        "bs_bytes",
+        "iops_low",
+        "lat_p99_high_ns",
+        postgresql_where=sa.text("usable"),
+        sqlite_where=sa.text("usable = 1"),
     ),
-)  # fmt: skip
+)
 
 best = Table(
     "best",

@@ -137,6 +137,7 @@ def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool
             return client.publish(seen.path, key, said, lambda sent: bar.update(sent - bar.pos))
         except OtherwiseError:
             raise RefusedError(
-                "you published this bundle before, and declared something else", where=client.url,
+                "you published this bundle before, and declared something else",
+                where=client.url,
                 remedy="`ioatlas atlas change` changes who sees it; delete it there to declare something else",
-            ) from None  # fmt: skip
+            ) from None

@@ -272,5 +272,6 @@ def _told(copied: Copied, what: str, where: Path) -> None:
     if copied.missing:
         raise IoAtlasError(
             f"{plural(len(copied.missing), 'result')} whose bundle is not there, such as {copied.missing[0]}",
-            where=str(where), remedy="name the folder of bundles with --blobs, and a new one for what is written",
-        )  # fmt: skip
+            where=str(where),
+            remedy="name the folder of bundles with --blobs, and a new one for what is written",
+        )
