@@ -154,11 +154,15 @@ def _goal(
     name, limit_ns = latency_limit(p99, mean)
     if sum((limit_ns is not None, max_throughput, advise)) > 1:
         raise UsageError(
-            "only one goal is possible", where="--p99, --mean, --max-throughput, --advise", remedy="keep one of them"
+            "only one goal is possible: --p99 TIME, --mean TIME, --max-throughput or --advise",
+            where="tune",
+            remedy="keep one of them",
         )
     if limit_ns is not None and not 0 < limit_ns < MOST_LIMIT_NS:
         raise UsageError(
-            f"a limit of {format_duration(limit_ns / 1e9)} is none", where=f"--{name}", remedy="write such as 5ms"
+            f"a limit of {format_duration(limit_ns / 1e9)} is none",
+            where=f"--{name}",
+            remedy="bare numbers are seconds: write 5ms, or --max-throughput",
         )
     return Goal(name, limit_ns, max_jobs, max_depth)
 
@@ -175,7 +179,9 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
     axes, constants = read_sweep(wanted, lambda name: f"--{name}" if name in named else f"--set {name}")
     if axes:
         raise UsageError(
-            f"{next(iter(axes))} has several values", where="tune", remedy="tune one at a time, or use `ioatlas map`"
+            f"{next(iter(axes))} has several values",
+            where="tune",
+            remedy="tune one load at a time, or use `ioatlas map`",
         )
     seconds = None
     if budget is not None:

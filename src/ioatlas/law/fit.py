@@ -491,7 +491,7 @@ def _fitted(courses: Sequence[Course]) -> Fit | None:
         best = max(found, key=lambda fit: fit.evidence)
     if len(kinds) > 1 and best.shape.limiters:
         best = _with_seek(best, courses)
-    tried += [best, *_narrowed(best, courses), *_swapped(best, courses)]
+    tried += filter(_all_seen, [best, *_varied(best, courses)])
     best = max(filter(_all_seen, tried), key=lambda fit: fit.evidence)
     others = _without(best)
     better = max(others, key=lambda fit: fit.evidence)
@@ -553,35 +553,24 @@ def _all_seen(fit: Fit) -> bool:
     return all(has_witness(fit, number) for number in range(len(fit.shape.limiters)))
 
 
-def _narrowed(fit: Fit, courses: Sequence[Course]) -> list[Fit]:
-    """Laws whose limiters are those of directions that fell alone."""
-    fallen = {course.direction for course in courses if course.taught and course.fell}
-    limiters = tuple(
-        replace(one, ways=tuple(way for way in one.ways if way in fallen) or one.ways) for one in fit.shape.limiters
-    )
-    if limiters == fit.shape.limiters:
-        return []
-    found = _fit_shape(replace(fit.shape, limiters=limiters), courses, [limiters_at(fit.shape, fit.theta)], fit)
-    return [found] if _all_seen(found) else []
-
-
-def _swapped(fit: Fit, courses: Sequence[Course]) -> list[Fit]:
-    """Laws with a limiter in the other unit, at the same place for the loads that fell: by loads of one block size
-    nobody knows which it is.
+def _varied(fit: Fit, courses: Sequence[Course]) -> Iterator[Fit]:
+    """Laws whose limiters are those of directions that fell alone; and with one limiter in the other unit, at the same
+    place for the loads that fell: by loads of one block size nobody knows which it is.
     """
-    found = []
-    for number, limiter in enumerate(fit.shape.limiters):
-        if limiter.unit == "cache":
-            continue
+    fallen, have = [course for course in courses if course.taught and course.fell], fit.shape.limiters
+    ways = {course.direction for course in fallen}
+    narrow = tuple(replace(one, ways=tuple(way for way in one.ways if way in ways) or one.ways) for one in have)
+    tried = [(narrow, fit.theta)]
+    for number, limiter in enumerate(have):
         other = replace(limiter, unit="ios" if limiter.unit == "bytes" else "bytes")
-        limiters = (*fit.shape.limiters[:number], other, *fit.shape.limiters[number + 1 :])
-        shape = replace(fit.shape, limiters=limiters)
-        fallen = {one.bs for one in courses if one.taught and one.fell and limiter.covers(one.direction)}
-        for bs in fallen if len(set(limiters)) == len(limiters) else ():
+        for bs in {one.bs for one in fallen if limiter.covers(one.direction) and limiter.unit != "cache"}:
             theta = fit.theta.copy()
-            theta[-3 * len(limiters) :][3 * number : 3 * number + 3] += math.log(other.size(bs) / limiter.size(bs))
-            found.append(_fit_shape(shape, courses, [limiters_at(shape, theta)], replace(fit, theta=theta)))
-    return [one for one in found if _all_seen(one)]
+            theta[-3 * len(have) :][3 * number : 3 * number + 3] += math.log(other.size(bs) / limiter.size(bs))
+            tried.append(((*have[:number], other, *have[number + 1 :]), theta))
+    for limiters, theta in tried:
+        if limiters != have and len(set(limiters)) == len(limiters):
+            shape = replace(fit.shape, limiters=limiters)
+            yield _fit_shape(shape, courses, [limiters_at(shape, theta)], replace(fit, theta=theta))
 
 
 def _with_seek(fit: Fit, courses: Sequence[Course]) -> Fit:

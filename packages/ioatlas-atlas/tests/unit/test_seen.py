@@ -44,7 +44,7 @@ VALUES = (
 LISTS = ("/api/v1/results", "/results")
 PRODUCTS = ("/api/v1/products/{name}", "/products/{id}")
 PAIRS = ("/api/v1/compare", "/compare")
-TO_ALL = ("/feed.atom", "/", "/products", "/api/v1/products")
+TO_ALL = ("/feed.atom", "/sitemap.xml", "/", "/products", "/api/v1/products")
 NONE = ("/rules", "/static", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/me")
 """They tell of no result."""
 REASON, TEXT = {"reason": "x"}, {"text": "x"}
@@ -59,6 +59,7 @@ DOES = {
 OTHER = {
     ("POST", "/api/v1/results"),
     ("POST", "/api/v1/results/{number}/decision"),
+    ("POST", "/note"),
 }
 
 
