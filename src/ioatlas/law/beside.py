@@ -24,7 +24,7 @@ def cells_beside(cells: Sequence[Cell], courses: Sequence[Course], total: float,
     credit from. flush: the option with which its engine flushes, '' where its server takes none. total: seconds of the
     budget.
     """
-    mains = {(one.role, one.direction): one.cell for one in main_cells(cells, courses, total)}
+    mains = {(one.role, one.direction): one.cell for one in reversed(main_cells(cells, courses, total))}
     read, full = mains.get(("alone", "read")), mains.get(("large", "write"))
     write = mains.get(("alone", "write")) or mains.get(("small", "write"))  # one cell, where all have as many in flight
     found = (

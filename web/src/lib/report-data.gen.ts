@@ -623,6 +623,7 @@ export const VerdictCode = {
   CACHED: "cached",
   SUSPECT: "suspect",
   HOLE: "hole",
+  DOUBTED: "doubted",
   DISCARDED: "discarded",
   PREDICTED: "predicted",
   IMPORTED: "imported",
