@@ -24,6 +24,7 @@ def cells_beside(cells: Sequence[Cell], courses: Sequence[Course], total: float,
     credit from. flush: the option with which its engine flushes, '' where its server takes none. total: seconds of the
     budget.
     """
+    # Where two cells have a role, the first choice: the other one is of one job, which makes no full writes.
     mains = {(one.role, one.direction): one.cell for one in reversed(main_cells(cells, courses, total))}
     read, full = mains.get(("alone", "read")), mains.get(("large", "write"))
     write = mains.get(("alone", "write")) or mains.get(("small", "write"))  # one cell, where all have as many in flight

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 
 from ioatlas.law.course import EVEN_BINS, FALL, FEWEST_AFTER, FEWEST_IOS, Course, Floats, Noise
-from ioatlas.law.model import DEVICE, Limiter, Shape, Stack, expected
+from ioatlas.law.model import DEVICE, UNITS, Limiter, Shape, Stack, expected
 
 WITHIN = np.geomspace(0.003, 0.6, 11)
 LOGS = np.log(WITHIN)
@@ -404,7 +404,7 @@ def _moves(fit: Fit, courses: Sequence[Course]) -> Iterator[tuple[Shape, list[li
     only = (Limiter("bytes", ("write",), refills=False), Limiter("cache", ("write",)))
     candidates = [(one,) for one in only if "write" in ways]
     together: list[tuple[Limiter, ...]] = [(Limiter("ios", ways), Limiter("bytes", ways))]
-    for unit in ("bytes", "ios"):
+    for unit in UNITS:
         candidates += [(Limiter(unit, (way,)),) for way in ways]
         together += [(Limiter(unit, ways),), tuple(Limiter(unit, (way,)) for way in ways)]
     for added in [*candidates, *(together if len(ways) > 1 else [])]:

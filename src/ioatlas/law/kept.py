@@ -6,13 +6,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ioatlas.law.course import Course, Noise
 from ioatlas.law.fit import DRAWS, Fit
-from ioatlas.law.model import UNITS, Limiter, Shape, Stack
+from ioatlas.law.model import Limiter, Shape, Stack, Unit
 
 VERSION = 14
 """Raised with every change after which a law of the same loads may be another one."""
@@ -42,7 +42,7 @@ def fit_of(record: Mapping[str, Any], courses: Sequence[Course]) -> Fit | None:
     if record.get("version") != VERSION or record.get("loads") != _digest(courses):
         return None
     try:
-        if not isinstance(record["seek"], bool) or {unit for unit, _, _ in record["limiters"]} - set(UNITS):
+        if not isinstance(record["seek"], bool) or {unit for unit, _, _ in record["limiters"]} - set(get_args(Unit)):
             return None
         limiters = tuple(Limiter(unit, tuple(ways), bool(refills)) for unit, ways, refills in record["limiters"])
         shape = Shape(tuple(record["ways"]), record["seek"], limiters)

@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 from ioatlas.law.course import SLICE_SECONDS, Course, Floats, variance_parts
 
 Unit = Literal["bytes", "ios", "cache"]
-UNITS: tuple[Unit, ...] = ("bytes", "ios", "cache")
+UNITS: tuple[Unit, ...] = ("bytes", "ios")
+"""Of token buckets."""
 DEVICE = ("latency", "per_byte", "iops", "bytes")
 SHARED = ("corner", "knee")
 
@@ -259,17 +260,16 @@ def _through_cache(shape: Shape, theta: Floats, number: int, stack: Stack) -> Fl
     takes = stack.step_bs * shape.lasting(theta, number, stack.step_bs)
     held, busy = np.zeros_like(space), np.zeros_like(space)
     found = []
-    for pause, took, brought, at in zip(
-        stack.pauses, stack.took, stack.under(shape.limiters[number])[3], takes.T, strict=True
-    ):
-        for new, passed, begins in ((0.0, pause, False), (brought, took, True)):
-            if begins:
-                found.append((held, busy))
-            left = np.maximum(0.0, busy + new / at - passed)
-            last = np.minimum(left, new / at)  # what came first leaves first
-            kept = last * at + (left - last) * held / np.maximum(busy, 1e-9)
-            fits = np.minimum(1.0, space / np.maximum(kept, 1e-9))
-            held, busy = kept * fits, left * fits
+    brought = stack.under(shape.limiters[number])[3]
+    for pause, took, new, at in zip(stack.pauses, stack.took, brought, takes.T, strict=True):
+        rested = np.maximum(0.0, busy - pause)
+        held, busy = rested * held / np.maximum(busy, 1e-9), rested
+        found.append((held, busy))
+        left = np.maximum(0.0, busy + new / at - took)
+        last = np.minimum(left, new / at)  # what came first leaves first
+        kept = last * at + (left - last) * held / np.maximum(busy, 1e-9)
+        fits = np.minimum(1.0, space / np.maximum(kept, 1e-9))
+        held, busy = kept * fits, left * fits
     held, busy = np.array(found).transpose(1, 2, 0)[:, :, stack.counted, None]
     at, old = takes[:, stack.counted, None], np.minimum(stack.ends, busy)
     return np.asarray(space[:, None, None] - held + held / np.maximum(busy, 1e-9) * old + at * (stack.ends - old))

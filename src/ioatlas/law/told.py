@@ -14,7 +14,7 @@ import numpy as np
 
 from ioatlas.law.course import COUNT, EVEN_BINS, FALL, Course, Floats, still_falls
 from ioatlas.law.fit import MOST_BETWEEN, Fit, Start, draw_down, limiters_at
-from ioatlas.law.model import Limiter, Loads, Shape, device_rate
+from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_duration, per_cent
@@ -124,7 +124,7 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
         if limited and math.log(course.tail * FALL) > _by_law(fit, course.cell, direction)[0]:
             continue
         others = tuple(one for one in fit.courses if one is not course)
-        for limiter in (Limiter("bytes", (direction,)), Limiter("ios", (direction,))):
+        for limiter in (Limiter(unit, (direction,)) for unit in UNITS):
             rate = course.tail * limiter.size(course.bs)
             suspects.append((limiter, rate, draw_down(fit.courses[: place + 1], limiter, rate), others))
     return tuple(
