@@ -42,8 +42,9 @@ def test_a_ready_use_says_what_it_requires_and_invents_no_source(name):
     assert use.requires
     assert use.title
     for one in use.requires:
-        # A source has a title and the date on which it was read, or it is ours.
+        # A source has a title, an address and the date on which it was read there, or it is ours.
         assert bool(one.source.title) == bool(re.fullmatch(r"\d{4}-\d\d-\d\d", one.source.read))
+        assert bool(one.source.title) == bool(re.fullmatch(r"https?://\S+", one.source.url))
 
 
 def test_etcd_is_the_job_that_its_documents_name():
