@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +67,13 @@ class Derived:
         self._made(sha256)
 
     def _read(self, sha256: str, name: str) -> bytes | None:
-        place = self._made(sha256)
-        if place is None:
-            return None
-        with gzip.open(place / name) as opened:
-            return opened.read()
+        for _ in range(2):  # an older folder goes when the newer one is there: it is looked for again
+            place = self._made(sha256)
+            if place is None:
+                break
+            with suppress(FileNotFoundError), gzip.open(place / name) as opened:
+                return opened.read()
+        return None
 
     def _made(self, sha256: str) -> Path | None:
         """The folder with both files."""

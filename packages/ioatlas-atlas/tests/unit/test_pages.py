@@ -344,6 +344,17 @@ def test_pages_of_an_earlier_version_are_shown_until_newer_ones_are_there(client
     assert 'id="ioatlas-data"' in client.get(f"/r/{place}/explorer").text
 
 
+def test_a_page_of_an_earlier_version_that_goes_while_it_is_opened_is_the_newer_one(
+    client, database, blobs, monkeypatch
+):
+    place = upload(client, database)
+    kept = client.app.state.pages.kept
+    made, gone = kept._made, [blobs.derived(queries.result_of(database, place).bundle_sha256) / "0.1"]
+    monkeypatch.setattr(kept, "_made", lambda sha256: gone.pop() if gone else made(sha256))
+    assert 'id="ioatlas-data"' in client.get(f"/r/{place}/explorer").text
+    assert not gone
+
+
 def test_what_anybody_may_see_becomes_a_site_in_which_nothing_doubted_ranks(client, database, desk, tmp_path):
     upload(client, database)
     hidden = put(desk, accounts.account_named(database, "alice"), found("hidden"), private=True)
