@@ -20,6 +20,7 @@ from tests.unit.procedures.test_configurations import Switching
 from tests.unit.simulated import Shell
 
 
+@pytest.mark.long("bundle", "procedures")
 def test_a_replicate_that_was_voided_as_a_whole_is_no_fault(tmp_path):
     """That it moved shows in no visit's own output. One of its visits alone may not be left out so."""
     shutil.copytree(campaign("dense"), tmp_path / "campaign")

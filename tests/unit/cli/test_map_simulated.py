@@ -27,6 +27,7 @@ def mapped(shell, directory, *arguments):
     return [json.loads(line) for line in done.stdout.splitlines()], json.loads(shown.stdout)
 
 
+@pytest.mark.long("cli", "procedures", "law")
 def test_a_budget_too_small_coarsens_and_says_so(target, tmp_path):
     events, result = mapped(Shell(), tmp_path / "c", target, "--profile", "standard", "--budget", "20s")
     assert events[-1]["seconds"] <= 30
@@ -48,6 +49,7 @@ direct = 0
 """
 
 
+@pytest.mark.long("cli", "procedures", "results")
 def test_a_drifting_target_is_told_and_nothing_is_lost(target, tmp_path):
     """It is four times as fast until its credit is spent, in the first replicate: more than a probe can use up."""
     way = Way(1e-6, 1e6, 20e6)

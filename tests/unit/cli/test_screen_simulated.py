@@ -85,6 +85,7 @@ def test_the_best_value_stands_in_the_map(tmp_path):
             assert f"{best['value'] / MIB:.0f}" in told or "??" in told
 
 
+@pytest.mark.long("cli", "report")
 @pytest.mark.parametrize(
     "sweep",
     [

@@ -168,6 +168,7 @@ def test_the_card_has_the_size_in_which_links_are_previewed(campaign: Path, tmp_
     assert "what to do" in lost.stderr
 
 
+@pytest.mark.long("cli", "report", "model")
 def test_one_choice_of_units_holds_for_all_that_people_read(campaign: Path, tmp_path: Path) -> None:
     for way in (("--units", "decimal"), ()):
         env = {} if way else {"IOATLAS_UNITS": "decimal"}

@@ -148,6 +148,7 @@ def test_without_a_limit_a_rate_is_safe_when_it_is_carried(shell, tmp_path, goal
     assert result["sizing"]["safe_iops"] in carried
 
 
+@pytest.mark.long("cli", "procedures")
 def test_the_job_of_a_writing_load_says_so(shell, tmp_path):
     file = tmp_path / "disk.img"
     file.write_bytes(bytes(4 << 20))
@@ -163,6 +164,7 @@ def test_the_job_of_a_writing_load_says_so(shell, tmp_path):
     assert "allow_file_create=0" in text
 
 
+@pytest.mark.long("cli", "procedures")
 def test_a_rate_that_is_too_slow_though_a_higher_one_is_not_runs_at_another_time(tmp_path):
     (tmp_path / "t").mkdir()
     way = Way(0.002, 2_000, 3e9)
@@ -177,6 +179,7 @@ def test_a_rate_that_is_too_slow_though_a_higher_one_is_not_runs_at_another_time
     assert set(slow) == {6}
 
 
+@pytest.mark.long("cli", "procedures")
 def test_a_search_on_a_token_bucket_finds_what_it_sustains(tmp_path):
     (tmp_path / "t").mkdir()
     way = Way(0.0002, 100_000, 10e6)

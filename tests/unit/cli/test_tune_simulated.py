@@ -38,6 +38,7 @@ def found(shell, target, tmp_path_factory):
     return result, told, directory
 
 
+@pytest.mark.long("cli", "procedures")
 def test_the_knee_of_the_server_is_found(found):
     result, _, _ = found
     best = result["best"]
@@ -125,6 +126,7 @@ def test_a_directory_is_left_as_it_was(shell, tmp_path):
     assert result["best"]["bw_bytes_per_s"] == pytest.approx(result["best"]["iops"] * 8192, rel=1e-6)
 
 
+@pytest.mark.long("cli", "procedures", "run")
 def test_killed_it_goes_on_where_it_was(target, tmp_path):
     shell, directory = Shell(LAW), tmp_path / "d"
     limits = ["--max-throughput", "--max-jobs", "1", "--max-depth", "4"]

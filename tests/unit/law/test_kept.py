@@ -27,6 +27,7 @@ def fitted():
     return courses, fit_law(courses)
 
 
+@pytest.mark.long("law", "results")
 def test_it_tells_the_same_to_the_last_bit(fitted):
     courses, fit = fitted
     again = fit_of(json.loads(json.dumps(record_of(fit))), [replace(one, fits=True) for one in courses])

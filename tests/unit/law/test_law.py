@@ -87,6 +87,7 @@ def test_beside_a_limit_in_ios_one_in_bytes_is_looked_for_where_large_blocks_end
     assert min(choice[-1].rate for choice in starts) == pytest.approx(18e6, rel=0.1)
 
 
+@pytest.mark.long("law")
 @pytest.mark.parametrize(("read_iops", "may_fall"), [(1200.0, True), (3000.0, False)])
 def test_credit_that_writes_have_may_be_that_of_reads_too_until_they_took_more(read_iops, may_fall):
     writes = Bucket("ios", ("write",), 900.0, 2000.0, 2000.0)
@@ -100,6 +101,7 @@ def test_credit_that_writes_have_may_be_that_of_reads_too_until_they_took_more(r
     assert (grade(told)[0] is Trust.GOOD) is not may_fall
 
 
+@pytest.mark.long("law")
 @pytest.mark.parametrize(("size", "may_fall"), [(62e6, True), (20e6, False)])
 def test_what_one_load_fell_to_may_be_what_others_come_to_until_they_took_more(size, may_fall):
     target = steady(buckets=[Bucket("bytes", ("read",), 16e6, size, 1e9)])
@@ -110,6 +112,7 @@ def test_what_one_load_fell_to_may_be_what_others_come_to_until_they_took_more(s
     assert (told.low < 1.1 * 16e6 / 4096 < told.value) is may_fall
 
 
+@pytest.mark.long("law")
 def test_credit_that_lasts_for_some_loads_is_found_by_the_one_in_which_it_ends_and_the_next():
     target = steady(buckets=[Bucket("ios", ("write",), 54.0, 1190.0, 240.0)])
     target.bandwidth = dict.fromkeys(BOTH, 40e6)
@@ -122,6 +125,7 @@ def test_credit_that_lasts_for_some_loads_is_found_by_the_one_in_which_it_ends_a
     assert told.value == pytest.approx(54.0, rel=0.1)
 
 
+@pytest.mark.long("law")
 def test_credit_that_one_load_used_up_is_that_of_all_small_ones_of_both_directions():
     """Reads alone never come to its end: their rate is its peak's."""
     target = steady(buckets=[Bucket("ios", BOTH, 1071.0, 7700.0, 2960.0), Bucket("bytes", BOTH, 12.9e6, 83e6, 34e6)])
@@ -160,6 +164,7 @@ def test_by_small_blocks_alone_nobody_knows_whether_bytes_are_limited_or_ios():
     assert tell(fit, cell("read", MIB, 16), "read").low * MIB < 8e6
 
 
+@pytest.mark.long("law")
 def test_large_writes_that_wait_for_small_ones_to_leave_a_cache_are_told_as_they_last():
     target = steady(buckets=[WriteBack("bytes", ("write",), 110e6, 70e6, math.inf, ios=260.0)])
     target.iops, target.bandwidth = dict.fromkeys(BOTH, 50e3), dict.fromkeys(BOTH, 1e9)

@@ -54,6 +54,7 @@ def test_a_map_tells_of_flushes_and_of_reads_under_writes(tmp_path):
     assert purposes.index(Purpose.BESIDE) == len(purposes) - 2
 
 
+@pytest.mark.long("procedures")
 def test_a_map_of_single_jobs_has_them_too(tmp_path):
     _, _, result = told(tmp_path, text=MAP.replace("[1, 4, 16]", "[1]"))
     assert [one.writes_bytes_per_s is None for one in summarise(result).beside] == [True, False]
@@ -78,6 +79,7 @@ def test_nothing_is_made_beside_a_map_that_only_reads_or_has_no_time(tmp_path, b
     assert not any(visit.purpose is Purpose.BESIDE for visit in world.journal().visits())
 
 
+@pytest.mark.long("law", "procedures")
 def test_what_credit_gave_is_not_told_as_lasting(tmp_path):
     """A tenth faster than what lasts for longer than these loads run."""
     law = replace(LAW, flush_seconds=0.00001, burst=Burst(40e6, 1.3, 1e6))

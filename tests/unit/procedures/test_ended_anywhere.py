@@ -12,7 +12,7 @@ from ioatlas.design.latency_search import Goal
 from ioatlas.errors import PartialResultError
 from ioatlas.procedures.tune.procedure import Tune
 from ioatlas.store.journal import Journal
-from tests.unit.procedures.cases import DENSE, EVERY, FEW_CELLS, LAWS, LONG
+from tests.unit.procedures.cases import DENSE, EVERY, FEW_CELLS, LAWS
 from tests.unit.simulated import LAW, Shell, World, around_transactions, spread
 
 pytestmark = pytest.mark.usefixtures("no_law")
@@ -65,7 +65,7 @@ CAMPAIGNS = {**EVERY, **MORE}
 FEW = 2
 """States that are looked at where all of them would take long."""
 LATER = pytest.mark.long("procedures", "run", "store")
-ALIKE = (*LONG, "short of time", "few cells, short of time", "spc1e-like", "points", "trace", "trees")
+ALIKE = (*EVERY.keys() - {"by law", "few cells", "tune"}, *MORE.keys() - {"spc1-like"})
 """They end as others do, in states that the long run looks at."""
 _STATE = """
 select distinct 'visit', v.purpose, v.status, c.reason from visit v join cell c using (cell_key)

@@ -6,12 +6,14 @@ from functools import cache
 
 import pytest
 
-from tests.unit.procedures.cases import EVERY, LONG, make_world
+from tests.unit.procedures.cases import EVERY, make_world
 from tests.unit.simulated import killed, moments, spread
 
 pytestmark = pytest.mark.usefixtures("no_law")
 MOMENTS = {"dense": 12}
 FEWER = 3
+SOON = ("dense", "by law", "tune", "fixed work")
+"""Those of the long run alone go on as one of these does."""
 LATER = pytest.mark.long("procedures", "run", "store")
 BEGUN_AGAIN = frozenset({"fixed work", "iozone", "rounds", "trees"})
 """Their visits build on each other on files that a resumed session makes anew: some are made once more, with seeds
@@ -37,7 +39,7 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "number"),
     [
-        pytest.param(name, number, marks=[LATER] if number % FEWER != 1 or name in LONG else [])
+        pytest.param(name, number, marks=[LATER] if number % FEWER != 1 or name not in SOON else [])
         for name in EVERY
         for number in range(MOMENTS.get(name, FEWER))
     ],

@@ -139,6 +139,7 @@ def test_a_budget_is_shared_by_all_set_ups(tmp_path):
     assert {name: set(each) for name, each in blocks_of(world).items()} == {f"d{n}": {0, 1} for n in (1, 2, 4)}
 
 
+@pytest.mark.long("procedures", "analysis")
 def test_drift_between_set_ups_is_no_difference_between_configurations(alike):
     found = compare_sides([alike[1]], by_target=True)
     assert found.notes == (ONE_SET_UP,)

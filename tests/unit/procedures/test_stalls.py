@@ -78,6 +78,7 @@ def test_a_stall_does_not_make_later_windows_longer(tmp_path):
     assert stalling <= quiet + 100, "room for a start that is late, and no more"
 
 
+@pytest.mark.long("procedures", "run")
 def test_a_stall_that_goes_on_ends_with_one_sentence_and_nothing_is_lost(tmp_path):
     world = World(tmp_path, QUIET)
     world.start(MAP)

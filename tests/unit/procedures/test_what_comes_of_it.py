@@ -80,6 +80,7 @@ def test_load_points_are_made_shorter_or_fewer_for_a_budget(tmp_path, text):
     assert max(asked) < 4000
 
 
+@pytest.mark.long("procedures", "design")
 def test_precision_goes_on_until_every_cell_has_it(tmp_path):
     world = World(tmp_path, Law(read=Way(100e-6, 50_000, 1e9), write=Way(200e-6, 20_000, 5e8), noise=0.15))
     world.run(f"precision = 0.05\n{DENSE.replace('visits = 3', 'visits = 2')}")
@@ -94,6 +95,7 @@ def test_precision_goes_on_until_every_cell_has_it(tmp_path):
     assert all(each["cells_waiting"] > 0 for each in told)
 
 
+@pytest.mark.long("procedures", "run")
 def test_a_replicate_that_another_load_slowed_is_voided_and_made_again(world):
     blocks = ", ".join(f'"{4 << power}k"' for power in range(8))
     world.start(DENSE.replace("visits = 3", "visits = 4").replace('"4k", "64k"', blocks))

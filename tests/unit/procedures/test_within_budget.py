@@ -98,6 +98,7 @@ direct = 0
 """
 
 
+@pytest.mark.long("law", "procedures")
 def test_a_large_map_goes_on_while_time_is_left_and_foretells_what_it_did_not_reach(tmp_path):
     budget = 40
     world = World(tmp_path, LAWS["fast"])
@@ -168,6 +169,7 @@ def test_where_nothing_was_measured_the_run_failed_and_says_why(tmp_path):
     assert (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.long("procedures", "run")
 def test_a_finished_campaign_is_resumed_without_a_change(tmp_path):
     shell = Shell(LAWS["fast"])
     (tmp_path / "target").mkdir()

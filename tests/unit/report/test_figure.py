@@ -48,6 +48,7 @@ def test_each_format_and_style_is_written(kind, style, tmp_path: Path) -> None: 
         assert kind != "png" or int.from_bytes(data[16:20], "big") == pytest.approx(175 / 25.4 * 300, abs=1), "300 dpi"
 
 
+@pytest.mark.long("report")
 @pytest.mark.parametrize(
     "shape", [pytest.param(shape, marks=LATER) if shape in ("square", "mixed") else shape for shape in SHAPES]
 )

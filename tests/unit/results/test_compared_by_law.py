@@ -63,6 +63,7 @@ def test_it_holds_what_each_map_tells_against_the_other(sides):
     assert pair.whole.low < 1 < pair.whole.high
 
 
+@pytest.mark.long("results", "law")
 def test_credit_is_no_speed(sides):
     """One of them gives three times its rate until 60 MB were moved, and again after a rest."""
     bursting = replace(LAW, burst=Burst(60e6, 3.0, 20e6))
@@ -75,6 +76,7 @@ def test_credit_is_no_speed(sides):
         assert cell.ratio == pytest.approx(1, abs=0.2)
 
 
+@pytest.mark.long("results", "law")
 def test_a_slower_one_is_found_by_loads_that_only_one_of_them_made(sides):
     slower = Way(0.001, 800, 15e6)
     found = compare_sides(sides(LAW, replace(LAW, read=slower, write=slower), seconds=(90, 45)))

@@ -121,6 +121,7 @@ def test_firmware_is_compared_whatever_the_device_is_called():
     assert (found.group, found.name, found.values) == ("version", "device.firmware", ("1.2", "1.3"))
 
 
+@pytest.mark.long("results", "analysis", "stats")
 def test_a_gate_over_sides_that_do_not_differ_fails_once_in_a_thousand():
     rng = np.random.default_rng(24)
     told = failed = 0

@@ -54,16 +54,16 @@ CASES = {
     "SNIA": (ROUNDS, LAW),
     "budget": (FEWER.replace("visits = 2", 'budget = "20s"'), replace(LAW, burst=Burst(6e9, 3.0, 5e8), noise=0.02)),
 }
-LONG = ("quiet", "noisy", "drifting", "cached", "bursty", "stalls")
+SOON = ("wild", "once", "few cells", "budget")
 """The quiet target is that of a single visit, the noisy one lies between it and the wild one, the bursty one is that
-of the budget, and a law beside stalls takes ten seconds to fit.
+of the budget, and a law beside stalls takes ten seconds to fit: the others are left to the long run.
 """
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.long("analysis", "results", "law")) if name in LONG else name
+        name if name in SOON else pytest.param(name, marks=pytest.mark.long("analysis", "results", "law"))
         for name in CASES
     ],
 )

@@ -46,6 +46,7 @@ def test_a_process_that_left_nothing_tells_only_what_it_cost():
     assert budget.slowdown == pytest.approx(2.0)
 
 
+@pytest.mark.long("run", "procedures")
 @pytest.mark.parametrize("start_seconds", [0.15, 4.0, 9.0])
 def test_a_budget_is_kept_on_a_machine_on_which_everything_takes_longer(tmp_path, start_seconds):
     world = World(tmp_path, start_seconds=start_seconds)

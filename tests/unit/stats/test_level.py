@@ -69,6 +69,7 @@ def test_white_noise_gives_about_the_plain_interval_of_a_mean():
     assert 1.2 < np.median(widths) / plain < 2.2, "wider, for drift cannot be ruled out"
 
 
+@pytest.mark.long("stats")
 @pytest.mark.parametrize(("drift", "least"), [(0.0, 0.95), (0.1, 0.85)])
 def test_intervals_of_a_level_cover_where_the_plain_ones_do_not(drift, least):
     covered, plain = [], []

@@ -19,6 +19,7 @@ def tails_of(visits: int, between: float, within: float) -> tuple[np.ndarray, np
     return (*np.quantile(latencies, (0.99, 0.5), axis=2, method="higher"), latencies.max(axis=2))
 
 
+@pytest.mark.long("stats")
 @pytest.mark.parametrize("visits", [3, 5])
 @pytest.mark.parametrize(("between", "within"), [(0.05, 0.3), (0.3, 0.02), (0.6, 0.02), (1.0, 0.5)])
 def test_bounded_intervals_cover_the_truth_as_often_as_they_say(visits, between, within):

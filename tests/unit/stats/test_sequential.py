@@ -115,6 +115,7 @@ def _following(correlation: float, count: int) -> list[float]:
     return values
 
 
+@pytest.mark.long("stats")
 def test_values_that_follow_each_other_are_no_change_and_a_change_of_them_is():
     for correlation in (0.3, 0.6):
         values = _following(correlation, 3000)

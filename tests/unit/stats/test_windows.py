@@ -44,6 +44,7 @@ def _p99(windows):
     return of_percentile(windows, 0.01)
 
 
+@pytest.mark.long("stats")
 @pytest.mark.parametrize(("follow", "moves"), [(0.0, 0.05), (0.0, 0.5), (0.5, 0.05), (0.5, 0.5)])
 def test_a_mean_at_its_limit_is_decided_in_less_than_one_of_a_hundred(follow, moves):
     random = np.random.default_rng(20261124)
@@ -67,6 +68,7 @@ def test_a_share_that_is_missed_by_far_is_decided_though_its_windows_hang_togeth
     assert _share([1.0] * 9 + [0.9]).interval()[1] == 1.0
 
 
+@pytest.mark.long("stats")
 @pytest.mark.parametrize("follow", [0.0, 0.5])
 def test_a_share_at_its_limit_is_seldom_called_missed(follow):
     random = np.random.default_rng(6)

@@ -140,6 +140,7 @@ def test_what_is_refused_counts_for_the_quota_too(database, blobs, people):
     assert "in a day" in more.json()["detail"]
 
 
+@pytest.mark.long("atlas")
 def test_two_equal_uploads_at_once_are_one_result(client, people, monkeypatch):
     both = threading.Barrier(2, timeout=300)
     read = admission.read
@@ -208,6 +209,7 @@ def test_a_form_of_very_many_fields_is_told(client):
     assert client.post("/sign-in", content=form, headers=headers).status_code == 400
 
 
+@pytest.mark.long("atlas")
 def test_the_name_that_a_client_calls_the_service_by_is_never_repeated(client, people):
     told = client.post(RESULTS, content=OLD_BUNDLE.read_bytes(), headers={**people["alice"], "Host": "evil.example"})
     token = people["alice"]["Authorization"].removeprefix("Bearer ")

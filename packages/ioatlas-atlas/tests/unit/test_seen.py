@@ -129,6 +129,7 @@ def test_every_route_is_in_the_table(client):
     assert routes - asked == set(DOES) | OTHER
 
 
+@pytest.mark.long("atlas")
 def test_a_viewer_sees_what_it_may_on_every_route(client, atlas):
     headers, ids = atlas
     for who in ALL:

@@ -114,6 +114,7 @@ def test_an_option_changes_the_load_or_is_named(tool):
     assert silent == []
 
 
+@pytest.mark.long("translate", "fio")
 def test_an_option_of_fio_is_kept_or_left_out_never_both():
     for _, name, pairs in (one for one in OPTIONS if one[0] == "fio"):
         key = fio.ALIASES.get(name[2:], name[2:])
