@@ -48,8 +48,8 @@ LONGEST_LENGTH = 18
 class Service:
     """What requests are answered with: `request.app.state.service`.
 
-    warm: makes what pages show of a bundle. origin: the service's address as the world knows it; '' where
-    that is not known: a request is not believed.
+    warm: makes what pages show of a bundle; without it the first reader waits. origin: the service's address as the
+    world knows it; '' where that is not known: a request is not believed.
     """
 
     database: Database

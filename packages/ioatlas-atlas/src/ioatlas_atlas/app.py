@@ -89,7 +89,7 @@ def make_app(
     metrics = Metrics()
     derived = Derived(blobs, limits or Limits(), database)
     desk = Desk(database, blobs, limits or Limits())
-    app.state.service = Service(database, blobs, desk, metrics, derived.warm if warm else _leave, origin)
+    app.state.service = Service(database, blobs, desk, metrics, derived.warm if warm else Service.warm, origin)
     # Not by `include_router`, which would make each of them anew: 0.3 s of the first request.
     app.router.routes.extend([*api.router.routes, *handling.router.routes])
     app.state.pages = pages = Pages(database, derived, _viewer, origin)
@@ -105,10 +105,6 @@ def make_app(
     app.add_middleware(Bodies, limits=bodies or BodyLimits())
     app.add_middleware(Traffic, limiter=Limiter(rate or Rate()), metrics=metrics)
     return app
-
-
-def _leave(_sha256: str) -> None:
-    """The first reader waits."""
 
 
 def _healthz(request: Request) -> Response:

@@ -67,10 +67,10 @@ class Derived:
         self._made(sha256)
 
     def _read(self, sha256: str, name: str) -> bytes | None:
-        for _ in range(2):  # an older folder goes when the newer one is there: it is looked for again
-            place = self._made(sha256)
+        # An older folder goes when the newer one is there: it is looked for again.
+        for place in map(self._made, (sha256, sha256)):
             if place is None:
-                break
+                return None
             with suppress(FileNotFoundError), gzip.open(place / name) as opened:
                 return opened.read()
         return None
