@@ -113,10 +113,15 @@ class Measuring:
     as_json: bool = False
 
     def plan(self, spec: CampaignSpec, procedure: Procedure | None = None) -> Plan:
-        """The campaign on its opened targets. Raises UsageError for a read-only sweep of a directory."""
+        """The campaign on its opened targets. Raises UsageError for a read-only sweep of a directory, and for what the
+        start of the campaign would refuse.
+        """
         from ioatlas.campaign import open_plan
+        from ioatlas.fio.executor import SystemExecutor
+        from ioatlas.procedures.registry import procedure_of
 
         plan = open_plan(spec, read_only=self.read_only, facts=self.facts, procedure=procedure)
+        (procedure or procedure_of(plan.spec)).check_start(plan, SystemExecutor())
         if self.read_only:
             check_read_only(plan)
         return plan

@@ -108,13 +108,13 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             seen = max((one.before * limiter.size(one.bs) for one in mine), default=math.inf)
             peak = told(min(at.rate + at.peak, seen))
             if limiter.unit == "cache":
+                full = at.size / min(at.rate, at.peak * min(one.bs for one in mine))  # filled by the smallest blocks
                 text = f"The first {amount} of {ways}{on} run at {told(seen)}: a write-back cache, empty again after "
-                text += f"{format_duration(at.size / at.rate)} without load. What follows runs at {told(at.rate)}, or "
+                text += f"at most {format_duration(full)} without load. What follows runs at {told(at.rate)}, or "
                 text += f"{format_count(at.peak)} IOPS of small blocks."
             elif limiter.refills:
-                back = format_duration(at.size / at.rate)
                 text = f"After a pause {ways}{on} run at {peak} for the first {amount}, then at {told(at.rate)}. "
-                text += f"The credit is back after {back} without load."
+                text += f"The credit is back after {format_duration(at.size / at.rate)} without load."
             else:
                 text = f"The first {amount} of {ways}{on} run at {peak}, what follows at {told(at.rate)}."
             direction = limiter.ways[0] if len(limiter.ways) == 1 else ""

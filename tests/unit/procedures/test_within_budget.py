@@ -144,8 +144,14 @@ def test_few_cells_are_refused_where_the_law_cannot_choose(tmp_path, more, why):
         if more
         else FEW.replace("direct = 0", 'direct = 0\nioengine = "libaio"\nbuffer_compress_percentage = [0, 50]')
     )
+    world = World(tmp_path, LAWS["fast"])
     with pytest.raises(UsageError, match=why):
-        World(tmp_path, LAWS["fast"]).start(f"{more}\n{text}")
+        world.start(f"{more}\n{text}")
+    # A plan that is only shown is refused for the same reason.
+    (tmp_path / "asked.toml").write_text(f"{more}\n{text}".replace("TARGET", str(world.target)))
+    shown = Shell()("map", "--campaign", tmp_path / "asked.toml", "--dry-run")
+    assert shown.returncode == 2
+    assert why in shown.stderr
 
 
 def test_a_budget_that_was_exceeded_is_told(tmp_path):
