@@ -20,6 +20,7 @@ numjobs = [1, 4]
 """
 
 
+@pytest.mark.long("bundle", "results")
 @pytest.mark.unmeasured
 def test_the_bundle_of_a_real_campaign_follows_from_its_raw_output(disk_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

@@ -135,6 +135,7 @@ def test_flushes_that_a_mount_keeps_back_are_named(tmp_path, barrier):
         bench.clear()
 
 
+@pytest.mark.long("procedures")
 @pytest.mark.unmeasured
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no directory in memory")
 def test_a_target_that_writes_the_whole_log_in_less_than_a_window_fits():

@@ -55,6 +55,7 @@ def table(directory):
     return list(csv.DictReader(io.StringIO(ioatlas("export", directory, "--format", "csv").stdout)))
 
 
+@pytest.mark.long("procedures", "fio")
 @pytest.mark.unmeasured
 def test_nine_operations_go_where_they_say(disk_dir, tmp_path):
     """In their order, over a fixed amount of work, and at the offsets that fio really sends, from its own log."""

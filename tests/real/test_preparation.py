@@ -183,6 +183,7 @@ def test_reads_carry_what_was_written_to_their_bytes(tmp_path, disk_dir):
     assert "100% of them random" in note
 
 
+@pytest.mark.long("target")
 @pytest.mark.unmeasured
 def test_a_target_that_reduces_data_is_found_out_by_reads_and_writes(tmp_path, own_lab):
     scenario = lab.scenarios()["reducing"]

@@ -31,6 +31,7 @@ def asked(directory, target, visits=1, files=FILES):
     return path
 
 
+@pytest.mark.long("procedures")
 def test_every_file_is_made_looked_at_and_gone(disk_dir, tmp_path):
     target = disk_dir / "target"
     target.mkdir()

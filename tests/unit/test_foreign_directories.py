@@ -29,6 +29,7 @@ def fuzzer(tmp_path_factory):
     return Fuzzer(place, bases(place, FIRST))
 
 
+@pytest.mark.long("store", "run", "results")
 @pytest.mark.parametrize(
     "seeds", [SEEDS, pytest.param(range(4, 11), marks=pytest.mark.long("cli", "store"))], ids=["few", "more"]
 )

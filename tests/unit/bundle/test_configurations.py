@@ -39,6 +39,7 @@ def test_a_replicate_that_was_voided_as_a_whole_is_no_fault(tmp_path):
     assert failed == [["rules"], []]
 
 
+@pytest.mark.long("bundle", "procedures")
 @pytest.mark.usefixtures("no_law")  # the last: what others share was made with one
 def test_records_of_one_configuration_are_no_users_at_a_host(tmp_path):
     world = Switching(tmp_path, blocks=2)

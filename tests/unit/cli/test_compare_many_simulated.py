@@ -58,6 +58,7 @@ def scratch(tmp_path_factory) -> Path:
     return place
 
 
+@pytest.mark.long("cli", "results")
 def test_the_slow_one_of_three_comes_last_and_the_others_tie(scratch: Path) -> None:
     done = ioatlas("compare", *(scratch / name for name in "abc"), COLUMNS="80")
     assert done.returncode == 0, done.stderr

@@ -108,6 +108,7 @@ bs = ["64k", "256k"]
 """
 
 
+@pytest.mark.long("cli", "procedures")
 def test_a_sequence_that_was_killed_begins_again_with_its_first_operation(tmp_path):
     """No visit is lost, and the rest of the sequence is not read from a file that is gone."""
     world = World(tmp_path)
@@ -147,6 +148,7 @@ def test_stopping_keeps_finished_operations(tmp_path):
     assert set(kept) == {(MIB,)}, "an operation that was cut short is no result"
 
 
+@pytest.mark.long("cli", "procedures")
 def test_a_small_budget_shrinks_the_file_and_says_so(target, tmp_path):
     events = mapped(tmp_path / "c", target, "--profile", "iozone2017", "--budget", "10s")
     told = [event["text"] for event in events if event["event"] == "remark"]

@@ -84,6 +84,7 @@ def test_a_plan_tells_the_time(tmp_path):
     assert profile["space_needed_bytes"] == 1 << 30
 
 
+@pytest.mark.long("cli", "report", "procedures")
 def test_exports_draw_latency_against_load(tmp_path):
     path = campaign(tmp_path, "load = 400\npoints = [100, 60, 20]", window="500ms")
     assert ioatlas("map", "--campaign", path, "-o", tmp_path / "out", "--yes").returncode == 0

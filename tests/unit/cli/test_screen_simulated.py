@@ -73,6 +73,7 @@ def test_a_name_with_a_blank_is_one_word_of_what_can_be_typed_next(tmp_path):
     assert shlex.split(line.partition("More:")[2]) == ["ioatlas", "show", "my nas", "-v"]
 
 
+@pytest.mark.long("cli", "report")
 @pytest.mark.usefixtures("with_law")
 def test_the_best_value_stands_in_the_map(tmp_path):
     shell, told = measured(tmp_path, replace(LAW, noise=0.2), visits=1)
@@ -120,6 +121,7 @@ def fits(shell, sweep, width):
     assert "DIR -v" not in left
 
 
+@pytest.mark.long("cli", "report")
 def test_marks_do_not_need_colour_and_colours_are_readable(tmp_path):
     shell, told = measured(tmp_path, replace(LAW, noise=0.5), visits=2)
     assert "runs disagree" in told or "beyond ±50%" in told
@@ -139,6 +141,7 @@ def test_a_noisy_target_is_told_loudly(tmp_path):
     assert "ioatlas map --campaign" in told
 
 
+@pytest.mark.long("cli", "analysis", "law")
 @pytest.mark.usefixtures("with_law")
 def test_a_quiet_target_is_trusted(tmp_path):
     _, told = measured(tmp_path, replace(LAW, noise=0.005, client_iops=1e7), bs='["4k", "64k"]', visits=5, window="1s")

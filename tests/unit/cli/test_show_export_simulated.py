@@ -96,6 +96,7 @@ def test_show_fits_the_terminal_and_keeps_its_numbers_without_colour(campaign: P
         assert ioatlas("show", campaign, "--x", axis, "--quantity", "lat_p99").returncode == 0
 
 
+@pytest.mark.long("cli", "report")
 def test_figures_are_written_where_asked_or_into_the_campaign(campaign: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = ioatlas("export", campaign, "--format", "png")
@@ -158,6 +159,7 @@ def test_an_answer_is_passed_on_by_paste_and_names_no_place(campaign: Path, tmp_
     assert (tmp_path / "x.md").read_text() == told
 
 
+@pytest.mark.long("cli", "report")
 def test_the_card_has_the_size_in_which_links_are_previewed(campaign: Path, tmp_path: Path) -> None:
     done = ioatlas("show", campaign, "--png", tmp_path / "card.png")
     assert done.returncode == 0, done.stderr

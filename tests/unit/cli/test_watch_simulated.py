@@ -78,6 +78,7 @@ def test_quiet_rounds_end_with_0_and_keep_to_the_share(begun):
     assert sorted(path.name for path in (home / "disk").iterdir()) == []
 
 
+@pytest.mark.long("cli", "watch")
 def test_quiet_tells_only_news_and_verbose_tells_the_evidence(copy):
     quiet, verbose = copy("--until", "1h", "-q"), copy("--until", "1h", "-v")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
@@ -166,6 +167,7 @@ rate = "85MB/s"
 """
 
 
+@pytest.mark.long("cli", "watch", "procedures")
 def test_a_target_that_stops_fitting_a_use_is_told_at_the_second_round(copy, tmp_path):
     (tmp_path / "mine.toml").write_text(USE)
     metrics = tmp_path / "m.prom"

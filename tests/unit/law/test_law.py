@@ -139,6 +139,7 @@ def test_credit_that_one_load_used_up_is_that_of_all_small_ones_of_both_directio
         assert tell(fit, cell(rw, 4096, 16), way).value == pytest.approx(1071.0, rel=0.1)
 
 
+@pytest.mark.long("law")
 def test_by_small_blocks_alone_nobody_knows_whether_bytes_are_limited_or_ios():
     """8 MB/s after 1.6 MB: large blocks one at a time never come to it."""
     fine = [0.0, 0.01, 0.02, 0.03, 0.05, 0.09, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
@@ -284,6 +285,7 @@ def test_a_cell_that_no_load_made_is_foretold_near_its_truth_or_not_at_all():
     assert foretold([far], {"t": fit}) == ()
 
 
+@pytest.mark.long("law")
 @pytest.mark.parametrize("times", [0.7, 1.4])
 def test_a_law_that_loads_refute_says_so_of_their_limit_and_foretells_nothing_like_them(times):
     _, courses, _ = steady_mapped(total=40.0)

@@ -72,6 +72,7 @@ def test_slow_targets_have_time_for_them_too(tmp_path, seconds, rate):
     assert session.seconds <= 62
 
 
+@pytest.mark.long("procedures")
 @pytest.mark.parametrize(("budget", "modes"), [("60s", '"read", "randread"'), ("10s", ALL)])
 def test_nothing_is_made_beside_a_map_that_only_reads_or_has_no_time(tmp_path, budget, modes):
     world, _, result = told(tmp_path, budget=budget, modes=modes)
@@ -94,6 +95,7 @@ def test_flushes_that_nobody_saw_are_not_told(tmp_path):
     assert [one.writes_bytes_per_s is None for one in summarise(result).beside] == [False]
 
 
+@pytest.mark.long("procedures", "cli", "report")
 def test_screen_show_json_and_what_is_pasted_tell_the_same(tmp_path):
     shell = Shell(LAW)
     (tmp_path / "target").mkdir()

@@ -398,6 +398,7 @@ def test_a_directory_that_commands_make_need_not_be_there_yet(tmp_path):
         campaign.open_plan(read_campaign(kept.replace(f"{later}/", str(later))))
 
 
+@pytest.mark.long("procedures")
 @pytest.mark.parametrize(
     ("first", "sweep"),
     [

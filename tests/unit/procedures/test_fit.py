@@ -298,6 +298,7 @@ def test_how_many_is_asked_of_what_is_counted():
     assert two.requires[0].limit == 2 * one.requires[0].limit
 
 
+@pytest.mark.long("procedures")
 def test_a_campaign_asks_how_many_and_tells_it(tmp_path):
     world = World(tmp_path)
     world.run(FIT.replace("[target]", "fit_max = true\nbudget = '10m'\n[target]"))

@@ -55,6 +55,7 @@ def test_a_second_axis_is_refused_in_rounds(world):
 # -- a budget, precision -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long("procedures")
 def test_fixed_work_shrinks_its_file_to_the_budget_and_says_so(tmp_path):
     world = World(tmp_path, Law(read=Way(1e-3, 2_000, 50e6), write=Way(1e-3, 2_000, 50e6)))
     text = FIXED_WORK.replace('size = "1m"', 'size = "512m"')

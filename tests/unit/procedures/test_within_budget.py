@@ -218,6 +218,7 @@ def test_a_map_of_a_token_bucket_has_the_rate_that_lasts(tmp_path):
     assert [finding.code for finding in result.findings if finding.code == "burst"]
 
 
+@pytest.mark.long("law", "procedures")
 def test_no_burst_is_seen_where_there_is_none(tmp_path):
     world = World(tmp_path, LAWS["12 MB/s"])
     world.run(QUICK.format(budget=60))
@@ -227,6 +228,7 @@ def test_no_burst_is_seen_where_there_is_none(tmp_path):
 NOISY = law(0.0002, 100_000, 500e6, noise=0.2)
 
 
+@pytest.mark.long("procedures", "analysis")
 @pytest.mark.parametrize(
     ("more", "bound"), [("", "at most 5 visits of a cell"), ("max_visits = 400\nbudget = '20s'", "the budget of 20 s")]
 )
@@ -255,6 +257,7 @@ def test_a_precision_that_cannot_be_reached_has_an_end(tmp_path):
     assert 3 <= len(made) <= 6 + 2 + 2
 
 
+@pytest.mark.long("procedures", "law")
 def test_a_plan_shows_what_will_run_within_its_budget_and_with_a_limit_on_cells(tmp_path):
     def planned(**changes):
         (tmp_path / "target").mkdir(exist_ok=True)
@@ -284,6 +287,7 @@ def bucket(seconds):
     return law(0.0002, 100_000, 10e6, burst=Burst(10e6 * seconds, 8, 10e6))
 
 
+@pytest.mark.long("procedures", "law")
 @pytest.mark.parametrize("seconds", [pytest.param(1, marks=LONG), 5])
 def test_a_sweep_without_a_budget_tells_credit_too(tmp_path, seconds):
     world = World(tmp_path, bucket(seconds))
@@ -301,6 +305,7 @@ def test_a_sweep_without_a_budget_tells_credit_too(tmp_path, seconds):
 LARGE = QUICK.replace('size = "1m"', 'size = "256m"')
 
 
+@pytest.mark.long("procedures")
 @pytest.mark.parametrize(
     ("name", "budget", "smaller"), [("12 MB/s", 30, True), pytest.param("fast", 30, False, marks=LONG)]
 )

@@ -370,6 +370,7 @@ def test_a_result_without_a_product_asks_for_one(measured):
 SLOW = Law(random_read=Way(2e-3, 4000, 400e6), random_write=Way(2e-3, 4000, 400e6), noise=0.03)
 
 
+@pytest.mark.long("product", "procedures")
 def test_a_search_is_sold_by_its_confirming_runs():
     with tempfile.TemporaryDirectory(dir=os.environ.get("IOATLAS_TEST_DISK", "/var/tmp")) as place:
         (Path(place) / "t").mkdir()

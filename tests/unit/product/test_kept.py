@@ -98,6 +98,7 @@ def test_result_page_and_json_hold_the_same_cost(shell, single):
     assert document["costs"][0]["total"] == 4288
 
 
+@pytest.mark.long("product")
 def test_every_configuration_has_its_own_sheet(shell, configured):
     assert kept_sheet(configured, "big").model == "DS2015xs"
     assert kept_sheet(configured, "small").vendor == "NETGEAR"

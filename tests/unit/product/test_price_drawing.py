@@ -16,6 +16,7 @@ def cost(tmp_path, name, *sheets):
     return CliRunner().invoke(ioatlas, ["product", "cost", *chosen, "-o", str(tmp_path / name)])
 
 
+@pytest.mark.long("product", "report")
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_products_are_drawn(tmp_path, suffix):
     done = cost(tmp_path, f"p.{suffix}", "netgear-rn51600", "synology-ds2015xs", "synology-fs6400")

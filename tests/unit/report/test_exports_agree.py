@@ -81,6 +81,7 @@ def values(result: CampaignResult) -> Counter[str]:
     return Counter(f"{float(row['bw_bytes_per_s']):.6g}" for row in table(result) if row["bw_bytes_per_s"])
 
 
+@pytest.mark.long("report", "results")
 def test_json_has_the_rows_of_the_csv(result):
     text = io.StringIO()
     write_json(result, text)
@@ -160,6 +161,7 @@ def drawn(nine, tmp_path_factory):
     return made
 
 
+@pytest.mark.long("report")
 def test_a_long_strip_of_tiles_goes_on_in_further_rows(nine, drawn):
     layout = lay_out(nine)
     arranged = layout.arrange(layout.pages[0])

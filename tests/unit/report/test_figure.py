@@ -28,6 +28,7 @@ SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 LATER = pytest.mark.long("report")
 
 
+@pytest.mark.long("report")
 @pytest.mark.parametrize(
     ("style", "kind"),
     [
@@ -81,6 +82,7 @@ def test_svg_has_values_marks_and_conditions_and_is_called_by_its_target(tmp_pat
     assert not any(colour in text for colour in ("#e00000", "#ff0000"))
 
 
+@pytest.mark.long("report")
 @pytest.mark.parametrize(
     ("shape", "columns"),
     [

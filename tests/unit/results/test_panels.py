@@ -53,6 +53,7 @@ def run(*arguments):
     return CliRunner().invoke(ioatlas, ["export", "--figure", *map(str, arguments)])
 
 
+@pytest.mark.long("results", "report")
 def test_bars_are_the_geometric_means_of_the_visits_with_their_intervals(sides):
     (panel,) = drawn(sides, "numjobs=4", "rw=randread").panels
     side = read_sides(sides[:1])[0]
@@ -146,6 +147,7 @@ def test_a_filter_that_leaves_nothing_says_what_there_is(sides, where, what):
     assert "bs=4" in caught.value.remedy
 
 
+@pytest.mark.long("results", "report")
 @pytest.mark.parametrize(
     ("suffix", "kind"),
     [

@@ -54,6 +54,7 @@ def two(tmp_path_factory) -> Path:
     return scratch
 
 
+@pytest.mark.long("results")
 def test_a_target_of_a_campaign_is_a_side(two: Path) -> None:
     (side,) = read_sides([Path(f"{two / 'both'}:two")])
     assert (side.name, side.targets) == ("two", ("two",))

@@ -253,6 +253,7 @@ targets = [1, 2]
     assert [(one.cell.target, one.cell.n_targets) for one in missing] == [("node", 2)]
 
 
+@pytest.mark.long("run", "cli")
 def test_several_targets_on_the_command_line_need_the_word(world):
     shell = Shell()
     places = [world.target / name for name in "abc"]

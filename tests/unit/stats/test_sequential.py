@@ -29,6 +29,7 @@ def test_the_limit_has_the_run_length_that_was_asked_for():
     assert limit_for(100_000) == pytest.approx(4.949, abs=0.001)
 
 
+@pytest.mark.long("stats")
 def test_long_runs_keep_their_digits():
     """Of a limit that is hardly ever passed each standard deviation more makes runs exp(2 ALLOWANCE) times as long
     (Lundberg's exponent), whichever processor computes it.
@@ -66,6 +67,7 @@ def test_level_and_noise_do_not_matter(scale):
     assert found.after - found.before == pytest.approx(-3.0, abs=1.0)
 
 
+@pytest.mark.long("stats")
 def test_one_stray_value_is_no_change_and_two_are():
     assert limit_for(20) >= HELD - ALLOWANCE
     values = [float(value) for value in np.random.default_rng(1).normal(0.0, 1.0, 40)]

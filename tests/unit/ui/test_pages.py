@@ -111,6 +111,7 @@ ODD = [
 ]
 
 
+@pytest.mark.long("ui")
 @pytest.mark.parametrize("odd", ODD, ids=lambda text: text[:12])
 def test_odd_values_are_no_fault_of_the_server(browser: TestClient, odd: str, monkeypatch) -> None:
     monkeypatch.setattr(commands, "_command", lambda words: ["true", *words])  # words of a real process, no measurement
@@ -220,6 +221,7 @@ def test_a_set_of_too_few_says_what_to_do(browser: TestClient) -> None:
     assert browser.get("/set?make=rm&side=x").status_code == 409
 
 
+@pytest.mark.long("ui")
 def test_two_campaigns_are_compared(browser: TestClient) -> None:
     sides = "&".join(f"side={name}" for name in names(browser.get("/").text))
     answer = browser.get(f"/set?make=compare&{sides}")
@@ -254,6 +256,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[TestClient, 
     return client, library
 
 
+@pytest.mark.long("ui")
 def test_a_dropped_file_becomes_an_entry_and_is_shown(shelf: tuple[TestClient, Path]) -> None:
     browser, library = shelf
     assert 'type="file"' in browser.get("/").text

@@ -105,6 +105,7 @@ def test_a_vendor_and_the_evaluator_reply(atlas, database, desk, alice, monkeypa
     assert "only the product's vendor" in call(*said, "Me too.", "--yes", IOATLAS_TOKEN=bert).stderr
 
 
+@pytest.mark.long("atlas", "bundle")
 def test_what_was_made_again_is_published_and_named_at_once(atlas, database, desk, monkeypatch):
     """Holding both against each other takes two whole campaigns: `bench/atlas/story.mjs` does it for real."""
     url, token = atlas

@@ -145,6 +145,7 @@ PLACES = (
 )  # fmt: skip
 
 
+@pytest.mark.long("atlas")
 @pytest.mark.parametrize(
     "odd", [*ODD, *(pytest.param(one, marks=pytest.mark.long("atlas")) for one in OTHER)], ids=lambda text: text[:8]
 )

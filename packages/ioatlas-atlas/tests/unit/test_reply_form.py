@@ -61,6 +61,7 @@ def test_a_vendor_looks_at_its_reply_sends_it_and_changes_it(client, database, n
     assert told == ["the vendor replied", "the vendor changed its reply", "the evaluator replied"]
 
 
+@pytest.mark.long("atlas")
 @pytest.mark.parametrize(
     ("text", "why"),
     [("", "a text"), (" \r\n ", "a text"), ("x" * 4001, "shorten"), ("a\u202eb", "a text"), ("a\x00b", "a text")],

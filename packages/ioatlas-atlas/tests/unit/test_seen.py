@@ -165,6 +165,7 @@ def _sees_what_it_may(client, ids, who, mine):
             assert (told.status_code == 200) == (who in DATA[name]), (who, name)
 
 
+@pytest.mark.long("atlas")
 def test_nobody_else_does_anything_to_a_result(client, atlas, database):
     headers, ids = atlas
     before = _rows(database)

@@ -98,6 +98,7 @@ def seen(tool, text):
     return made.job_file, frozenset(made.fidelity)
 
 
+@pytest.mark.long("translate", "fio")
 @pytest.mark.parametrize(
     "tool", [pytest.param(one, marks=pytest.mark.long("translate")) if one in MANY else one for one in TOOLS]
 )
