@@ -143,7 +143,7 @@ def test_killed_it_goes_on_where_it_was(target, tmp_path):
 @pytest.mark.long("cli", "procedures")
 def test_what_gains_is_proved_and_what_does_not_is_not(shell, target, tmp_path):
     """The server takes 16 at once: eight jobs and a depth of 16 gain as much, another engine nothing."""
-    told, _ = tune(shell, target, "--advise", "--size", "4m", "--set", "direct=0", "-o", tmp_path / "d")
+    told, _ = tune(shell, target, "--advise", "--size", "200m", "--set", "direct=0", "-o", tmp_path / "d")
     assert told["as_it_is"] == {"numjobs": 1, "iodepth": 1, "ioengine": "libaio", "bs": 4096}
     gains = {one["option"]: one for one in told["gains"]}
     assert gains.keys() == {"numjobs", "iodepth", "ioengine", "bs"}

@@ -178,7 +178,7 @@ def foretell(base: Cell, changed: Mapping[str, Cell], journal: Journal) -> dict[
     for name, cell in changed.items():
         same = {"numjobs": "iodepth", "iodepth": "numjobs", "bs": "numjobs"}.get(name, "")
         courses = [
-            replace(one, counted=one.counted and one.cell.option[same] == base.option[same])
+            replace(one, counted=one.counted and one.cell.option.get(same) == base.option[same])
             for one in seen.get(base.target, ())
             if same
         ]
