@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import re
+import threading
 import time
 import xml.etree.ElementTree as ET
 
@@ -19,7 +20,7 @@ from starlette.testclient import TestClient
 from tests.unit.simulated import Shell
 
 from ioatlas.bundle.reproduce import Outcome
-from ioatlas_atlas import accounts, queries, reproductions, tables
+from ioatlas_atlas import accounts, derived, queries, reproductions, tables
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.blobs import Blobs
@@ -332,12 +333,15 @@ def test_a_doubted_load_is_marked_says_why_and_is_not_ranked(client, database, b
     assert "doubted: more &lt;than&gt; its link: not ranked" in compared
 
 
-def test_pages_of_an_earlier_version_are_shown_until_newer_ones_are_there(client, database, blobs):
+def test_pages_of_an_earlier_version_are_shown_until_newer_ones_are_there(client, database, blobs, monkeypatch):
+    make, may = derived.confined, threading.Event()
+    monkeypatch.setattr(derived, "confined", lambda *how: may.wait(300) and make(*how))
     place = upload(client, database)
     older = blobs.derived(queries.result_of(database, place).bundle_sha256) / "0.1"
     older.mkdir(parents=True)
     (older / EXPLORER).write_bytes(gzip.compress(b"<p>of before</p>"))
     assert client.get(f"/r/{place}/explorer").text == "<p>of before</p>"
+    may.set()
     until = time.monotonic() + 120
     while older.exists() and time.monotonic() < until:
         time.sleep(0.05)
