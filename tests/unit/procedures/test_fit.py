@@ -87,6 +87,8 @@ def test_parameters_stand_behind_the_name_and_make_the_limit(text, limit):
     (use,) = read_uses(text)
     assert use.requires[0].limit == pytest.approx(limit, rel=1e-3)
     assert use.name == text
+    sizes_and_times = re.findall(r"\d+(?:TB|GiB|s|h)\b", text)
+    assert all(words in use.title for words in sizes_and_times)  # as they were asked for
 
 
 def test_connections_that_commit_at_once_share_flushes():
@@ -122,13 +124,15 @@ def test_what_is_no_use_is_refused_with_what_to_do(text):
         'title = "x"\n[[load]]\nrw = "read"\nbs = "{__import__(1)}"\n[[require]]\nrate = 5',
         'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nrate = 5\nof = "other"',
         'title = "x"\nwhat = 1\n[[load]]\nrw = "read"\n[[require]]\nrate = 5',
+        'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nrate = 5\nsource = "nobody"',
         "title =",
     ],
 )
 def test_a_file_that_is_no_use_is_refused(tmp_path, broken):
     (tmp_path / "mine.toml").write_text(broken)
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as refused:
         read_uses(f"{tmp_path}/mine.toml")
+    assert refused.value.remedy
 
 
 def test_the_example_is_a_use(tmp_path):
@@ -260,6 +264,11 @@ def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
     assert call("fit", tmp_path).returncode == 2
     plan = call("fit", tmp_path, "--for", "etcd,restore:10g in 1h", "--dry-run", "--json")
     assert [one["use"] for one in json.loads(plan.stdout)["uses"]] == ["etcd", "restore:10g in 1h"]
+    plan = json.loads(call("fit", tmp_path, "--for", "vm-host", "--max", "--dry-run", "--json").stdout)
+    assert len(plan["uses"]) == len(LADDER)
+    shown = call("fit", tmp_path, "--for", "vm-host", "--max", "--dry-run").stdout
+    assert plan["uses"][-1]["use"] in shown
+    assert plan["uses"][1]["requires"][-1] not in shown
     assert list(tmp_path.iterdir()) == []
 
 

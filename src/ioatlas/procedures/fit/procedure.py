@@ -63,12 +63,15 @@ class FitUses(Procedure):
             "bytes_written": plan.layout_bytes + int(seconds * PLANNING_WRITE_BYTES_PER_S),
         }
 
-    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:
+        first, *others = uses = summary["uses"]
+        ladder = plan.spec.of(FitOptions).fit_max
         lines = [
-            f"{'requires' if first else '':<12} {use['use']}: {words}"
-            for use in summary["uses"]
-            for first, words in ((not number, words) for number, words in enumerate(use["requires"]))
+            f"{'' if number else 'requires':<12} {use['use']}: {words}"
+            for use in ([first] if ladder else uses)
+            for number, words in enumerate(use["requires"])
         ]
+        lines += [f"{'':<12} and so on, to {others[-1]['use']}"] * ladder
         return PlanText(
             order="in turns",
             visits="measured until every requirement is decided,",

@@ -18,7 +18,7 @@ from ioatlas import toml
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.options import read_option
-from ioatlas.model.units import format_duration, format_size_rounded, parse_duration_seconds, parse_size_bytes
+from ioatlas.model.units import parse_duration_seconds, parse_size_bytes
 from ioatlas.procedures.fit.use import KEPT_SHARE, Load, Quantity, Requirement, Source, Use
 from ioatlas.stats.gates import rates_of
 from ioatlas.testbed.typed_in import quantity
@@ -101,7 +101,8 @@ def _read(text: str, where: str) -> Use:
         error.where = error.where if error.where.startswith(head) else f"{head}: {error.where}"
         raise
     except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise UsageError(f"it is no use: {error}", where=head, remedy="compare it with `ioatlas fit --new`") from error
+        why = f"there is no {error}" if isinstance(error, KeyError) else error
+        raise UsageError(f"it is no use: {why}", where=head, remedy="compare it with `ioatlas fit --new`") from error
 
 
 def _data(head: str, where: str) -> dict[str, Any]:
@@ -144,10 +145,10 @@ def _values(data: Values, words: list[str], where: str) -> dict[str, Any]:
 
 def _value(declared: Values, text: Any, where: str) -> Any:
     kind = declared.get("kind", "count")
-    if kind == "size":
-        return _Size(parse_size_bytes(text, where=where))
-    if kind == "time":
-        return _Time(parse_duration_seconds(text, where=where))
+    if kind in ("size", "time"):
+        amount = _Amount((parse_size_bytes if kind == "size" else parse_duration_seconds)(text, where=where))
+        amount.words = str(text)
+        return amount
     if kind == "word":
         return str(text)
     try:
@@ -168,20 +169,14 @@ def _filled(value: Any, values: Values) -> Any:
     return _HOLE.sub(lambda hole: _told(_number(ast.parse(hole[1].strip(), mode="eval").body, values)), value)
 
 
-class _Size(int):
-    """Bytes that are told as such."""
+class _Amount(float):
+    """Bytes or seconds, told in the words in which they were given."""
 
-
-class _Time(float):
-    """Seconds that are told as such."""
+    words = ""
 
 
 def _told(value: Any) -> str:
-    if isinstance(value, _Size):
-        return format_size_rounded(value)
-    if isinstance(value, _Time):
-        return format_duration(value)
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    return getattr(value, "words", "") or (f"{value:.12g}" if isinstance(value, float) else str(value))
 
 
 def _number(node: ast.expr, values: Values) -> Any:
@@ -193,7 +188,7 @@ def _number(node: ast.expr, values: Values) -> Any:
         return _OPERATORS[type(node.op)](_number(node.left, values), _number(node.right, values))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
         return _FUNCTIONS[node.func.id](*(_number(one, values) for one in node.args))
-    raise ValueError(f"{ast.unparse(node)!r} is no sum of its parameters")
+    raise ValueError(f"{ast.unparse(node)!r} is no parameter, number, sum, min, max or round")
 
 
 # -- a file --------------------------------------------------------------------------------------------------
