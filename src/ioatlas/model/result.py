@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Configuration
-from ioatlas.model.finding import Finding
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.summary import Doubt, Headline
@@ -121,11 +121,24 @@ class CampaignResult:
         return next((one for one in self.configurations if one.name == target), None)
 
     def doubted(self, doubts: Mapping[tuple[str, str], str]) -> Self:
-        """With a mark at values that something speaks against: {(cell's key, direction): what it is}."""
+        """With a mark at values that something speaks against, {(cell's key, direction): what it is}, and without what
+        rests on them: main numbers, findings and prices of these loads, and findings that name no load. Data that came
+        back changed is told all the same.
+        """
         told = ((e, doubts.get((e.cell.key, e.direction))) for e in self.estimates)
         as_told: dict[str, Any] = {"verdict": VerdictCode.DOUBTED, "grade": None}
         marked = (replace(e, **as_told, notes=(*e.notes, f"doubted: {why}")) if why else e for e, why in told)
-        return replace(self, estimates=tuple(marked))
+
+        def stands(one: Finding | Headline | UnitPrice, *cells: str) -> bool:
+            return not any(one.direction in ("", way) and (not cells or key in cells) for key, way in doubts)
+
+        return replace(
+            self,
+            estimates=tuple(marked),
+            findings=tuple(f for f in self.findings if f.code is FindingCode.CORRUPTION or stands(f, *f.cells)),
+            headlines=self.headlines and tuple(one for one in self.headlines if stands(one, one.cell)),
+            costs=tuple(replace(c, units=tuple(one for one in c.units if stands(one, one.cell))) for c in self.costs),
+        )
 
 
 def ordinal(replicate: int) -> str:

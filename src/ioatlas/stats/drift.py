@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ioatlas.errors import UsageError
 from ioatlas.stats.distributions import NEWTON_STEPS, beta_below, t_beyond, t_tail
-from ioatlas.stats.warmup import Floats, change_points, noise_around
+from ioatlas.stats.warmup import Floats, change_points, noise_around, without_step
 
 Codes = NDArray[np.intp]
 T = TypeVar("T", bound=Hashable)
@@ -187,11 +187,7 @@ def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEV
     n = series.size
     if n < 12:
         return None
-    k = np.arange(3, n - 2)
-    sums = np.cumsum(series - series.mean())[k - 1]
-    at = int(k[np.argmax(sums**2 / (k * (n - k)))])
-    rest = np.concatenate([series[:at] - series[:at].mean(), series[at:] - series[at:].mean()])
-    changes = change_points(series, noise_around(rest, 2), strength=4 * (1 + 15 / n))
+    changes = change_points(series, noise_around(without_step(series, 3), 2), strength=4 * (1 + 15 / n))
     if not changes:
         return None
     least = max(FEWEST_EACH_SIDE, SHARE_EACH_SIDE * n)

@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from ioatlas.errors import UsageError
 from ioatlas.model.verdict import Verdict, VerdictCode
-from ioatlas.stats.warmup import Floats, Noise, as_series, change_points, mser_cut, noise_around, trim_spikes
+from ioatlas.stats.warmup import (
+    Floats,
+    Noise,
+    as_series,
+    change_points,
+    mser_cut,
+    noise_around,
+    trim_spikes,
+    without_step,
+)
 
 METHOD = "barrett-mser5-pelt/3"
 FEWEST = 20
@@ -191,7 +200,7 @@ def _shape(series: Floats, step: float, spare: int | None = None) -> tuple[Verdi
     two = _two_levels(series, step)
     if two:
         return VerdictCode.BISTABLE, two, 0
-    one_step, line = _best_step(quiet), _line(quiet)
+    one_step, line = without_step(quiet, max(3, quiet.size // 20)), _line(quiet)
     residual = min((one_step, line), key=lambda fit: float(fit @ fit))
     dip = _best_dip(quiet)
     # A passing dip must explain clearly more than a step does, for it has one more place to choose.
@@ -263,16 +272,6 @@ def _tail(edges: list[int], levels: list[float], series: Floats) -> tuple[int, f
             break
         start = edges[index]
     return start, max(float(series[start:].mean()), 1e-300)
-
-
-def _best_step(series: Floats) -> Floats:
-    """Residuals of the best fit by two levels with one change."""
-    n = series.size
-    smallest = max(3, n // 20)
-    k = np.arange(smallest, n - smallest + 1)
-    sums = np.cumsum(series - series.mean())[k - 1]
-    at = int(k[np.argmax(sums**2 / (k * (n - k)))])
-    return np.concatenate([series[:at] - series[:at].mean(), series[at:] - series[at:].mean()])
 
 
 def _best_dip(series: Floats) -> Floats:

@@ -108,6 +108,15 @@ def noise_around(residuals: Floats, parameters: int) -> Noise:
     return Noise(float(np.sqrt(variance / (1 - lost))), rho)
 
 
+def without_step(series: Floats, smallest: int) -> Floats:
+    """Residuals of the best fit by two levels with one change, each of `smallest` values or more."""
+    n = series.size
+    k = np.arange(smallest, n - smallest + 1)
+    sums = np.cumsum(series - series.mean())[k - 1]
+    at = int(k[np.argmax(sums**2 / (k * (n - k)))])
+    return np.concatenate([series[:at] - series[:at].mean(), series[at:] - series[at:].mean()])
+
+
 def change_points(values: Sequence[float] | Floats, noise: Noise, *, strength: float = 3.0) -> tuple[int, ...]:
     """Indices where a new level begins, in order; empty when the level never changes.
 

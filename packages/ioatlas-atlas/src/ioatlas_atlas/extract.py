@@ -161,7 +161,6 @@ def _found(
     said = fairness.Declaration(**declared)
     signed = checked.signature is not Signature.NONE
     conditions = fairness.checklist(result, sheet, said, signed=signed, licence=index["licence"])
-    summary = document(result)["summary"]
     cells = _cells(result)
     here = _here(result) if _kind(sheet) == "NAS" else ""
     doubted = plausible.doubts(directory, cells, sheet, _link(result), here)
@@ -195,7 +194,7 @@ def _found(
         "currency": _clean(priced.currency if priced else ""),
         "grade": str(fairness.grade(conditions)),
         "conditions": _plain(fairness.as_json(conditions)),
-        "summary": _plain(summary),
+        "summary": _plain(document(result.doubted(doubted))["summary"]),
         "cells": cells,
     }
 
