@@ -132,13 +132,13 @@ def tell_gains(journal: Journal, how: Measuring) -> None:
     from ioatlas.procedures.tune.advice import cure, load_gains
 
     measured(journal, how)
-    base = recorded_spec(journal, CAMPAIGN.tables).patterns[0]
-    found, report = load_gains(journal, base), journal.directory / REPORT
+    spec, report = recorded_spec(journal, CAMPAIGN.tables), journal.directory / REPORT
+    found = load_gains(journal, base := spec.patterns[0])
     if how.as_json:
         told = [asdict(one) | {"proved": one.proved} for one in found]
         say_json({"directory": str(journal.directory), "as_it_is": base, "gains": told, "report": str(report)})
     else:
-        click.echo(cure(found))
+        click.echo(cure(found, spec))
         click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in base.items()))
         for one in found:
             click.echo(f" {'✔' if one.proved else ' '} {f'{one.option}={one.value}':<20} {one.words}")

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from ioatlas.config.spec import CampaignSpec
 from ioatlas.design.latency_search import Goal
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Histogram, Part, Series, Visit
-from ioatlas.procedures.tune.advice import Foretold, Gain, gains
+from ioatlas.procedures.tune.advice import Foretold, Gain, cure, gains
 from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, trial_of
 from ioatlas.stats.gates import offered_iops
 
@@ -153,3 +154,17 @@ def test_what_was_foretold_and_not_got_is_said(foretold, words):
     told = Gain("numjobs", 8, 7.8, 7.7, 7.95, Foretold(*foretold)).words
     assert told.endswith(words)
     assert ("than foretold" in told) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("load", "low", "named"),
+    [
+        ({"rw": "read", "direct": 0}, 2.0, True),
+        ({"rw": "read", "direct": 0}, 0.9, False),
+        ({"rw": "read", "direct": 1}, 2.0, False),
+        ({"rw": "randread", "direct": 0}, 2.0, False),
+    ],
+)
+def test_read_ahead_is_named_where_larger_blocks_help_reads_through_the_page_cache(load, low, named):
+    found = [Gain("numjobs", 8, 3.0, 2.0, 4.0), Gain("bs", 1 << 20, 3.0, low, 5.0)]
+    assert ("read-ahead" in cure(found, CampaignSpec(targets=(("", "/t"),), constants=load))) == named

@@ -42,8 +42,7 @@ class FitUses(Procedure):
     name = "fit"
 
     def plan(self, spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
-        uses = _uses(spec)
-        return build_fit_plan(spec, uses, targets, read_only=read_only)
+        return build_fit_plan(spec, _uses(spec), targets, read_only=read_only)
 
     def seconds(self, plan: Plan) -> float:
         each = USUAL_WINDOWS * len(plan.to_measure) * (WINDOW_SECONDS + FIO_SECONDS / 4) + plan.preparation_seconds
