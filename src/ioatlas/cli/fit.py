@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -93,7 +94,7 @@ def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path 
     places = {one.name: one.location for one in journal.targets()}
     for fit in () if how.as_json else fits:
         click.echo(fit.sentence)
-        run = f" Run `ioatlas fit {places[fit.target]} --for {fit.use.name}`."
+        run = f" Run `ioatlas fit {quote(places[fit.target])} --for {quote(fit.use.name)}`."
         for text in (requirement_text(one) + run * (not one.windows) for _, one in fit.judged):
             click.echo("\n".join(fold(text, "  ")))
     told = {"directory": str(directory), "answer": Answer.of_all([one.answer for one in fits]).value}

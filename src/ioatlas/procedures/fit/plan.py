@@ -136,7 +136,7 @@ def _size(load: Load, target: Target, loads: tuple[Load, ...], shared: Options) 
         raise UsageError(
             f"there is no room for the load {load.name!r}",
             where=target.location,
-            remedy=f"free some space: it works on {format_size_rounded(load.size_bytes)}",
+            remedy=f"free some space: it works on {format_size_rounded(wanted)}, or a quarter of what is free",
         )
     return size
 
