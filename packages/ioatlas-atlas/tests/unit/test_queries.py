@@ -2,6 +2,7 @@
 """Lists of results: words, paging, what a licence keeps private."""
 
 import pytest
+import sqlalchemy as sa
 from made import found, put
 
 from ioatlas.errors import UsageError
@@ -22,6 +23,17 @@ def test_words_and_facts(database, desk, alice):
     assert titles(search(database, Wanted(words="n%0"))) == []
     assert titles(search(database, Wanted(vendor_slug="contoso"))) == ["under the desk"]
     assert titles(search(database, Wanted(words="'; DROP TABLE result; --"))) == []
+
+
+def test_words_are_looked_for_in_an_index(database):
+    if not database.embedded:
+        pytest.skip("PostgreSQL chooses by the size of the table")
+    read = []
+    sa.event.listen(database.engine, "before_cursor_execute", lambda _link, _cursor, *said: read.append(said[:2]))
+    queries.search(database, Wanted(words="desk contoso"))
+    statement, values = read[-1]
+    with database.reading() as link:
+        assert "result_words" in str(link.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all())
 
 
 def test_pages_hold_every_result_once_the_newest_first(database, desk, alice):
