@@ -126,7 +126,7 @@ class Pages:
             sought = asked.sought()
         except IoAtlasError as error:
             fault = f"{error.where}: {error.what}. {error.remedy}".strip(": ")
-            return self.page("home", asked=asked, loads=LOADS, fault=fault)
+            return self.page("home", asked=asked, loads={one: views.LOADS.get(one, one) for one in LOADS}, fault=fault)
         found = catalogue.search(self.database, sought)
         pages = -(-found.total // catalogue.A_PAGE)
         said, again = ([], []) if asked.any else queries.said_of(self.database, ())
@@ -134,7 +134,7 @@ class Pages:
         return self.page(
             "home",
             asked=asked,
-            loads=LOADS,
+            loads={one: views.LOADS.get(one, one) for one in LOADS},
             fault="",
             found=found,
             sought=sought,

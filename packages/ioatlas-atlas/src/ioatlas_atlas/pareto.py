@@ -155,7 +155,7 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, o
         f"price per TiB, {currency}",
         "bytes a second" if rate else "I/Os a second",
         tuple(_labelled(points)),
-        tuple(Tick(x(value), amount_text(value)) for value in across.ticks()),
+        tuple(Tick(x(value), f"{value:,g}") for value in across.ticks()),
         tuple(
             Tick(y(value), f"{value * bs_bytes / MIB:g} MiB/s" if rate else format_count(value)) for value in up.ticks()
         ),

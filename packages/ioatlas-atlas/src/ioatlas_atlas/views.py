@@ -113,10 +113,13 @@ def notice(one: Result) -> str:
 # -- products ------------------------------------------------------------------------------------------------
 
 
+LOADS = {"randread": "random read", "randwrite": "random write", "randrw": "random mix", "rw": "mix"}
+"""Words for fio's; others are their own."""
+
+
 def load_name(rw: str, bs_bytes: int) -> str:
     """'4 KiB random read'."""
-    words = {"randread": "random read", "randwrite": "random write", "randrw": "random mix", "rw": "mix"}
-    return f"{format_size(bs_bytes)} {words.get(rw, rw)}"
+    return f"{format_size(bs_bytes)} {LOADS.get(rw, rw)}"
 
 
 def share(value: float | None, low: float | None, high: float | None) -> str:
