@@ -20,7 +20,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+PACKAGE = ROOT / "packages" / "ioatlas-atlas"
+sys.path[:0] = [str(one) for one in (ROOT, ROOT / "src", PACKAGE / "src")]
 
 import numpy as np  # noqa: E402
 
@@ -240,7 +241,7 @@ def measure(name, location, out):
 
     executor.SystemExecutor.run = patched
     if name == COUNTERS:
-        read = telemetry.Sampler._read  # noqa: SLF001
+        read = telemetry.Sampler.snapshot
         first = {}
 
         def counted(self):
@@ -249,7 +250,7 @@ def measure(name, location, out):
             raw = {place: tripled(text, first) if "net" in place else text for place, text in sample.raw.items()}
             return dataclasses.replace(sample, raw=raw)
 
-        telemetry.Sampler._read = counted  # noqa: SLF001
+        telemetry.Sampler.snapshot = counted
     sys.argv = ["ioatlas", "map", location, "--yes", "--read-only", *LOADS, "-o", str(out)]
     main()
 
@@ -281,6 +282,7 @@ def in_place_of_fio():
 def campaigns(folder):
     """All that is not there yet."""
     tcp, unix = folder / "tcp.pid", folder / "s"
+    unix.unlink(missing_ok=True)
     common = ["nbdkit", "-f", "--filter=delay", "memory", "256M", "delay-read=2ms"]
     servers = [
         subprocess.Popen([*common[:2], "-p", "10987", "-i", "127.0.0.1", "-P", str(tcp), *common[2:]]),

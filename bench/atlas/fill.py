@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+PACKAGE = ROOT / "packages" / "ioatlas-atlas"
+sys.path[:0] = [str(one) for one in (ROOT, ROOT / "src", PACKAGE / "src", PACKAGE / "tests" / "real")]
 
 import sqlalchemy as sa  # noqa: E402
 from postgresql import Cluster  # noqa: E402

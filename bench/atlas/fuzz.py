@@ -1,5 +1,5 @@
 """Every operation of the OpenAPI document, asked with values that fit and values that do not, by Schemathesis:
-`python bench/atlas/fuzz.py DATABASE [--program schemathesis] [--examples 50]`.
+`python bench/atlas/fuzz.py DATABASE [--program schemathesis] [--seconds 600]`.
 
 DATABASE: sqlite:///FILE or postgresql://..., which may be empty; it gets accounts and results, whose ids most requests
 name; who asks may do everything. Schemathesis is not a dependency of this project: install it elsewhere and name its
@@ -18,7 +18,8 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+PACKAGE = ROOT / "packages" / "ioatlas-atlas"
+sys.path[:0] = [str(one) for one in (ROOT, ROOT / "src", PACKAGE / "src", PACKAGE / "tests" / "unit")]
 
 import uvicorn  # noqa: E402
 from made import found, put  # noqa: E402
@@ -54,7 +55,7 @@ def main():
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("database")
     asked.add_argument("--program", default="schemathesis")
-    asked.add_argument("--examples", type=int, default=50)
+    asked.add_argument("--seconds", type=int, default=600)
     given = asked.parse_args()
     held = open_database(given.database)
     migrate(held)
@@ -79,7 +80,7 @@ def main():
             (Path(folder) / "named.py").write_text(HOOKS.format(ids=[*ids, "0", "none"]))
             environment = {**os.environ, "SCHEMATHESIS_HOOKS": "named", "PYTHONPATH": folder}
             command = [given.program, "run", f"http://127.0.0.1:{port}/api/v1/openapi.json", "--checks", CHECKS]
-            command += ["-H", f"Authorization: Bearer {token}", "--max-examples", str(given.examples)]
+            command += ["-H", f"Authorization: Bearer {token}", "--max-time", str(given.seconds)]
             code = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
             link = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
             link.request("GET", "/metrics")

@@ -20,7 +20,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+PACKAGE = ROOT / "packages" / "ioatlas-atlas"
+sys.path[:0] = [str(one) for one in (ROOT, ROOT / "src", PACKAGE / "src")]
 
 import sqlalchemy as sa  # noqa: E402
 import uvicorn  # noqa: E402
@@ -181,7 +182,7 @@ def main():
     print(f"{count:,} results, {cells:,} cells, {size}; load average {os.getloadavg()[0]:.1f} before\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="ioatlas-load-") as folder, socket.create_server(("127.0.0.1", 0)) as made:
         made.set_inheritable(True)
-        code = f"import sys; sys.path[:0]=[{str(ROOT)!r},{str(ROOT / 'src')!r},{str(Path(__file__).parent)!r}]; "
+        code = f"import sys; sys.path[:0]={[*sys.path[:3], str(Path(__file__).parent)]!r}; "
         code += f"import load; load.serve({given.url!r}, {folder + '/blobs'!r}, {made.fileno()})"
         service = subprocess.Popen([sys.executable, "-c", code], pass_fds=[made.fileno()])
         port = made.getsockname()[1]

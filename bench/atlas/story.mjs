@@ -33,7 +33,7 @@ function home(name) {
 
 function run(env, ...words) {
   const done = spawnSync(PYTHON, ["-m", "ioatlas", ...words], { env, cwd: env.HOME, encoding: "utf8" });
-  const said = words[1] === "token" ? "" : done.stdout;
+  const said = words.includes("token") ? "" : done.stdout;
   console.log(`$ ioatlas ${words.join(" ")}\n${said}${done.stderr}`.trimEnd());
   return { status: done.status, text: done.stdout.trim(), all: done.stdout + done.stderr };
 }
@@ -111,9 +111,9 @@ async function measured(alice) {
   await page.getByRole("link", { name: "Measure something" }).click();
   const target = JSON.parse(must(alice, "lab", "up", "throttled", "--id", LAB, "--json")).location;
   ended.push(async () => void run(alice, "lab", "down", LAB));
-  await page.getByRole("textbox", { name: "Target" }).fill(target);
+  await page.getByRole("textbox", { name: "What to measure" }).fill(target);
   await page.getByRole("checkbox", { name: "Read only" }).check();
-  await page.getByRole("textbox", { name: "Time budget" }).fill("3m");
+  await page.getByRole("textbox", { name: "Time at most" }).fill("3m");
   await page.getByRole("textbox", { name: "Product sheet" }).fill(join(alice.HOME, "nas.toml"));
   await page.getByRole("textbox", { name: "Name" }).fill("box1");
   await page.getByRole("button", { name: "Show the plan" }).click();
@@ -132,18 +132,18 @@ async function measured(alice) {
 async function main() {
   mkdirSync(OUT, { recursive: true });
   browser = await chromium.launch({ executablePath: process.env.IOATLAS_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
-  const code = "import sys\nfrom tests.real.postgresql import cluster\nwith cluster() as made:\n  print(made.new_database(), flush=True)\n  sys.stdin.read()";
+  const code = "import sys\nsys.path.insert(0, 'packages/ioatlas-atlas/tests/real')\nfrom postgresql import cluster\nwith cluster() as made:\n  print(made.new_database(), flush=True)\n  sys.stdin.read()";
   const database = await serving(PYTHON, ["-c", `import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n${code}`], process.env, /postgresql:\S+/);
   const operator = { ...home("operator"), IOATLAS_DATABASE: database };
   const blobs = ["--blobs", join(operator.HOME, "blobs")];
-  must(operator, "serve", "migrate");
+  must(operator, "atlas", "serve", "migrate");
   const kinds = { alice: [], bert: [], contoso: ["--kind", "vendor", "--vendor", "Contoso"], carol: ["--kind", "moderator"] };
   const tokens = {};
   for (const [name, kind] of Object.entries(kinds)) {
-    must(operator, "serve", "account", name, ...kind);
-    tokens[name] = must(operator, "serve", "token", name);
+    must(operator, "atlas", "serve", "account", name, ...kind);
+    tokens[name] = must(operator, "atlas", "serve", "token", name);
   }
-  const atlas = (await serving(PYTHON, ["-m", "ioatlas", "serve", ...blobs, "--listen", "127.0.0.1:0"], operator, /http:\/\/[\d.:]+/));
+  const atlas = (await serving(PYTHON, ["-m", "ioatlas", "atlas", "serve", ...blobs, "--listen", "127.0.0.1:0"], operator, /http:\/\/[\d.:]+/));
   const alice = { ...home("alice"), IOATLAS_TOKEN: tokens.alice };
   const bert = { ...home("bert"), IOATLAS_TOKEN: tokens.bert };
   writeFileSync(join(alice.HOME, "nas.toml"), `format = 1
@@ -169,12 +169,12 @@ licence = "yes"
 `);
   run(alice, "product", "check", join(alice.HOME, "nas.toml"));
   const target = await measured(alice);
-  for (const env of [alice, bert]) must(env, "key", "new");
+  for (const env of [alice, bert]) must(env, "atlas", "key", "new");
   const bundle = join(alice.HOME, "box1.ioatlas.zip");
   must(alice, "bundle", join(alice.IOATLAS_RESULTS, "box1"), "-o", bundle, "--license", "CC-BY-4.0");
   must(alice, "verify", bundle);
   const declared = ["--to", atlas, "--sponsor", "none", "--conflict", "none", "--yes"];
-  const address = must(alice, "publish", bundle, ...declared).split(" ")[0];
+  const address = must(alice, "atlas", "publish", bundle, ...declared).split(" ")[0];
   const id = address.split("/").at(-1);
   const wanted = `${atlas}/?rw=randread&bs=4k&iops=100&p99=100ms`;
   const session = await browser.newContext();
@@ -188,13 +188,13 @@ licence = "yes"
   check("badge: recomputed", (await page.locator("main .badge").first().innerText()) === "recomputed");
 
   await says(atlas, tokens.contoso, id, "Firmware 7.3 halves this latency. It is out since October.", "reply");
-  must({ ...home("contoso"), IOATLAS_TOKEN: tokens.contoso }, "reply", address, "Firmware 7.3 halves this latency. It is out since 4 October 2026.", "--yes");
+  must({ ...home("contoso"), IOATLAS_TOKEN: tokens.contoso }, "atlas", "reply", address, "Firmware 7.3 halves this latency. It is out since 4 October 2026.", "--yes");
   await says(atlas, tokens.alice, id, "I will measure 7.3 when the box has it.", "answer");
   await page.goto(address);
   check("both stand beside the result, the older version too", (await page.locator(".said").count()) === 2 && (await page.locator("details").filter({ hasText: "since October." }).count()) === 1);
 
   const mine = join(bert.HOME, "mine");
-  must(bert, "fetch", address, "-o", join(bert.HOME, "theirs.zip"));
+  must(bert, "atlas", "fetch", address, "-o", join(bert.HOME, "theirs.zip"));
   const other = join(bert.HOME, "cpuinfo");
   writeFileSync(other, readFileSync("/proc/cpuinfo", "utf8").replace(/^(model name\s*:).*$/gm, "$1 Played by this machine"));
   const words = ["-m", "ioatlas", "reproduce", join(bert.HOME, "theirs.zip"), target, "--read-only", "--out", mine, "--yes"];
@@ -203,8 +203,8 @@ licence = "yes"
   console.log(again.stdout + again.stderr);
   check(`reproduced (status ${again.status})`, again.status === 0);
   must(bert, "bundle", mine, "-o", join(bert.HOME, "mine.ioatlas.zip"), "--license", "CC-BY-4.0");
-  const by = must(bert, "publish", join(bert.HOME, "mine.ioatlas.zip"), ...declared, "--reproduces", id).split(" ")[0].split("/").at(-1);
-  const copied = run(bert, "publish", join(bert.HOME, "theirs.zip"), ...declared);
+  const by = must(bert, "atlas", "publish", join(bert.HOME, "mine.ioatlas.zip"), ...declared, "--reproduces", id).split(" ")[0].split("/").at(-1);
+  const copied = run(bert, "atlas", "publish", join(bert.HOME, "theirs.zip"), ...declared);
   check("another's campaign is not published again", copied.status === 2 && copied.all.includes("another account published this campaign"));
   await page.goto(address);
   check("reproduced by 1", (await page.locator("main .badge.reproduced").first().innerText()).startsWith("reproduced by 1 "));
@@ -212,10 +212,10 @@ licence = "yes"
 
   const corrected = join(alice.HOME, "corrected.ioatlas.zip");
   must(alice, "bundle", join(alice.IOATLAS_RESULTS, "box1"), "-o", corrected, "--license", "CC0-1.0");
-  const newer = must(alice, "publish", corrected, ...declared, "--replaces", id).split(" ")[0];
+  const newer = must(alice, "atlas", "publish", corrected, ...declared, "--replaces", id).split(" ")[0];
   await page.goto(address);
   check("the old one names its correction", (await page.getByRole("link", { name: "the newer version" }).getAttribute("href")) === new URL(newer).pathname);
-  must(alice, "change", newer, "--withdraw", "a bad cable", "--yes");
+  must(alice, "atlas", "change", newer, "--withdraw", "a bad cable", "--yes");
   const gone = await page.goto(newer);
   check("withdrawn: told with its reason, without data", gone.status() === 410 && (await page.getByText("a bad cable").count()) > 0);
   await look("withdrawn", newer).catch((error) => check(String(error), false));
@@ -233,7 +233,7 @@ licence = "yes"
   await look("moderate", `${atlas}/moderate`, { storageState: signed });
   await look("decide", `${atlas}/moderate/${by}`, { storageState: signed });
   await look("products", `${atlas}/`);
-  must(operator, "serve", "audit");
+  must(operator, "atlas", "serve", "audit");
 }
 
 try {
