@@ -58,14 +58,14 @@ def target(reader: str, folder: Path, seconds: int) -> None:
     """Fuzz one reader in this process; libFuzzer ends it."""
     import atheris
 
-    with atheris.instrument_imports(include=["ioatlas.interop", "ioatlas.fio", "ioatlas.model"]):
+    with atheris.instrument_imports(include=["ioatlas_translate.read", "ioatlas.fio", "ioatlas.model"]):
         import importlib
         import math
 
-        from ioatlas.interop.read.importer import read_source
-        from ioatlas.interop.read.source import Source
+        from ioatlas_translate.read.importer import read_source
+        from ioatlas_translate.read.source import Source
 
-        module = None if reader == "any" else importlib.import_module(f"ioatlas.interop.read.{reader}")
+        module = None if reader == "any" else importlib.import_module(f"ioatlas_translate.read.{reader}")
     scratch = folder / "input"
 
     def once(data: bytes) -> None:
@@ -95,12 +95,12 @@ def seeds(reader: str, corpus: Path) -> int:
     """Result files that the reader recognises, as the corpus to start from."""
     import importlib
 
-    from ioatlas.interop.read.source import Source
+    from ioatlas_translate.read.source import Source
 
     corpus.mkdir()
     count = 0
     for path in sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.stat().st_size <= LARGEST):
-        module = None if reader == "any" else importlib.import_module(f"ioatlas.interop.read.{reader}")
+        module = None if reader == "any" else importlib.import_module(f"ioatlas_translate.read.{reader}")
         wanted = module is None
         if module is not None:
             text, _ = Source.of(path).text(LARGEST)

@@ -11,8 +11,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from ioatlas.interop.read.importer import read_source
-from ioatlas.interop.read.source import Source
+from ioatlas_translate.read.importer import read_source
+from ioatlas_translate.read.source import Source
 
 SAMPLES = Path(os.environ.get("IOATLAS_SAMPLES", Path(__file__).resolve().parents[3] / "shared" / "samples"))
 BINARY = (b"\t\x00", b"\xd0\xcf")

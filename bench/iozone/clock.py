@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ioatlas.interop.read.importer import read_source
-from ioatlas.interop.read.source import Source
+from ioatlas_translate.read.importer import read_source
+from ioatlas_translate.read.source import Source
 
 DELAY_US = 200_000
 SIZE, RECORD = 4 << 20, 1 << 20

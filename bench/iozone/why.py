@@ -22,13 +22,10 @@ from math import exp, log
 from pathlib import Path
 from statistics import fmean
 
-from ioatlas.interop.read.importer import read_source
-from ioatlas.interop.read.source import Source
-from ioatlas.interop.studies.fixed_work import iozone_arguments
+from ioatlas.interop.studies.fixed_work import iozone_arguments, iozone_table
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import parse_size_bytes
 from ioatlas.procedures.fixed_work.procedure import sequence_cells
-from ioatlas.procedures.fixed_work.steps import operation_name
 from ioatlas.stats.intervals import log_t_interval
 
 SIZE = 128 << 20
@@ -128,11 +125,11 @@ class Rounds:
 
     def _iozone(self, variant: Variant) -> dict[str, Pass]:
         said = self._run(variant, ["iozone", *iozone_arguments(SIZE, [self._record]), "-f", str(self._file)])
-        text = self._scratch / "iozone.txt"
-        text.write_text(said)
-        rates = {operation_name(each): each.bw_bytes_per_s for each in read_source(Source.of(text, text.name))}
+        table = iozone_table(said)
+        if table is None:
+            sys.exit(f"IOzone printed no table:\n{said}")
         calls = dict(zip(IOZONE_ORDER, self._logged(), strict=True))
-        return {name: Pass(1000 * SIZE / float(rate or 0), *calls[name]) for name, rate in rates.items()}
+        return {name: Pass(1000 * SIZE / rate, *calls[name]) for name, rate in table.bytes_per_s.items()}
 
     def _fio(self, variant: Variant, operations: tuple[str, ...]) -> dict[str, Pass]:
         cells = {

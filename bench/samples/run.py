@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ioatlas.fio.figures import FioDirection, FioJob, FioOutput
 from ioatlas.fio.output import parse_fio_json
-from ioatlas.interop.read.fio_json import block_size, fio_size
 from ioatlas.stats.gates import bytes_gate, error_gate, little_gate, no_io_gate
 from ioatlas.stats.verdict import judge
+from ioatlas_translate.read.fio_json import block_size, fio_size
 
 SAMPLES = Path(os.environ.get("IOATLAS_SAMPLES", Path(__file__).resolve().parents[3] / "shared" / "samples"))
 

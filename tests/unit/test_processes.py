@@ -14,7 +14,7 @@ STARTERS = {
     "fio/names_load.py": "its jobs, when fio/process.py has started it as a program",
     "fio/executor.py": "asks a load generator for its version",
     "ioatlas_atlas/admission.py": "reads one upload, under limits; ended with the request",
-    "cli/import_.py": "reads many files on several processors",
+    "ioatlas_translate/import_.py": "reads many files on several processors",
     "ioatlas_lab/cli.py": "the command that `ioatlas lab run` was given",
     "fleet/bare.py": "asks a fio server about itself, through fio",
     "fleet/local.py": "fio servers in namespaces of this machine; ended with the session",

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ioatlas.analysis.imported_answer import caching, methods, statistic, with_repeats
-from ioatlas.analysis.imported_physics import doubts
 from ioatlas.model.cell import MIXED, Cell, OptionValue
 from ioatlas.model.estimate import Estimate, LatKind
 from ioatlas.model.imported_reading import ImportedReading, Labelled
@@ -341,7 +340,7 @@ def _notes(reading: ImportedReading, file: str) -> tuple[str, ...]:
     elif shown.p99_ns is None and reading.lat_p99_ns is not None:
         told = format_latency(reading.lat_p99_ns)
         notes.append(f"p99 of {reading.lat_p99_kind or NOT_TOLD} latency, which the mean is not of: {told}")
-    return (*notes, *reading.notes, *(sentence for sentence in doubts(reading) if sentence not in reading.notes))
+    return (*notes, *reading.notes)
 
 
 _LOAD_AXES = ("bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops")

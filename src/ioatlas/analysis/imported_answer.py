@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 
 from ioatlas.analysis.wording import Namer
-from ioatlas.interop.read.formats import TOOLS
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.imported_reading import ImportedReading, Labelled
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate
@@ -100,30 +99,15 @@ def by_kind(remarks: Sequence[str]) -> list[str]:
 
 
 UNKNOWN = "not told"
-_UNITS = {tool.lower(): units for tool, units in TOOLS.items() if units}
 _NO = frozenset({"0", "false", "no", "off", "disabled", "n", "none", ""})
 
 
 def caching(reading: ImportedReading) -> str:
     """'direct', 'buffered' or 'not told': whether the client's page cache was passed by."""
     told = reading.details.get("direct")
-    if told is not None:
-        return "buffered" if str(told).strip().lower() in _NO else "direct"
-    command = str(reading.details.get("command") or "")
-    settings = " ".join(str(item) for item in reading.details.get("settings") or ())
-    if reading.tool == "fio":
-        # fio prints every option that was given: without `direct` it was the default.
-        return "buffered" if "ioengine" in reading.details or "filename" in reading.details else UNKNOWN
-    if reading.tool == "iozone" and (command or settings):
-        return "direct" if "O_DIRECT" in settings or re.search(r"(?:^|\s)-I\b", command) else "buffered"
-    if reading.tool == "diskspd" and command:
-        flags = re.findall(r"(?:^|\s)[-/](Sh|Su\w*|h|S)(?=\s|$)", command)
-        return "direct" if flags else "buffered"
-    if reading.tool == "elbencho" and command:
-        return "direct" if re.search(r"--direct\b", command) else "buffered"
-    if reading.tool == "ior" and command:
-        return "direct" if re.search(r"\s-B\b|--posix\.odirect", command) else "buffered"
-    return UNKNOWN
+    if told is None:
+        return UNKNOWN
+    return "buffered" if str(told).strip().lower() in _NO else "direct"
 
 
 def statistic(reading: ImportedReading) -> str:
@@ -150,7 +134,7 @@ def methods(readings: Iterable[ImportedReading]) -> dict[str, str]:
             "mean latency": (reading.latency.kind or UNKNOWN) if reading.latency.mean_ns is not None else None,
             "p99 latency": (reading.latency.kind or UNKNOWN) if reading.latency.p99_ns is not None else None,
             "engine": str(reading.details["ioengine"]) if reading.details.get("ioengine") else None,
-            "units": _UNITS.get(reading.tool),
+            "units": reading.details.get("units"),
         }
         for name, value in facts.items():
             if value is not None:

@@ -20,7 +20,6 @@ from ioatlas.errors import IoAtlasError
     cls=Commands,
     name="ioatlas",
     files={
-        "import_": "import",
         "map": "plan resume",
         "list": "open profiles",
         "bundle": "verify reproduce",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other tools: their results read, their commands and job files translated."""
+"""Loads of other tools and published studies in fio's terms, with what is and is not the same."""

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.command_line import call
-from tests.unit.interop.read_samples import SAMPLES
+from tests.unit.samples import SAMPLES
 
 MDTEST = """mdtest-4.0.0 was launched with 4 total task(s) on 1 node(s)
 
@@ -161,7 +161,7 @@ FOLDERS = ["fio/json", "fio/text", "fio/logs", "iozone", "vdbench", "io500", "el
 
 
 @pytest.mark.parametrize(
-    "folder", [*FOLDERS, "crystaldiskmark", "fio", pytest.param(".", marks=pytest.mark.long("interop"))]
+    "folder", [*FOLDERS, "crystaldiskmark", "fio", pytest.param(".", marks=pytest.mark.long("results", "translate"))]
 )
 def test_each_folder_of_real_results_ends_in_an_answer(folder):
     if not (SAMPLES / folder).is_dir():

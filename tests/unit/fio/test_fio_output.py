@@ -13,7 +13,7 @@ from ioatlas.fio.figures import bucket_value
 from ioatlas.fio.output import parse_fio_json
 from tests.examples import examples
 from tests.facts import has
-from tests.unit.interop.read_samples import SAMPLES, sample
+from tests.unit.samples import SAMPLES, sample
 
 NEW = {
     "fio version": "fio-3.33",

@@ -8,8 +8,8 @@ from ioatlas.campaign import open_plan
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Batch, Section, job_text
+from ioatlas.interop.studies.fixed_work import IozoneTable
 from ioatlas.model.fixed_work import WorkSequence, operation_of, sequences_of, tool_of
-from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.target import Target
 from ioatlas.model.visit import Purpose
 from ioatlas.procedures.fixed_work.options import FixedWorkOptions
@@ -150,27 +150,9 @@ def test_a_smaller_file_is_added_and_the_other_left_out(target):
     assert {WorkSequence.of(cell) for cell in thin.to_measure} == {WorkSequence("nas", "fio", 2 * MIB, MIB)}
 
 
-def readings(size=1024, record=64, skip=()):
-    words = {
-        "read": ("read", None),
-        "write": ("write", None),
-        "random read": ("randread", None),
-        "random write": ("randwrite", None),
-    }
-    return [
-        ImportedReading(
-            "iozone.txt",
-            1,
-            "iozone",
-            rw=words.get(name, (None, name))[0],
-            operation=words.get(name, (None, name))[1],
-            bs_bytes=record * KIB,
-            size_bytes=size * KIB,
-            bw_bytes_per_s=float(100 * MIB + place),
-        )
-        for place, name in enumerate(NINE)
-        if name not in skip
-    ]
+def table(size=1024, record=64, skip=()):
+    rates = {name: float(100 * MIB + place) for place, name in enumerate(NINE) if name not in skip}
+    return IozoneTable(size * KIB, record * KIB, rates)
 
 
 @pytest.fixture
@@ -185,7 +167,7 @@ def run(target, tmp_path, monkeypatch):
 
 def test_iozones_table_becomes_visits_of_its_own_cells(run):
     batch, planned = run
-    results = iozone_results(readings(), batch, planned, 1000.0)
+    results = iozone_results(table(), batch, planned, 1000.0)
     assert [result.state for result in results] == ["finished"] * 9
     for place, result in enumerate(results):
         visit = result.visit
@@ -208,9 +190,9 @@ def test_what_iozone_moves_without_a_word_is_known(run):
 
 def test_a_table_that_is_not_this_runs_or_lacks_an_operation_is_no_result(run):
     batch, planned = run
-    assert iozone_results([], batch, planned, 0.0) == []
-    other = iozone_results(readings(size=2048), batch, planned, 0.0)
+    assert iozone_results(None, batch, planned, 0.0) == []
+    other = iozone_results(table(size=2048), batch, planned, 0.0)
     assert {result.state for result in other} == {"failed"}
-    lacking = iozone_results(readings(skip=("strided read",)), batch, planned, 0.0)
+    lacking = iozone_results(table(skip=("strided read",)), batch, planned, 0.0)
     assert [result.state for result in lacking] == ["finished"] * 8 + ["failed"]
     assert "nothing" in lacking[-1].reason

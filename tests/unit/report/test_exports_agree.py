@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 
 from ioatlas.campaign import load_result
-from ioatlas.interop.read.importer import read_source
-from ioatlas.interop.read.source import Source
 from ioatlas.model.estimate import Limit
 from ioatlas.model.quantities import quantity
 from ioatlas.model.result import CampaignResult
@@ -56,8 +54,6 @@ def repeats(tmp_path_factory) -> CampaignResult:
     for number, speed in enumerate((500, 100, 400, 300, 200)):
         figures = "   ".join(str(speed * 1000 + operation) for operation in range(9))
         (folder / f"run{number}.txt").write_text(IOZONE.format(size=1024, record=64, figures=figures))
-    for number in range(5):
-        assert list(read_source(Source.of(folder / f"run{number}.txt")))
     done = Shell()("import", *sorted(folder.glob("*.txt")), "-o", folder / "kept", "--label", "disk")
     assert done.returncode == 0, done.stderr
     return load_result(folder / "kept")

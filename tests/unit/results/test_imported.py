@@ -19,7 +19,6 @@ from ioatlas.analysis.imported import imported_map
 from ioatlas.analysis.summary import summarise
 from ioatlas.campaign import load_result
 from ioatlas.cli.export import command as export_command
-from ioatlas.cli.import_ import command
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.imported_reading import ImportedReading, Labelled
 from ioatlas.model.quantities import quantity
@@ -27,6 +26,7 @@ from ioatlas.report.page_data import report_data
 from ioatlas.report.table import write_csv
 from ioatlas.results.comparison import compare_sides
 from ioatlas.store.imported import Imported
+from ioatlas_translate.import_ import command
 
 IOZONE = """\
 \tIozone: Performance Test of File I/O

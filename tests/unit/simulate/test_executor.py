@@ -12,8 +12,7 @@ from ioatlas.fio.collect import read_batch
 from ioatlas.fio.executor import Executor, LoadProcess
 from ioatlas.fio.figures import bucket_value
 from ioatlas.fio.replay import read_trace, write_trace
-from ioatlas.interop.read.importer import read_source
-from ioatlas.interop.read.source import Source
+from ioatlas.interop.studies.fixed_work import iozone_table
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
 from ioatlas.stats.gates import in_flight
 from tests.simulate.device import Device, Interval, Load
@@ -318,20 +317,17 @@ def test_a_death_may_come_at_every_step(place):
     assert not (place / "batch" / "fio.json").exists()
 
 
-def test_iozones_table_is_read_by_the_importer(place):
+def test_iozones_table_is_read_back(place):
     words = [word for test in range(6) for word in ("-i", str(test))]
     arguments = (*words, "-c", "-e", "-I", "-s", "4096k", "-r", "64k", "-f", str(place / "made"))
     executor = SimulatedExecutor(QUIET)
     assert executor.find("iozone").version == "3.489"
     outcome = run(executor, LoadProcess("iozone", arguments, place / "batch", "iozone.txt", 1e6))
     assert outcome.exit_code == 0
-    path = place / "batch" / "iozone.txt"
-    readings = list(read_source(Source.of(path, "iozone.txt")))
-    assert len(readings) == 9
-    assert {reading.bs_bytes for reading in readings} == {64 * KIB}
+    table = iozone_table((place / "batch" / "iozone.txt").read_text())
+    assert (table.size_bytes, table.record_bytes, len(table.bytes_per_s)) == (4096 * KIB, 64 * KIB, 9)
     each = 100e-6 + 65536 / 400e6
-    read = next(reading for reading in readings if reading.rw == "read")
-    assert read.bw_bytes_per_s == pytest.approx(65536 / each, rel=0.01)
+    assert table.bytes_per_s["read"] == pytest.approx(65536 / each, rel=0.01)
     assert not (place / "made").exists()
     with pytest.raises(UsageError, match="iozone is not installed"):
         SimulatedExecutor(iozone=False).find("iozone")

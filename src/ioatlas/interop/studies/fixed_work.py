@@ -5,6 +5,7 @@ IOzone's operations as streams (facts: its manual and behaviour, versions 3.4xx)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -127,6 +128,28 @@ KIB = 1 << 10
 LARGEST_RECORD = 16 << 20
 _TESTS = range(6)
 """What IOzone calls the nine operations."""
+_NINE = tuple(name for test in _TESTS for name in TESTS[test])
+_TABLE = re.compile(
+    r"^\s*[kK]B\s+reclen\s+write\s.*\n\s*(\d{1,15})\s+(\d{1,15})((?:[ \t]+\d{1,15})+)[ \t]*$", re.MULTILINE
+)
+_ENDED = "iozone test complete"
+
+
+class IozoneTable(NamedTuple):
+    """What IOzone said of the nine operations. bytes_per_s: by operation; 0 for one of which it said nothing."""
+
+    size_bytes: int
+    record_bytes: int
+    bytes_per_s: Mapping[str, float]
+
+
+def iozone_table(text: str) -> IozoneTable | None:
+    """The table of a run with the arguments below and one record size; None where it is not there in full."""
+    row = _TABLE.search(text) if _ENDED in text else None
+    rates = [float(figure) * KIB for figure in row[3].split()] if row else []
+    if row is None or len(rates) != len(_NINE):
+        return None
+    return IozoneTable(int(row[1]) * KIB, int(row[2]) * KIB, dict(zip(_NINE, rates, strict=True)))
 
 
 def iozone_arguments(size_bytes: int, records: Sequence[int], *, direct: bool = True) -> list[str]:
@@ -152,7 +175,7 @@ def iozone_round(size_bytes: int, record_bytes: int, *, direct: bool = True) -> 
     iozone_arguments(size_bytes, [record_bytes])
     if record_bytes > size_bytes:
         raise UsageError("no record fits into a file", where="size, bs", remedy="use a larger size or smaller records")
-    streams = [operation(op, size_bytes, record_bytes, direct=direct) for test in _TESTS for op in TESTS[test]]
+    streams = [operation(op, size_bytes, record_bytes, direct=direct) for op in _NINE]
     streams[-1] = replace(streams[-1], options={**streams[-1].options, "unlink": 1})
     return tuple(Workload(stream.name, (stream,)) for stream in streams)
 

@@ -10,6 +10,7 @@ import os
 import random
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -22,12 +23,9 @@ from ioatlas.fio.batch import Batch, Section
 from ioatlas.fio.collect import SectionResult
 from ioatlas.fio.executor import LoadProcess, read_clock
 from ioatlas.fio.jobfile import JobValue
-from ioatlas.interop.read.importer import read_source
-from ioatlas.interop.read.source import Source
-from ioatlas.interop.studies.fixed_work import iozone_arguments
+from ioatlas.interop.studies.fixed_work import IozoneTable, iozone_arguments, iozone_table
 from ioatlas.model.cell import Cell
 from ioatlas.model.fixed_work import FIO, IOZONE, WorkSequence, operation_of, sequences_of, tool_of
-from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.outcomes import Event, KnownMemory
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.model.verdict import UnmeasuredCode, Verdict, VerdictCode
@@ -43,14 +41,6 @@ from ioatlas.run.steps import REPORT_SECONDS
 from ioatlas.run.telemetry import Seen
 from ioatlas.store.journal import PlannedVisit
 from ioatlas.testbed.typed_in import typed_facts
-
-_FIO_WORDS = {"read": "read", "write": "write", "randread": "random read", "randwrite": "random write"}
-"""The importer's word for an operation that fio's rw has one for."""
-
-
-def operation_name(reading: ImportedReading) -> str:
-    """The operation of a reading as the study calls it."""
-    return reading.operation or _FIO_WORDS.get(reading.rw or "", reading.rw or "")
 
 
 def also_moved(cells: Sequence[Cell]) -> dict[str, int]:
@@ -69,22 +59,20 @@ def also_moved(cells: Sequence[Cell]) -> dict[str, int]:
 
 
 def iozone_results(
-    readings: Sequence[ImportedReading], batch: Batch, planned: Mapping[int, PlannedVisit], started_at: float
+    table: IozoneTable | None, batch: Batch, planned: Mapping[int, PlannedVisit], started_at: float
 ) -> list[SectionResult]:
     """Results of the sections of one run of IOzone; an empty list when there is no complete table."""
-    by_operation = {operation_name(reading): reading for reading in readings}
-    if not by_operation:
+    if table is None:
         return []
     results = []
     at = started_at
     for index, section in enumerate(batch.sections):
-        reading = by_operation.get(operation_of(section.cell))
-        wrong = _wrong(section, reading)
-        if wrong or reading is None or not reading.bw_bytes_per_s:
+        rate = table.bytes_per_s.get(operation_of(section.cell), 0.0)
+        if wrong := _wrong(section, table, rate):
             results.append(SectionResult(section, SectionState.FAILED, None, wrong))
             continue
         work = section.cell.members[0].integer("io_size", 0)
-        seconds = work / reading.bw_bytes_per_s
+        seconds = work / rate
         part = Part(
             section.cell.directions[0],
             work,
@@ -112,13 +100,13 @@ def iozone_results(
     return results
 
 
-def _wrong(section: Section, reading: ImportedReading | None) -> str:
-    """Why a reading is not that of the section; '' when it is."""
+def _wrong(section: Section, table: IozoneTable, rate: float) -> str:
+    """Why a rate of the table is not that of the section; '' when it is."""
     cell = section.cell
-    if reading is None or not reading.bw_bytes_per_s:
+    if not rate:
         return "IOzone reported nothing for it"
-    if reading.bs_bytes != cell.bs_bytes or reading.size_bytes != int(cell.option["size"]):
-        return f"IOzone reports a file of {reading.size_bytes} B with records of {reading.bs_bytes} B"
+    if table.record_bytes != cell.bs_bytes or table.size_bytes != int(cell.option["size"]):
+        return f"IOzone reports a file of {table.size_bytes} B with records of {table.record_bytes} B"
     return ""
 
 
@@ -390,14 +378,11 @@ def iozone_process(arguments: Sequence[str], file: str, directory: Path, *, limi
     return LoadProcess("iozone", told, directory, IOZONE_OUTPUT, limit_seconds)
 
 
-def read_iozone(directory: Path) -> list[ImportedReading]:
-    """What IOzone's table in `directory` says; empty when it is not there in full."""
-    path = directory / IOZONE_OUTPUT
-    try:
-        complete = "iozone test complete" in path.read_text(errors="replace")
-    except OSError:
-        return []
-    return list(read_source(Source.of(path, IOZONE_OUTPUT))) if complete else []
+def read_iozone(directory: Path) -> IozoneTable | None:
+    """IOzone's table in `directory`; None when it is not there in full."""
+    with suppress(OSError):
+        return iozone_table((directory / IOZONE_OUTPUT).read_text(errors="replace"))
+    return None
 
 
 def calls_around(path: str, cell: Cell) -> tuple[float, float]:

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The formats that are read. A new one is a module beside this one, with a SIGNATURE and a `read`, and an entry.
+
+Tools that are known and not read stand at its end: a user is told so, and what to do instead.
+
+Results inside something else are found as well: quoted in a mail, indented in a document or a program, behind the time
+stamps of a build log. A collector's label before each line is taken off too: `[pod/fio-1/fio] `, `fio-1  | `,
+`host: `, `stdout F `; and the sign of a comment: `# `, `// `. Most readers need a line to begin where the tool began
+it. What stands before such lines again and again is a margin, and is taken off.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+_STAMP = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?Z| ?[+-]\d\d:?\d\d)?\]?:? ?"
+_SYSLOG = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.\-]{1,60} [\w.\-/]{1,60}(?:\[\d{1,8}\])?: "
+_MARGIN = re.compile(rf"(?:[ \t]*(?:{_STAMP}|{_SYSLOG}|>[> ]?))+|[ \t]+")
+_MARKS = re.compile(rf"({_STAMP})|({_SYSLOG})")
+_LABEL = re.compile(
+    rf"(?:\d{{1,7}}:|(?:{_STAMP}|{_SYSLOG}|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d )?"
+    r"(?:\[[^\]\n]{1,120}\]|[\w.@/\-]{1,80} +\||[A-Za-z][\w.@\-]{0,80}:|std(?:out|err) [FP]"
+    r"|[#+]|//+|(?:[;%*]|--)(?= ))?)(?: |$)?"
+)
+"""What a collector puts before each line: a container's name, a host's, a stream's, a mark of a comment, a number."""
+_PLACES = 200
+_SHAPES = 8
+_LABELLED = 0.8
+"""Of the labels of neighbouring lines, how many must be of a kind that is repeated."""
+_REPEATED = 3
+_AROUND = 200
+_BLOCKS = 5
+
+
+def _pattern(margin: str) -> str:
+    """A margin as a pattern: time stamps differ from line to line, blanks and quote marks do not."""
+    parts = []
+    at = 0
+    for match in _MARKS.finditer(margin):
+        parts += [re.escape(margin[at : match.start()]), _STAMP if match[1] else _SYSLOG]
+        at = match.end()
+    return "".join([*parts, re.escape(margin[at:])])
+
+
+def _places(text: str, hints: Iterable[str], most: int) -> Iterator[int]:
+    """Where hints stand in a text: the first `most` places of each."""
+    for hint in hints:
+        place = -1
+        for _ in range(most):
+            place = text.find(hint, place + 1)
+            if place < 0:
+                break
+            yield place
+
+
+def _margins(text: str, hints: Iterable[str]) -> list[str]:
+    """Patterns of what stands before lines that hold one of `hints`, the longest first."""
+    found: dict[str, str] = {}
+    for place in _places(text, hints, _PLACES):
+        start = text.rfind("\n", 0, place) + 1
+        match = _MARGIN.match(text, start, min(start + 200, len(text)))
+        if match is not None and match.end() <= place:
+            found.setdefault(_pattern(match.group()), match.group())
+            if len(found) >= _SHAPES:
+                break
+    return sorted(found, key=lambda pattern: len(found[pattern]), reverse=True)
+
+
+def _kind(label: str) -> str:
+    return re.sub(r"\d+", "0", label)
+
+
+def _label(line: str) -> str:
+    match = _LABEL.match(line)
+    return match.group().strip() if match else ""
+
+
+def _labels(text: str, hints: Iterable[str]) -> list[str]:
+    """Patterns of labels that stand before all lines around a place that holds one of `hints`. None where the lines of
+    several sources are mixed: whose figures are whose is not told then.
+    """
+    lines = text.split("\n")
+    for place in _places(text, hints, _BLOCKS):
+        if found := _labels_around(lines, text.count("\n", 0, place)):
+            return found
+    return []
+
+
+def _labels_around(lines: Sequence[str], at: int) -> list[str]:
+    above = list(takewhile(bool, map(_label, lines[max(0, at - _AROUND) : at + 1][::-1])))
+    starts = above[::-1] + list(takewhile(bool, map(_label, lines[at + 1 : at + _AROUND])))
+    kinds = Counter(map(_kind, starts))
+    common = [kind for kind, times in kinds.most_common(_SHAPES) if times >= _REPEATED]
+    if not common or sum(_kind(start).startswith(tuple(common)) for start in starts) < _LABELLED * len(starts):
+        return []
+    common = [kind for kind in common if not any(kind != other and kind.startswith(other) for other in common)]
+    starts = [start for start in starts if _kind(start) in common]
+    runs = [start for at, start in enumerate(starts) if at == 0 or starts[at - 1] != start]
+    if len(runs) != len(set(runs)) or ("0:" in common and len(runs) < len(starts)):  # an hour is no line's number
+        return []
+    return [re.escape(kind).replace("0", r"\d+") + r"(?: |$)?" for kind in common]
+
+
+def margin_of(text: str, hints: Sequence[str], signature: re.Pattern[str]) -> re.Pattern[str] | None:
+    """What is to be taken off the lines of `text` for a reader with this signature to find more of its results; None
+    for nothing.
+
+    A quote mark or a time stamp is never part of a result. Blanks may be: they count only where the signature is found
+    more often without.
+    """
+    if labels := _labels(text, hints):
+        bare = re.sub(rf"(?m)^(?:{'|'.join(labels)})", "", text)
+        if sum(1 for _ in signature.finditer(bare)) >= max(1, sum(1 for _ in signature.finditer(text))):
+            return re.compile("|".join(labels))
+    useful = []
+    before: int | None = None
+    for pattern in _margins(text, hints):
+        if re.fullmatch(r"(?:\\[ \t]|[ \t])+", pattern):
+            before = sum(1 for _ in signature.finditer(text)) if before is None else before
+            bare = re.sub(rf"(?m)^{pattern}", "", text)
+            if sum(1 for _ in signature.finditer(bare)) <= before:
+                continue
+        useful.append(pattern)
+    return re.compile("|".join(useful)) if useful else None
+
+
+if TYPE_CHECKING:
+    from ioatlas.model.imported_reading import ImportedReading
+    from ioatlas_translate.read.source import Source
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format: its name for people and the module that recognises and reads it, imported when one of `hints` is in a
+    text. tools: what its readings are of, by the names their makers write, and what their units mean.
+    """
+
+    name: str
+    module: str
+    hints: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+    pattern: str = "SIGNATURE"
+    reader: str = "read"
+    margin: re.Pattern[str] | None = None
+    """What stands before its lines in this file."""
+
+    def _load(self) -> ModuleType:
+        return importlib.import_module(f"ioatlas_translate.read.{self.module}")
+
+    def _signature(self) -> re.Pattern[str]:
+        found: re.Pattern[str] = getattr(self._load(), self.pattern)
+        return found
+
+    def found_in(self, text: str) -> bool:
+        if self.hints and not any(hint in text for hint in self.hints):
+            return False
+        return self._signature().search(text) is not None
+
+    def margin_in(self, text: str) -> re.Pattern[str] | None:
+        """What stands before the lines of this format in `text`; None for nothing, or where the format is not there."""
+        hints = [hint for hint in self.hints if hint in text]
+        margin = margin_of(text, hints, self._signature()) if hints else None
+        return margin if margin is not None and self.found_in(re.sub(rf"(?m)^(?:{margin.pattern})", "", text)) else None
+
+    def read(self, source: Source) -> Iterator[ImportedReading]:
+        source.margin = self.margin
+        yield from getattr(self._load(), self.reader)(source)
+
+
+FORMATS = (
+    Format(
+        "fio JSON",
+        "fio_json",
+        ('"fio version"', '"client_stats"', '"jobname"'),
+        {"fio": "bytes in JSON; kB, MB in text are 1000 since 2.2x, 1024 before"},
+    ),
+    Format("fio terse", "fio_terse", (";fio-", "%;")),
+    Format("fio text", "fio_text", ("(groupid=", ": io=", ": bw=", ": IOPS=")),
+    Format(
+        "IOzone",
+        "iozone",
+        ("Iozone: Perf", "Children see", "reclen", "riter report", "riter Report", "Throughput report"),
+        {"IOzone": "kB is 1024 bytes"},
+    ),
+    Format("DiskSpd text", "diskspd", ("Results for timespan", "I/Os"), {"DiskSpd": "MB and MiB are 1024^2 bytes"}),
+    Format("DiskSpd XML", "diskspd_xml", ("<Results>",)),
+    Format(
+        "vdbench",
+        "vdbench",
+        ("Starting RD=", "ReqstdOps", "MB/sec", "Interval", "interval"),
+        {"vdbench": "MB is 1024^2 bytes"},
+    ),
+    Format("vdbench histogram", "vdbench", ("min(ms)",), pattern="HISTOGRAM", reader="read_histogram"),
+    Format("xdd", "xdd", ("XDD version", "Bytes_Xfered", "IOPS"), {"xdd": "MB is 10^6 bytes"}),
+    Format(
+        "ORION",
+        "orion",
+        ("RION", "Large MBPS", "Small IOPS", "Small Latency", "Large/Small", "ran ("),
+        {"ORION": "MBPS is 1024^2 bytes"},
+    ),
+    Format(
+        "elbencho",
+        "elbencho",
+        ("LAST DONE", " Elapsed ", "path type", "RuntimeMS", "phase_type", "time ms [first]"),
+        {"elbencho": "MiB is 1024^2 bytes, MB 10^6"},
+    ),
+    Format(
+        "bonnie++",
+        "bonnie",
+        ("1.9", "-Per Chr-", "------Sequential", "K,", "M,", "G,", "T,", "K:", "M:", "G:", "T:"),
+        {"bonnie++": "K is 1024 bytes"},
+    ),
+    Format(
+        "CrystalDiskMark, KDiskMark",
+        "crystal",
+        ("DiskMark", "iB (Q="),
+        {"CrystalDiskMark": "MB is 10^6 bytes", "KDiskMark": "MB is 10^6 bytes, from KiB divided by 1000"},
+    ),
+    Format("IO500", "io500", ("IO500", "IO-500", "[RESULT", "[ior", "[mdtest"), {"IO500": "GiB is 1024^3 bytes"}),
+    Format(
+        "IOR, mdtest",
+        "ior",
+        ("MPI Coordinated", "bw(MiB/s)", "SUMMARY", "mdtest-", '"bwMiB"', "Max Write", "Max Read"),
+        {"IOR": "MiB is 1024^2 bytes", "mdtest": ""},
+    ),
+    Format("ioatlas export", "ioatlas_export", ("ioatlas-export/",)),
+)
+LOGS = (
+    Format("fio log", "fio_log"),
+    Format("fio histogram log", "fio_log", pattern="HISTOGRAM", reader="read_histogram"),
+)
+TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}
+"""Tools whose results are read, and what their units mean; the readings are in base units already."""
+
+
+NOT_READ = "which is not read"
+_SAME_LOAD = "Run the same load with fio and import its JSON, or measure the target with `ioatlas map`"
+_OWN_FILES = "Measure files and names with `ioatlas map DIR --profile smallfiles`"
+_OWN_COMMAND = "`ioatlas fit` says whether a target is fast enough for a use"
+_OBJECTS = "It is of objects, which have no block size or queue depth; ioatlas compares files and devices"
+_KNOWN = (
+    ("sysbench fileio", r"^File operations:\n\s+reads/s:|^Operations performed: +\d+ Read, ", _SAME_LOAD),
+    (
+        "ioatlas as a table",
+        r"^(?=.*\bbs_bytes\b)(?=.*\bn_visits\b)(?=.*\bbw_bytes_per_s\b).*\bdirection\b",
+        "Import the campaign itself, its bundle, or what `ioatlas export --format json` writes",
+    ),
+    ("sysbench", r"^sysbench \d[\w.-]* ?[(:]", _OWN_COMMAND),
+    ("filebench", r"^[\d.]+: Per-Operation Breakdown|^[\d.]+: IO Summary: ", _OWN_FILES),
+    ("smallfile", r"^host = \S+, ?thr(?:ead)? = \S+, ?elapsed|\"files-?[pP]er-?[sS]ec\"\s*:", _OWN_FILES),
+    ("fs_mark", r"^FSUse% +Count +Size +Files/sec", _OWN_FILES),
+    ("SPECstorage (SFS)", r"^.{0,40}\bSPEC ?(?:storage|SFS|sfs)\S*.{0,40} Result\b", _SAME_LOAD),
+    ("kubestr", r"^FIO test results:|^JobName: .*\n +blocksize=", _SAME_LOAD),
+    ("ioping", r"^--- .* ioping statistics ---", _SAME_LOAD),
+    ("hdparm", r"^ *Timing (?:buffered disk|cached|O_DIRECT disk|O_DIRECT cached) reads: ", _SAME_LOAD),
+    ("dd", r"^\d+\+\d+ records out\n\d+ bytes .*copied, ", _SAME_LOAD),
+    ("YCSB", r"^\[OVERALL\], RunTime\(ms\), ", _OWN_COMMAND),
+    ("pgbench", r"^pgbench \(|^number of transactions actually processed: ", _OWN_COMMAND),
+    ("db_bench", r"^\w+ +: +[\d.,]+ micros/op", _OWN_COMMAND),
+    ("dbench", r"^[td]bench version |^Throughput [\d.]+ MB/sec .*\d+ procs", _OWN_COMMAND),
+    ("rados bench", r"^Total (?:writes|reads) made: +\d|^ +sec Cur ops ", _OBJECTS),
+    (
+        "s3-benchmark",
+        r"Loop \d+: (?:PUT|GET) time[ =][\d.]+ secs,|^Download performance with ",
+        _OBJECTS,
+    ),
+    (
+        "warp",
+        r"^(?:Operation|Report): [A-Z]+\b.*(?:Concurrency|Ran)|^\s*\"(?:by_op_type|mixed_server_stats)\"\s*:",
+        _OBJECTS,
+    ),
+    ("COSBench", r"^\W?(?:Stage|Id|Timestamp|Op-Type),(?:(?:Op|Sample)-\w+,){0,2}Op-Count,", _OBJECTS),
+    ("sibench", r"^Total \w+ +bandwidth: +[\d.]+ ?[KMGT]?[bB]/s, |\"ResTimeAvg\"\s*:", _OBJECTS),
+    (
+        "iperf",
+        r"^\[ *ID\] Interval +Transfer +(?:Bandwidth|Bitrate)|\"sum_received\"\s*:|\"tcp_mss_default\"\s*:",
+        'It is of a network. Let ioatlas measure it: `iperf = "HOST"` under `[measure]` in the testbed file',
+    ),
+)
+_PATTERNS = [(tool, re.compile(pattern, re.MULTILINE), remedy) for tool, pattern, remedy in _KNOWN]
+
+
+def told_of(text: str) -> str | None:
+    """What to tell of a text in which no reader found its own; None where nothing in it is known."""
+    for tool, pattern, remedy in _PATTERNS:
+        if pattern.search(text):
+            return f"a result of {tool}, {NOT_READ}. {remedy}"
+    return None

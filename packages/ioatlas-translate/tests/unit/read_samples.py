@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How tests read text."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from ioatlas.model.imported_reading import ImportedReading
+from ioatlas_translate.read.importer import read_source
+from ioatlas_translate.read.source import Source
+
+
+def read_path(path: Path) -> tuple[list[ImportedReading], list[str]]:
+    """Readings and problems of one file."""
+    source = Source.of(path)
+    readings = list(read_source(source))
+    return readings, [str(problem) for problem in source.problems]
+
+
+def read_bytes(raw: bytes, name: str = "result") -> tuple[list[ImportedReading], list[str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(raw)
+        return read_path(path)
+
+
+def read_text(text: str, name: str = "result") -> tuple[list[ImportedReading], list[str]]:
+    return read_bytes(text.encode(), name)
+
+
+def one(text: str, name: str = "result") -> ImportedReading:
+    readings, problems = read_text(text, name)
+    assert len(readings) == 1, (readings, problems)
+    return readings[0]
