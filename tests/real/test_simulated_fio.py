@@ -186,5 +186,7 @@ def test_a_file_that_is_missing_and_a_stop_look_alike(tmp_path):
         stop_asked=first_ended,
     ):
         assert outcome.stopped == "asked"
-        assert [result.state for result in read_batch(directory, two, 1, {}, {})] == ["finished", "cut-short"]
+        ended, stopped = (result.state for result in read_batch(directory, two, 1, {}, {}))
+        assert ended in ("finished", "over-run")  # a busy machine lets fio run longer than it was asked to
+        assert stopped == "cut-short"
         ticks.clear()
