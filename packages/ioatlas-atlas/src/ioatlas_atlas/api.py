@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Annotated, Any
 
-from fastapi import APIRouter, BackgroundTasks, Depends, Header, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, BackgroundTasks, Body, Depends, Header, HTTPException, Path, Query, Request, Response
 from fastapi.responses import FileResponse
-from pydantic import TypeAdapter
+from pydantic import AfterValidator, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
@@ -21,6 +21,7 @@ from ioatlas_atlas.asked import Asked
 from ioatlas_atlas.blobs import Blobs, Incoming
 from ioatlas_atlas.catalogue import Found
 from ioatlas_atlas.database import Database
+from ioatlas_atlas.extracted import printable
 from ioatlas_atlas.fairness import Declaration
 from ioatlas_atlas.ranking import Table
 from ioatlas_atlas.records import (
@@ -109,13 +110,6 @@ class Me:
     private: int
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Why something is done: shown to all."""
-
-    reason: str
-
-
 def service_of(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
@@ -139,6 +133,8 @@ Number = Annotated[str, Path(pattern=r"^[0-9a-z]{1,20}$", description="The perma
 Cursor = Annotated[str, Query(max_length=500, description="`next` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=queries.MOST_ENTRIES)]
 Short = Annotated[str, Query(max_length=200)]
+_Line = Body(embed=True, max_length=500, pattern=r"\S", description="Why it is done, in a line that all are shown.")
+Reason = Annotated[str, _Line, AfterValidator(printable)]
 _PROBLEM: dict[str, Any] = {"content": {"application/problem+json": {}}, "model": Problem}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {**_PROBLEM, "description": text}
@@ -316,10 +312,10 @@ def bundle(service: Served, viewer: Asking, number: Number) -> FileResponse:
 
 
 @router.post("/results/{number}/withdraw", summary="Withdraw it", status_code=204)
-def withdraw(service: Served, viewer: Asking, number: Number, why: Reason) -> None:
+def withdraw(service: Served, viewer: Asking, number: Number, reason: Reason) -> None:
     """Its data is shown no more; title, reason and trace stay."""
     needs(viewer, Scope.PUBLISH)
-    removal.withdraw(service.database, found_result(service, number, viewer), viewer, _line(why.reason))
+    removal.withdraw(service.database, found_result(service, number, viewer), viewer, reason.strip())
 
 
 @router.delete("/results/{number}", summary="Delete it for good", status_code=204)
@@ -329,15 +325,9 @@ def delete(service: Served, viewer: Asking, number: Number) -> None:
     removal.delete(service.database, service.blobs, found_result(service, number, viewer), viewer)
 
 
-def _line(text: str) -> str:
-    if not text.strip() or len(text) > 500 or not text.isprintable():
-        raise HTTPException(422, "a reason is one line of up to 500 characters")
-    return text.strip()
-
-
 @router.get("/products", summary="Search products")
 def products(service: Served, _viewer: Asking, asked: Annotated[Asked, Query()]) -> Found:
-    """Products by kind, protocol, media, year, price, and what they do for a load, with counts by facet.
+    """Products by kind, protocol, media, year, price, the use they fit, and what they do for a load, counted by facet.
 
     Texts as on the page: iops=20k, p99=5ms, bs=4k, price=150. sort: speed, value, p99, price or newest.
     """

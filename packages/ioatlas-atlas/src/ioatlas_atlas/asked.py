@@ -19,13 +19,14 @@ _FACTORS = {"k": 1e3, "m": 1e6, "g": 1e9}
 
 
 class Asked(BaseModel):
-    """Texts as they were typed. price: per TiB at most; iops, rate (MB/s): at least; p99: at most."""
+    """Texts as they were typed. fits: a use. price: per TiB at most; iops, rate (MB/s): at least; p99: at most."""
 
     q: str = ""
     kind: str = ""
     protocol: str = ""
     media: str = ""
     year: str = ""
+    fits: str = ""
     price: str = ""
     currency: str = ""
     rw: str = ""
@@ -70,7 +71,7 @@ class Asked(BaseModel):
             bs_bytes=bs,
             in_flight=_whole(self.depth, "depth"),
             min_iops=iops if rate is None else max(iops or 0.0, rate * 1e6 / bs),
-            max_p99_ns=_latency_ns(self.p99),
+            max_p99_ns=parse_duration_seconds(self.p99.replace(" ", ""), where="p99") * 1e9 if self.p99 else None,
             asks=asks,
             sort=Sort(self.sort or ("speed" if asks else "newest")),
             page=min(_whole(self.page, "page") or 1, MOST_PAGES),
@@ -95,10 +96,3 @@ def _number(text: str, where: str, example: str) -> float | None:
     if not 0 <= value < 1e18:
         raise UsageError(f"{text[:20]!r} is no number", where=where, remedy=f"write it as {example}")
     return value
-
-
-def _latency_ns(text: str) -> float | None:
-    if not text:
-        return None
-    plain = text.replace(" ", "")
-    return parse_duration_seconds(plain, where="p99") * 1e9

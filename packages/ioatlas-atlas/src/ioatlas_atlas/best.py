@@ -8,6 +8,7 @@ It holds what all may see: it is written with every change of that, for the prod
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -109,8 +110,18 @@ def _count(link: sa.Connection, ids: list[str]) -> None:
             newest=of(sa.func.coalesce(sa.func.max(result.c.uploaded_at), 0.0)),
             price_per_tib=price,
             currency=sa.func.coalesce(currency, ""),
+            fits={},
         )
     )
+    fits: dict[str, dict[str, float]] = {}
+    shown = (result.c.product_id.in_(ids) if ids else result.c.product_id.is_not(None), *here[1:], result.c.verified)
+    for number, told in link.execute(sa.select(result.c.product_id, result.c.fits).where(*shown)):
+        kept = fits.setdefault(number, {})
+        for one in told or ():
+            if one["answer"] == "pass":
+                kept[one["use"]] = min(one["margin"] or 1.0, kept.get(one["use"], math.inf))
+    for number, kept in fits.items():
+        link.execute(sa.update(product).where(product.c.id == number).values(fits=kept))
 
 
 def refresh_of(link: sa.Connection, number: str) -> None:

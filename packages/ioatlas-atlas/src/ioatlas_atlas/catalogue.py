@@ -23,7 +23,7 @@ from ioatlas_atlas.records import Product
 from ioatlas_atlas.tables import best, product
 
 A_PAGE, MOST_PAGES = 20, 1000
-FACETS = ("kind", "protocol", "media", "year")
+FACETS = ("kind", "protocol", "media", "year", "fits")
 
 
 class Sort(StrEnum):
@@ -49,6 +49,7 @@ class Sought:
     protocol: str = ""
     media: str = ""
     year: str = ""
+    fits: str = ""
     max_price_per_tib: float | None = None
     currency: str = "USD"
     rw: str = "randread"
@@ -85,8 +86,11 @@ class Listed:
         price = self.product.price_per_tib
         return self.iops_low / price if self.iops_low is not None and price else None
 
-    def facet(self, name: str) -> str:
-        return self.protocol if name == "protocol" else str(getattr(self.product, name) or "")
+    def facet(self, name: str) -> tuple[str, ...]:
+        """Its values; '' where nothing is told."""
+        if name == "fits":
+            return tuple(self.product.fits) or ("",)
+        return (self.protocol if name == "protocol" else str(getattr(self.product, name) or ""),)
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ class Found:
     """A page of those that fit, and of what the rest lacks.
 
     facets: {facet: {value: products}}, each as if nothing was asked of that facet. lacking: products that would fit
-    and have no interval. dearer: those that fit but for the price, from `dearer_from` on.
+    and have no interval. dearer: those that fit but for the price, from `dearer_from` on. most_room: {use: the one
+    of those that fit it which does most beyond what it needs}; those that others reproduced come before the rest.
     """
 
     entries: tuple[Listed, ...]
@@ -103,6 +108,7 @@ class Found:
     lacking: int
     dearer: int
     dearer_from: float | None
+    most_room: Mapping[str, Product]
 
 
 def search(database: Database, sought: Sought) -> Found:
@@ -126,10 +132,16 @@ def search(database: Database, sought: Sought) -> Found:
             if name in missed:
                 missed[name][one.product.id] = one
             else:
-                counted[name].setdefault(one.facet(name), set()).add(one.product.id)
+                for value in one.facet(name):
+                    counted[name].setdefault(value, set()).add(one.product.id)
     ordered = sorted(fits.values(), key=lambda one: (*_place(sought.sort, one), one.product.id))
     first = (min(sought.page, MOST_PAGES) - 1) * A_PAGE
     prices = [one.product.price_per_tib for key, one in missed["price"].items() if key not in fits]
+    most_room: dict[str, tuple[bool, float, str, Product]] = {}
+    for entry in fits.values():
+        of = entry.product
+        for use, room in of.fits.items():
+            most_room[use] = max(most_room.get(use, (False, 0.0, "", of)), (of.reproduced > 0, room, of.id, of))
     dearer = [price for price in prices if price is not None]
     return Found(
         tuple(ordered[first : first + A_PAGE]),
@@ -141,6 +153,7 @@ def search(database: Database, sought: Sought) -> Found:
         len(missed["interval"].keys() - fits.keys()),
         len(dearer),
         min(dearer, default=None),
+        {use: of for use, (*_, of) in sorted(most_room.items())},
     )
 
 
@@ -175,7 +188,7 @@ def _tests(sought: Sought) -> dict[str, Callable[[Listed], bool]]:
 
 
 def _is(name: str, wanted: str, one: Listed) -> bool:
-    return one.facet(name).lower() == wanted
+    return wanted in map(str.lower, one.facet(name))
 
 
 _OF_PRODUCT = tuple(Product.__dataclass_fields__)
@@ -230,21 +243,13 @@ def offers(database: Database, rw: str, bs_bytes: int, in_flight: int) -> tuple[
     load = (best.c.rw == rw, best.c.bs_bytes == bs_bytes, best.c.in_flight == in_flight, best.c.iops_low.is_not(None))
     top = sa.select(best.c.product_id, *values, place.label("place")).where(*load).subquery()
     named = (product.c.id, product.c.vendor, product.c.model, product.c.currency, product.c.price_per_tib)
-    asked = sa.select(*named, top.c.confirmed, top.c.iops, top.c.iops_low, top.c.iops_high)
+    asked = sa.select(*named, top.c.iops, top.c.iops_low, top.c.iops_high, top.c.confirmed)
     asked = asked.join(top, top.c.product_id == product.c.id).where(top.c.place == 1, product.c.price_per_tib > 0)
     with database.reading() as link:
         rows = link.execute(asked).all()
     currency = next((text for text, _ in Counter(row.currency for row in rows).most_common(1)), "")
     return currency, [
-        Offered(
-            f"{row.vendor} {row.model}".strip(),
-            f"/products/{row.id}",
-            row.price_per_tib,
-            row.iops,
-            row.iops_low,
-            row.iops_high,
-            row.confirmed,
-        )
+        Offered(f"{row.vendor} {row.model}".strip(), f"/products/{row.id}", *row[len(named) - 1 :])
         for row in rows
         if row.currency == currency
     ]

@@ -157,15 +157,12 @@ class Client:
 
 
 REMEDIES = {
-    301: "use the address that it moved to",
-    302: "use the address that it moved to",
-    308: "use the address that it moved to",
+    **dict.fromkeys((301, 302, 308), "use the address that it moved to"),
     401: "set IOATLAS_TOKEN to a token of this service",
     403: "ask its keeper for a token that may do this",
     404: "check the id",
     413: "this service takes smaller bundles only",
-    429: "wait a while, then try again",
-    503: "wait a while, then try again",
+    **dict.fromkeys((429, 503), "wait a while, then try again"),
 }
 
 

@@ -16,7 +16,8 @@ import resource
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from contextlib import closing, suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ioatlas.bundle.verify import Verification
     from ioatlas.model.estimate import Estimate
     from ioatlas.model.result import CampaignResult
+    from ioatlas.procedures.fit.fits import Fit
     from ioatlas.product.sheet import Sheet
 
 MOST_TEXT = 480
@@ -167,6 +169,7 @@ def _found(
     for one in cells:
         one["doubt"] = _clean(doubted.get((one["cell_key"], one["direction"]), ""))
         one["usable"] &= not one["doubt"]
+    sound = result.doubted(doubted)
     return {
         "verified": checked.verified,
         "signature": str(checked.signature),
@@ -193,10 +196,49 @@ def _found(
         "price_per_tib": _finite(priced.price_per_tib) if priced else None,
         "currency": _clean(priced.currency if priced else ""),
         "grade": str(fairness.grade(conditions)),
-        "conditions": _plain(fairness.as_json(conditions)),
-        "summary": _plain(document(result.doubted(doubted))["summary"]),
+        "conditions": _plain([vars(one) for one in conditions]),
+        "summary": _plain(document(sound)["summary"]),
+        "fits": _fits(directory, sound),
         "cells": cells,
     }
+
+
+def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
+    """Of the uses that come with this program those of which the campaign tells something: its own windows of their
+    loads, else the law. What a bundle says of uses is not believed, nor less than a use works on taken for it: a cache
+    may hold that.
+    """
+    from ioatlas.errors import UsageError
+    from ioatlas.model.cell import directions_of
+    from ioatlas.procedures.fit.fits import fits_by_law, fits_of, told
+    from ioatlas.procedures.fit.plan import asked
+    from ioatlas.procedures.fit.read import read_uses, ready
+    from ioatlas.store.journal import Journal
+
+    found: list[Fit] = []
+    with suppress(UsageError, ValueError), closing(Journal.open(directory)) as journal:  # no flushes; several targets
+        uses, (target,) = read_uses(",".join(ready())), journal.targets()
+        known = {cell.key for cell, _ in journal.cells()}
+        named = [asked(use, replace(target, size_bytes=None, free_bytes=None), {}) for use in uses]
+        made = [one for one in named if known.issuperset(key for key, _ in one.cells.values())]
+        found += fits_of(journal, made, journal.visits(with_series=True))
+        measured = {one.use.name for one in found}
+        found += fits_by_law(journal, [one for one in uses if one.name not in measured], result.estimates)
+    return [
+        {
+            "use": fit.use.name,
+            "title": _clean(fit.use.title),
+            "answer": str(fit.answer),
+            "margin": _finite(fit.margin),
+            "text": _clean(told(one)),
+            "ways": sorted(
+                {way for loads in fit.use.phases for load in loads for way in directions_of(str(load.options["rw"]))}
+            ),
+        }
+        for fit in found
+        if any(one.windows for _, one in fit.judged)
+        for one in [min((o for _, o in fit.judged if o.answer is fit.answer), key=lambda o: o.margin or math.inf)]
+    ]
 
 
 def title_of(result: CampaignResult, sheet: Sheet | None) -> str:

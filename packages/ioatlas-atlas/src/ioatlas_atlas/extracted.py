@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -11,13 +11,14 @@ MOST_CELLS = 20_000
 MOST_OUTPUT_BYTES = 64 << 20
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """As it is. Raises ValueError."""
     if not text.isprintable():
         raise ValueError("characters that cannot be shown")
     return text
 
 
-Text = Annotated[str, Field(max_length=500), AfterValidator(_printable)]
+Text = Annotated[str, Field(max_length=500), AfterValidator(printable)]
 Whole = Annotated[int, Field(ge=0, le=1 << 62)]
 Value = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)] | None
 
@@ -64,20 +65,33 @@ class CheckFound(_Strict):
 
     name: Text
     state: Text
-    text: Annotated[str, Field(max_length=4000), AfterValidator(_printable)]
+    text: Annotated[str, Field(max_length=4000), AfterValidator(printable)]
 
 
-class Found(_Strict):
-    """Everything that is kept of a bundle beside its file. licence_says, licence_permission: of the product's sheet.
+class FitFound(_Strict):
+    """A use that a product was held against: `answer` as `ioatlas fit` gives it, and why. margin: how many times as
+    good as needed; None where that is not known. ways: directions of the loads that it makes.
+    """
 
-    testbed: digest of what names the client; '' where too little does.
+    use: Text
+    title: Text
+    answer: Literal["pass", "fail", "undecided"]
+    margin: Value
+    text: Text
+    ways: list[Text]
+
+
+class Bundle(_Strict):
+    """What is kept of a bundle beside its file and its cells. signer: fingerprint of a key, '' unsigned.
+
+    price_per_tib: of usable capacity in `currency`. conditions: fields of each `fairness.Condition`.
+    summary: of the campaign, as in the JSON export. fits: uses of which it tells something; None
+    where it was taken in before they were told.
     """
 
     verified: bool
     signature: Text
     signer: Text
-    testbed: Text = ""
-    checks: Annotated[list[CheckFound], Field(max_length=50)]
     campaign_id: Text
     title: Text
     procedure: Text
@@ -85,14 +99,6 @@ class Found(_Strict):
     method_version: Text
     tool_version: Text
     licence: Text
-    has_sheet: bool
-    vendor: Text
-    model: Text
-    kind: Text = ""
-    media: Text = ""
-    year: Annotated[int, Field(ge=1, le=9999)] | None = None
-    licence_says: Text
-    licence_permission: Text
     protocol: Text
     link: Text
     drive: Text
@@ -101,4 +107,23 @@ class Found(_Strict):
     grade: Text
     conditions: Annotated[list[dict[Text, Any]], Field(max_length=100)]
     summary: dict[Text, Any]
+    fits: Annotated[list[FitFound], Field(max_length=100)] | None = None
+
+
+class Found(Bundle):
+    """Everything that is read of an upload. licence_says, licence_permission: of the product's sheet.
+
+    testbed: digest of what names the client; '' where too little does.
+    """
+
+    testbed: Text = ""
+    checks: Annotated[list[CheckFound], Field(max_length=50)]
+    has_sheet: bool
+    vendor: Text
+    model: Text
+    kind: Text = ""
+    media: Text = ""
+    year: Annotated[int, Field(ge=1, le=9999)] | None = None
+    licence_says: Text
+    licence_permission: Text
     cells: Annotated[list[CellFound], Field(max_length=MOST_CELLS)]

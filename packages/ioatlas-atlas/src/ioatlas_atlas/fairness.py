@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any
 
 from ioatlas.analysis.best import usable
 from ioatlas.analysis.wording import plural
@@ -135,11 +134,6 @@ def grade(conditions: Iterable[Condition]) -> Grade:
     if not needed:
         return Grade.B
     return Grade.C if needed <= 2 else Grade.D
-
-
-def as_json(conditions: Iterable[Condition]) -> list[dict[str, Any]]:
-    """As kept beside a result."""
-    return [asdict(one) for one in conditions]
 
 
 def _of_product(sheet: Sheet | None) -> tuple[Condition, ...]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException
-from pydantic import Field
+from fastapi import APIRouter, Body, HTTPException
+from pydantic import AfterValidator, Field
 
 from ioatlas_atlas import changes, replies, reproductions
 from ioatlas_atlas.api import PROBLEMS, Asking, Number, Served, found_result, needs, readable
 from ioatlas_atlas.changes import Change, Decision
+from ioatlas_atlas.extracted import printable
 from ioatlas_atlas.records import Scope
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
@@ -22,7 +23,7 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
 class Changed:
     """permission: who allowed to publish, and when. embargo: null leaves it. no_embargo: it ends now."""
 
-    permission: Annotated[str | None, Field(min_length=1, max_length=400)] = None
+    permission: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(printable)] | None = None
     embargo: date | None = None
     no_embargo: bool = False
     private: bool | None = None
@@ -48,8 +49,6 @@ class Decided:
 def change(service: Served, viewer: Asking, number: Number, said: Changed, dry_run: bool = False) -> Now:
     """By its owner. A published result cannot be made private. dry_run: says what would be, and changes nothing."""
     needs(viewer, Scope.PUBLISH)
-    if said.permission is not None and not said.permission.isprintable():
-        raise HTTPException(422, "a permission is one line of text")
     embargo = "" if said.no_embargo else said.embargo.isoformat() if said.embargo else None
     wish = Change(said.permission.strip() if said.permission else None, embargo, said.private)
     after = changes.change(service.database, found_result(service, number, viewer), viewer, wish, dry_run=dry_run)
@@ -66,11 +65,8 @@ def decide(service: Served, viewer: Asking, number: Number, said: Decided) -> No
     return Now(str(after.state), after.reason)
 
 
-@dataclass(frozen=True)
-class Text:
-    """What is to stand beside a result."""
-
-    text: Annotated[str, Field(max_length=replies.MOST_LETTERS)]
+Text = Annotated[str, Body(embed=True, max_length=replies.MOST_LETTERS, description="To stand beside a result.")]
+By = Annotated[str, Body(embed=True, pattern=r"^[0-9a-z]{1,20}$", description="Your result: the campaign made again.")]
 
 
 @dataclass(frozen=True)
@@ -81,13 +77,6 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Again:
-    """by: your result, which is the same campaign made again."""
-
-    by: Annotated[str, Field(pattern=r"^[0-9a-z]{1,20}$")]
-
-
-@dataclass(frozen=True)
 class Held:
     """outcome: reproduced, differs or not comparable."""
 
@@ -95,17 +84,17 @@ class Held:
 
 
 @router.post("/results/{number}/replies", status_code=201, summary="Reply to it")
-def reply(service: Served, viewer: Asking, number: Number, said: Text) -> Written:
+def reply(service: Served, viewer: Asking, number: Number, text: Text) -> Written:
     """For the product's vendor and for the evaluator. A second one is a new version; the older ones stay."""
     account = needs(viewer, Scope.REPLY)
-    return Written(replies.write(service.database, found_result(service, number, viewer), account, said.text))
+    return Written(replies.write(service.database, found_result(service, number, viewer), account, text))
 
 
 @router.post("/results/{number}/reproductions", status_code=201, summary="Name your reproduction of it")
-def reproduce(service: Served, viewer: Asking, number: Number, said: Again) -> Held:
+def reproduce(service: Served, viewer: Asking, number: Number, by: By) -> Held:
     """Your result is held against it here, from the raw output of both."""
     account = needs(viewer, Scope.PUBLISH)
-    found, mine = readable(service, number, viewer), readable(service, said.by, viewer)
+    found, mine = readable(service, number, viewer), readable(service, by, viewer)
     if mine.state not in ("public", "embargoed"):
         raise HTTPException(403, "your result is not public")
     with service.desk.turn:

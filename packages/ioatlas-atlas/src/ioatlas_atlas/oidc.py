@@ -174,13 +174,11 @@ class Provider:
             request.add_header("Authorization", f"Basic {pair}")
         try:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
-                told = json.loads(answer.read(MOST_BYTES))
+                told: dict[str, Any] = {**json.loads(answer.read(MOST_BYTES))}
         except urllib.error.HTTPError as error:
             raise ProviderError(f"the provider refuses: {_line(error)}", where=url, remedy=_REMEDY) from error
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise ProviderError("the provider does not answer as it should", where=url, remedy="try again") from error
-        if not isinstance(told, dict):
-            raise ProviderError("the provider does not answer as it should", where=url, remedy="try again")
         return told
 
 

@@ -22,13 +22,14 @@ from ioatlas import __version__
 from ioatlas.analysis.best import SIGNS
 from ioatlas.errors import IoAtlasError
 from ioatlas.model.units import format_latency
+from ioatlas.procedures.fit.fits import times
+from ioatlas.procedures.fit.read import read_uses, ready
 from ioatlas.product.quantity import amount_text, money
-from ioatlas_atlas import catalogue, citation, downloads, heat, queries, ranking, replies, views
+from ioatlas_atlas import catalogue, citation, downloads, heat, pareto, queries, ranking, replies, views
 from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
 from ioatlas_atlas.catalogue import Sought
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import GRADE_WORDS, State
-from ioatlas_atlas.pareto import chart
 from ioatlas_atlas.records import Account, Result, Viewer, Wanted
 
 HERE = Path(__file__).parent
@@ -38,12 +39,10 @@ POLICY = (
 )
 EXPLORER_POLICY = "base-uri 'none'; frame-ancestors 'none'"
 """The explorer carries its own policy, with the hashes of its script and style."""
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
+HEADERS = {  # beside those that `traffic` sets
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Frame-Options": "DENY",
+    "Content-Security-Policy": POLICY,
 }
 FEED_ENTRIES, MOST_PLACES = 50, 10_000
 NEWEST = 5
@@ -73,6 +72,9 @@ _TEMPLATES.globals.update(
     latency=format_latency,
     money=money,
     amount=amount_text,
+    times=times,
+    frame=pareto,
+    uses={use.name: use.title for use in read_uses(",".join(ready()))},
     grades=GRADE_WORDS,
     signs=[one for one in SIGNS.values() if one[0]],
 )
@@ -153,7 +155,7 @@ class Pages:
         depth = sought.in_flight or max(known, key=lambda one: (known[one], one), default=1)
         currency, offers = catalogue.offers(self.database, sought.rw, sought.bs_bytes, depth)
         title = f"{views.load_name(sought.rw, sought.bs_bytes)}, {depth} in flight"
-        return {"chart": chart(title, offers, currency, sought.bs_bytes, own), "depths": known}
+        return {"chart": pareto.chart(title, offers, currency, sought.bs_bytes, own), "depths": known}
 
     def results(self, request: Request) -> Response:
         """Results, the newest first."""
@@ -185,6 +187,7 @@ class Pages:
             product=found,
             loads=views.loads(catalogue.loads_of(self.database, found.id)),
             results=results,
+            fits=views.fits(results),
             said=views.replies(said),
             again=again,
             **self._chart(sought, f"/products/{found.id}"),
@@ -208,6 +211,7 @@ class Pages:
             headlines=views.headlines(document.get("summary", one.summary)),
             maps=heat.maps(document.get("rows", ()), document.get("axes", {})),
             testbed=views.testbed(document),
+            fits=views.fits([one]) if readable else [],
             replies=views.replies(queries.replies_of(self.database, one.id)),
             reproductions=queries.reproductions_of(self.database, one.id, viewer),
             citation=citation.as_text(one, self.origin),
@@ -249,7 +253,7 @@ class Pages:
         text = badge.text if readable else "withdrawn"
         fill = BADGE_FILLS.get(badge.kind, "#6b7280") if readable else "#6b7280"
         drawn = _TEMPLATES.get_template("badge.svg").render(text=text, fill=fill, width=70 + 14 + 7 * len(text))
-        headers = {**HEADERS, "Cross-Origin-Resource-Policy": "cross-origin", "Content-Security-Policy": POLICY}
+        headers = {**HEADERS, "Cross-Origin-Resource-Policy": "cross-origin"}
         return Response(drawn, media_type="image/svg+xml", headers=headers)
 
     # -- several results -----------------------------------------------------------------------------------------
@@ -276,14 +280,13 @@ class Pages:
         results = queries.search(self.database, Wanted(words, of), limit=FEED_ENTRIES).entries
         updated = views.moment(max((one.uploaded_at for one in results), default=0.0))
         text = _TEMPLATES.get_template("feed.xml").render(origin=self.origin, updated=updated, results=results)
-        headers = {**HEADERS, "Content-Security-Policy": POLICY}
-        return Response(text, media_type="application/atom+xml", headers=headers)
+        return Response(text, media_type="application/atom+xml", headers=HEADERS)
 
     def sitemap(self, _request: Request) -> Response:
         """For search engines."""
         places = ["/", "/results", "/rules", *queries.addresses(self.database, MOST_PLACES)]
         text = _TEMPLATES.get_template("sitemap.xml").render(origin=self.origin, places=places)
-        return Response(text, media_type="application/xml", headers={**HEADERS, "Content-Security-Policy": POLICY})
+        return Response(text, media_type="application/xml", headers=HEADERS)
 
     def rules(self, _request: Request) -> Response:
         """What the badge, the grade and the order mean."""
@@ -338,12 +341,8 @@ class Pages:
 
     def _render(self, name: str, status_code: int, **values: object) -> Response:
         text = _TEMPLATES.get_template(f"{name}.html").render(version=__version__, **values)
-        return HTMLResponse(text, status_code, headers={**HEADERS, "Content-Security-Policy": POLICY})
+        return HTMLResponse(text, status_code, headers=HEADERS)
 
     def _file(self, content: str | bytes, media: str, name: str) -> Response:
-        headers = {
-            **HEADERS,
-            "Content-Security-Policy": POLICY,
-            "Content-Disposition": f'attachment; filename="{name}"',
-        }
-        return Response(content, media_type=media, headers=headers)
+        told = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=media, headers=told)

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ioatlas.model.units import format_count, format_rate
+from ioatlas.model.units import format_count
 from ioatlas.product.quantity import amount_text
 from ioatlas_atlas.heat import SMALL_BYTES
+from ioatlas_atlas.views import told
 
 WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 84, 16, 20, 44
@@ -67,7 +68,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart:
-    """The whole picture, in its own units. step: the front as points of a line. rest: all others, as paths of dots;
+    """The whole picture, WIDTH by HEIGHT. step: the front as points of a line. rest: all others, as paths of dots;
     rest_confirmed: those of them that are confirmed. count: of all products in it.
     """
 
@@ -81,12 +82,6 @@ class Chart:
     rest: str
     rest_confirmed: str
     count: int
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    bottom: int = HEIGHT - BOTTOM
-    top: int = TOP
-    right: int = WIDTH - RIGHT
 
 
 def front(offers: Sequence[Offered]) -> frozenset[int]:
@@ -116,9 +111,6 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, o
         MIB / bs_bytes if rate else 1.0,
     )
 
-    def told(value: float) -> str:
-        return format_rate(value * bs_bytes) if rate else f"{format_count(value)} IOPS"
-
     def x(value: float) -> float:
         return round(LEFT + across.share(value) * (WIDTH - LEFT - RIGHT), 1)
 
@@ -136,7 +128,7 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, o
             at in best,
             one.link == own,
             one.confirmed,
-            f"{one.label}: {amount_text(one.price)} {currency} per TiB, {told(one.value)}",
+            f"{one.label}: {amount_text(one.price)} {currency} per TiB, {told(one.value, bs_bytes)}",
         )
         for at in named
         for one in (known[at],)

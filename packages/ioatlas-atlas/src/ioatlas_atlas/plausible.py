@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,11 +65,8 @@ def doubts(
     """{load: what speaks against it}. cells: as they are kept. here: where a target is that a NAS cannot be."""
     from ioatlas.store.journal import Journal
 
-    journal = Journal.open(directory)
-    try:
+    with closing(Journal.open(directory)) as journal:
         found = _of_raw_output(journal)
-    finally:
-        journal.close()
     for one in cells:
         why = f"its sheet names a NAS, and it is {here}" if here else next(_beyond(one, sheet, link), "")
         if why:

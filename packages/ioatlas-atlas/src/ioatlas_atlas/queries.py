@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from ioatlas.errors import UsageError
 from ioatlas_atlas.database import Database
+from ioatlas_atlas.extracted import FitFound
 from ioatlas_atlas.fairness import State
 from ioatlas_atlas.records import (
     LIKENESS,
@@ -286,13 +287,13 @@ def _result(row: sa.RowMapping) -> Result:
     values = {name: value for name, value in row.items() if name not in ("vendor", "model", "vendor_slug")}
     named = f"{row['vendor'] or ''} {row['model'] or ''}".strip()
     values |= {"product": named, "vendor_slug": row["vendor_slug"] or ""}
-    values |= {name: tuple(row[name]) for name in ("conditions", "checks")}
+    values["fits"] = row["fits"] and [FitFound.model_construct(**one) for one in row["fits"]]
     values["badge"] = _badge(row["verified"], row["reproduced"])
     values["identity"] = "product as told" if row["product_id"] else "no product named"
     values["likeness"] = _likeness(row["checks"])
     if row["state"] == State.EMBARGOED and row["embargo"] <= today():
         values |= {"state": str(State.PUBLIC), "reason": "anybody may read it"}
-    return Result(**values)
+    return Result.model_construct(**values)
 
 
 def _badge(verified: bool, reproduced: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from ioatlas_atlas.extracted import CellFound
+from ioatlas_atlas.extracted import Bundle, CellFound
 
 Entry = TypeVar("Entry")
 LIKENESS = "like systems"
@@ -75,7 +75,10 @@ class Page(Generic[Entry]):
 
 @dataclass(frozen=True)
 class Product:
-    """What its sheets say, and what is counted over the results that all may see; see the table `product`."""
+    """What its sheets say, and what is told over the results that all may see; see the table `product`.
+
+    fits: {use: how many times as good as needed, by the least of the results that say so; 1 where that is not known}.
+    """
 
     id: str
     vendor: str
@@ -90,27 +93,24 @@ class Product:
     newest: float
     price_per_tib: float | None
     currency: str
+    fits: Mapping[str, float]
 
     @property
     def name(self) -> str:
         return f"{self.vendor} {self.model}".strip()
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Bundle):
     """One bundle as it was taken in: what it says of itself, and what follows from it.
 
     id: permanent. bundle_sha256: None once it was deleted. reason: why it has that state, in one sentence.
-    sponsor, conflict: None where the publisher did not say; '' for none. signer: fingerprint of a key, '' unsigned.
-    price_per_tib: of usable capacity in `currency`. conditions: as `fairness.as_json` gives them.
-    summary: of the campaign, as in the JSON export. reproduced: by how many others.
+    sponsor, conflict: None where the publisher did not say; '' for none. reproduced: by how many others.
     badge: 'unchecked', 'recomputed' or 'reproduced by n'. identity, likeness: what is known of product and peers.
     published_at: when all could see it first. replaces: the result that it corrects. decision: of a moderator on its
     flag: kept, released or ''.
     """
 
     id: str
-    title: str
     state: str
     reason: str
     owner_id: str
@@ -120,30 +120,13 @@ class Result:
     vendor_slug: str
     bundle_sha256: str | None
     bundle_bytes: int
-    verified: bool
-    signature: str
-    signer: str
-    protocol: str
-    link: str
-    drive: str
-    price_per_tib: float | None
-    currency: str
-    grade: str
-    conditions: tuple[Mapping[str, Any], ...]
-    checks: tuple[Mapping[str, Any], ...]
-    summary: Mapping[str, Any]
+    checks: list[dict[str, Any]]
     sponsor: str | None
     conflict: str | None
     permission: str
     embargo: str
     flag: str
-    campaign_id: str
-    procedure: str
-    measured_at: float
     uploaded_at: float
-    method_version: str
-    tool_version: str
-    licence: str
     reproduced: int
     badge: str
     identity: str

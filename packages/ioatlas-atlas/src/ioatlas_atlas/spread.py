@@ -49,7 +49,12 @@ def marked(database: Database, found: Found, product_id: str) -> Found:
         more = f"; and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
         said = f"{len(told)} of {len(cells)} are neither ranked nor found: {'; '.join(told[:MOST_NAMED])}{more}"
         checks.append(CheckFound(name=DOUBTED, state="note", text=said))
-    return found.model_copy(update={"cells": cells, "checks": checks})
+    doubts = {(one.cell_key, one.direction) for one in cells if one.doubt}
+    best_of = found.summary.get("headlines", ())
+    best_of = [one for one in best_of if (one.get("cell"), one.get("direction")) not in doubts]
+    fits = [one for one in found.fits or () if {way for _, way in doubts}.isdisjoint(one.ways)]
+    summary = {**found.summary, "headlines": best_of}
+    return found.model_copy(update={"cells": cells, "checks": checks, "summary": summary, "fits": fits})
 
 
 def _load(one: CellFound) -> tuple[str, str, int, int]:

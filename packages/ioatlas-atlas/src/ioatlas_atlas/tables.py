@@ -87,6 +87,7 @@ product = Table(
         evaluators="0",
         reproduced="0",
         newest="0",
+        fits="{}",
     ),
     Column("vendor_slug", Text, nullable=False, index=True),
     Column("words", Text, nullable=False, comment="vendor and model, lower case"),

@@ -30,20 +30,10 @@ class Kept:
     drafts: int | None = None
 
 
-@dataclass(frozen=True)
-class Tidied:
-    """How many were removed, or would be. leftovers: of uploads that died."""
-
-    audit: int
-    keys: int
-    browsers: int
-    tokens: int
-    drafts: int
-    leftovers: int
-
-
-def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False) -> Tidied:
-    """Remove what is over. Tokens: those that are good for nothing, as long as the audit log is kept."""
+def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False) -> dict[str, int]:
+    """Remove what is over; {kind: how many were removed, or would be}. Tokens: those that are good for nothing, as long
+    as the audit log is kept. leftovers: of uploads that died.
+    """
     now = time.time()
     old = now - max(kept.audit, LEAST_AUDIT_DAYS) * DAY_SECONDS
     over = {
@@ -57,14 +47,14 @@ def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False)
             counts = [link.execute(sa.select(sa.func.count()).where(those)).scalar_one() for those in over.values()]
         else:
             counts = [link.execute(sa.delete(table).where(those)).rowcount for table, those in over.items()]
-    lines, keys, seen, dead = (int(count) for count in counts)
     drafts = _drafts(database, now - kept.drafts * DAY_SECONDS) if kept.drafts is not None else []
+    told = dict(zip(("audit", "keys", "browsers", "tokens", "drafts"), (*counts, len(drafts)), strict=True))
     if dry_run:
-        return Tidied(lines, keys, seen, dead, len(drafts), 0)
+        return {**told, "leftovers": 0}
     for number in drafts:
         if found := queries.result_of(database, number, OPERATOR):
             removal.delete(database, blobs, found, OPERATOR)
-    return Tidied(lines, keys, seen, dead, len(drafts), blobs.sweep(wanted_blobs(database)))
+    return {**told, "leftovers": blobs.sweep(wanted_blobs(database))}
 
 
 def _drafts(database: Database, before: float) -> list[str]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -158,9 +158,9 @@ class Desk:
 
     def _note(self, upload: Incoming, of: Account, wish: Wish, found: Found) -> Taken:
         number, now = new_id(), time.time()
-        permission = wish.declared.permission or found.licence_permission
-        embargo = wish.declared.embargo
-        published = changes.publication_of(found.licence_says, permission, embargo, private=wish.private)
+        declared = replace(wish.declared, permission=wish.declared.permission or found.licence_permission)
+        told = (found.licence_says, declared.permission, declared.embargo)
+        published = changes.publication_of(*told, private=wish.private)
         with self.database.writing() as link:
             if published.state is State.PRIVATE:
                 self._check_private(link, of)
@@ -181,10 +181,7 @@ class Desk:
                     replaces=wish.replaces or None,
                     published_at=now if published.state is State.PUBLIC else None,
                     uploaded_at=now,
-                    embargo=embargo,
-                    permission=permission,
-                    sponsor=wish.declared.sponsor,
-                    conflict=wish.declared.conflict,
+                    **vars(declared),
                     checks=[one.model_dump() for one in found.checks],
                     **found.model_dump(exclude=_NOT_OF_RESULT),
                 )

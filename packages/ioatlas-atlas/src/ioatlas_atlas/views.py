@@ -11,11 +11,13 @@ from typing import Any
 from ioatlas.analysis.wording import plural
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, per_cent
 from ioatlas.report.redact import names_site
+from ioatlas_atlas.extracted import FitFound
 from ioatlas_atlas.heat import SMALL_BYTES
 from ioatlas_atlas.records import Product, Reply, Result
 
 NOT_REPRODUCED = "reproduced by no other account"
 MOST_FACTS, MOST_VALUES = 200, 12
+ANSWERS = ("pass", "fail", "undecided")
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,18 @@ def notice(one: Result) -> str:
     }
     told = words.get(one.state)
     return f"{told}: {one.reason}." if told and one.reason else f"{told}." if told else ""
+
+
+def fits(results: Iterable[Result]) -> list[tuple[FitFound, str, int, int]]:
+    """Of each use what one result tells (of those that pass the one with the least margin), its id, how many say that
+    it fits, and how many tell of it. Yes before no before undecided.
+    """
+    told: dict[str, list[tuple[int, float, str, FitFound]]] = {}
+    for one in results:
+        for fit in (one.fits or ()) if one.verified else ():
+            told.setdefault(fit.use, []).append((ANSWERS.index(fit.answer), fit.margin or 1.0, one.id, fit))
+    rows = [(min(each), sum(place == 0 for place, *_ in each), len(each)) for each in told.values()]
+    return [(fit, number, yes, all_) for (*_, number, fit), yes, all_ in sorted(rows)]
 
 
 # -- products ------------------------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-import json
 from dataclasses import replace
 from datetime import date
 
@@ -17,7 +16,6 @@ from ioatlas_atlas.fairness import (
     Grade,
     State,
     Told,
-    as_json,
     checklist,
     grade,
     publication,
@@ -125,11 +123,6 @@ def test_the_grade_follows_from_what_is_missing(missing, needed, grades):
     made = [Condition("x", Told.NO, False, "")] * missing + [Condition("y", Told.PARTLY, True, "")] * needed
     made += [Condition("z", Told.YES, True, ""), Condition("link", Told.NOT_APPLICABLE, True, "")]
     assert grade(made) is grades
-
-
-def test_conditions_survive_being_kept_as_json(result):
-    made = checklist(result, sheet(), Declaration("nobody", ""), signed=True)
-    assert json.loads(json.dumps(as_json(made))) == [vars(one) for one in made]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from ioatlas_atlas.asked import Asked
 from ioatlas_atlas.citation import as_bibtex, as_text
 from ioatlas_atlas.downloads import as_csv
 from ioatlas_atlas.heat import maps
-from ioatlas_atlas.pareto import LETTER, Offered, chart, front
+from ioatlas_atlas.pareto import LEFT, LETTER, RIGHT, WIDTH, Offered, chart, front
 from ioatlas_atlas.ranking import Side, compared
 
 ORIGIN = "https://a.example"
@@ -88,7 +88,7 @@ def test_a_chart_places_dearer_to_the_right_and_faster_higher():
     assert a.x < b.x
     assert a.y > b.y
     assert a.y_high < a.y < a.y_low
-    assert all(made.left <= tick.at <= made.right for tick in made.x_ticks)
+    assert all(LEFT <= tick.at <= WIDTH - RIGHT for tick in made.x_ticks)
     assert len(made.y_ticks) >= 3
 
 

@@ -22,10 +22,10 @@ def test_what_is_over_goes_and_the_rest_stays(database, desk, alice):
         link.execute(sa.update(audit).where(audit.c.action == "upload").values(at=long_ago))
         link.execute(sa.text("UPDATE token SET expires_at = 1"))
     would = tidy(database, desk.blobs, Kept(drafts=365), dry_run=True)
-    assert (would.audit, would.tokens, would.drafts) == (2, 1, 1)
-    assert tidy(database, desk.blobs, Kept()).drafts == 0  # only who asks for it
+    assert (would["audit"], would["tokens"], would["drafts"]) == (2, 1, 1)
+    assert tidy(database, desk.blobs, Kept())["drafts"] == 0  # only who asks for it
     done = tidy(database, desk.blobs, Kept(drafts=365))
-    assert (done.audit, done.tokens, done.drafts) == (0, 0, 1)
+    assert (done["audit"], done["tokens"], done["drafts"]) == (0, 0, 1)
     there = {number for number in (draft, public) if queries.result_of(database, number, viewer)}
     assert there == {public}
     assert len(list(desk.blobs.kept())) == 1

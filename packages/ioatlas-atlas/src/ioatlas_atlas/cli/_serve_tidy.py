@@ -25,7 +25,7 @@ def tidy(place: Place, audit_days: int, keys_days: int, drafts_days: int | None,
     with opened(place) as held:
         done = clean(held, blobs_of(place), Kept(audit_days, keys_days, drafts_days), dry_run=dry_run)
     if as_json:
-        say_json(vars(done), line=True)
+        say_json(done, line=True)
         return
     names = {
         "audit": "lines of the audit log",
@@ -36,4 +36,4 @@ def tidy(place: Place, audit_days: int, keys_days: int, drafts_days: int | None,
         "leftovers": "leftovers of uploads",
     }
     for name, what in names.items():
-        click.echo(f"{getattr(done, name):>8,}  {what} {'would go' if dry_run else 'removed'}")
+        click.echo(f"{done[name]:>8,}  {what} {'would go' if dry_run else 'removed'}")

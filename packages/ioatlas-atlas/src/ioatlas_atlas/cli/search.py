@@ -19,6 +19,7 @@ from ioatlas_atlas.cli._token import client_of, plain
 @click.option("--protocol", default="", help="Such as NFS.")
 @click.option("--media", default="", help="flash, spindles, or 'flash and spindles'.")
 @click.option("--year", default="", help="Of the product's release.")
+@click.option("--fits", default="", metavar="USE", help="A use of `ioatlas fit --list`, such as etcd.")
 @click.option("--price", default="", metavar="AMOUNT", help="For a usable TiB, at most.")
 @click.option("--currency", default="", metavar="USD", help="Of the price.")
 @click.option("--rw", default="", metavar="LOAD", help="Such as randread.")

@@ -4,6 +4,7 @@
 import pytest
 from test_changes import *  # noqa: F403
 from test_cheats import *  # noqa: F403
+from test_fits import *  # noqa: F403
 from test_mine import *  # noqa: F403
 from test_moderation import *  # noqa: F403
 from test_reply_form import *  # noqa: F403
