@@ -23,7 +23,7 @@ from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientEr
 from ioatlas.fleet.hosts import Host
 
 NAMESPACES = Path("/run/netns")
-START_SECONDS = 10.0
+START_SECONDS = 30.0
 """How long a server may take until it listens."""
 _END_SECONDS = 5.0
 _NAMED = 'echo "$0" > /proc/sys/kernel/hostname; exec "$@"'
@@ -131,7 +131,7 @@ class LocalClient:
         why = self.trouble() or f"its fio server does not listen after {START_SECONDS:g} s"
         self.stop_load()
         raise LostClientError(
-            f"{why}{': ' + said[-1] if said else ''}", where=self.name, remedy="see what it says, and try again"
+            f"{why}{': ' + said[-1] if said else ''}", where=self.name, remedy="mend what it says, or try again"
         )
 
 
