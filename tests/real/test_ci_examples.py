@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/ci: what a runner would execute, step by step in a shell, over two directories of one disk."""
+"""examples/ci: what a runner would execute, step by step in a shell, over two directories of one disk. And the script
+in examples/python.
+"""
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +67,19 @@ def test_the_steps_run_as_they_stand_and_what_did_not_change_is_not_slower(tmp_p
         assert not [one.name for side in ("before", "after") for one in (place / side).iterdir()]
     assert {"slower.xml", "fit.xml"} <= {one.name for one in tmp_path.iterdir()}
     assert "etcd" in (tmp_path / "summary.md").read_text()
+
+
+@needs("fio")
+def test_a_script_measures_tells_compares_and_draws(disk_dir, tmp_path):
+    script = EXAMPLES.parent / "python" / "compare.py"
+    done = subprocess.run(
+        [sys.executable, script, disk_dir, tmp_path], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    told = [line.split(", ") for line in done.stdout.splitlines()]
+    values = {words[0]: float(words[1]) for words in told}
+    assert {"Best read", "Best write"} <= values.keys()
+    assert min(values.values()) > 0
+    assert told[-1][0] == "second over first"
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert not list(disk_dir.iterdir())
