@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -308,10 +309,7 @@ def _same(one: Any, other: Any) -> bool:
 def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequence[Visit]) -> Iterator[str]:
     """Where what the journal tells of a batch's counters is not what its lines say. Several clients are left out."""
     path = directory / LINES
-    if kept is None or OF_CLIENTS in kept or not path.exists():
-        return
-    samples = samples_of(path)
-    if len(samples) < 2:
+    if kept is None or OF_CLIENTS in kept or not path.exists() or len(samples := samples_of(path)) < 2:
         return
     seen = Seen(samples, (), 0.0, PowerLog(()))
     made = json.loads(json.dumps({**asdict(seen.usage), **seen.record(visits)}))
@@ -325,7 +323,9 @@ def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequen
     ]
     for name, one, other in pairs:
         if name.split()[0] not in NOT_FROM_LINES and one != other:
-            yield f"{name} is {str(one)[:60]}, by its counters {str(other)[:60]}"
+            # A little before they differ.
+            apart = max(0, len(commonprefix([str(one), str(other)])) - 20)  # noqa: RUF071 - texts, and no paths
+            yield f"{name} is {str(one)[apart:][:60]}, by its counters {str(other)[apart:][:60]}"
 
 
 def samples_of(path: Path) -> tuple[Sample, ...]:

@@ -2,6 +2,7 @@
 """Bundles of every format there was: each was written by the version that brought its format, and stays."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,8 @@ def test_it_is_read_and_made_again_from_its_raw_output(path):
     noted = {check.name for check in found.checks if check.state not in ("passed", "told")}
     assert noted <= NOTED
     assert found.verified == (not noted)
+    for told in re.findall(r" is (.*), by its counters (.*)", "\n".join(check.text for check in found.checks)):
+        assert told[0] != told[1]
     directory = opening.opened_directory(path)
     with opening.open_bundle(path).container as opened:
         kept = json.loads(opened.read(statement.RESULT))
