@@ -2,9 +2,12 @@
 """Every command has a manual page that groff takes without a warning and that tells every option."""
 
 import re
+import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
+import click
 import man
 import pytest
 
@@ -30,6 +33,30 @@ def test_a_page_tells_rare_options_examples_and_exit_status(pages):
     ]
     assert re.search(r"^ioatlas map /mnt/nas ", page, re.MULTILINE)
     assert "\b" not in "".join(pages.values())
+
+
+def examples():
+    root = Path(__file__).parents[2]
+    texts = "\n".join(
+        path.read_text() for path in [*root.glob("src/**/examples.txt"), *root.glob("packages/*/src/**/examples.txt")]
+    )
+    return {told.strip() for told in re.findall(r"^  (?:.* )?(ioatlas .*?)(?=  |$| \||>|&&|\)\")", texts, re.MULTILINE)}
+
+
+def test_every_example_names_commands_and_options_that_are_there():
+    """None of them is run: their targets and servers are not there."""
+    found = examples()
+    assert len(found) > 100
+    for line in found:
+        command, words, context = ioatlas, shlex.split(line)[1:], None
+        while command is not None:
+            context = click.Context(command, parent=context, info_name=command.name)
+            options, words, _ = command.make_parser(context).parse_args(list(words))
+            assert options.keys() <= {one.name for one in command.get_params(context)}, line
+            if not isinstance(command, click.Group) or not words:
+                break
+            _name, command, words = command.resolve_command(context, words)
+        assert command is not None, line
 
 
 @pytest.mark.parametrize("line", [".hidden", "'quoted", "a\\b -c"])
