@@ -70,7 +70,7 @@ class FitUses(Procedure):
             for use in ([first] if ladder else uses)
             for number, words in enumerate(use["requires"])
         ]
-        lines += [f"{'':<12} and so on, to {others[-1]['use']}"] * ladder
+        lines += [f"{'':<12} and so on, to {others[-1]['use']}"] if ladder and others else []
         return PlanText(
             order="in turns",
             visits="measured until every requirement is decided,",
