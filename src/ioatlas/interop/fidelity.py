@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Level = Literal["exact", "approximate", "not expressible"]
@@ -66,22 +66,3 @@ class Notes(list[Fidelity]):
         for name in names:
             why = "there is no such file; what it sets is missing. Put it beside the file that includes it"
             self.lost("include", f"{name}: {why}")
-
-
-_WORSE = {"not expressible": 0, "approximate": 1, "exact": 2}
-
-
-def merged(entries: Iterable[Fidelity]) -> tuple[Fidelity, ...]:
-    """Each entry once, in order of first appearance; an attribute's worst levels first."""
-    unique = list(dict.fromkeys(entries))
-    first = {entry.attribute: position for position, entry in reversed(list(enumerate(unique)))}
-    return tuple(sorted(unique, key=lambda entry: (first[entry.attribute], _WORSE[entry.level])))
-
-
-def located(found: Mapping[Fidelity, Sequence[str]], everything: Sequence[str]) -> list[Fidelity]:
-    """Entries with the names of the jobs they are about, left out where that is every job there is."""
-    whole = set(everything)
-    return [
-        entry if set(names) == whole else replace(entry, jobs=tuple(dict.fromkeys(names)))
-        for entry, names in found.items()
-    ]

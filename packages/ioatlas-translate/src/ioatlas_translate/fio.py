@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue
 from ioatlas.interop.compile import seconds_option
-from ioatlas.interop.fidelity import Fidelity, Notes, located, merged
+from ioatlas.interop.fidelity import Fidelity, Notes
 from ioatlas.model.options import ALLOWED, ENGINES, REFUSED, RW_VALUES, read_option
 from ioatlas.model.units import pairs, words
 from ioatlas_translate.command import Source, command_line
@@ -29,7 +29,7 @@ from ioatlas_translate.jobfile_read import (
     read_seconds,
     read_size,
 )
-from ioatlas_translate.translation import Job, Translation, safe_name
+from ioatlas_translate.translation import Job, Translation, located, merged, safe_name
 
 ALIASES = pairs("""
     readwrite=rw blocksize=bs io_limit=io_size ba=blockalign fill_fs=fill_device nr_files=nrfiles timeout=runtime

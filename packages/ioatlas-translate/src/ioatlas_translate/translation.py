@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue, render_job
 from ioatlas.interop.compile import compile_workload
-from ioatlas.interop.fidelity import Fidelity, located, merged
+from ioatlas.interop.fidelity import Fidelity
 from ioatlas.model.units import words
 from ioatlas.model.workload import Workload
 
@@ -27,6 +27,7 @@ _BYTES = frozenset(
 )
 _SECONDS = frozenset({"runtime", "ramp_time", "startdelay"})
 _MODES = {"readwrite": "rw"}
+_WORSE = {"not expressible": 0, "approximate": 1, "exact": 2}
 _SHOWN_BEFORE = ("rw", "readwrite", "filename", "stonewall")
 
 
@@ -223,3 +224,19 @@ def render_fidelity(translation: Translation) -> str:
         )
         lines.append(f"  {entry.level:<15} {entry.attribute}: {entry.reason}{error}{about}")
     return "\n".join(lines) + "\n"
+
+
+def merged(entries: Iterable[Fidelity]) -> tuple[Fidelity, ...]:
+    """Each entry once, in order of first appearance; an attribute's worst levels first."""
+    unique = list(dict.fromkeys(entries))
+    first = {entry.attribute: position for position, entry in reversed(list(enumerate(unique)))}
+    return tuple(sorted(unique, key=lambda entry: (first[entry.attribute], _WORSE[entry.level])))
+
+
+def located(found: Mapping[Fidelity, Sequence[str]], everything: Sequence[str]) -> list[Fidelity]:
+    """Entries with the names of the jobs they are about, left out where that is every job there is."""
+    whole = set(everything)
+    return [
+        entry if set(names) == whole else replace(entry, jobs=tuple(dict.fromkeys(names)))
+        for entry, names in found.items()
+    ]
