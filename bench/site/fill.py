@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "src")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "packages" / "ioatlas-atlas" / "src")]
 
-from ioatlas.ui import site  # noqa: E402
+from ioatlas_atlas.ui import site  # noqa: E402
 
 KINDS = [f"{rw}-{bs << 10}" for rw in ("read", "write", "randread", "randwrite") for bs in (4, 16, 64, 256, 1024)]
 

@@ -24,15 +24,12 @@
           bcrypt
           click
           cryptography
-          jinja2
           numpy
           orjson
           pydantic
           rich
-          starlette
           threadpoolctl
           tomlkit
-          uvicorn
         ];
         # As elsewhere: a newer fio on PATH goes before.
         makeWrapperArgs = [ "--suffix" "PATH" ":" (pkgs.lib.makeBinPath [ pkgs.fio pkgs.util-linux ]) ];

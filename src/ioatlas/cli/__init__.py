@@ -23,7 +23,6 @@ from ioatlas.errors import IoAtlasError
         "map": "plan resume",
         "list": "open profiles",
         "bundle": "verify reproduce",
-        "ui": "site",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

@@ -25,7 +25,11 @@ from ioatlas.cli._output import say
 from ioatlas.errors import UsageError
 
 ATLAS = ("serve", "publish", "search", "fetch", "change", "reply")
-PACKAGES = {"lab": "lab", **dict.fromkeys(("import", "translate"), "translate"), **dict.fromkeys(ATLAS, "atlas")}
+PACKAGES = {
+    "lab": "lab",
+    **dict.fromkeys(("import", "translate"), "translate"),
+    **dict.fromkeys((*ATLAS, "ui", "site"), "atlas"),
+}
 """Commands of packages of their own: by name the extra of ioatlas that installs it."""
 MOVED = {
     **{name: f"atlas {name}" for name in (*ATLAS, "key")},

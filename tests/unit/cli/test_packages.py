@@ -13,7 +13,7 @@ from tests.command_line import call
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LINES = {name: ["atlas", name] if extra == "atlas" else [name] for name, extra in _commands.PACKAGES.items()}
+LINES = {name: ["atlas", name] if name in _commands.ATLAS else [name] for name in _commands.PACKAGES}
 """By command how it is called."""
 
 

@@ -232,8 +232,8 @@ def restore(place: Place, of: Path) -> None:
 def site(place: Place, to: Path, title: str) -> None:
     """Write what anybody may see into FOLDER as static pages with all data, as `ioatlas site` does."""
     from ioatlas.bundle.redaction import read_plan
-    from ioatlas.ui.site import write_site
     from ioatlas_atlas.queries import doubts_of, public_bundles
+    from ioatlas_atlas.ui.site import write_site
 
     with opened(place) as held:
         kept = blobs_of(place)

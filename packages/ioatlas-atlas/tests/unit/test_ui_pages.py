@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.unit.simulated import Shell
 
 from ioatlas.campaign import load_result
 from ioatlas.report.small_map import in_words, letters
 from ioatlas.report.told import answer_of
 from ioatlas.run import live
-from ioatlas.ui import app, commands
-from ioatlas.ui import shelf as shelf_module
-from ioatlas.ui.app import make_app
-from ioatlas.ui.commands import Said, Wish
-from ioatlas.ui.shelf import Shelf
-from tests.unit.simulated import Shell
+from ioatlas_atlas.ui import app, commands
+from ioatlas_atlas.ui import shelf as shelf_module
+from ioatlas_atlas.ui.app import make_app
+from ioatlas_atlas.ui.commands import Said, Wish
+from ioatlas_atlas.ui.shelf import Shelf
 
 HOST = "127.0.0.1:8750"
 ORIGIN = {"Origin": f"http://{HOST}"}
@@ -107,11 +107,11 @@ def test_a_campaign_opens_as_its_report(browser: TestClient) -> None:
 
 ODD = [
     *("%00", "%ed%a0%80", "..%2f..%2f", "--help"),
-    *(pytest.param(odd, marks=pytest.mark.long("ui")) for odd in ("%ff%fe", "a" * 5000, "%0d%0ax: y", "&f=1" * 60)),
+    *(pytest.param(odd, marks=pytest.mark.long("atlas")) for odd in ("%ff%fe", "a" * 5000, "%0d%0ax: y", "&f=1" * 60)),
 ]
 
 
-@pytest.mark.long("ui")
+@pytest.mark.long("atlas")
 @pytest.mark.parametrize("odd", ODD, ids=lambda text: text[:12])
 def test_odd_values_are_no_fault_of_the_server(browser: TestClient, odd: str, monkeypatch) -> None:
     monkeypatch.setattr(commands, "_command", lambda words: ["true", *words])  # words of a real process, no measurement
@@ -221,7 +221,7 @@ def test_a_set_of_too_few_says_what_to_do(browser: TestClient) -> None:
     assert browser.get("/set?make=rm&side=x").status_code == 409
 
 
-@pytest.mark.long("ui")
+@pytest.mark.long("atlas")
 def test_two_campaigns_are_compared(browser: TestClient) -> None:
     sides = "&".join(f"side={name}" for name in names(browser.get("/").text))
     answer = browser.get(f"/set?make=compare&{sides}")
@@ -256,7 +256,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[TestClient, 
     return client, library
 
 
-@pytest.mark.long("ui")
+@pytest.mark.long("atlas")
 def test_a_dropped_file_becomes_an_entry_and_is_shown(shelf: tuple[TestClient, Path]) -> None:
     browser, library = shelf
     assert 'type="file"' in browser.get("/").text

@@ -12,15 +12,15 @@ from unittest.mock import Mock
 
 import pytest
 from pyarrow import parquet
+from tests.unit.bundle.made import bundle_file, campaign, packed
+from tests.unit.simulated import Shell
 
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.ui import site
-from tests.unit.bundle.made import bundle_file, campaign, packed
-from tests.unit.simulated import Shell
+from ioatlas_atlas.ui import site
 
 ioatlas = Shell()
 MAP = "dense"
@@ -122,7 +122,7 @@ def test_without_pyarrow_there_is_csv(made, tmp_path, monkeypatch):
     assert ".parquet" not in page
 
 
-@pytest.mark.long("ui")
+@pytest.mark.long("atlas")
 def test_a_run_that_was_stopped_is_gone_on_with(made, tmp_path, monkeypatch):
     *_, sources = made
     options = {"title": "T", "plan": RedactPlan(), "licence": "CC-BY-4.0"}
@@ -158,7 +158,7 @@ def test_a_result_that_is_gone_leaves_nothing(made, tmp_path):
     assert [path.name for path in (folder / "r").iterdir()] == [one.results[0]["id"]]
 
 
-@pytest.mark.long("ui", "report")
+@pytest.mark.long("atlas", "report")
 @pytest.mark.parametrize("licence", ["no", "ask first", "unknown", "yes"])
 def test_what_a_licence_holds_back_is_left_out_without_a_permission(made, tmp_path, licence):
     *_, sources = made

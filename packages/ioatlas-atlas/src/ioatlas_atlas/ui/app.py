@@ -40,8 +40,8 @@ from ioatlas.model.units import format_duration, format_size, format_size_rounde
 from ioatlas.report.small_map import colour_of, in_words
 from ioatlas.results.library import results_folder, stamp
 from ioatlas.run.live import live, place_of
-from ioatlas.ui import commands
-from ioatlas.ui.shelf import Shelf, Volume
+from ioatlas_atlas.ui import commands
+from ioatlas_atlas.ui.shelf import Shelf, Volume
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 HEADERS = {

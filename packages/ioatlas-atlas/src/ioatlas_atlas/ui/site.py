@@ -22,6 +22,7 @@ from typing import Any
 
 import jinja2
 
+import ioatlas.report
 from ioatlas import __version__, beneath
 from ioatlas.analysis.best import SIGNS, Mark, mark_of
 from ioatlas.analysis.imported_answer import unsound
@@ -323,7 +324,7 @@ def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, lis
         made.write(name, (_TEMPLATES / name).read_bytes())
     for name, text in explorer_files().items():
         made.write(name, text)
-    made.write("pages.css", (_TEMPLATES.parents[1] / "report" / "static" / "pages.css").read_bytes())
+    made.write("pages.css", (Path(ioatlas.report.__file__).parent / "static" / "pages.css").read_bytes())
     made.write("drop.html", drop_html(before=_NAV.format('<a href="index.html">All results</a>')))
 
 

@@ -24,7 +24,7 @@ NICE = 10
 """A load may run on this machine: pages are made with what it leaves."""
 
 
-@click.command(name="ui", epilog=examples("ui"))
+@click.command(name="ui", epilog=examples("ui", "ioatlas_atlas.cli"))
 @click.argument(
     "folders", metavar="[FOLDER]...", nargs=-1, type=click.Path(path_type=Path, file_okay=False, exists=True)
 )
@@ -41,8 +41,8 @@ def command(folders: tuple[Path, ...], port: int, no_open: bool) -> None:
     import uvicorn
 
     from ioatlas.results.library import library_folders
-    from ioatlas.ui.app import make_app, new_token
-    from ioatlas.ui.shelf import Shelf
+    from ioatlas_atlas.ui.app import make_app, new_token
+    from ioatlas_atlas.ui.shelf import Shelf
 
     with contextlib.suppress(OSError):
         os.nice(NICE)
@@ -75,7 +75,7 @@ def _listening(port: int) -> socket.socket:
     return found
 
 
-@click.command(name="site", epilog=examples("site"))
+@click.command(name="site", epilog=examples("site", "ioatlas_atlas.cli"))
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--title", metavar="TEXT", default="Storage results", show_default=True, help="Of the site.")
@@ -98,7 +98,7 @@ def site_command(
 ) -> None:
     """Write campaigns, imports and bundles into FOLDER as static pages: a table, a report each, and downloads."""
     from ioatlas.bundle.redaction import read_plan
-    from ioatlas.ui.site import write_site
+    from ioatlas_atlas.ui.site import write_site
 
     sources = sources or tuple(library_folders())
     said: dict[str, Any] = {"licence": licence, "permission": permission.strip()}

@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from ioatlas.ui.app import Gate, new_token
+from ioatlas_atlas.ui.app import Gate, new_token
 
 HOST = "127.0.0.1:8750"
 HOSTS = frozenset({HOST, "localhost:8750"})
