@@ -10,9 +10,10 @@ from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import BUDGET_ENDED, ReasonCode, Verdict, VerdictCode, read_reasons, read_verdict, sentences
-from ioatlas.model.visit import Histogram, Part, Purpose, RemarkKind, Series, Visit
+from ioatlas.model.visit import BatchStatus, Histogram, Part, Purpose, RemarkKind, Series, Visit, VisitStatus
 from ioatlas.store import visits
 from ioatlas.store.journal import Journal, NewVisit
+from ioatlas.store.schema import TABLES
 from ioatlas.store.visits import read_part
 from tests.unit.simulated import new_journal
 
@@ -216,3 +217,17 @@ def test_visits_that_the_budget_ended_before_are_counted(journal):
     journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
     assert journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP) == 1
     assert journal.count_dropped(BUDGET_ENDED, Purpose.FRESH) == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "words"),
+    [
+        ("batch", "status", BatchStatus),
+        ("remark", "kind", RemarkKind),
+        ("visit", "purpose", Purpose),
+        ("visit", "status", VisitStatus),
+    ],
+)
+def test_the_schema_names_all_words_that_a_column_may_hold(table, column, words):
+    (comment,) = (one.comment for one in TABLES[table].columns if one.name == column)
+    assert comment == ", ".join(words)
