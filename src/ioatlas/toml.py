@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TOML files that a person wrote: every fault names file, line and remedy."""
+"""TOML files that a person wrote: every fault names file, line and remedy. And tables that come with a package."""
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import tomllib
 from collections.abc import Collection
@@ -53,3 +54,8 @@ def parsed(text: str, source: str, keys: Collection[str] = (), remedy: str = "")
 def read(path: Path, what: str, keys: Collection[str] = (), remedy: str = "") -> dict[str, Any]:
     """The tables of a file; as `text_of` and `parsed`."""
     return parsed(text_of(path, what, *([remedy] if remedy else [])), str(path), keys, remedy)
+
+
+def shipped(package: str, name: str) -> dict[str, Any]:
+    """The tables of a file that is part of a package."""
+    return tomllib.loads((pkgutil.get_data(package, name) or b"").decode())

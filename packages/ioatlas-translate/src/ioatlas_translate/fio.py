@@ -20,6 +20,7 @@ from ioatlas.interop.compile import seconds_option
 from ioatlas.interop.fidelity import Fidelity, Notes
 from ioatlas.model.options import ALLOWED, ENGINES, REFUSED, RW_VALUES, read_option
 from ioatlas.model.units import pairs, words
+from ioatlas.toml import shipped
 from ioatlas_translate.command import Source, command_line
 from ioatlas_translate.jobfile_read import (
     RawJobFile,
@@ -31,87 +32,18 @@ from ioatlas_translate.jobfile_read import (
 )
 from ioatlas_translate.translation import Job, Translation, located, merged, safe_name
 
-ALIASES = pairs("""
-    readwrite=rw blocksize=bs io_limit=io_size ba=blockalign fill_fs=fill_device nr_files=nrfiles timeout=runtime
-    start_delay=startdelay blocksize_range=bsrange blocksize_unaligned=bs_unaligned wait_for_previous=stonewall
-    fileoffset=offset iodepth_batch_submit=iodepth_batch iodepth_batch_complete=iodepth_batch_complete_min
-    ratemin=rate_min iomem=mem sync_io=sync ss=steadystate ss_dur=steadystate_duration allrandrepeat=randrepeat
-    ratecycle=rate_cycle disable_bw=disable_bw_measurement iomem_align=mem_align data_placement=dataplacement
-    fdp_pli=plids size_range=filesize
-""")
-_SIZES = frozenset(
-    words("""
-    bs blockalign size io_size offset offset_increment offset_align zonesize zonerange zoneskip zonecapacity
-    buffer_compress_chunk rate rate_min
-    """)
-)
-_COUNTS = frozenset(
-    words("""
-    number_ios iodepth numjobs nrfiles openfiles loops thinktime_blocks fsync fdatasync randseed iodepth_batch
-    iodepth_batch_complete_min iodepth_batch_complete_max iodepth_low flow flow_id
-    """)
-)
-CONTROL = frozenset(
-    words("""
-    runtime ramp_time time_based stonewall wait_for startdelay new_group group_reporting thread randseed randrepeat
-    exitall exitall_on_error exit_what create_serialize bsrange filesize filename_format rate_min rate_cycle
-    rate_iops_min offset_align buffered max_latency unified_rw_reporting fill_device overwrite latency_run flow_sleep
-    thinktime_iotime iodepth_batch trim_percentage trim_backlog trim_backlog_batch trim_verify_zero atomic
-    cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit priohint nowait sync_file_range clocksource disable_lat
-    disable_clat disable_slat disable_bw_measurement gtod_reduce ignore_error continue_on_error max_open_zones
-    job_max_open_zones zone_reset_threshold zone_reset_frequency zonecapacity read_beyond_wp numa_cpu_nodes
-    steadystate steadystate_duration steadystate_ramp_time allow_file_create unlink unlink_each_loop create_on_open
-    create_fsync dedupe_global write_hint sqthread_poll_cpu hipri_percentage block_error_percentiles verify_backlog
-    touch_objects
-    """)
-)
+_TOLD = shipped("ioatlas_translate", "options.toml")["fio"]
+ALIASES = pairs(_TOLD["aliases"])
+_SIZES, _COUNTS = (frozenset(words(_TOLD[name])) for name in ("sizes", "counts"))
+CONTROL = frozenset(words(_TOLD["control"]))
 """Job control and safe options that the job file keeps as they are, beyond what a campaign may set."""
-REPORTING = frozenset(
-    words("""
-    description write_bw_log write_lat_log write_iops_log write_hist_log log_avg_msec log_offset log_hist_msec
-    log_hist_coarseness log_compression log_compression_cpus log_store_compressed per_job_logs log_unix_epoch
-    log_alternate_epoch log_window_value log_max_value log_issue_time log_prio log_entries
-    log_alternate_epoch_clock_id lat_percentiles clat_percentiles slat_percentiles percentile_list significant_figures
-    bwavgtime iopsavgtime stats disk_util error_dump kb_base unit_base gtod_cpu status-interval eta name
-    job_start_clock_id write_iolog
-    """)
-)
+REPORTING = frozenset(words(_TOLD["reporting"]))
 """Options that change what fio reports, not its load."""
-NEWER = frozenset(
-    words("""
-    sprandom spr_num_regions spr_op spr_cs fdp plids plid_select dataplacement uncached steadystate_check_interval
-    ramp_size num_range end_syncfs dp_scheme random_sequence_stride
-    """)
-)
+NEWER = frozenset(words(_TOLD["newer"]))
 """Options of a later fio than 3.33."""
-NOT_STORAGE = {
-    "net": "a network test",
-    "netsplice": "a network test",
-    "rdma": "a network test",
-    "cpuio": "a processor load",
-    "exec": "runs a command",
-    "filecreate": "creates files only",
-    "filestat": "stats files only",
-    "filedelete": "deletes files only",
-    "dircreate": "makes directories only",
-    "dirstat": "stats directories only",
-    "dirdelete": "deletes directories only",
-    "nvmstat": "a metadata load",
-}
+NOT_STORAGE: dict[str, str] = _TOLD["not_storage"]
 """Engines that make no storage load, and what they are."""
-OF_ENGINES = {
-    **dict.fromkeys(
-        ("fixedbufs", "registerfiles", "sqthread_poll", "sqthread_poll_cpu", "nonvectored", "cmdprio_bssplit"),
-        ("io_uring",),
-    ),
-    "hipri": ("io_uring", "pvsync2"),
-    "hipri_percentage": ("io_uring", "pvsync2"),
-    "nowait": ("io_uring", "libaio", "pvsync2"),
-    "cmdprio_percentage": ("io_uring", "libaio"),
-    "cmdprio_class": ("io_uring", "libaio"),
-    "cmdprio": ("io_uring", "libaio"),
-    "userspace_reap": ("libaio",),
-}
+OF_ENGINES = {name: words(engines) for name, engines in _TOLD["of_engines"].items()}
 """Options that only these engines have."""
 
 

@@ -21,28 +21,13 @@ from fractions import Fraction
 
 from ioatlas.errors import UsageError
 from ioatlas.model.units import words
+from ioatlas.toml import shipped
 from ioatlas_translate.command import Source
 
-NO_VALUE = frozenset(
-    words("""
-    bs_unaligned blocksize_unaligned exitall exitall_on_error fixedbufs group_reporting hipri libblkio_vectored listen
-    new_group no_completion_thread norandommap pingpong refill_buffers registerfiles sqthread_poll stonewall
-    wait_for_previous thread time_based userspace_reap verify_only xnvme_iovec zero_buffers prep
-    """)
-)
-_PROGRAM_FLAGS = frozenset(
-    words("""
-    bandwidth-log minimal append-terse version help cpuclock-test crctest cmdhelp enghelp showcmd warnings-fatal
-    server readonly parse-only merge-blktrace-only latency-log memcheck dedupe-global
-    """)
-)
-_PROGRAM_OPTIONS = _PROGRAM_FLAGS | frozenset(
-    words("""
-    output output-format terse-version eta eta-newline eta-interval status-interval section alloc-size max-jobs
-    daemonize client remote-config idle-prof inflate-log trigger-file trigger-timeout trigger trigger-remote
-    aux-path debug
-    """)
-)
+_TOLD = shipped("ioatlas_translate", "options.toml")["fio"]
+NO_VALUE = frozenset(words(_TOLD["no_value"]))
+_PROGRAM_FLAGS = frozenset(words(_TOLD["program_flags"]))
+_PROGRAM_OPTIONS = _PROGRAM_FLAGS | frozenset(words(_TOLD["program_options"]))
 """Options of the fio program itself; a value follows those that are no flags."""
 _DECIMAL = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _TIMES = {

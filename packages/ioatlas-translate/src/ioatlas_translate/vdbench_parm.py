@@ -20,6 +20,7 @@ from typing import Any
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Notes
 from ioatlas.model.units import words
+from ioatlas.toml import shipped
 from ioatlas_translate.command import BINARY, Source, sized
 from ioatlas_translate.translation import safe_name
 
@@ -34,40 +35,7 @@ _STARTS: dict[str, tuple[str, ...]] = {
     "fwd": ("fwd", "rd"),
     "rd": ("rd",),
 }
-_KEYWORDS: dict[str, tuple[str, ...]] = {
-    "general": words("""
-        compression compratio compressionseed dedup dedupratio dedupunit dedupsets deduphotsets dedupflipflop
-        dedupacross dedupmaxkey port pattern data_errors dataerrors swat validate journal startcmd start_cmd endcmd
-        end_cmd heartbeat_error debug unix2windows formatxfersize create_anchors formatsds report report_run_totals
-        histogram psrset auxreport monitor concatenatesds messagescan abort_failed_skew misc pattern_buffer showlba
-        loop host timeout fwd_thread_adjust ios_per_jvm
-    """),
-    "hd": ("system", "host", "vdbench", "shell", "user", "jvms", "clients", "mount", "client", "master"),
-    "rg": ("host", "iorate", "devices"),
-    "sd": words("""
-        host hd lun count size threads hitarea offset align kstat instance replay journal resetlun resetbus openflags
-        range streams dedupratio dedupunit dedupsets deduphotsets dedupflipflop compratio compression abstractsize
-    """),
-    "fsd": words("""
-        anchor journal host hd width depth sizes shared wss workingsetsize total_size totalsize files distribution
-        cleanup openflags log count mask dedupratio dedupunit dedupsets compratio compression
-    """),
-    "wd": words("""
-        sd skew xfersize readpct rdpct writepct wrpct range hotband seekpct stride priority iorate rhpct whpct host hd
-        openflags user threads streams
-    """),
-    "fwd": words("""
-        fsd readpct rdpct stopafter operation fileselect fileio xfersizes skew threads target host hd openflags
-        logging
-    """),
-    "rd": words("""
-        wd sd fwd fsd iorate maxdata maxdataread maxdatawritten curve stopcurve elapsed interval warmup replay pause
-        forxfersize forthreads forrdpct forrhpct forwhpct forseekpct forhitarea forcompratio forcompression fordepth
-        forwidth forfiles forsizes fortotalsize forwss forworkingsetsize foroperations xfersize threads rdpct rhpct
-        whpct seekpct hitarea compratio compression depth width files sizes totalsize wss workingsetsize distribution
-        startcmd start_cmd endcmd end_cmd fwdrate operations format openflags mount iorate_ramp skew
-    """),
-}
+_KEYWORDS = {kind: words(names) for kind, names in shipped("ioatlas_translate", "options.toml")["vdbench"].items()}
 
 
 @dataclass

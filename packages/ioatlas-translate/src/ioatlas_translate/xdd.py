@@ -20,44 +20,14 @@ from ioatlas.interop.fidelity import Notes
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import pairs, words
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
+from ioatlas.toml import shipped
 from ioatlas_translate.command import Action, Read, Source, command_line, fixed, lost, put, same, whole, whole_number
 from ioatlas_translate.translation import Translation, from_workloads
 
-_ALIASES = pairs("""
-    bs=blocksize b=bytes combo=combinedout cnf=createnewfiles csvo=csvout dp=datapattern del=deletefile
-    devf=devicefile dio=directio dry=dryrun e2e=endtoend eo=errout fw=flushwrite hb=heartbeat id=identifier
-    inter=interactive kb=kbytes ls=lockstep lo=looseordering maxpri=maximumpriority mb=mbytes mal=memalign
-    no=noordering nomlock=nomemlock noplock=noproclock nr=numreqs op=operation opdelay=operationdelay or=ordering
-    o=output ofmt=outputformat pdelay=passdelay p=passes po=passoffset pa=preallocate pt=pretruncate
-    plock=processlock pr=processor qd=queuedepth rand=randomize raw=readafterwrite recreate=recreatefiles
-    reop=reopen rs=reqsize rst=restart ret=retry rr=roundrobin rt=runtime rw=rwratio s=seek so=serialordering
-    sgio=scsigeneric shm=sharedmemory sp=singleproc sd=startdelay sto=startoffset stime=starttime soe=stoponerror
-    et=stoptrigger st=starttrigger sio=syncio sw=syncwrite td=targetdir to=targetoffset tsd=targetstartdelay
-    throt=throttle tl=timelimit ti=timerinfo ts=timestamps h=help rv=reallyverbose unv=unverbose v=verbose
-    mep=maxerrorstoprint extstats=extendedstats pcpu=percentcpu nb=nobarrier rept=reportthreshold
-    proclock=processlock mp=multipath tin=targetin tout=targetout tsvr=timeserver ver=version war=writeafterread
-""")
-_PER_TARGET = frozenset(
-    words("""
-    blocksize bytes kbytes mbytes numreqs reqsize operation rwratio seek directio datapattern flushwrite
-    createnewfiles deletefile looseordering noordering serialordering passoffset preallocate pretruncate randomize
-    recreatefiles reopen queuedepth startdelay startoffset syncwrite targetdir throttle timelimit timestamps verify
-    memalign scsigeneric sharedmemory retry restart endtoend readafterwrite reportthreshold ordering syncio
-    """)
-)
-_SILENT = pairs("""
-    debug=0 dryrun=0 reallyverbose=0 unverbose=0 verbose=0 version=0 timerinfo=0 extendedstats=0 stoponerror=0
-    noordering=0 nobarrier=0 devicefile=0 nomemlock=0 noproclock=0 minall=0 combinedout=1 csvout=1 errout=1
-    identifier=1 output=1 percentcpu=1 maxerrors=1 maxerrorstoprint=1 reportthreshold=1 outputformat=2
-""")
+_TOLD = shipped("ioatlas_translate", "options.toml")["xdd"]
+_ALIASES, _SILENT, _LOST = (pairs(_TOLD[name]) for name in ("aliases", "silent", "lost"))
+_PER_TARGET = frozenset(words(_TOLD["per_target"]))
 """Options without influence on the load: how many words follow."""
-_LOST = pairs("""
-    createnewfiles=0 maxall=0 maximumpriority=0 processlock=0 reopen=0 sharedmemory=0 scsigeneric=0 interactive=0
-    looseordering=0 serialordering=0 recreatefiles=0 writeafterread=0 passoffset=1 preallocate=1 pretruncate=1 retry=1
-    roundrobin=1 singleproc=1 starttime=1 syncio=1 targetdir=1 memalign=1 congestion=1 cookie=1 verify=1 xni=1
-    ibdevice=1 processor=2 readafterwrite=2 restart=2 timeserver=2 endtoend=2 ordering=2 multipath=3 targetin=3
-    targetout=3 starttrigger=4 stoptrigger=4 lockstep=7
-""")
 """Those that fio has nothing like."""
 _OWN = pairs("throttle=2 directio=0 deletefile=0 randomize=0 syncwrite=0")
 _INSTEAD = {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formats that are read. A new one is a module beside this one, with a SIGNATURE and a `read`, and an entry.
+"""The formats that are read, as `formats.toml` lists them. A new one is a module beside this one, with a SIGNATURE and
+a `read`, and an entry there.
 
-Tools that are known and not read stand at its end: a user is told so, and what to do instead.
+Tools that are known and not read stand there too: a user is told so, and what to do instead.
 
 Results inside something else are found as well: quoted in a mail, indented in a document or a program, behind the time
 stamps of a build log. A collector's label before each line is taken off too: `[pod/fio-1/fio] `, `fio-1  | `,
@@ -19,6 +20,8 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from types import ModuleType
 from typing import TYPE_CHECKING
+
+from ioatlas.toml import shipped
 
 _STAMP = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?Z| ?[+-]\d\d:?\d\d)?\]?:? ?"
 _SYSLOG = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.\-]{1,60} [\w.\-/]{1,60}(?:\[\d{1,8}\])?: "
@@ -174,117 +177,19 @@ class Format:
         yield from getattr(self._load(), self.reader)(source)
 
 
-FORMATS = (
-    Format(
-        "fio JSON",
-        "fio_json",
-        ('"fio version"', '"client_stats"', '"jobname"'),
-        {"fio": "bytes in JSON; kB, MB in text are 1000 since 2.2x, 1024 before"},
-    ),
-    Format("fio terse", "fio_terse", (";fio-", "%;")),
-    Format("fio text", "fio_text", ("(groupid=", ": io=", ": bw=", ": IOPS=")),
-    Format(
-        "IOzone",
-        "iozone",
-        ("Iozone: Perf", "Children see", "reclen", "riter report", "riter Report", "Throughput report"),
-        {"IOzone": "kB is 1024 bytes"},
-    ),
-    Format("DiskSpd text", "diskspd", ("Results for timespan", "I/Os"), {"DiskSpd": "MB and MiB are 1024^2 bytes"}),
-    Format("DiskSpd XML", "diskspd_xml", ("<Results>",)),
-    Format(
-        "vdbench",
-        "vdbench",
-        ("Starting RD=", "ReqstdOps", "MB/sec", "Interval", "interval"),
-        {"vdbench": "MB is 1024^2 bytes"},
-    ),
-    Format("vdbench histogram", "vdbench", ("min(ms)",), pattern="HISTOGRAM", reader="read_histogram"),
-    Format("xdd", "xdd", ("XDD version", "Bytes_Xfered", "IOPS"), {"xdd": "MB is 10^6 bytes"}),
-    Format(
-        "ORION",
-        "orion",
-        ("RION", "Large MBPS", "Small IOPS", "Small Latency", "Large/Small", "ran ("),
-        {"ORION": "MBPS is 1024^2 bytes"},
-    ),
-    Format(
-        "elbencho",
-        "elbencho",
-        ("LAST DONE", " Elapsed ", "path type", "RuntimeMS", "phase_type", "time ms [first]"),
-        {"elbencho": "MiB is 1024^2 bytes, MB 10^6"},
-    ),
-    Format(
-        "bonnie++",
-        "bonnie",
-        ("1.9", "-Per Chr-", "------Sequential", "K,", "M,", "G,", "T,", "K:", "M:", "G:", "T:"),
-        {"bonnie++": "K is 1024 bytes"},
-    ),
-    Format(
-        "CrystalDiskMark, KDiskMark",
-        "crystal",
-        ("DiskMark", "iB (Q="),
-        {"CrystalDiskMark": "MB is 10^6 bytes", "KDiskMark": "MB is 10^6 bytes, from KiB divided by 1000"},
-    ),
-    Format("IO500", "io500", ("IO500", "IO-500", "[RESULT", "[ior", "[mdtest"), {"IO500": "GiB is 1024^3 bytes"}),
-    Format(
-        "IOR, mdtest",
-        "ior",
-        ("MPI Coordinated", "bw(MiB/s)", "SUMMARY", "mdtest-", '"bwMiB"', "Max Write", "Max Read"),
-        {"IOR": "MiB is 1024^2 bytes", "mdtest": ""},
-    ),
-    Format("ioatlas export", "ioatlas_export", ("ioatlas-export/",)),
-)
-LOGS = (
-    Format("fio log", "fio_log"),
-    Format("fio histogram log", "fio_log", pattern="HISTOGRAM", reader="read_histogram"),
+_TOLD = shipped("ioatlas_translate.read", "formats.toml")
+FORMATS, LOGS = (
+    tuple(Format(**{**one, "hints": tuple(one.get("hints", ()))}) for one in _TOLD[kind]) for kind in ("format", "log")
 )
 TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}
 """Tools whose results are read, and what their units mean; the readings are in base units already."""
 
 
 NOT_READ = "which is not read"
-_SAME_LOAD = "Run the same load with fio and import its JSON, or measure the target with `ioatlas map`"
-_OWN_FILES = "Measure files and names with `ioatlas map DIR --profile smallfiles`"
-_OWN_COMMAND = "`ioatlas fit` says whether a target is fast enough for a use"
-_OBJECTS = "It is of objects, which have no block size or queue depth; ioatlas compares files and devices"
-_KNOWN = (
-    ("sysbench fileio", r"^File operations:\n\s+reads/s:|^Operations performed: +\d+ Read, ", _SAME_LOAD),
-    (
-        "ioatlas as a table",
-        r"^(?=.*\bbs_bytes\b)(?=.*\bn_visits\b)(?=.*\bbw_bytes_per_s\b).*\bdirection\b",
-        "Import the campaign itself, its bundle, or what `ioatlas export --format json` writes",
-    ),
-    ("sysbench", r"^sysbench \d[\w.-]* ?[(:]", _OWN_COMMAND),
-    ("filebench", r"^[\d.]+: Per-Operation Breakdown|^[\d.]+: IO Summary: ", _OWN_FILES),
-    ("smallfile", r"^host = \S+, ?thr(?:ead)? = \S+, ?elapsed|\"files-?[pP]er-?[sS]ec\"\s*:", _OWN_FILES),
-    ("fs_mark", r"^FSUse% +Count +Size +Files/sec", _OWN_FILES),
-    ("SPECstorage (SFS)", r"^.{0,40}\bSPEC ?(?:storage|SFS|sfs)\S*.{0,40} Result\b", _SAME_LOAD),
-    ("kubestr", r"^FIO test results:|^JobName: .*\n +blocksize=", _SAME_LOAD),
-    ("ioping", r"^--- .* ioping statistics ---", _SAME_LOAD),
-    ("hdparm", r"^ *Timing (?:buffered disk|cached|O_DIRECT disk|O_DIRECT cached) reads: ", _SAME_LOAD),
-    ("dd", r"^\d+\+\d+ records out\n\d+ bytes .*copied, ", _SAME_LOAD),
-    ("YCSB", r"^\[OVERALL\], RunTime\(ms\), ", _OWN_COMMAND),
-    ("pgbench", r"^pgbench \(|^number of transactions actually processed: ", _OWN_COMMAND),
-    ("db_bench", r"^\w+ +: +[\d.,]+ micros/op", _OWN_COMMAND),
-    ("dbench", r"^[td]bench version |^Throughput [\d.]+ MB/sec .*\d+ procs", _OWN_COMMAND),
-    ("rados bench", r"^Total (?:writes|reads) made: +\d|^ +sec Cur ops ", _OBJECTS),
-    (
-        "s3-benchmark",
-        r"Loop \d+: (?:PUT|GET) time[ =][\d.]+ secs,|^Download performance with ",
-        _OBJECTS,
-    ),
-    (
-        "warp",
-        r"^(?:Operation|Report): [A-Z]+\b.*(?:Concurrency|Ran)|^\s*\"(?:by_op_type|mixed_server_stats)\"\s*:",
-        _OBJECTS,
-    ),
-    ("COSBench", r"^\W?(?:Stage|Id|Timestamp|Op-Type),(?:(?:Op|Sample)-\w+,){0,2}Op-Count,", _OBJECTS),
-    ("sibench", r"^Total \w+ +bandwidth: +[\d.]+ ?[KMGT]?[bB]/s, |\"ResTimeAvg\"\s*:", _OBJECTS),
-    (
-        "iperf",
-        r"^\[ *ID\] Interval +Transfer +(?:Bandwidth|Bitrate)|\"sum_received\"\s*:|\"tcp_mss_default\"\s*:",
-        'It is of a network. Let ioatlas measure it: `iperf = "HOST"` under `[measure]` in the testbed file',
-    ),
-)
-_PATTERNS = [(tool, re.compile(pattern, re.MULTILINE), remedy) for tool, pattern, remedy in _KNOWN]
+_PATTERNS = [
+    (one["tool"], re.compile(one["pattern"], re.MULTILINE), _TOLD["instead"].get(one["instead"], one["instead"]))
+    for one in _TOLD["unread"]
+]
 
 
 def told_of(text: str) -> str | None:
