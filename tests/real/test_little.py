@@ -50,7 +50,7 @@ def judged(tmp_path, cells):
     assert outcome.exit_code == 0, outcome.stderr
     results = read_batch(tmp_path, sections, 1, {}, {})
     planned = {
-        one.visit_id: PlannedVisit(one.visit_id, one.cell.key, 0, 5, Purpose.PROBE, alone=False, runtime_ms=400)
+        one.visit_id: PlannedVisit(one.cell.key, 0, 5, Purpose.PROBE, runtime_ms=400, visit_id=one.visit_id)
         for one in sections
     }
     return take_in(results, planned, None, seen.counted(results)).visits

@@ -70,9 +70,6 @@ class Change:
     high: float
     worse: bool
 
-    def as_json(self) -> dict[str, object]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class Chart:
@@ -89,9 +86,6 @@ class Chart:
     noise: float | None
     evidence: float
     learning: bool
-
-    def as_json(self) -> dict[str, object]:
-        return dict(vars(self))
 
 
 @dataclass

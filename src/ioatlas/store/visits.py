@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -139,16 +139,10 @@ class NewVisit:
 
 
 @dataclass(frozen=True)
-class PlannedVisit:
-    """A visit that has yet to be made."""
+class PlannedVisit(NewVisit):
+    """A visit that has yet to be made, under its number."""
 
-    visit_id: int
-    cell_key: str
-    replicate: int
-    seed: int
-    purpose: Purpose
-    alone: bool
-    runtime_ms: int | None
+    visit_id: int = field(kw_only=True)
 
 
 class Visits(Database):
@@ -332,4 +326,4 @@ def planned_visit(row: Record, first_replicate: int = 0) -> PlannedVisit:
     """The visit of a row of the journal, whatever became of it. first_replicate: what its replicate is counted from."""
     purpose, alone = Purpose(row.purpose), bool(row.alone)
     replicate = row.block - first_replicate
-    return PlannedVisit(row.visit_id, row.cell_key, replicate, row.seed, purpose, alone, row.runtime_ms)
+    return PlannedVisit(row.cell_key, replicate, row.seed, purpose, alone, row.runtime_ms, visit_id=row.visit_id)

@@ -24,7 +24,7 @@ from ioatlas.analysis.watching import Change, Chart, Round, Rules, Watched
 from ioatlas.campaign import open_plan, reopen, run, start
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.fio.executor import Clock
-from ioatlas.model.outcomes import Emit, Event
+from ioatlas.model.outcomes import Emit, Event, plain
 from ioatlas.model.units import format_duration
 from ioatlas.store.journal import Journal
 from ioatlas.watch.kept import (
@@ -61,9 +61,6 @@ class Stopped:
     text: str
     worse: bool
 
-    def as_json(self) -> dict[str, object]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class Alarm:
@@ -74,9 +71,6 @@ class Alarm:
     directory: str
     round: str
     changes: tuple[Change | Stopped, ...] = ()
-
-    def as_json(self) -> dict[str, object]:
-        return {**vars(self), "changes": [change.as_json() for change in self.changes]}
 
 
 @dataclass(frozen=True)
@@ -268,14 +262,14 @@ class Session:
             "failed": line.failed or None,
             "fits": [*line.fits.values()],
             "cells_without_value": self._planned - len(line.levels),
-            "charts": [chart.as_json() for chart in self.charts if chart.name in line.levels],
+            "charts": [plain(chart) for chart in self.charts if chart.name in line.levels],
         }
         self._told(Event("watched", fields))
 
     def _tell(self, line: Line, changes: Sequence[Change | Stopped]) -> None:
         for change in changes:
             if not change.worse:
-                self._told(Event("better", {"text": sentence(change), **change.as_json()}))
+                self._told(Event("better", {"text": sentence(change), **plain(change)}))
         worse = tuple(change for change in changes if change.worse)
         alarm = None
         if worse:
@@ -287,7 +281,7 @@ class Session:
             alarm = Alarm(text, self.settings.target, str(self.directory), line.name)
         if alarm is not None:
             self.alarms += 1
-            self._told(Event("alarm", alarm.as_json()))
+            self._told(Event("alarm", plain(alarm)))
             self._alarm(alarm)
         add_told(self.directory, line.name)
 
@@ -344,7 +338,7 @@ def run_command(command: str, alarm: Alarm) -> str:
         start_new_session=True,
     ) as process:
         try:
-            process.communicate(json.dumps(alarm.as_json()) + "\n", timeout=SECONDS)
+            process.communicate(json.dumps(plain(alarm)) + "\n", timeout=SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return f"the command was ended after {SECONDS:.0f} s"

@@ -161,7 +161,7 @@ def run(target, tmp_path, monkeypatch):
     plan = plan_of('engine = "iozone"\n[sweep]\nsize = "1m"\nbs = "64k"', target)
     assert {tool_of(cell) for cell in plan.to_measure} == {"iozone"}
     sections = tuple(Section(number, cell, 5, 1000, 0, ()) for number, cell in enumerate(plan.to_measure))
-    planned = {s.visit_id: PlannedVisit(s.visit_id, s.cell.key, 3, 5, Purpose.SWEEP, True, None) for s in sections}
+    planned = {s.visit_id: PlannedVisit(s.cell.key, 3, 5, Purpose.SWEEP, True, visit_id=s.visit_id) for s in sections}
     return Batch(7, tmp_path, sections), planned
 
 

@@ -19,7 +19,7 @@ def section(visit_id=1, of=None, runtime_ms=490, gap_ms=10):
 
 
 def planned(visit_id=1, purpose=Purpose.SWEEP, *, alone=False):
-    return PlannedVisit(visit_id, "k", 0, 7, purpose, alone, 490)
+    return PlannedVisit("k", 0, 7, purpose, alone, 490, visit_id=visit_id)
 
 
 def part(direction="read", mib=100, runtime_ms=1000):

@@ -37,7 +37,7 @@ def taken(shape, *, alone=False, state=SectionState.FINISHED, seed=1, neighbours
         replace(result, section=replace(section, visit_id=n), visit=None, state=SectionState.CUT_SHORT)
         for n in range(2, 2 + neighbours)
     ]
-    plan = PlannedVisit(1, CELL.key, 0, 7, Purpose.SWEEP, alone, ASKED_MS)
+    plan = PlannedVisit(CELL.key, 0, 7, Purpose.SWEEP, alone, ASKED_MS, visit_id=1)
     return take_in([result, *others], {n: replace(plan, visit_id=n) for n in range(1, 2 + neighbours)})
 
 
