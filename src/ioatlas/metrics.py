@@ -18,6 +18,7 @@ from typing import Any, Literal
 from ioatlas import beneath
 from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.outcomes import Emit, Event
+from ioatlas.toml import shipped
 
 
 @dataclass(frozen=True)
@@ -33,27 +34,7 @@ class Family:
         return f"{self.name}_total" if self.kind == "counter" else self.name
 
 
-FAMILIES = (
-    Family("ioatlas_session_running", "gauge", "Whether a session measures now."),
-    Family("ioatlas_session_start_timestamp_seconds", "gauge", "When the session began."),
-    Family("ioatlas_session_elapsed_seconds", "gauge", "Time the session has taken."),
-    Family("ioatlas_session_remaining_seconds", "gauge", "Time the session is expected to take still."),
-    Family("ioatlas_session_visits_planned", "gauge", "Visits still to be made."),
-    Family("ioatlas_visits", "counter", "Visits made, by whether they count."),
-    Family("ioatlas_layout_written_bytes", "gauge", "Bytes of files written before the load."),
-    Family("ioatlas_visit_throughput_bytes_per_second", "gauge", "Throughput of the cell's newest visit."),
-    Family("ioatlas_visit_ios_per_second", "gauge", "I/Os per second of the cell's newest visit."),
-    Family("ioatlas_visit_latency_mean_seconds", "gauge", "Mean latency of the cell's newest visit."),
-    Family("ioatlas_visit_latency_p99_seconds", "gauge", "99th percentile of the newest visit."),
-    Family("ioatlas_watch_rounds", "counter", "Rounds of a watch in this call, by result."),
-    Family("ioatlas_watch_alarms", "counter", "Alarms of a watch in this call."),
-    Family("ioatlas_watch_round_duration_seconds", "gauge", "Time the newest round took."),
-    Family("ioatlas_watch_round_timestamp_seconds", "gauge", "When the newest round began."),
-    Family("ioatlas_watch_level_ratio", "gauge", "The newest round over the level that holds."),
-    Family("ioatlas_watch_fits", "gauge", "Whether the target fits a use: 1, or 0; NaN is undecided."),
-    Family("ioatlas_watch_fit_margin_ratio", "gauge", "How many times what a use needs the target has."),
-    Family("ioatlas_watch_evidence_ratio", "gauge", "Evidence that a cell got worse; 1 is an alarm."),
-)
+FAMILIES = tuple(Family(**one) for one in shipped("ioatlas", "metrics.toml")["family"])
 _BY_NAME = {family.name: family for family in FAMILIES}
 Labels = tuple[tuple[str, str], ...]
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ioatlas.analysis.ceilings import Ceiling
 from ioatlas.model.testbed import Testbed, Usage
 from ioatlas.model.units import format_count, format_rate, format_size
+from ioatlas.toml import shipped
 
 Verdict = Literal["ok", "warning", "failed", "unknown"]
 
@@ -32,56 +33,14 @@ class Check:
     advice: str = ""
 
 
-# Keys begin with the check's name; numbers in braces are what was seen. Advice is what to change.
-_SAID: Mapping[str, tuple[Verdict, str, str]] = {
-    "clock, known": ("ok", "the clock source is {0}", ""),
-    "clock, slow": (
-        "warning",
-        "the clock source is {0}, which is slow to read",
-        "boot with a stable tsc, or expect latencies a microsecond too high",
-    ),
-    "clock, silent": ("unknown", "the kernel does not report its clock source", ""),
-    "background, silent": ("unknown", "the kernel's counters cannot be read", ""),
-    "steal": ("warning", "the hypervisor takes {0:.0%} of the processors' time", "use a client that is not shared"),
-    "duplex": ("failed", "{0} runs half duplex", "check cable and switch port; both ends must negotiate"),
-    "link speed, silent": ("unknown", "{0} does not report its speed", 'add "nic.speed" = "1 Gb/s" to testbed.toml'),
-    "link speed, doubtful": ("unknown", "{0} says {1} bit/s, but {2}", "measure it with --iperf HOST, or type it in"),
-    "link speed, slow": ("warning", "{0} runs at {1:g} Mb/s", "check whether cable, port or card hold it down"),
-    "link speed, known": ("ok", "{0} runs at {1:g} Gb/s", ""),
-    "slot": ("warning", "{0}'s PCIe link is below what the card could do", "put it into a wider or faster slot"),
-    "route": (
-        "warning",
-        "the server is reached through a gateway",
-        "measure within one network, or measure the router with it",
-    ),
-    "link errors": ("warning", "{0} counted {1} errors and {2} drops while idle", "check the cable"),
-    "background traffic": ("warning", "{0} carries {1} without us", "end what uses the link"),
-    "mtu, silent": (
-        "unknown",
-        "whether packets of {0} B reach the server is not known (no ping here, or it does not answer)",
-        "",
-    ),
-    "mtu, whole": ("ok", "packets of {0} B reach the server whole", ""),
-    "mtu, cut": (
-        "failed",
-        "packets of {0} B do not reach the server whole",
-        "set one MTU on client, every switch and server",
-    ),
-    "target, memory": (
-        "failed",
-        "the target lies in this machine's memory",
-        "is something not mounted? name the place where it is",
-    ),
-    "target, holes": ("failed", "the file has holes, which are read without any device", "fill it before reading"),
-    "power": ("warning", "the processor's governor is powersave", "cpupower frequency-set -g performance"),
-    "array, degraded": ("warning", "the array is degraded", "rebuild it, or name the state in the campaign"),
-    "array, busy": ("warning", "the array is busy with {0}", "wait until it has ended"),
-}
+_SAID = shipped("ioatlas.analysis", "shakedown.toml")
 
 
 def _said(key: str, *seen: object) -> Check:
-    verdict, sentence, advice = _SAID[key]
-    return Check(key.split(", ", maxsplit=1)[0], verdict, sentence.format(*seen), advice)
+    told = _SAID[key]
+    return Check(
+        key.split(", ", maxsplit=1)[0], told["verdict"], told["sentence"].format(*seen), told.get("change", "")
+    )
 
 
 def headroom(generator_iops: float, target_iops: float, bs_bytes: int) -> Check:

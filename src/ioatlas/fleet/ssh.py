@@ -22,6 +22,7 @@ from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientEr
 from ioatlas.fleet.hosts import FIO_PORT, Host
 from ioatlas.fleet.keeper import Keeper, Shell, start_lasting
 from ioatlas.model.units import words
+from ioatlas.toml import shipped
 
 CONNECT_SECONDS = 10
 _OURS = words(f"""
@@ -29,28 +30,7 @@ _OURS = words(f"""
     ConnectTimeout={CONNECT_SECONDS} ServerAliveInterval=5 ServerAliveCountMax=3 StreamLocalBindMask=0177
 """)
 """What must hold whatever the user's configuration says; all else is left to it."""
-_SAID = (
-    (
-        r"REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "its host key has changed",
-        "find out why; when it is right, `ssh-keygen -R HOST` and log in once by hand",
-    ),
-    (
-        r"Host key verification failed",
-        "its host key is not known here",
-        "log in once by hand with `ssh`, and compare the fingerprint",
-    ),
-    (r"Permission denied", "it does not let us in", "check user and key: `ssh HOST true` must work without a question"),
-    (r"Could not resolve hostname", "its name cannot be resolved", "check it, or add it to your ssh configuration"),
-    (r"Connection refused", "no ssh server answers there", "start sshd there, or check address and port"),
-    (r"Connection timed out|No route to host|Network is unreachable", "it cannot be reached", "check host and network"),
-    (
-        r"Connection (closed|reset)|Broken pipe|kex_exchange_identification",
-        "its ssh connection was closed",
-        "see sshd's log on the host, then try again",
-    ),
-    (r"[Bb]ad configuration option|Unsupported option", "ssh does not know an option", "check the host's options"),
-)
+_SAID = shipped("ioatlas.fleet", "ssh.toml")["said"]
 
 
 class SshClient:
@@ -111,11 +91,11 @@ class SshClient:
         return self._master.stderr.read() if self._master.poll() is not None else ""
 
     def _explained(self, said: str) -> IoAtlasError | None:
-        found = next(((what, remedy) for pattern, what, remedy in _SAID if re.search(pattern, said)), None)
+        found = next((one for one in _SAID if re.search(one["pattern"], said)), None)
         if found is None:
             return None
-        what, remedy = found
-        return LostClientError(what, where=self.name, remedy=remedy.replace("HOST", self._host.destination))
+        remedy = found["remedy"].replace("HOST", self._host.destination)
+        return LostClientError(found["why"], where=self.name, remedy=remedy)
 
     def _keep(self) -> Keeper:
         system = self.shell.answer("uname -s").text.strip()

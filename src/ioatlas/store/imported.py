@@ -10,6 +10,7 @@ Format history (the file's `PRAGMA user_version`):
 
 from __future__ import annotations
 
+import pkgutil
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,35 +29,7 @@ FILE_NAME = "imported.sqlite"
 VERSION = 1
 DIGEST_BYTES = 16
 _PAGE_BYTES = 16384
-_COLUMNS = {
-    **dict.fromkeys(("source", "tool", "tool_version", "label", "direction", "rw", "operation", "statistic"), "TEXT"),
-    **dict.fromkeys(("bs_bytes", "size_bytes", "numjobs", "iodepth"), "INTEGER"),
-    **dict.fromkeys(("rwmixread", "iops", "bw_bytes_per_s", "lat_mean_ns", "lat_p99_ns"), "REAL"),
-}
-_FIGURES = ",\n".join(
-    f"    {name} {kind} GENERATED ALWAYS AS (json_extract(record, '$.{name}')) VIRTUAL"
-    for name, kind in _COLUMNS.items()
-)
-SCHEMA = f"""
-CREATE TABLE import_run (
-    import_id INTEGER PRIMARY KEY,
-    started_at REAL NOT NULL,     -- seconds since the epoch
-    tool_version TEXT NOT NULL,   -- of ioatlas
-    label TEXT NOT NULL           -- what the user called these results; empty when nothing
-);
-CREATE TABLE reading (
-    reading_id INTEGER PRIMARY KEY,
-    import_id INTEGER NOT NULL REFERENCES import_run,
-    digest BLOB NOT NULL UNIQUE,  -- BLAKE2b of the record, 16 bytes: the same reading is kept once
-    record TEXT NOT NULL,         -- the JSON object of `ioatlas import --json`
-{_FIGURES}
-);
-CREATE TABLE problem (
-    entry INTEGER PRIMARY KEY,
-    import_id INTEGER NOT NULL REFERENCES import_run,
-    text TEXT NOT NULL            -- what could not be read, one line
-);
-"""
+SCHEMA = (pkgutil.get_data("ioatlas.store", "imported.sql") or b"").decode()
 MOST_READINGS = 10_000_000
 _WRONG = {
     "import_run": "typeof(started_at) NOT IN ('real', 'integer') OR started_at NOT BETWEEN 0 AND 4e9 OR "

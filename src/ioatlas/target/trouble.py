@@ -13,42 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from ioatlas.errors import IoAtlasError
+from ioatlas.toml import shipped
 
 Answer = TypeVar("Answer")
 
 PATIENCE_SECONDS = 10.0
 """How long a target may take to say what it is. A dead NFS server would otherwise hold us for ever."""
 
-_SPOKEN: dict[int, tuple[str, str]] = {
-    errno.ENOENT: ("there is nothing at this path", "check the path; a NAS must be mounted first"),
-    errno.ENOTDIR: ("a part of this path is not a directory", "check the path"),
-    errno.EACCES: ("permission denied", "run as a user who may use it, or change its permissions"),
-    errno.EPERM: (
-        "the system does not permit it",
-        "run as a user who may use it; `lsattr` shows files marked immutable; a container must be given a device",
-    ),
-    errno.ELOOP: ("its symbolic links lead in a circle", "name the real path"),
-    errno.ENAMETOOLONG: ("the path is too long", "use a shorter path"),
-    errno.EROFS: ("it is read-only", "mount it for writing, or plan a read-only sweep"),
-    errno.ENOSPC: ("there is no space left on it", "free some space or choose smaller sizes"),
-    errno.EDQUOT: ("the quota is used up", "free some space, or have the quota raised"),
-    errno.ESTALE: ("the server no longer knows it (stale file handle)", "mount it again"),
-    errno.ENOTCONN: ("the file system behind it has gone (not connected)", "mount it again"),
-    errno.ECONNREFUSED: ("nothing answers there (connection refused)", "start the server, or check address and port"),
-    errno.EHOSTDOWN: ("its server is down", "start the server, or check the network"),
-    errno.EHOSTUNREACH: ("its server cannot be reached", "check the network"),
-    errno.ETIMEDOUT: ("its server does not answer", "start the server, or check the network"),
-    errno.EIO: (
-        "it answers with an input/output error",
-        "look at the kernel log (`dmesg`): the device or its server has failed",
-    ),
-    errno.ENXIO: ("the device has gone", "connect it again and look up its present name (`lsblk`)"),
-    errno.ENODEV: ("the device has gone", "connect it again and look up its present name (`lsblk`)"),
-    errno.ENOMEDIUM: ("the drive holds no medium", "insert one"),
-    errno.EBUSY: ("it is in use", "stop whatever uses it"),
-    errno.ETXTBSY: ("it is in use as a running program or as swap", "choose another file"),
-    errno.EEXIST: ("it exists already", "choose another name"),
-}
+_SPOKEN = {getattr(errno, name): told for name, told in shipped("ioatlas.target", "trouble.toml").items()}
 
 
 def spoken(error: OSError, where: str) -> IoAtlasError:
