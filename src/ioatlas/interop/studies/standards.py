@@ -19,16 +19,11 @@ from dataclasses import dataclass, replace
 from ioatlas.interop.fidelity import Fidelity, approximate, not_expressible
 from ioatlas.interop.studies import Study
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
+from ioatlas.toml import shipped
 
-# Cumulative share of the I/O within the first N megabytes (of 1,000,000 bytes) of a hot band before it is folded into
-# the band's size.
+_TOLD = shipped("ioatlas.interop.studies", "standards.toml")
 _HOT_MB = (0, *(16 << k for k in range(27)), 10737418240)
-_HOT_SHARES = """
-    0 0.087217 0.10101 0.132206 0.159946 0.201713 0.262602 0.32645 0.366902 0.386175 0.436941 0.482631 0.523752
-    0.56076 0.594068 0.624045 0.651024 0.675305 0.697159 0.716827 0.734528 0.750459 0.764797 0.777701 0.789314
-    0.799767 0.809174 0.81764 1
-"""
-_HOT_SHARE = tuple(map(float, _HOT_SHARES.split()))
+_HOT_SHARE: list[float] = _TOLD["hot_band"]["shares"]
 _ZONES = 50
 
 
@@ -91,28 +86,13 @@ def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address
 
 
 KIB = 1 << 10
-# Emerald-like size mix of the hot-band phase: (bytes, per cent).
-_EMERALD_SIZES = (
-    (8 * KIB, 31.0),
-    (4 * KIB, 27.0),
-    (64 * KIB, 20.0),
-    (16 * KIB, 5.0),
-    (32 * KIB, 5.0),
-    (128 * KIB, 2.0),
-    (KIB, 2.0),
-    (60 * KIB, 2.0),
-    (512, 2.0),
-    (256 * KIB, 2.0),
-    (48 * KIB, 1.0),
-    (56 * KIB, 1.0),
-)
-_BANDS = ((28.0, 10.0, 18.0), (14.0, 32.0, 40.0), (7.0, 55.0, 63.0), (5.0, 80.0, 88.0))
+_EMERALD_SIZES = tuple((size, share) for size, share in _TOLD["emerald"]["sizes"])
 
 
 def emerald_like(size: int) -> Study:
     """Hot-band mix, random and sequential phases; run with power at each of them and at idle."""
     streams = [_mix("uniform", 6.0, 50.0, 0, size, Address("random"))]
-    for number, (share, low, high) in enumerate(_BANDS, 1):
+    for number, (share, low, high) in enumerate(_TOLD["emerald"]["bands"], 1):
         start, length = int(size * low / 100) // 4096 * 4096, int(size * (high - low) / 100) // 4096 * 4096
         address, _ = hot_band(length, 4096, 70.0)
         streams.append(_mix(f"hot{number}", share, 70.0, start, length, address))
@@ -134,21 +114,7 @@ def emerald_like(size: int) -> Study:
             name, read, address, ((block * KIB, 100.0),), depth=32, size_bytes=size, direct=True, engine="libaio"
         )
         workloads.append(Workload(name, (stream,), runtime_seconds=1860.0))
-    return Study(
-        tuple(workloads),
-        remarks=(
-            "Shares of streams that run freely are kept by fio's flow, which counts I/Os.",
-            (
-                "A hot band is 50 zones of equal shares of the I/O, uniform inside each. Writes are not shifted by "
-                "1% of the band."
-            ),
-            (
-                "Bands and conditioning follow the published template as recalled; the result does not carry the "
-                "standard's name."
-            ),
-            "Idle is measured for as long as a phase; watts come from a meter that the campaign names.",
-        ),
-    )
+    return Study(tuple(workloads), tuple(_TOLD["emerald"]["remarks"]))
 
 
 def _mix(name: str, share: float, read: float, start: int, length: int, address: Address) -> Stream:
@@ -171,7 +137,7 @@ BLOCK = 4 * KIB
 UNIT_IOPS = 50
 LEAF_BLOCKS = 8
 _ASU = (0.45, 0.45, 0.10)
-_MIX = ((4 * KIB, 40.0), (8 * KIB, 24.0), (16 * KIB, 20.0), (32 * KIB, 8.0), (64 * KIB, 8.0))
+_MIX = tuple((size, share) for size, share in _TOLD["spc1"]["mix"])
 RAMP_PERCENT = (95, 90, 80, 50, 10)
 
 
@@ -187,16 +153,7 @@ class _Kind:
     run: float = 0.0
 
 
-STREAMS = (
-    _Kind("asu1-1", 0, 0.035, 50, "uniform"),
-    _Kind("asu1-2", 0, 0.281, 50, "walk", 0.15, 0.20),
-    _Kind("asu1-3", 0, 0.070, 100, "runs", 0.20, 0.60, 0.10),
-    _Kind("asu1-4", 0, 0.210, 50, "walk", 0.70, 0.75),
-    _Kind("asu2-1", 1, 0.018, 30, "uniform"),
-    _Kind("asu2-2", 1, 0.070, 30, "walk", 0.47, 0.52),
-    _Kind("asu2-3", 1, 0.035, 100, "runs", 0.20, 0.60, 0.10),
-    _Kind("asu3-1", 2, 0.281, 0, "runs", 0.0, 0.70, 0.30),
-)
+STREAMS = tuple(_Kind(**one) for one in _TOLD["spc1"]["stream"])
 
 
 def reuse_theta(leaves: int) -> float:
@@ -241,30 +198,12 @@ def _workload(size: int, units: int, percent: int, theta: float) -> Workload:
     return Workload(f"load{percent}", tuple(streams), runtime_seconds=600.0, warmup_seconds=180.0)
 
 
-_REMARKS = (
-    (
-        "The load is open: I/Os arrive at exponential gaps whether or not earlier ones are done, so response time is "
-        "the result."
-    ),
-    (
-        "fio has no reuse walk: a zipf distribution over the region takes its place, calibrated to the walk's reuse "
-        "distances."
-    ),
-    "Sequential runs pass over the whole of their range, where the source restarts them at random places.",
-    (
-        "The structure is that of version 1; later versions add compression, deduplication and other refinements that "
-        "are not public."
-    ),
-    "The benchmark's name may not be used for a result of this load.",
-)
-
-
 def spc1_like(size: int) -> Study:
     """Full load and the ramp of response times; units of load are 10 here and scaled by the campaign."""
     theta = reuse_theta(int(size // BLOCK * 0.45 * 0.05) // LEAF_BLOCKS)
     workloads = tuple(_workload(size, 10, percent, theta) for percent in (100, *RAMP_PERCENT))
     remark = f"Here zipf {theta:g}: the cumulative reuse distances differ by at most 14 points from the walk's."
-    return Study(workloads, (*_REMARKS, remark))
+    return Study(workloads, (*_TOLD["spc1"]["remarks"], remark))
 
 
 def spc1e_like(size: int) -> Study:
