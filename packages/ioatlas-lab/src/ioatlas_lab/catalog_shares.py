@@ -8,6 +8,7 @@ directories there, so that several can run and nothing of theirs stays.
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
@@ -50,6 +51,12 @@ FAR_PACKAGES = (
 )
 BUCKETS = "of the token bucket at each end"
 
+
+def text_of(name: str) -> str:
+    """What a server is set up with; words in braces are filled in where it runs."""
+    return (pkgutil.get_data("ioatlas_lab", f"servers/{name}") or b"").decode()
+
+
 # -- SMB -------------------------------------------------------------------------------------------------------------
 
 SMB_PORT = 445
@@ -57,26 +64,7 @@ SMB_SHARE = "{dir}/mount/{server}/disk"
 SMB_FILE = f"{SMB_SHARE}/data"
 SMB_PACKAGES = (IPERF, Requirement("smbd", "samba"), Requirement("smbnetfs", "smbnetfs"), FUSE)
 SMB_FAR_PACKAGES = (*FAR_PACKAGES, *SMB_PACKAGES)
-SMB = """[global]
-server role = standalone server
-map to guest = bad user
-guest account = root
-interfaces = {server}/24
-bind interfaces only = yes
-smb ports = 445
-disable netbios = yes
-lock directory = {dir}/state
-state directory = {dir}/state
-cache directory = {dir}/state
-private dir = {dir}/state
-pid directory = {dir}/state
-ncalrpc dir = {dir}/state/ncalrpc
-log file = {dir}/smbd.log
-[disk]
-path = {dir}/share
-guest ok = yes
-read only = no
-"""
+SMB = text_of("smb.conf")
 
 
 def smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
@@ -282,26 +270,7 @@ def _names_nfs(s: Settings) -> Recipe:
 # /tmp is empty as well: a process that is killed while it writes a backtrace leaves a file there.
 # A start asks gsyncd two dozen times what it can do, half a second each: geo-replication is not there.
 NO_GEO_REPLICATION = "#!/bin/sh\necho gsyncd\n"
-GLUSTER_NODE = (
-    f"""set -e
-{LET_GO}
-"""
-    """mount -t tmpfs lab /run
-mkdir -p /run/gluster
-mount -t tmpfs lab /var/lib/glusterd
-mount -t tmpfs lab /var/log/glusterfs
-mount --bind {dir}/hosts /etc/hosts
-mkdir /run/own
-mount --bind {dir} /run/own
-mount -t tmpfs lab /tmp
-mkdir -p {dir}
-mount --bind /run/own {dir}
-for place in /usr/lib/*/glusterfs/gsyncd /usr/libexec/glusterfs/gsyncd; do
-    if [ -e "$place" ]; then mount --bind {dir}/gsyncd "$place"; fi
-done
-exec glusterd -N -p /run/glusterd.pid -l {dir}/glusterd$1.txt
-"""
-)
+GLUSTER_NODE = text_of("gluster_node.sh").replace("{let_go}", LET_GO)
 GLUSTER_PACKAGES = (
     *IPROUTE,
     IPERF,

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.fio.process import start_time_ticks
 
 MARK = "IOATLAS_LAB_INSTANCE"
 STATE = "instance.json"
@@ -82,7 +83,7 @@ class Instance:
     def owner_is_gone(self) -> bool:
         """True when the program that started it with a context manager has ended without taking it down."""
         pid, started = self.state.get("owner_pid"), self.state.get("owner_started")
-        return isinstance(pid, int) and isinstance(started, int) and start_ticks(pid) != started
+        return isinstance(pid, int) and isinstance(started, int) and start_time_ticks(pid) != started
 
 
 def named_directory(ident: str) -> Path:
@@ -137,17 +138,6 @@ def instances() -> list[Instance]:
     return found
 
 
-def start_ticks(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot; None when there is no such process or it is a zombie
-    (proc(5)).
-    """
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] == "Z" else int(fields[19])
-
-
 def processes_of(directory: Path) -> Iterator[tuple[int, int]]:
     """(pid, start ticks) of each living process that carries the instance's mark or is named in its pid files."""
     mark = f"{MARK}={directory}".encode()
@@ -160,10 +150,10 @@ def processes_of(directory: Path) -> Iterator[tuple[int, int]]:
     for pid_file in directory.glob("*.pid"):
         with contextlib.suppress(OSError, ValueError):
             pid, started = map(int, pid_file.read_text().split())
-            if start_ticks(pid) == started:
+            if start_time_ticks(pid) == started:
                 seen.add(pid)
     for pid in seen - {os.getpid()}:
-        started_at = start_ticks(pid)
+        started_at = start_time_ticks(pid)
         if started_at is not None:
             yield pid, started_at
 
@@ -192,12 +182,12 @@ def _end_processes(directory: Path) -> None:
         living = list(processes_of(directory))
         for pid, started in living:
             # Between finding and signalling the number could have been given to somebody else.
-            if start_ticks(pid) == started:
+            if start_time_ticks(pid) == started:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, sign)
                     os.kill(pid, signal.SIGCONT)
         end = time.monotonic() + _PATIENCE_SECONDS
-        while time.monotonic() < end and any(start_ticks(pid) == started for pid, started in living):
+        while time.monotonic() < end and any(start_time_ticks(pid) == started for pid, started in living):
             _reap(living)
             time.sleep(0.02)
         if not any(True for _ in processes_of(directory)):

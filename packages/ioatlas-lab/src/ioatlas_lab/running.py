@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.process import find_fio
+from ioatlas.fio.process import find_fio, start_time_ticks
 from ioatlas_lab import instance
 from ioatlas_lab.network import lay_link, lay_nodes, node_of, octet_of, server_of
 from ioatlas_lab.scenario import (
@@ -246,7 +246,7 @@ def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool 
         "started_at": time.time(),
         "truth": {key: dataclasses.asdict(value) for key, value in recipe.truth.items()},
         "owner_pid": os.getpid() if owned else None,
-        "owner_started": instance.start_ticks(os.getpid()) if owned else None,
+        "owner_started": start_time_ticks(os.getpid()) if owned else None,
     }
     instance.write_state(directory, state)
     try:
@@ -417,7 +417,7 @@ def _serve(step: Serve, context: Mapping[str, str]) -> int:
         if step.daemon and pid_file.exists() and (text := pid_file.read_text().strip()):
             pid = int(text)
         time.sleep(0.005)
-    pid_file.write_text(f"{pid} {instance.start_ticks(pid)}\n")
+    pid_file.write_text(f"{pid} {start_time_ticks(pid)}\n")
     _put_before_others(pid)
     return pid
 

@@ -16,6 +16,7 @@ from tests.real.pauses import Pauses
 
 import ioatlas_lab as lab
 from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.fio.process import start_time_ticks
 from ioatlas_lab import instance
 from ioatlas_lab.running import missing
 from ioatlas_lab.scenario import Check
@@ -135,7 +136,7 @@ def test_a_pair_loses_a_box_and_no_block(reads):
         second = int((target.directory / "disk2.pid").read_text().split()[0])
         options = ("rw=randwrite", "bs=4k", "iodepth=8", "size=8m", "rate_iops=1000", "verify=crc32c", "do_verify=1")
         job, status = lab_check._fio(target.location, Check("", options), 0)
-        assert instance.start_ticks(second) is None
+        assert start_time_ticks(second) is None
     assert (status, job["error"]) == (0, 0)
     assert job["write"]["io_bytes"] == job["read"]["io_bytes"] == 8 << 20
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,3 +107,20 @@ def blobs_of(place: Place) -> Blobs:
             remedy=f"copy the bucket into {place.blobs / 'kept'} as it is, then unset IOATLAS_S3",
         )
     return Blobs(place.blobs)
+
+
+def bound(host: str, port: int, *, where: str) -> socket.socket:
+    """A listening socket. where: the option that names it. Raises IoAtlasError for an address that cannot be used."""
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise IoAtlasError(
+            f"port {port} of {host} cannot be used: {error.strerror}",
+            where=where,
+            remedy="name another port, or 0 for any",
+        ) from error
+    found.listen(128)
+    return found

@@ -17,7 +17,7 @@ from ioatlas.analysis.wording import plural
 from ioatlas.cli._commands import examples
 from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model.units import utc_text
-from ioatlas_atlas.cli._serve_place import Place, blobs_of, opened, place_options
+from ioatlas_atlas.cli._serve_place import Place, blobs_of, bound, opened, place_options
 from ioatlas_atlas.cli._serve_tidy import tidy
 
 if TYPE_CHECKING:
@@ -90,18 +90,7 @@ def _listening(text: str) -> socket.socket:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise UsageError("this is no address", where="--listen", remedy=f"write HOST:PORT, such as {LISTEN}")
-    host = host.strip("[]")
-    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        found.bind((host, int(port)))
-    except OSError as error:
-        found.close()
-        raise IoAtlasError(
-            f"{text} cannot be used: {error.strerror}", where="--listen", remedy="name another port, or 0 for any"
-        ) from error
-    found.listen(128)
-    return found
+    return bound(host.strip("[]"), int(port), where="--listen")
 
 
 @command.command(epilog=examples("serve migrate", "ioatlas_atlas.cli"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from ioatlas.analysis.wording import plural
 from ioatlas.cli._arguments import units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say, say_json, says_what_does_not_fit
-from ioatlas.errors import IoAtlasError
 from ioatlas.results.library import library_folders
+from ioatlas_atlas.cli._serve_place import bound
 
 NICE = 10
 """A load may run on this machine: pages are made with what it leaves."""
@@ -46,7 +45,7 @@ def command(folders: tuple[Path, ...], port: int, no_open: bool) -> None:
 
     with contextlib.suppress(OSError):
         os.nice(NICE)
-    with _listening(port) as listening:
+    with bound("127.0.0.1", port, where="--port") as listening:
         taken = listening.getsockname()[1]
         token = new_token()
         hosts = frozenset({f"127.0.0.1:{taken}", f"localhost:{taken}"})
@@ -58,21 +57,6 @@ def command(folders: tuple[Path, ...], port: int, no_open: bool) -> None:
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
         with contextlib.suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
-
-
-def _listening(port: int) -> socket.socket:
-    """A socket on loopback; on another port where the usual one is taken. Raises IoAtlasError."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        found.bind(("127.0.0.1", port))
-    except OSError as error:
-        found.close()
-        raise IoAtlasError(
-            f"port {port} cannot be used: {error.strerror}", where="--port", remedy="name another port, or 0 for any"
-        ) from error
-    found.listen()
-    return found
 
 
 @click.command(name="site", epilog=examples("site", "ioatlas_atlas.cli"))
