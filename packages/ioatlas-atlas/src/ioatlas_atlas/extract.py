@@ -21,7 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.model.units import format_size
+from ioatlas.model.units import format_size, words
 from ioatlas_atlas.kinds import kind_of, link_speed, media_of, plain_facts
 
 if TYPE_CHECKING:
@@ -39,20 +39,10 @@ TIMES_UNPACKED = 3
 """How often a bundle lies unpacked on disk while it is read: twice, and as a database."""
 GRACE = {resource.RLIMIT_CPU: 5}
 """At the lower limit a process is told why it ends, at the upper one it is killed."""
-VALUES = (
-    "iops",
-    "iops_low",
-    "iops_high",
-    "bw_bytes_per_s",
-    "bw_low",
-    "bw_high",
-    "lat_mean_ns",
-    "lat_mean_low_ns",
-    "lat_mean_high_ns",
-    "lat_p99_ns",
-    "lat_p99_low_ns",
-    "lat_p99_high_ns",
-)
+VALUES = words("""
+    iops iops_low iops_high bw_bytes_per_s bw_low bw_high lat_mean_ns lat_mean_low_ns lat_mean_high_ns lat_p99_ns
+    lat_p99_low_ns lat_p99_high_ns
+""")
 """What was measured of a cell, as its estimate names it."""
 _AWAY = {"nfs": "NFS", "nfs4": "NFS", "cifs": "SMB", "smb3": "SMB", "smb2": "SMB", "fuse.sshfs": "SSHFS"}
 TYPED_IN = " (typed in)"

@@ -20,6 +20,7 @@ import click
 
 from ioatlas.analysis.imported_answer import by_kind
 from ioatlas.analysis.wording import plural
+from ioatlas.cli._commands import examples
 from ioatlas.cli._output import folded
 from ioatlas.errors import UsageError
 from ioatlas_translate.read.formats import NOT_READ, TOOLS
@@ -251,20 +252,10 @@ Also of {", ".join(_TOOLS[_HALF:])}. And what `ioatlas export` wrote, campaigns 
 
 Formats are recognised by content. Folders and archives (tar, zip) are walked. A reading keeps its file and line, and
 what its source does not say stays empty. What cannot be read is named on the error stream.
-
-Exit code 0: everything read; 4: something read, something lost; 1: nothing readable.
-
-\b
-Examples:
-  ioatlas import results.json
-  ioatlas import iozone.txt diskspd.xml vdbench-output/ --json
-  ioatlas import bench-fio-folder/ -o old-results && ioatlas open old-results
-  ioatlas import run-*.txt -o nas --repeats && ioatlas export nas --format png --figure lines --bars sd
-  ioatlas import before.log -o nas --label before && ioatlas import after.log -o nas --label after
 """
 
 
-@click.command("import", help=_HELP)
+@click.command("import", help=_HELP, epilog=examples("import", "ioatlas_translate"))
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o",
