@@ -567,6 +567,8 @@ describe("accessibility", () => {
     ["streams", "light", "Map"],
     ["streams", "dark", "Map"],
     ["tuned", "dark", "Map"],
+    ["fitted", "light", "Map"],
+    ["fitted", "dark", "Map"],
   ] as const) {
     test(`axe finds nothing: ${kind}, ${scheme}, ${view.toLowerCase()}`, async () => {
       const { page } = await look(kind);
@@ -605,6 +607,14 @@ describe("other shapes", () => {
       expect([...requests, ...complaints]).toEqual([]);
     });
   }
+
+  test("whether a target fits stands before all else", async () => {
+    const { page, complaints } = await look("fitted");
+    const said = page.locator(".summary > ul").first();
+    expect(await said.locator("li > b").allTextContents()).toEqual(["PASS: ", "PASS: ", "FAIL: "]);
+    expect(await page.locator(".summary .card").count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
 
   test("what a product costs stands in cards, each leading to its cell", async () => {
     const { page, complaints } = await look("quick");

@@ -526,6 +526,18 @@ def tuned() -> CampaignResult:
     return with_curves(result, (curve,), search_headlines(curve))
 
 
+def fitted() -> CampaignResult:
+    """What was asked of a target, in place of main numbers."""
+    told = (
+        ("Fit for a", "PASS: scratch fits a, with 3.1 times what it needs."),
+        ("a, requirement 1", "PASS: p99 of flushes at most 10 ms, measured 3.2 ms."),
+        ("Fit for b", "FAIL: scratch does not fit b: at least 200 IOPS, measured 120 IOPS."),
+    )
+    findings = tuple(Finding(FindingCode.FIT, text, title=title, place="map") for title, text in told)
+    result = campaign("made-up disk, two uses", ["scratch"], {"rw": ("write", "randread"), "bs": (4096,)})
+    return replace(result, headlines=(), findings=findings)
+
+
 def priced(result: CampaignResult) -> CampaignResult:
     """With a made-up price for what its best read gives."""
     best = max((e for e in result.estimates if e.direction == "read"), key=lambda e: e.bw_bytes_per_s or 0.0)
@@ -558,6 +570,7 @@ KINDS: dict[str, Callable[[], CampaignResult]] = {
             {"rw": ("randread", "randwrite"), "bs": (4096, 65536, MIB), "numjobs": (1, 4, 16)},
         )
     ),
+    "fitted": fitted,
     "rounds": rounds,
     "streams": streams,
     "tuned": tuned,

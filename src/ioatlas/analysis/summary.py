@@ -66,7 +66,7 @@ def summarise(result: CampaignResult) -> Summary:
     for e in estimates:
         kinds[e.kind].add(e.cell.key)
     headlines = tuple(_headlines(result, estimates, namer))
-    small = () if result.load_curves else tuple(small_io(estimates, namer))
+    small = () if result.load_curves or result.headlines == () else tuple(small_io(estimates, namer))
     if result.configurations:
         headlines = _best(headlines, lambda one: (one.direction, one.quantity), lambda one: one.value)
     if result.configurations or all(e.kind == "imported" for e in result.estimates):

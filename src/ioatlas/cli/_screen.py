@@ -92,7 +92,8 @@ def answer_lines(
     """How fast, and where: in so many lines, unless the numbers alone take more."""
     from rich.text import Text
 
-    top = [*_of_code(result, FindingCode.FIT, "Fit", width), *_numbers(summary, width, place)]
+    fits = _of_code(result, FindingCode.FIT, "Fit", width)
+    top = [*fits, *([] if fits and not summary.headlines else _numbers(summary, width, place))]
     top += _of_code(result, FindingCode.BURST, "Burst", width)
     told = [] if summary.n_measured else [one for one in result.findings if one.title in IMPORTED_TITLES]
     top += [line for one in told for line in labelled(one.title, one.sentence, width, LABEL)]

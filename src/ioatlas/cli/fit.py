@@ -19,15 +19,16 @@ from ioatlas.cli._options import Measuring, campaign_option, directory_option, m
 from ioatlas.cli._output import fold, say_json
 from ioatlas.errors import UsageError
 from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.report.export.to_gate import Check, Gate, Outcome
 from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from ioatlas.procedures.fit.fits import Fit
-    from ioatlas.report.export.to_gate import Gate
     from ioatlas.store.journal import Journal
 
 BUDGET, CLIENTS = CAMPAIGN.option("budget"), CAMPAIGN.option("clients")
 EXIT_STATUS = {"pass": 0, "fail": 3, "undecided": 5}
+OUTCOMES: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "undecided": "skipped"}
 
 
 @click.command(name="fit", epilog=examples("fit"))
@@ -101,9 +102,17 @@ def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path 
     _end(fits, how, gate, told)
 
 
-def _end(fits: Sequence[Fit], how: Measuring, gate: tuple[Path | None, Path | None], told: dict[str, Any]) -> None:
-    """Write the checks, tell JSON where that is asked for, and end with the status of the answer."""
-    write_gate(_gate(fits), *gate)
+def _end(
+    fits: Sequence[Fit],
+    how: Measuring,
+    gate: tuple[Path | None, Path | None],
+    told: dict[str, Any],
+    carries: tuple[Check, ...] = (),
+) -> None:
+    """Write the checks, tell JSON where that is asked for, and end with the status of the answer. carries: what is
+    said of how many a target carries, before the checks of the most that it does.
+    """
+    write_gate(_gate(fits[:1] if carries else fits, carries), *gate)
     if how.as_json:
         say_json({**told, "fits": [one.as_json() for one in fits]})
     sys.exit(EXIT_STATUS[told["answer"]])
@@ -130,27 +139,29 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     if not how.as_json:
         answer(directory, result, verbose=how.verbose)
     how.show(directory / REPORT)
-    _end(fits if most is None else most.told, how, gate, told)
+    if most is None:
+        _end(fits, how, gate, told)
+    else:
+        _end(most.told, how, gate, told, (Check("How many it carries", OUTCOMES[most.answer], most.sentence),))
 
 
-def _gate(fits: Sequence[Fit]) -> Gate:
+def _gate(fits: Sequence[Fit], first: tuple[Check, ...]) -> Gate:
     """Each requirement as a check; what is undecided is skipped."""
     from ioatlas.procedures.fit.fits import measured_text
-    from ioatlas.report.export.to_gate import Check, Gate, Outcome
 
-    outcomes: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "undecided": "skipped"}
-    checks = [
+    checks = first + tuple(
         Check(
             f"{fit.use.name}: {one.requirement.words}",
-            outcomes[one.answer],
+            OUTCOMES[one.answer],
             measured_text(one),
             (f"source: {one.requirement.source}",),
         )
         for fit in fits
         for _, one in fit.judged
-    ]
+    )
+    fine = "It fits." if all(one.outcome == "passed" for one in checks) else ""
     answers = " ".join(fit.sentence for fit in fits)
-    return Gate("Does it fit?", time.time(), tuple(checks), note=answers, fine="It fits.", bad="fail")
+    return Gate("Does it fit?", time.time(), checks, note=answers, fine=fine, bad="fail")
 
 
 def _tell_uses(*, new: bool, as_json: bool) -> None:

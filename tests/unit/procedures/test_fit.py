@@ -300,6 +300,16 @@ def test_how_many_it_carries_is_found_in_few_steps(truth):
     assert len(asked) == len(set(asked)) <= 9
 
 
+def test_the_one_that_was_begun_when_the_budget_ended_is_told():
+    first, second, third, *rest = read_ladder("vm-host")
+    begun = Fit(third, "nas", (("cell", Judged(third.requires[0], Answer.UNDECIDED, 1.0, windows=4, more=1)),))
+    for answer, told in ((Answer.PASS, [first, third]), (None, [])):
+        found = carried([_rung(first, answer), _rung(second, None), begun, *(_rung(use, None) for use in rest)])
+        assert found.answer is Answer.UNDECIDED
+        assert [fit.use for fit in found.told] == told
+        assert (third.title in found.sentence) is bool(told)
+
+
 def test_how_many_is_asked_of_what_is_counted():
     with pytest.raises(UsageError):
         read_ladder("etcd")

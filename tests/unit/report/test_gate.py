@@ -45,6 +45,7 @@ def test_markdown_starts_with_the_answer():
     good = markdown(Gate("nas1", 0.0, CHECKS[1:]))
     assert "Nothing got worse" in good
     assert "✅" not in markdown(Gate("nas1", 0.0, CHECKS[2:]))
+    assert markdown(Gate("nas1", 0.0, CHECKS[1:], fine="")).startswith("## nas1\n\n⚪ 1 of 2 ")
 
 
 def test_names_from_elsewhere_stay_text():

@@ -40,6 +40,7 @@ export function Summary() {
       <h2 id="summary-title" class="unseen">
         Summary
       </h2>
+      <Answers />
       {cards.length > 0 ? <ul class="cards">{cards.slice(0, MOST_CARDS)}</ul> : null}
       {cards.length > MOST_CARDS ? (
         <details class="cards-more">
@@ -59,6 +60,26 @@ export function Summary() {
       ) : null}
       {summary.next_step && !unfinished ? <Next text={summary.next_step} /> : null}
     </section>
+  );
+}
+
+/** What was asked of the target, with the answer and what it rests on. */
+function Answers() {
+  const told = useApp().atlas.data.findings.filter((one) => one.code === "fit");
+  if (told.length === 0) return null;
+  return (
+    <ul class="answers" aria-label="Does it fit?">
+      {told.map((one) => {
+        const [, verdict, text] = /^(PASS|FAIL|UNDECIDED): (.*)$/.exec(one.sentence) ?? [];
+        const part = /, requirement \d+$/.test(one.title);
+        return (
+          <li key={one.title} class={part ? "answer-part" : undefined}>
+            {verdict ? <b class={`answer-${verdict.toLowerCase()}`}>{verdict}: </b> : null}
+            {text ?? one.sentence}
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

@@ -43,6 +43,23 @@ class Fit:
         return min((one.margin for _, one in self.judged if one.margin is not None), default=None)
 
     @property
+    def open(self) -> list[Judged]:
+        """What is not decided."""
+        return [one for _, one in self.judged if one.answer is Answer.UNDECIDED]
+
+    @property
+    def waited(self) -> bool:
+        """Whether all that is open is so for want of a processor."""
+        return all(one.waited for one in self.open)
+
+    @property
+    def more_seconds(self) -> float | None:
+        """For how long its loads would have to run to decide it; None where no time would."""
+        if self.waited or any(one.more >= HOPELESS * one.windows > 0 for one in self.open):
+            return None
+        return max(one.more * one.seconds / max(1, one.windows) for one in self.open)
+
+    @property
     def sentence(self) -> str:
         """The answer in plain English."""
         if self.answer is Answer.PASS:
@@ -51,15 +68,14 @@ class Fit:
         if self.answer is Answer.FAIL:
             broken = [told(one) for _, one in self.judged if one.answer is Answer.FAIL]
             return f"FAIL: {self.target} does not fit {self.use.title}: {'; '.join(broken)}."
-        left = [one for _, one in self.judged if one.answer is Answer.UNDECIDED]
         if not any(one.seconds for _, one in self.judged):
             return f"UNDECIDED: what was measured does not tell whether {self.target} fits {self.use.title}."
-        each = "its requirement is" if len(self.judged) == 1 else f"{len(left)} of {len(self.judged)} requirements are"
-        more = format_duration(max(one.more * one.seconds / max(1, one.windows) for one in left))
-        if all(one.waited for one in left):
+        each = "its requirement is" if len(self.judged) == 1 else f"{len(self.open)} of {len(self.judged)} requirements are"
+        if self.waited:
             return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open; {WAITED}."
-        hopeless = any(one.more >= HOPELESS * one.windows for one in left)
-        how = "no budget would tell what moves so" if hopeless else f"about {more} more of budget would tell"
+        more = self.more_seconds
+        how = "no budget would tell what moves so"
+        how = how if more is None else f"about {format_duration(more)} more of budget would tell"
         return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open; {how}."
 
     def as_json(self) -> dict[str, Any]:
@@ -191,9 +207,16 @@ class Carried:
     high: int
 
     @property
+    def above(self) -> Fit | None:
+        """The lowest that it does not carry, or that had been begun when the budget ended; None where none was."""
+        place = self.next if self.high == len(self.fits) else self.high
+        fit = None if place is None else self.fits[place]
+        return fit if fit is not None and any(one.windows for _, one in fit.judged) else None
+
+    @property
     def told(self) -> list[Fit]:
         """The two around the answer."""
-        return [fit for place, fit in enumerate(self.fits) if place in (self.low, self.high)]
+        return [*self.fits[max(self.low, 0) : self.low + 1], *filter(None, [self.above])]
 
     @property
     def next(self) -> int | None:
@@ -214,13 +237,14 @@ class Carried:
         carries = f"carries {self.fits[self.low].use.title}" if self.low >= 0 else "is not known to carry any"
         if self.answer is Answer.FAIL:
             carries = "does not carry even one"
-        if self.high == len(self.fits):
+        above = self.above
+        if above is None:
             return f"{target} {carries}; more was not tried."
-        above = self.fits[self.high]
         failed = above.answer is Answer.FAIL
         why = [told(one) if failed else takes(one) for _, one in above.judged if one.answer is above.answer]
         verb = "It does not carry" if failed else "It is undecided whether it carries"
-        more = "" if self.next is None else " The budget ended before what lies between was tried."
+        between = self.next is not None and above is not self.fits[self.next]
+        more = " The budget ended before what lies between was tried." if between else ""
         return f"{target} {carries}. {verb} {above.use.title}: {'; '.join(why)}.{more}"
 
 

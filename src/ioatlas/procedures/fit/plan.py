@@ -48,7 +48,7 @@ def build_fit_plan(spec: CampaignSpec, uses: tuple[Use, ...], targets: tuple[Tar
                     raise UsageError(f"{use.name} writes", where="--read-only", remedy="leave it out, or that use")
                 cells.append(cell)
             remarks += _smaller(use, target, spec.constants)
-            remarks += [f"{use.name}: {use.note}"] if use.note else []
+            remarks += [f"{use.name.partition(':')[0]}: {use.note}"] if use.note else []
     rows = tuple((cell, "") for cell in {cell.key: cell for cell in cells}.values())
     plan = Plan(replace(spec, visits=1), targets, rows, tuple(dict.fromkeys(remarks)))
     return replace(plan, files=files_of(plan))

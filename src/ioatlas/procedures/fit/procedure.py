@@ -50,7 +50,7 @@ class FitUses(Procedure):
 
     def summary(self, plan: Plan) -> dict[str, Any]:
         told = super().summary(plan)
-        seconds = USUAL_WINDOWS * sum(cell.writes for cell in plan.to_measure)
+        seconds = min(USUAL_WINDOWS * sum(cell.writes for cell in plan.to_measure), told["seconds"])
         uses = _uses(plan.spec)
         return {
             **told,

@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from ioatlas.analysis.load_curve import STREAM, apart
+from ioatlas.analysis.trust import IDLE
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.summary import Doubt, DoubtCode, Trust
+from ioatlas.model.units import round_budget
 from ioatlas.model.visit import Visit
-from ioatlas.procedures.fit.fits import carried, load_fits, requirement_text
+from ioatlas.procedures.fit.fits import Carried, Fit, carried, load_fits, requirement_text
 from ioatlas.procedures.fit.plan import PHASE
+from ioatlas.procedures.fit.verdict import Answer
 from ioatlas.procedures.options import FitOptions
 from ioatlas.results.parts import Axes, ResultParts, Row
 
@@ -45,13 +51,38 @@ class FitParts(ResultParts):
         def told(title: str, text: str, target: str = "") -> Finding:
             return Finding(FindingCode.FIT, text, title=title, place="map", target=target)
 
-        found, fits = [], load_fits(self.journal)
-        if self.spec.of(FitOptions).fit_max:
-            most = carried(fits)
-            found.append(told("How many it carries", most.sentence))
-            fits = most.told
-        for fit in fits:
+        found = [told("How many it carries", self._most.sentence)] if self._most else []
+        for fit in self._told:
             found.append(told(f"Fit for {fit.use.name}", fit.sentence, fit.target))
             for number, (_, one) in enumerate(fit.judged, 1):
                 found.append(told(f"{fit.use.name}, requirement {number}", requirement_text(one), fit.target))
         return tuple(found)
+
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
+        """Its findings are the answer. What a load gives that is told its rate is no speed of the target."""
+        return replace(result, headlines=(), doubts=tuple(self._doubts()))
+
+    @cached_property
+    def _fits(self) -> list[Fit]:
+        return load_fits(self.journal)
+
+    @cached_property
+    def _most(self) -> Carried | None:
+        return carried(self._fits) if self.spec.of(FitOptions).fit_max else None
+
+    @property
+    def _told(self) -> list[Fit]:
+        return self._fits if self._most is None else self._most.told
+
+    def _doubts(self) -> Iterator[Doubt]:
+        """That not all is decided, and how long it would take."""
+        left = [fit for fit in self._told if fit.answer is Answer.UNDECIDED]
+        if not left or (self._most and self._most.answer is not Answer.UNDECIDED):
+            return
+        more = [fit.more_seconds for fit in left]
+        known, budget = [one for one in more if one is not None], self.spec.budget_seconds
+        advice = IDLE if any(fit.waited for fit in left) else ""
+        if known and budget is not None:
+            advice = f"re-run with --budget {round_budget(budget + sum(known))}"
+        uses = ", ".join(fit.use.name for fit in left)
+        yield Doubt(DoubtCode.NUMBER, Trust.LOW, f"The budget left open whether it fits: {uses}.", advice)

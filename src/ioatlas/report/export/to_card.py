@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.summary import summarise
+from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_latency
@@ -50,7 +51,8 @@ def write_card(result: CampaignResult, path: Path) -> None:
         pen.heading(name, summary, clean(summary.doubts[0].sentence) if summary.doubts else "")
         pen.write(EDGE, 117, facts, 20, colour=MUTED)
         pen.line(148, INK, 2)
-        numbers = [*map(_of_headline, summary.headlines), *map(_of_small, summary.small)]
+        fits = [one for one in result.findings if one.code is FindingCode.FIT]
+        numbers = [*map(_of_fit, fits), *map(_of_headline, summary.headlines), *map(_of_small, summary.small)]
         wide = (WIDE - 2 * EDGE) / 4
         for place, (label, value, note) in enumerate(numbers[:4]):
             left = EDGE + place * wide
@@ -66,6 +68,11 @@ def write_card(result: CampaignResult, path: Path) -> None:
         pen.write(EDGE, 607, "I/O Atlas", 17, bold=True)
         pen.write(EDGE + 100, 607, conditions(result), 14, colour=MUTED, room=WIDE - 2 * EDGE - 100)
         figure.savefig(path, format="png", dpi=DOTS, metadata=printing.METADATA["png"])
+
+
+def _of_fit(one: Finding) -> tuple[str, str, str]:
+    answer, _, why = one.sentence.partition(": ")
+    return (one.title, answer, why) if answer.isupper() else (one.title, "", one.sentence)
 
 
 def _of_headline(one: Headline) -> tuple[str, str, str]:

@@ -38,7 +38,8 @@ class Check:
 @dataclass(frozen=True)
 class Gate:
     """What was checked. title: of what. time: seconds since the epoch. table: a heading and rows for Markdown.
-    note: how far to trust it. fine, bad: what is said when nothing failed, and of checks that did.
+    note: how far to trust it. fine, bad: what is said when nothing failed ('' where that is not known either), and of
+    checks that did.
     """
 
     title: str
@@ -101,8 +102,9 @@ def markdown(gate: Gate) -> str:
 
 def _nothing(gate: Gate) -> str:
     """Where no check failed; what could not be checked at all did not pass."""
-    if gate.checks and all(check.outcome == "skipped" for check in gate.checks):
-        return f"{MARKS['skipped']} Nothing could be checked: {gate.checks[0].sentence}"
+    left = [check for check in gate.checks if check.outcome == "skipped"]
+    if left and (not gate.fine or len(left) == len(gate.checks)):
+        return f"{MARKS['skipped']} {len(left)} of {len(gate.checks)} checks not decided: {left[0].sentence}"
     return f"{MARKS['passed']} {gate.fine}"
 
 
