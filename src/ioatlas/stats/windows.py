@@ -7,8 +7,9 @@ all time may lie from theirs is told by a mixture of t statistics that holds at 
 and Ramdas 2025), of as many independent windows as theirs are worth. Slow windows weigh more in a mean and in a
 percentile than their number: so the spread of windows is part of the level, and its own error of the error.
 
-A share cannot be more than all. However its windows differ, those far below a limit near all are not made up for: that
-is told by a bet against the limit, whose gain is seldom large where it holds (Waudby-Smith and Ramdas 2024).
+A share cannot be more than all. However its windows differ, those far below a limit near all are not made up for, nor
+are windows most of whose I/Os are slower than a percentile may be: that is told by a bet against the limit, whose gain
+is seldom large where it holds (Waudby-Smith and Ramdas 2024).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Told:
     """What windows tell, in logarithms. low, high: the level itself, by what was counted and by windows like these.
     error: of it, for one independent window, by how many there are. worth: how many independent ones they are.
     most: how far it may lie at all, of windows that follow the last as much as any may. share: the most that it can be,
-    of a share, by a bet; infinite of anything else.
+    of a share, by a bet; infinite of anything else. least: the least, of a percentile, by a bet; 0 of anything else.
     """
 
     low: float
@@ -58,11 +59,13 @@ class Told:
     worth: float
     most: float
     share: float = inf
+    least: float = 0.0
 
     def interval(self) -> tuple[float, float]:
         """The level lies between these at every look; infinitely far where too little is known."""
         far = self._far(self.worth)
-        return (exp(self.low - far) if far < inf else 0.0), min(self.share, exp(self.high + far) if far < inf else inf)
+        low, high = (exp(self.low - far), exp(self.high + far)) if far < inf else (0.0, inf)
+        return max(self.least, low), min(self.share, high)
 
     def times(self, limit: float, most: float) -> float:
         """How many times what was seen it takes until the interval leaves a limit out, if all goes on as it did."""
@@ -106,7 +109,19 @@ def of_percentile(windows: Sequence[Histogram], left: float) -> Told | None:
     level = latency(spread)
     slope = max(0.0, (latency(1.2 * spread) - level) / (0.2 * spread))
     most = widest * _reach(levels.size) + latency(max(widest, spread)) - level
-    return _told((counted, middle + level), spread, slope, worth, most)
+    told = _told((counted, middle + level), spread, slope, worth, most)
+    return replace(told, least=_slowest(some, whole, left, w * min(worth / w.sum(), 1 / w.max())))
+
+
+def _slowest(windows: Sequence[Histogram], whole: Histogram, left: float, weights: Floats) -> float:
+    """The slowest latency that clearly more than a share `left` of the I/Os exceed; 0 where that is known of none."""
+    at = [ns for ns, _ in whole.bins]
+    low, high = -1, len(at)
+    while high - low > 1:
+        middle = (low + high) // 2
+        beyond = np.array([sum(n for ns, n in one.bins if ns > at[middle]) / one.count for one in windows])
+        low, high = (middle, high) if _gain(beyond, left, weights) else (low, middle)
+    return float(at[low]) if low >= 0 else 0.0
 
 
 def _least(missed: Floats, weights: Floats) -> float:
@@ -114,9 +129,14 @@ def _least(missed: Floats, weights: Floats) -> float:
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        gains = np.log1p(np.outer(_BETS, missed / middle - 1)) @ weights
-        low, high = (middle, high) if np.logaddexp.reduce(gains) > log(_NODES / RISK) else (low, middle)
+        low, high = (middle, high) if _gain(missed, middle, weights) else (low, middle)
     return low
+
+
+def _gain(shares: Floats, limit: float, weights: Floats) -> bool:
+    """Whether a bet that shares are more than a limit has won, so that they are."""
+    gains = np.log1p(np.outer(_BETS, shares / limit - 1)) @ weights
+    return bool(np.logaddexp.reduce(gains) > log(_NODES / RISK))
 
 
 def _told(levels: Sequence[float], spread: float, slope: float, worth: float, most: float) -> Told:

@@ -111,6 +111,18 @@ def test_a_limit_far_off_is_decided_soon_though_each_window_follows_the_last():
         assert look <= LOOKS[1]
 
 
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_what_far_too_many_exceed_is_decided_soon_however_windows_differ(share):
+    random, taken = np.random.default_rng(5), []
+    for levels in _following(random, 20, 0.2):
+        slow = np.where(random.random((LOOKS[-1], 200)) < share, 20e6 * np.exp(np.abs(levels[:, None])), 1e6)
+        side, look = _decided(_p99, [_histogram(one) for one in slow], 10e6)
+        assert side == 1
+        taken.append(look)
+    assert np.median(taken) == LOOKS[0]
+    assert max(taken) <= LOOKS[2]
+
+
 def test_what_it_would_take_grows_towards_the_limit():
     random = np.random.default_rng(3)
     told = _mean(np.exp(0.3 * random.standard_normal(20)))

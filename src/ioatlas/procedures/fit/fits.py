@@ -70,7 +70,8 @@ class Fit:
             return f"FAIL: {self.target} does not fit {self.use.title}: {'; '.join(broken)}."
         if not any(one.seconds for _, one in self.judged):
             return f"UNDECIDED: what was measured does not tell whether {self.target} fits {self.use.title}."
-        each = "its requirement is" if len(self.judged) == 1 else f"{len(self.open)} of {len(self.judged)} requirements are"
+        count, of = len(self.open), len(self.judged)
+        each = f"{count} of {of} requirements {'is' if count == 1 else 'are'}" if of > 1 else "its requirement is"
         if self.waited:
             return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open; {WAITED}."
         more = self.more_seconds
