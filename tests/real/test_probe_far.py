@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -35,8 +36,19 @@ def client(request, tmp_path_factory):
 
 
 def parts():
-    """Network interfaces and disks of this machine. Other tests make and remove some beside these."""
-    return set(os.listdir("/sys/class/net")) | set(os.listdir("/sys/block"))
+    """Network interfaces and disks of this machine, with numbers that the kernel gives once: other tests make and
+    remove some beside these, and give them the same names again.
+    """
+    return {
+        (path.parent.name, path.read_text())
+        for pattern in ("class/net/*/ifindex", "block/*/diskseq")
+        for path in Path("/sys").glob(pattern)
+        if path.exists()
+    }
+
+
+def names_of(found):
+    return {name for name, _ in found}
 
 
 def test_facts_are_those_of_the_machine(client):
@@ -49,7 +61,7 @@ def test_facts_are_those_of_the_machine(client):
     for name in ("host.kernel", "host.architecture", "host.os", "cpu.threads", "ram.size_bytes", "clock.source"):
         assert there[name].value == here[name].value, name
     assert there["cpu.model"].kind == here["cpu.model"].kind
-    stayed = before & parts()
+    stayed = names_of(before & parts())
     assert set(watched.interfaces) & stayed == set(os.listdir("/sys/class/net")) & stayed - {"lo"}
     assert all(os.path.exists(f"/sys/block/{name}") for name in watched.devices)
 
@@ -72,7 +84,7 @@ def test_counters_are_those_of_the_machine(client):
     theirs, ours = (one.usage() for one in recordings)
     assert sum(theirs.core_busy) >= 0.5, "the burner alone keeps one busy"
     assert len(theirs.core_busy) == len(ours.core_busy)
-    stayed = before & parts()
+    stayed = names_of(before & parts())
     assert stayed
     assert theirs.nics.keys() & stayed == ours.nics.keys() & stayed
     assert theirs.disks.keys() & stayed == ours.disks.keys() & stayed
