@@ -38,22 +38,6 @@ MOVED = {
     "chart": "export --figure",
 }
 """What commands of before 0.4 are now, for one version."""
-GONE = {
-    **dict.fromkeys(
-        ("history", "trend", "series"),
-        "`ioatlas compare BEFORE AFTER` says what got worse, `ioatlas watch` follows a target over time",
-    ),
-    "--error": "--cells says how many cells are measured, --precision how well each of them is known",
-    "--verify": "run `fio --verify=crc32c --do_verify=1` on a file of the target",
-    "--bring-fio": "install the same version of fio on the clients",
-    "--results": "`ioatlas shakedown TARGET --facts FILE.toml` lists the ceilings that follow from typed-in facts",
-    "--write-units": "copy examples/systemd/ioatlas-watch.service and .timer, and put your line into ExecStart",
-    "--power": "measure, and `ioatlas compare` says which difference it could have found",
-    "--like": "measure, and `ioatlas compare` says which difference it could have found",
-    "judge": "`ioatlas show` names what limits each number, `ioatlas compare` holds it against other targets",
-    "paper": "`ioatlas export DIR -o map.pdf --columns 1` draws for print, `ioatlas bundle` packs all values",
-}
-"""Commands and options that are no more, and what serves in their place."""
 
 
 class Commands(click.Group):
@@ -117,8 +101,8 @@ class Commands(click.Group):
         if ctx.parent is None and args[0] in MOVED:
             say(f"`ioatlas {args[0]}` is now `ioatlas {MOVED[args[0]]}`", err=True)
             args = [*MOVED[args[0]].split(), *args[1:]]
-        if args[0] in GONE:
-            raise UsageError(f"`{ctx.command_path} {args[0]}` is gone", remedy=GONE[args[0]])
+        if args[0] in _gone():
+            raise UsageError(f"`{ctx.command_path} {args[0]}` is gone", remedy=_gone()[args[0]])
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             raise _unknown(args[0], self.list_commands(ctx), ctx.command_path)
         return super().resolve_command(ctx, args)
@@ -156,7 +140,7 @@ def _one_style() -> Iterator[None]:
             raise
         remedy = f"`{error.ctx.command_path if error.ctx else 'ioatlas'} --help` shows what it takes"
         if isinstance(error, click.NoSuchOption):
-            if gone := GONE.get(error.option_name):
+            if gone := _gone().get(error.option_name):
                 raise UsageError("this option is gone", where=error.option_name, remedy=gone) from None
             near = f"did you mean {error.possibilities[0]}? " if error.possibilities else ""
             raise UsageError("there is no such option", where=error.option_name, remedy=near + remedy) from None
@@ -189,6 +173,11 @@ def _sections(group: str) -> dict[str, dict[str, str]]:
         for (of, _, heading), lines in told.items()
         if of == group
     }
+
+
+def _gone() -> dict[str, str]:
+    """Commands and options that are no more, and what serves in their place."""
+    return {name: told for names, told in _texts("ioatlas.cli", "gone.txt").items() for name in names.split()}
 
 
 @functools.cache

@@ -31,9 +31,9 @@ class MemberTable(TargetTable):
     """One of several targets of a configuration that are loaded together. Give `path` or `uri`."""
 
     destroy: str | None = None
-    """As --destroy, for this target alone. It is not kept."""
+    """As --destroy, for it alone. It is not kept."""
     overwrite: str | None = None
-    """As --overwrite, for this target alone. It is not kept."""
+    """As --overwrite, for it alone. It is not kept."""
 
 
 class FactorTable(BaseModel):
@@ -44,26 +44,17 @@ class FactorTable(BaseModel):
     unit: str = ""
 
 
-class ConfigurationTable(BaseModel):
+class ConfigurationTable(MemberTable):
     """One of several `[[configuration]]`: a way in which a target is set up. Give `path` or `uri`."""
 
-    model_config = STRICT
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,63}$")]
     """Name in tables and figures."""
-    path: str | None = None
-    """Directory, file or block device."""
-    uri: str | None = None
-    """Target that fio has an engine for."""
     factors: dict[str, Scalar | FactorTable] = Field(default_factory=dict)
     """What tells it from the others, such as {drives = 7, raid = 'raid5', link = {value = 10, unit = 'Gbit/s'}}: any
     names, numbers or texts.
     """
     product: str | None = None
     """Its product sheet. A path leads from where this file lies."""
-    destroy: str | None = None
-    """As --destroy, for this configuration alone. It is not kept."""
-    overwrite: str | None = None
-    """As --overwrite, for this configuration alone. It is not kept."""
     before: str | None = None
     """Shell command that makes it so, run before it is measured."""
     after: str | None = None

@@ -35,35 +35,21 @@ class Operation(NamedTuple):
     test: int
 
 
-OPERATIONS = {
-    "write": Operation("write", "write", None, 0),
-    "rewrite": Operation("write", None, "rewrite", 0),
-    "read": Operation("read", "read", None, 1),
-    "reread": Operation("read", None, "reread", 1),
-    "random read": Operation("read", "randread", None, 2),
-    "random write": Operation("write", "randwrite", None, 2),
-    "backward read": Operation("read", None, "backward read", 3),
-    "record rewrite": Operation("write", None, "record rewrite", 4),
-    "strided read": Operation("read", None, "strided read", 5),
-    "fwrite": Operation("write", None, "fwrite", 6),
-    "frewrite": Operation("write", None, "frewrite", 6),
-    "fread": Operation("read", None, "fread", 7),
-    "freread": Operation("read", None, "freread", 7),
-    "mixed workload": Operation("mixed", None, "mixed workload", 8),
-    "pwrite": Operation("write", None, "pwrite", 9),
-    "repwrite": Operation("write", None, "repwrite", 9),
-    "pread": Operation("read", None, "pread", 10),
-    "repread": Operation("read", None, "repread", 10),
-    "pwritev": Operation("write", None, "pwritev", 11),
-    "repwritev": Operation("write", None, "repwritev", 11),
-    "preadv": Operation("read", None, "preadv", 12),
-    "repreadv": Operation("read", None, "repreadv", 12),
-}
-TESTS = {
-    test: tuple(name for name, one in OPERATIONS.items() if one.test == test)
-    for test in sorted({one.test for one in OPERATIONS.values()})
-}
+_OF_FIO = {"write": "write", "read": "read", "random read": "randread", "random write": "randwrite"}
+_NAMES = (
+    "write,rewrite read,reread random_read,random_write backward_read record_rewrite strided_read fwrite,frewrite "
+    "fread,freread mixed_workload pwrite,repwrite pread,repread pwritev,repwritev preadv,repreadv"
+)
+TESTS = {test: tuple(names.replace("_", " ").split(",")) for test, names in enumerate(_NAMES.split())}
 """Its operations by IOzone's number of the test."""
+
+
+def _operation(name: str, test: int) -> Operation:
+    direction = "mixed" if name.startswith("mixed") else "write" if "write" in name else "read"
+    return Operation(direction, _OF_FIO.get(name), None if name in _OF_FIO else name, test)
+
+
+OPERATIONS = {name: _operation(name, test) for test, names in TESTS.items() for name in names}
 WRITERS = frozenset(name for name, one in OPERATIONS.items() if one.direction == "write")
 
 
