@@ -4,6 +4,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -243,6 +244,19 @@ def test_a_slow_target_does_not_fit_and_says_which_requirement(tmp_path):
     answer, each = _told(world)
     assert answer is Answer.FAIL
     assert each[0] is Answer.FAIL
+
+
+def test_where_windows_drain_for_long_each_is_waited_for(tmp_path):
+    large = tmp_path / "large.toml"
+    large.write_text(
+        'title = "x"\n[[load]]\nrw = "read"\nbs = "512k"\niodepth = 8\nsize = "8m"\n[[require]]\nrate = "3MB/s"\n'
+    )
+    world = World(tmp_path, Law(read=Way(1e-3, 5000, 0.4e6), write=Way(1e-4, 9000, 1e9), noise=0.01))
+    world.run(f"fit = '{large}'\nbudget = '5m'\n[target]\npath = 'TARGET'\n")
+    assert _told(world)[0] is Answer.FAIL
+    visits = sorted(world.journal().visits(), key=lambda one: one.started_at)
+    assert all(one.started_at + one.ran_ms / 1000 <= other.started_at for one, other in pairwise(visits))
+    world.check()
 
 
 def test_a_target_that_is_written_slowly_gets_smaller_files(tmp_path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import ceil
+from statistics import median
 from typing import Any
 
 from ioatlas.fio.batch import Batch, Section
@@ -36,6 +38,7 @@ class FitSteps(Steps):
         super().__init__(runner)
         self._asked = self.journal.kept(Uses).asked
         self._most = runner.plan.spec.of(FitOptions).fit_max
+        self._late: dict[str, list[float]] = {}
 
     def make(self) -> bool:
         self.runner.prepare()
@@ -46,16 +49,19 @@ class FitSteps(Steps):
         return True
 
     def _next(self, visits: Sequence[Visit]) -> list[NewVisit]:
-        """Windows in turns: what drifts, drifts for all loads."""
+        """Windows in turns: what drifts, drifts for all loads. The first of a load is alone: it tells how long the
+        next ones take to drain.
+        """
         made: dict[str, int] = {}
         for visit in visits:
             made[visit.cell_key] = max(made.get(visit.cell_key, 0), visit.replicate + 1)
-        wanted = {
-            key: max(1, min(more, done // GROWTH)) if (done := made.get(key, 0)) else FIRST
-            for key, more in self._open(visits).items()
-        }
+        wanted: dict[str, int] = {}
+        for key, more in self._open(visits).items():
+            done = made.setdefault(key, 0)
+            wanted[key] = 1 if not done else FIRST - 1 if done == 1 else max(1, min(more, done // GROWTH))
+        seed = self.runner.plan.spec.order_seed
         return [
-            NewVisit(key, made.get(key, 0) + turn, self.runner.plan.spec.order_seed + made.get(key, 0) + turn)
+            NewVisit(key, made[key] + turn, seed + made[key] + turn, alone=not made[key])
             for turn in range(max(wanted.values(), default=0))
             for key, count in wanted.items()
             if turn < count
@@ -75,7 +81,8 @@ class FitSteps(Steps):
         return found
 
     def section(self, visit: PlannedVisit) -> Section:
-        return self.runner.section(visit, self._window_ms(visit.cell_key), GAP_MS)
+        late = median(self._late.get(visit.cell_key, [0]))
+        return self.runner.section(visit, self._window_ms(visit.cell_key), max(GAP_MS, ceil(late)))
 
     def _window_ms(self, key: str) -> int:
         here = [
@@ -88,9 +95,6 @@ class FitSteps(Steps):
         usual = PACED_WINDOW_SECONDS if self.cells[key].loop == "open" else usual
         least = FLEET_WINDOW_SECONDS if self.runner.plan.spec.clients else 0.0
         return round(1000 * (max([least, *(use.window_seconds or usual for use, _ in here)]) or usual))
-
-    def drains_long(self, section: Section) -> bool:  # noqa: ARG002
-        return False
 
     def take_in(
         self,
@@ -109,7 +113,9 @@ class FitSteps(Steps):
         return intake
 
     def learn(self, visit: Visit, asked_ms: int | None = None) -> None:
-        """Windows are given here, not found."""
+        """Windows are given here, not found: how long after its own what was in flight came back."""
+        if asked_ms is not None:
+            self._late.setdefault(visit.cell_key, []).append(max(0.0, visit.ran_ms - asked_ms))
 
     def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
         """Nothing is made longer, and a target that stands still is no reason to look away."""
