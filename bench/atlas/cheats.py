@@ -347,7 +347,7 @@ def sent(folder, url):
     import sqlalchemy as sa
     from starlette.testclient import TestClient
 
-    from ioatlas_atlas import accounts, best
+    from ioatlas_atlas import accounts, audit, best
     from ioatlas_atlas.app import make_app
     from ioatlas_atlas.blobs import Blobs
     from ioatlas_atlas.database import open_database
@@ -375,6 +375,7 @@ def sent(folder, url):
         with database.writing() as link:  # as from five clients: here there is one
             link.execute(sa.update(result).where(result.c.id == number).values(testbed=f"client {one}"))
             best.refresh(link)
+            audit.note(link, "", "reproduced", "all")
         print(
             f"honest {one}: {sum(bool(row.get('doubt')) for row in seen(number))} of {len(seen(number))} loads doubted",
             sorted({row.get("doubt") for row in seen(number) if row.get("doubt")}),

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from ioatlas.errors import UsageError
 from ioatlas.model.units import parse_duration_seconds, parse_size_bytes
-from ioatlas_atlas.catalogue import FACETS, MOST_PAGES, Sort, Sought
+from ioatlas_atlas.catalogue import MOST_PAGES, Sort, Sought
+from ioatlas_atlas.shelf import FACETS
 
 LOADS = ("randread", "randwrite", "read", "write", "randrw", "rw")
 LARGE_BYTES, SMALL_BYTES = 1 << 20, 4096

@@ -33,6 +33,12 @@ def note(link: sa.Connection, account_id: str, action: str, subject: str, **deta
     link.execute(sa.insert(audit).values(**values))
 
 
+def state(link: sa.Connection) -> int:
+    """Grows with every entry, also with one of a lower number that another transaction wrote before and ended after."""
+    newest = sa.select(audit.c.id).order_by(audit.c.id.desc()).limit(100).subquery()
+    return int(link.execute(sa.select(sa.func.sum(newest.c.id))).scalar() or 0)
+
+
 def entries(database: Database, most: int = 100, *, begins: str = "") -> Iterator[Entry]:
     """The newest ones, oldest of them first. begins: how their action begins."""
     asked = (

@@ -28,21 +28,21 @@ _WHO = ("owner_id", "signer", "testbed")
 
 
 def refresh(link: sa.Connection, *products: str | None) -> None:
-    """Of these products; of all where none is named."""
-    ids = [one for one in products if one]
-    if products and not ids:
-        return
-    here: list[sa.ColumnElement[bool]] = [result.c.product_id.in_(ids)] if ids else [result.c.product_id.is_not(None)]
-    shown = (*here, public(), current(NOBODY))
-    link.execute(sa.delete(best).where(*([best.c.product_id.in_(ids)] if ids else [])))
+    """Of these products, one after another; of all where none is named."""
+    number: Any = sa.bindparam("number")
+    shown = (result.c.product_id == number, public(), current(NOBODY))
+    alone = sa.select(product.c.id).where(product.c.id == number).with_for_update(key_share=True)
     names = [*_CONDITIONS, *LOAD, "result_id", "confirmed", "evaluators", "least", "most", *BEST_VALUES]
-    link.execute(sa.insert(best).from_select(names, _best_cells(shown)))
     conditions = [result.c[name] for name in _CONDITIONS]
     no_load = (sa.literal(ANY_RW), sa.literal(""), sa.literal(ANY_SIZE), sa.literal(0))
     counted = (sa.func.max(result.c.id), sa.false(), sa.func.count(sa.distinct(result.c.owner_id)))
     some = sa.select(*conditions, *no_load, *counted).where(*shown, result.c.verified).group_by(*conditions)
-    link.execute(sa.insert(best).from_select(names[:10], some))
-    _count(link, ids)
+    made = [sa.insert(best).from_select(names, _best_cells(shown)), sa.insert(best).from_select(names[:10], some)]
+    orders = [alone, sa.delete(best).where(best.c.product_id == number), *made]
+    for one in sorted({*filter(None, products or link.execute(sa.select(product.c.id)).scalars())}):
+        for order in orders:
+            link.execute(order, {"number": one})
+        _count(link, one, shown)
 
 
 def _best_cells(shown: Any) -> sa.Select[Any]:
@@ -87,41 +87,23 @@ def _best_cells(shown: Any) -> sa.Select[Any]:
     )
 
 
-def _count(link: sa.Connection, ids: list[str]) -> None:
+def _count(link: sa.Connection, number: str, shown: Any) -> None:
     """What is told of a product as a whole; its price is that of its newest result that has one."""
-    here = (result.c.product_id == product.c.id, public(), current(NOBODY))
-
-    def of(value: Any) -> Any:
-        return sa.select(value).where(*here).correlate(product).scalar_subquery()
-
-    priced = sa.select(result.c.id).where(*here, result.c.price_per_tib.is_not(None)).correlate(product)
-    newest = priced.order_by(result.c.uploaded_at.desc(), result.c.id).limit(1).scalar_subquery()
-    price, currency = (
-        sa.select(one).where(result.c.id == newest).scalar_subquery()
-        for one in (result.c.price_per_tib, result.c.currency)
-    )
-    link.execute(
-        sa.update(product)
-        .where(*([product.c.id.in_(ids)] if ids else []))
-        .values(
-            results=of(sa.func.count()),
-            evaluators=of(sa.func.count(sa.distinct(result.c.owner_id))),
-            reproduced=of(sa.func.coalesce(sa.func.max(result.c.reproduced), 0)),
-            newest=of(sa.func.coalesce(sa.func.max(result.c.uploaded_at), 0.0)),
-            price_per_tib=price,
-            currency=sa.func.coalesce(currency, ""),
-            fits={},
-        )
-    )
-    fits: dict[str, dict[str, float]] = {}
-    shown = (result.c.product_id.in_(ids) if ids else result.c.product_id.is_not(None), *here[1:], result.c.verified)
-    for number, told in link.execute(sa.select(result.c.product_id, result.c.fits).where(*shown)):
-        kept = fits.setdefault(number, {})
-        for one in told or ():
+    here = {"number": number}
+    most = (sa.func.max(result.c.reproduced), sa.func.max(result.c.uploaded_at))
+    counted = sa.select(sa.func.count(), sa.func.count(sa.distinct(result.c.owner_id)), *most).where(*shown)
+    results, evaluators, reproduced, newest = link.execute(counted, here).one()
+    priced = sa.select(result.c.price_per_tib, result.c.currency).where(*shown, result.c.price_per_tib.is_not(None))
+    row = link.execute(priced.order_by(result.c.uploaded_at.desc(), result.c.id).limit(1), here).first()
+    fits: dict[str, float] = {}
+    for some in link.execute(sa.select(result.c.fits).where(*shown, result.c.verified), here).scalars():
+        for one in some or ():
             if one["answer"] == "pass":
-                kept[one["use"]] = min(one["margin"] or 1.0, kept.get(one["use"], math.inf))
-    for number, kept in fits.items():
-        link.execute(sa.update(product).where(product.c.id == number).values(fits=kept))
+                fits[one["use"]] = min(one["margin"] or 1.0, fits.get(one["use"], math.inf))
+    told = {"results": results, "evaluators": evaluators, "reproduced": reproduced or 0, "newest": newest or 0.0}
+    price, currency = row or (None, "")
+    told |= {"price_per_tib": price, "currency": currency or "", "fits": fits}
+    link.execute(sa.update(product).where(product.c.id == number).values(told))
 
 
 def refresh_of(link: sa.Connection, number: str) -> None:
@@ -150,4 +132,4 @@ def release(database: Database) -> None:
             link.execute(sa.update(result).where(over).values(**shown))
             for number in ids:
                 refresh_of(link, number)
-    database.released = day
+    database.released, database.stock = day, None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ class Database:
         self.engine = engine
         self.where = where
         self.released = ""  # the day whose embargoes were ended, see `best.release`
+        self.stock: Any = None  # what is kept in memory of what all may see, see `shelf`
+        self.turn = threading.RLock()  # of who reads that
         self._writing = engine.execution_options(**{_WRITES: True})
 
     @property

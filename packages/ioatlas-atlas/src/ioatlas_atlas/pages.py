@@ -31,6 +31,7 @@ from ioatlas_atlas.catalogue import Sought
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import GRADE_WORDS, State
 from ioatlas_atlas.records import Account, Result, Viewer, Wanted
+from ioatlas_atlas.shelf import shelf_of
 
 HERE = Path(__file__).parent
 POLICY = (
@@ -151,11 +152,15 @@ class Pages:
 
     def _chart(self, sought: Sought, own: str = "") -> dict[str, Any]:
         """Of one load and one depth: that which was asked for, else the one that most products have."""
-        known = catalogue.depths(self.database, sought.rw, sought.bs_bytes)
+        shelf = shelf_of(self.database, sought.rw, sought.bs_bytes)
+        known = shelf.depths()
         depth = sought.in_flight or max(known, key=lambda one: (known[one], one), default=1)
-        currency, offers = catalogue.offers(self.database, sought.rw, sought.bs_bytes, depth)
-        title = f"{views.load_name(sought.rw, sought.bs_bytes)}, {depth} in flight"
-        return {"chart": pareto.chart(title, offers, currency, sought.bs_bytes, own), "depths": known}
+        if depth in known and depth not in shelf.charts:
+            title = f"{views.load_name(sought.rw, sought.bs_bytes)}, {depth} in flight"
+            currency, offers = catalogue.offers(shelf, depth)
+            shelf.charts[depth] = pareto.chart(title, offers, currency, sought.bs_bytes)
+        drawn = shelf.charts.get(depth)
+        return {"chart": drawn and drawn.of(own), "depths": known}
 
     def results(self, request: Request) -> Response:
         """Results, the newest first."""

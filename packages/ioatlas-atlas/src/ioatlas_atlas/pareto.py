@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class Point:
-    """A product of the front, or the one that the chart is for, at its place. label_x, label_y: of its name; label '':
+    """A product of the front, or the one that the chart is for, at its place. label_x, label_y: of its name; label_x 0:
     there is no room for it.
     """
 
@@ -69,7 +69,7 @@ class Tick:
 @dataclass(frozen=True)
 class Chart:
     """The whole picture, WIDTH by HEIGHT. step: the front as points of a line. rest: all others, as paths of dots;
-    rest_confirmed: those of them that are confirmed. count: of all products in it.
+    rest_confirmed: those of them that are confirmed. offers: all products in it. place: where one of them is.
     """
 
     title: str
@@ -81,7 +81,14 @@ class Chart:
     step: str
     rest: str
     rest_confirmed: str
-    count: int
+    offers: Sequence[Offered]
+    place: Callable[[Offered], Point]
+
+    def of(self, link: str) -> Chart:
+        """The same for one product."""
+        points = [self.place(one) for one in self.offers if one.link == link]
+        named = [*(one for one in self.points if one.link != link), *(replace(one, own=True) for one in points)]
+        return replace(self, points=_labelled(named)) if points else self
 
 
 def front(offers: Sequence[Offered]) -> frozenset[int]:
@@ -95,19 +102,16 @@ def front(offers: Sequence[Offered]) -> frozenset[int]:
     return frozenset(found)
 
 
-def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, own: str = "") -> Chart | None:
-    """None where fewer than two have both. bs_bytes: large blocks are told in bytes a second. own: link of the product
-    that the chart is for.
-    """
+def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int) -> Chart | None:
+    """None where fewer than two have both. bs_bytes: large blocks are told in bytes a second."""
     known = [one for one in offers if one.price > 0 and one.value > 0]
     if len(known) < 2:
         return None
     best = front(known)
     rate = bs_bytes > SMALL_BYTES
-    named = [place for place, one in enumerate(known) if place in best or one.link == own]
     across = _Scale([one.price for one in known])
     up = _Scale(
-        [*(one.value for one in known), *(known[at].low or known[at].value for at in named)],
+        [*(one.value for one in known), *(known[at].low or known[at].value for at in best)],
         MIB / bs_bytes if rate else 1.0,
     )
 
@@ -117,28 +121,18 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, o
     def y(value: float) -> float:
         return round(min(HEIGHT - BOTTOM, HEIGHT - BOTTOM - up.share(value) * (HEIGHT - TOP - BOTTOM)), 1)
 
-    points = [
-        Point(
-            one.label,
-            one.link,
-            x(one.price),
-            y(one.value),
-            y(one.low or one.value),
-            y(one.high or one.value),
-            at in best,
-            one.link == own,
-            one.confirmed,
-            f"{one.label}: {amount_text(one.price)} {currency} per TiB, {told(one.value, bs_bytes)}",
-        )
-        for at in named
-        for one in (known[at],)
-    ]
-    rest = [one for at, one in enumerate(known) if at not in best and one.link != own]
-    dots = [
+    def place(one: Offered) -> Point:
+        middle, low, high = (y(value) for value in (one.value, one.low or one.value, one.high or one.value))
+        text = f"{one.label}: {amount_text(one.price)} {currency} per TiB, {told(one.value, bs_bytes)}"
+        return Point(one.label, one.link, x(one.price), middle, low, high, one in first, False, one.confirmed, text)
+
+    first = {known[at] for at in best}
+    rest = [one for at, one in enumerate(known) if at not in best]
+    lone, sure = (
         "".join(f"M{px} {py}h0" for px, py in sorted({(round(x(one.price)), round(y(one.value))) for one in some}))
         for some in ([one for one in rest if not one.confirmed], [one for one in rest if one.confirmed])
-    ]
-    line = sorted((one for one in points if one.on_front), key=lambda one: (one.x, -one.y))
+    )
+    line = sorted((place(known[at]) for at in best), key=lambda one: (one.x, -one.y))
     steps = [f"{line[0].x},{HEIGHT - BOTTOM}", f"{line[0].x},{line[0].y}"] if line else []
     for before, after in pairwise(line):
         steps += [f"{after.x},{before.y}", f"{after.x},{after.y}"]
@@ -146,19 +140,20 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int, o
         title,
         f"price per TiB, {currency}",
         "bytes a second" if rate else "I/Os a second",
-        tuple(_labelled(points)),
+        _labelled(line),
         tuple(Tick(x(value), f"{value:,g}") for value in across.ticks()),
         tuple(
             Tick(y(value), f"{value * bs_bytes / MIB:g} MiB/s" if rate else format_count(value)) for value in up.ticks()
         ),
         " ".join([*steps, *(f"{WIDTH - RIGHT},{one.y}" for one in line[-1:])]),
-        dots[0],
-        dots[1],
-        len(known),
+        lone,
+        sure,
+        known,
+        place,
     )
 
 
-def _labelled(points: Sequence[Point]) -> list[Point]:
+def _labelled(points: Sequence[Point]) -> tuple[Point, ...]:
     """Each name beside its point where it hides no other name and no other point; without a name elsewhere."""
     taken = [(one.x - 6, one.y - 6, one.x + 6, one.y + 6) for one in points]
     made = []
@@ -174,8 +169,8 @@ def _labelled(points: Sequence[Point]) -> list[Point]:
                 made.append(replace(one, label_x=at, label_y=top + 13, anchor=anchor))
                 break
         else:
-            made.append(replace(one, label=""))
-    return made
+            made.append(replace(one, label_x=0.0))
+    return tuple(made)
 
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

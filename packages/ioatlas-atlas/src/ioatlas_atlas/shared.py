@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 
-import sqlalchemy as sa
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import GZipMiddleware
@@ -13,9 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ioatlas import __version__
 from ioatlas.errors import IoAtlasError
+from ioatlas_atlas import audit
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.queries import today
-from ioatlas_atlas.tables import audit
 
 NOT_HERE = ("/healthz", "/metrics", "/sign-", "/mine", "/moderate")
 PACKED = (".parquet", "/bundle")
@@ -51,7 +50,7 @@ class Shared:
         """'' where the database does not answer: the answer says so then."""
         try:
             with self._database.reading() as link:
-                last = link.execute(sa.select(sa.func.max(audit.c.id))).scalar()
+                last = audit.state(link)
         except IoAtlasError:
             return ""
         text = f"{__version__} {today()} {last} {path}?{query.decode('latin-1')}"

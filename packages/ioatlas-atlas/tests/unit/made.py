@@ -9,7 +9,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from tests.unit.bundle.made import packed
 
-from ioatlas_atlas import best, tables
+from ioatlas_atlas import audit, best, tables
 from ioatlas_atlas.extracted import Found
 from ioatlas_atlas.fairness import Declaration
 from ioatlas_atlas.uploads import Wish
@@ -68,6 +68,7 @@ def reproduce_all(database):
     with database.writing() as link:
         link.execute(sa.update(tables.result).values(reproduced=1))
         best.refresh(link)
+        audit.note(link, "", "reproduced", "all")
 
 
 def put(desk, of, what, *, declared=None, private=False):

@@ -5,12 +5,13 @@ import pytest
 import sqlalchemy as sa
 from made import cell, found, put, reproduce_all
 
-from ioatlas_atlas import accounts, catalogue, changes, queries, removal
+from ioatlas_atlas import accounts, audit, catalogue, changes, queries, removal, tables
 from ioatlas_atlas.asked import Asked
 from ioatlas_atlas.best import refresh
 from ioatlas_atlas.fairness import Declaration
 from ioatlas_atlas.pareto import front
 from ioatlas_atlas.records import OPERATOR
+from ioatlas_atlas.shelf import shelf_of
 from ioatlas_atlas.tables import best, result
 
 
@@ -138,11 +139,12 @@ def test_the_front_is_that_of_all_data_as_sql_says_it(database, desk, alice, mon
     put(desk, alice, found("none", [cell(iops=1e9, iodepth=16, iops_low=None)], model="none", price_per_tib=1.0))
     with database.writing() as link:
         refresh(link)
-    assert front(catalogue.offers(database, "randread", 4096, 16)[1]) == frozenset()  # nothing is confirmed
+    assert front(catalogue.offers(shelf_of(database, "randread", 4096), 16)[1]) == frozenset()  # nothing is confirmed
     with database.writing() as link:
         link.execute(sa.update(result).where(result.c.title != "7").values(reproduced=1))
         refresh(link)
-    currency, offers = catalogue.offers(database, "randread", 4096, 16)
+        audit.note(link, "", "reproduced", "all but one")
+    currency, offers = catalogue.offers(shelf_of(database, "randread", 4096), 16)
     drawn = {offers[place].link.rpartition("/")[2] for place in front(offers)}
     said = """
       WITH point AS (SELECT result.product_id AS id, result.price_per_tib AS price, max(cell.iops) AS iops
@@ -172,3 +174,14 @@ def test_nothing_that_anybody_may_ask_reads_cells(client, database, desk, alice)
         assert client.get(f"/api/v1{place}").status_code in (200, 404), place
     assert read
     assert not [said for said in read if " cell" in said.replace("cell_", "")]
+
+
+def test_an_entry_that_ends_after_a_later_one_is_a_change_too(database):
+    def state(number):
+        with database.writing() as link:
+            values = {"id": number, "at": 0.0, "account_id": "", "action": "a", "subject": "", "detail": {}}
+            link.execute(sa.insert(tables.audit).values(values))
+            return audit.state(link)
+
+    found = [state(number) for number in (*range(1, 150), 151, 150, 152)]
+    assert found == sorted(set(found))

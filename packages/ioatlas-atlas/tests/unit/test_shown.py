@@ -95,11 +95,11 @@ def test_a_chart_places_dearer_to_the_right_and_faster_higher():
 def test_names_stand_on_the_front_alone_and_hide_nothing():
     offers = [told(f"product {n}", f"/p/{n}", 10 + n, 1e3 * (n + 1)) for n in range(40)]
     offers += [told(f"beaten {n}", f"/b/{n}", 60 + n, 900) for n in range(40)]
-    made = chart("t", offers, "USD", 4096, own="/b/7")
+    made = chart("t", offers, "USD", 4096).of("/b/7")
     assert sum(one.on_front for one in made.points) == 40
-    assert [one.label for one in made.points if not one.on_front] == ["beaten 7"]
+    assert [(one.label, one.own) for one in made.points if not one.on_front] == [("beaten 7", True)]
     boxes = []
-    for one in filter(lambda one: one.label, made.points):
+    for one in filter(lambda one: one.label_x, made.points):
         wide = LETTER * len(one.label)
         left = one.label_x - (wide if one.anchor == "end" else 0)
         boxes.append((left, left + wide, one.label_y))
