@@ -177,11 +177,12 @@ def test_nothing_that_anybody_may_ask_reads_cells(client, database, desk, alice)
 
 
 def test_an_entry_that_ends_after_a_later_one_is_a_change_too(database):
-    def state(number):
+    def state(number, action="a"):
         with database.writing() as link:
-            values = {"id": number, "at": 0.0, "account_id": "", "action": "a", "subject": "", "detail": {}}
+            values = {"id": number, "at": 0.0, "account_id": "", "action": action, "subject": "", "detail": {}}
             link.execute(sa.insert(tables.audit).values(values))
             return audit.state(link)
 
     found = [state(number) for number in (*range(1, 150), 151, 150, 152)]
     assert found == sorted(set(found))
+    assert state(153, "signed in") == found[-1]
