@@ -158,6 +158,8 @@ def test_what_gains_is_proved_and_what_does_not_is_not(shell, target, tmp_path):
 
 def test_an_advice_has_no_other_goal(shell, target):
     assert shell("tune", target, "--advise", "--p99", "5ms").returncode == 2
+    planned = json.loads(shell("tune", target, "--advise", "--budget", "3m", "--dry-run", "--json").stdout)
+    assert planned["budget_seconds"] == 180
 
 
 def test_a_command_of_the_user_is_undone_and_its_gain_is_a_factor(shell, target, tmp_path):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ioatlas.analysis.estimates import window_values
 from ioatlas.config.options import Constants
@@ -27,6 +27,7 @@ from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.procedures.dense_map.procedure import DenseMap
 from ioatlas.results.parts import ResultParts
 from ioatlas.run.plan import Plan
+from ioatlas.run.procedure import PlanText, Procedure
 from ioatlas.stats.intervals import log_t_interval
 from ioatlas.store.journal import Journal, NewVisit
 
@@ -115,8 +116,8 @@ def with_changes(spec: CampaignSpec, engine: str | None) -> CampaignSpec:
     now: dict[str, OptionValue] = {**USUAL, **({} if engine else {"ioengine": "libaio"}), **spec.constants}
     base = {name: now[name] for name in (*USUAL, *([] if engine else ["ioengine"]))}
     patterns = (base | {name: value} for one in (_smaller(base), _changes(base)) for name, value in one.items())
-    return CampaignSpec(
-        targets=spec.targets,
+    return replace(
+        spec,
         constants={name: value for name, value in now.items() if name not in base},
         patterns=tuple({tuple(one.items()): one for one in (base, *patterns)}.values()),
         visits=VISITS,
@@ -208,6 +209,12 @@ class Advise(DenseMap):
     """The loads that teach the law, then the changes in turns with the load as it is."""
 
     name = "advise"
+
+    def summary(self, plan: Plan) -> dict[str, Any]:
+        return Procedure.summary(self, plan)
+
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+        return PlanText(order="in turns", budget="a change that was not reached then is not told")
 
     def begin(self, journal: Journal, plan: Plan) -> None:
         tried = _loads([cell for cell, _ in plan.cells], plan.spec.patterns[0])[1].values()
