@@ -139,10 +139,8 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     if not how.as_json:
         answer(directory, result, verbose=how.verbose)
     how.show(directory / REPORT)
-    if most is None:
-        _end(fits, how, gate, told)
-    else:
-        _end(most.told, how, gate, told, (Check("How many it carries", OUTCOMES[most.answer], most.sentence),))
+    carries = () if most is None else (Check("How many it carries", OUTCOMES[most.answer], most.sentence),)
+    _end(fits if most is None else most.told, how, gate, told, carries)
 
 
 def _gate(fits: Sequence[Fit], first: tuple[Check, ...]) -> Gate:

@@ -51,8 +51,9 @@ class FitParts(ResultParts):
         def told(title: str, text: str, target: str = "") -> Finding:
             return Finding(FindingCode.FIT, text, title=title, place="map", target=target)
 
-        found = [told("How many it carries", self._most.sentence)] if self._most else []
-        for fit in self._told:
+        most, fits = self._answers
+        found = [told("How many it carries", most.sentence)] if most else []
+        for fit in fits:
             found.append(told(f"Fit for {fit.use.name}", fit.sentence, fit.target))
             for number, (_, one) in enumerate(fit.judged, 1):
                 found.append(told(f"{fit.use.name}, requirement {number}", requirement_text(one), fit.target))
@@ -63,21 +64,17 @@ class FitParts(ResultParts):
         return replace(result, headlines=(), doubts=tuple(self._doubts()))
 
     @cached_property
-    def _fits(self) -> list[Fit]:
-        return load_fits(self.journal)
-
-    @cached_property
-    def _most(self) -> Carried | None:
-        return carried(self._fits) if self.spec.of(FitOptions).fit_max else None
-
-    @property
-    def _told(self) -> list[Fit]:
-        return self._fits if self._most is None else self._most.told
+    def _answers(self) -> tuple[Carried | None, Sequence[Fit]]:
+        """How many a target carries, where that was asked; and the fits that are told."""
+        fits = load_fits(self.journal)
+        most = carried(fits) if self.spec.of(FitOptions).fit_max else None
+        return most, fits if most is None else most.told
 
     def _doubts(self) -> Iterator[Doubt]:
         """That not all is decided, and how long it would take."""
-        left = [fit for fit in self._told if fit.answer is Answer.UNDECIDED]
-        if not left or (self._most and self._most.answer is not Answer.UNDECIDED):
+        most, fits = self._answers
+        left = [fit for fit in fits if fit.answer is Answer.UNDECIDED]
+        if not left or (most and most.answer is not Answer.UNDECIDED):
             return
         more = [fit.more_seconds for fit in left]
         known, budget = [one for one in more if one is not None], self.spec.budget_seconds
