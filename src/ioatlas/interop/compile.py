@@ -10,17 +10,13 @@ from fractions import Fraction
 
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue
-from ioatlas.interop.fidelity import Fidelity, Notes, approximate
+from ioatlas.interop.fidelity import Fidelity, Notes, notes_in
 from ioatlas.model.workload import Stream, Workload
 
+_TOLD = notes_in("ioatlas.interop", "compile")
 # Without a sleep, streams that are ahead spin: 3,100 I/Os per second of a cached file in all against 113,500 with 10 us
 # and 390,000 without flow.
 _FLOW_SLEEP_US = 10
-_FLOW_NOTE = approximate(
-    "outstanding I/O",
-    "flow makes a stream that is ahead of its share finish what it has in flight before it waits",
-    "fewer I/Os in flight than stated while a stream waits. Very fast targets are held down (to 29% on a cached file)",
-)
 _FILE_ENTRIES = 250_000
 """fio 3.33 ends with "smalloc: OOM" at about 320,000."""
 _RANDOM = frozenset({"random", "part-random", "zipf", "pareto", "normal", "zoned", "hierarchical-reuse"})
@@ -59,13 +55,7 @@ def _direction(made: _Made) -> None:
     whole = round(stream.read_percent)
     off = whole - stream.read_percent
     made.options["rw"] = f"{random}rw"
-    made.notes.rounded(
-        "direction",
-        f"rwmixread={whole}: the direction of each I/O is drawn on its own",
-        "rwmixread takes whole per cents",
-        off,
-        f"{off:+.3g} points of {stream.read_percent:g}% reads",
-    )
+    made.notes.rounded(_TOLD, "direction", off, whole=whole, percent=stream.read_percent)
 
 
 def _whole_percents(values: Sequence[float]) -> list[int]:
@@ -91,29 +81,16 @@ def _zoned(made: _Made) -> None:
     made.options["random_distribution"] = f"{'zoned_abs' if in_bytes else 'zoned'}:{text}"
     pairs = zip(zones, access, ends if in_bytes else extent, strict=True)
     worst = max(max(abs(io - asked), abs(part - wide)) for (io, part), asked, wide in pairs)
-    made.notes.rounded(
-        "address",
-        "uniform inside each zone, zones with their shares of the I/O",
-        "fio's zones take whole per cents",
-        worst,
-        f"up to {worst:.2g} points in a zone's share or extent",
-    )
+    made.notes.rounded(_TOLD, "zones", worst)
 
 
 def _part_random(made: _Made) -> None:
-    asked = made.stream.address.random_percent
+    stream, asked = made.stream, made.stream.address.random_percent
     made.options["percentage_random"] = whole = round(asked)
-    if abs(whole - asked) > 1e-9:
-        made.notes.nearly("address", "percentage_random takes whole per cents", f"{whole - asked:+.3g} points")
-    elif made.stream.reads and made.stream.writes:
-        made.notes.nearly(
-            "address",
-            "fio draws the direction of each I/O and keeps a position for each direction: a sequential run is not "
-            "all reads or all writes",
-            "share of random I/O kept; run lengths of the mix differ",
-        )
+    if abs(whole - asked) <= 1e-9 and stream.reads and stream.writes:
+        made.notes.tell(_TOLD["part-random-mix"])
     else:
-        made.notes.same("address", f"{whole}% of the I/O random, the rest continues where the last one ended")
+        made.notes.rounded(_TOLD, "part-random", whole - asked, whole=whole)
 
 
 def _uniform(made: _Made) -> None:
@@ -130,22 +107,13 @@ def _distribution(made: _Made) -> None:
 def _strided(made: _Made) -> None:
     skip, block = made.stream.address.skip_bytes, made.stream.sizes[0][0]
     made.options["rw"] = f"{made.options['rw']}:{skip}"
-    made.notes.nearly(
-        "address",
-        f"one block in every {skip + block} bytes. At the end fio begins again with the first block; the tool shifts "
-        "by one",
-        f"after a pass over 1/{(skip + block) / block:g} of the blocks the same ones come again: a cache would show it",
-    )
+    made.notes.tell(_TOLD["strided"], every=skip + block, part=(skip + block) / block)
 
 
 def _backward(made: _Made) -> None:
     block, size = made.stream.sizes[0][0], made.stream.size_bytes
     made.options["rw"] = f"{made.options['rw']}:-{2 * block}"
-    made.notes.nearly(
-        "address",
-        "each I/O ends where the one before began; fio sends the region's first block first",
-        f"1 of {size // block} I/Os" if size else "1 I/O a pass",
-    )
+    made.notes.tell(_TOLD["backward"], share=f"1 of {size // block} I/Os" if size else "1 I/O a pass")
 
 
 def _shared_sequential(made: _Made) -> None:
@@ -157,12 +125,7 @@ def _shared_sequential(made: _Made) -> None:
     if hole := stream.jobs * step - block:
         made.options["rw"] = f"{made.options['rw']}:{hole}"
     made.options["offset_increment"] = step
-    made.notes.nearly(
-        "address",
-        "fio's jobs cannot advance one common position: job k takes blocks k, k+n, k+2n, ... so that together "
-        "they pass over the region once",
-        "order within the jobs' drift from each other; every block still once a pass",
-    )
+    made.notes.tell(_TOLD["shared-sequential"])
 
 
 _LAWS: dict[str, Callable[[_Made], None]] = {
@@ -193,11 +156,7 @@ def _address(made: _Made) -> None:
         made.options.setdefault("io_size", stream.size_bytes)
     _LAWS[law](made)
     if stream.reads and stream.writes and law in ("sequential", "shared-sequential", "strided", "backward"):
-        made.notes.nearly(
-            "mixed sequential order",
-            "fio keeps one position for reads and another for writes, the tool one for both",
-            "direction mix and sizes kept; reads and writes each pass over the region on their own",
-        )
+        made.notes.tell(_TOLD["mixed-sequential"])
     shared = law == "shared-sequential" and stream.jobs > 1
     if law not in _RANDOM and not shared and aligned is not None:
         made.options["rw"] = f"{rw}:{aligned - block}"
@@ -221,14 +180,7 @@ def _sizes(made: _Made) -> None:
         return
     (text, read_worst), (write_text, write_worst) = _split(reads), _split(writes)
     made.options["bssplit"] = text if text == write_text else f"{text},{write_text}"
-    worst = max(read_worst, write_worst)
-    made.notes.rounded(
-        "block size",
-        "bssplit draws each size with its share of the I/O",
-        "bssplit takes whole per cents",
-        worst,
-        f"up to {worst:.2g} points in a size's share",
-    )
+    made.notes.rounded(_TOLD, "sizes", max(read_worst, write_worst))
 
 
 def _rate(made: _Made, option: str, rate: float, how: str) -> None:
@@ -237,9 +189,8 @@ def _rate(made: _Made, option: str, rate: float, how: str) -> None:
     shares = (mix / 100, (100 - mix) / 100) if stream.reads and stream.writes else (1,)
     parts = [max(1, round(each * share)) for share in shares]
     made.options[option] = parts[0] if len(parts) == 1 else f"{parts[0]},{parts[1]}"
-    told, error = f"{rate:g} {how.format(jobs=stream.jobs)}", sum(parts) / each - 1
-    whole = "; fio takes whole numbers for each job and direction"
-    made.notes.rounded("arrival", told, told + whole, error, f"{100 * error:+.3g}% of the rate")
+    error = sum(parts) / each - 1
+    made.notes.rounded(_TOLD, "rate", error, rate=rate, how=how.format(jobs=stream.jobs), percent=100 * error)
 
 
 def _arrival(made: _Made) -> None:
@@ -258,11 +209,7 @@ def _arrival(made: _Made) -> None:
         if made.stream.depth == 1:
             made.notes.same("think time", f"{arrival.think_us} us after {arrival.think_blocks} I/Os")
         else:
-            made.notes.nearly(
-                "think time",
-                "fio stops submitting and drains the queue for the pause",
-                "the pause begins after the queue is empty",
-            )
+            made.notes.tell(_TOLD["think-time"])
     if not (arrival.rate_iops or arrival.rate_bytes_per_s or arrival.think_us):
         made.notes.same("arrival", "closed loop: the next I/O is sent when one ends")
 
@@ -281,14 +228,7 @@ def _engine(made: _Made) -> None:
 def _region_percent(made: _Made, low: float, high: float) -> None:
     start, length = round(low), max(1, round(high - low))
     made.options |= {"offset": f"{start}%", "size": f"{length}%"}
-    worst = max(abs(start - low), abs(length - (high - low)))
-    made.notes.rounded(
-        "region",
-        f"{low:g}% to {high:g}% of the target",
-        "fio takes whole per cents of a target of unknown size",
-        worst,
-        f"up to {worst:.2g} points of the target",
-    )
+    made.notes.rounded(_TOLD, "region", max(abs(start - low), abs(length - (high - low))), low=low, high=high)
 
 
 def _files(made: _Made) -> None:
@@ -303,21 +243,15 @@ def _files(made: _Made) -> None:
         options["filename"] = target
     else:
         options["filename"] = tuple(f"{target}.{number}" for number in range(stream.files))
-    made.notes.same(
-        "target",
-        "no path is carried over: the target is named when the load is run; number and sharing of its files are kept",
-    )
+    made.notes.tell(_TOLD["target"])
 
 
 def _fewer_files(made: _Made) -> None:
     """No more files than fio can hold, all jobs together."""
     stream, most = made.stream, max(1, _FILE_ENTRIES // made.stream.jobs)
     if stream.files > most:
-        made.notes.nearly(
-            "files",
-            f"fio holds about {_FILE_ENTRIES:,} files, counted for each job: {most:,} of {stream.files:,} are used",
-            f"{100 * most / stream.files:.2g}% of the footprint",
-        )
+        percent = 100 * most / stream.files
+        made.notes.tell(_TOLD["files"], entries=_FILE_ENTRIES, most=most, files=stream.files, percent=percent)
         size = stream.size_bytes and stream.size_bytes * most // stream.files
         made.stream = replace(stream, files=most, size_bytes=size)
 
@@ -397,14 +331,8 @@ def _flow(workload: Workload) -> tuple[dict[str, int], Notes]:
     weights = share_weights(shares, jobs)
     if weights:
         worst = _worst_share(weights, {name: share / jobs[name] for name, share in shares.items()})
-        notes.rounded(
-            "share of streams",
-            "flow keeps the streams' I/Os in the ratio of their shares",
-            "flow takes whole numbers",
-            worst,
-            f"up to {100 * worst:.2g}% of a stream's share",
-        )
-        notes.append(_FLOW_NOTE)
+        notes.rounded(_TOLD, "shares", worst, percent=100 * worst)
+        notes.append(_TOLD["flow"])
     return weights, notes
 
 

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How faithfully each attribute of a foreign workload is carried into fio, and why."""
+"""How faithfully each attribute of a foreign workload is carried into fio, and why.
+
+Notes of more than a few words stand in a `fidelity.toml` beside the code that tells them, by code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from ioatlas.toml import shipped
 
 Level = Literal["exact", "approximate", "not expressible"]
 
@@ -24,6 +29,11 @@ class Fidelity:
     error: str = ""
     jobs: tuple[str, ...] = ()
 
+    def filled(self, **values: object) -> Fidelity:
+        """With values in place of the names in braces."""
+        attribute, reason, error = (text.format(**values) for text in (self.attribute, self.reason, self.error))
+        return replace(self, attribute=attribute, reason=reason, error=error)
+
     def to_dict(self) -> dict[str, Any]:
         entry: dict[str, Any] = {"attribute": self.attribute, "level": self.level, "reason": self.reason}
         if self.error:
@@ -33,33 +43,30 @@ class Fidelity:
         return entry
 
 
-def exact(attribute: str, reason: str) -> Fidelity:
-    return Fidelity(attribute, "exact", reason)
-
-
-def approximate(attribute: str, reason: str, error: str) -> Fidelity:
-    return Fidelity(attribute, "approximate", reason, error)
-
-
-def not_expressible(attribute: str, reason: str) -> Fidelity:
-    return Fidelity(attribute, "not expressible", reason)
+def notes_in(package: str, section: str) -> dict[str, Fidelity]:
+    """The notes of a section of a package's `fidelity.toml`, by code."""
+    return {code: Fidelity(*words) for code, words in shipped(package, "fidelity.toml")[section].items()}
 
 
 class Notes(list[Fidelity]):
     """What is to be told of a load, in the order in which it was found."""
 
+    def tell(self, note: Fidelity, **values: object) -> None:
+        """A note of a table, with these values."""
+        self.append(note.filled(**values))
+
     def same(self, attribute: str, reason: str) -> None:
-        self.append(exact(attribute, reason))
+        self.append(Fidelity(attribute, "exact", reason))
 
     def nearly(self, attribute: str, reason: str, error: str) -> None:
-        self.append(approximate(attribute, reason, error))
+        self.append(Fidelity(attribute, "approximate", reason, error))
 
-    def rounded(self, attribute: str, exactly: str, roughly: str, off: float, error: str) -> None:
-        """Exact unless a figure is off after rounding."""
-        self.append(approximate(attribute, roughly, error) if abs(off) > 1e-9 else exact(attribute, exactly))
+    def rounded(self, notes: Mapping[str, Fidelity], code: str, off: float, **values: object) -> None:
+        """The note of this code; that of `CODE-rounded` where a figure is off after rounding."""
+        self.tell(notes[code if abs(off) <= 1e-9 else f"{code}-rounded"], off=off, **values)
 
     def lost(self, attribute: str, reason: str) -> None:
-        self.append(not_expressible(attribute, reason))
+        self.append(Fidelity(attribute, "not expressible", reason))
 
     def missing(self, names: Iterable[str]) -> None:
         """Files that are included and not there."""

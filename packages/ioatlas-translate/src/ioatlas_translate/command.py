@@ -9,6 +9,7 @@ name `{option}` and `{value}`. Faults that name no place are of the source that 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.errors import UsageError, faults
-from ioatlas.interop.fidelity import Fidelity, approximate, exact, not_expressible
+from ioatlas.interop.fidelity import Fidelity
 
 _TEXT_MAX = 4 << 20
 _WINDOWS = re.compile(r"(^|[\s\"'=])[A-Za-z]:\\|\\\\[A-Za-z0-9]|\.exe\b", re.IGNORECASE)
@@ -147,20 +148,14 @@ _OF_FIO = frozenset({"jobname", "jobnum", "filenum", "clientuid", "pagesize", "m
 
 
 def _cut(words: Sequence[str]) -> list[str]:
-    """The words up to a pipe or redirection."""
-    kept: list[str] = []
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-            continue
-        if word in ("|", "||", "&&", ";", "&"):
-            break
-        if re.match(r"^\d?>{1,2}", word):
-            skip = bool(re.fullmatch(r"\d?>{1,2}&?", word))
-            continue
-        kept.append(word)
-    return kept
+    """The words up to a pipe, without redirections."""
+    kept = list(itertools.takewhile(lambda word: word not in ("|", "||", "&&", ";", "&"), words))
+    alone = re.compile(r"\d?>{1,2}&?")  # the file's name follows
+    return [
+        word
+        for before, word in itertools.pairwise(["", *kept])
+        if not re.match(r"\d?>{1,2}", word) and not alone.fullmatch(before)
+    ]
 
 
 _PRINTED = str.maketrans("\u201c\u201d\u201e\u2018\u2019\xa0\u202f", '"""\'\'  ', "\u200b\ufeff")
@@ -245,6 +240,21 @@ def whole(low: int = 0, high: int = 1 << 62) -> Read:
     return lambda text, option: whole_number(text, option, low=low, high=high)
 
 
+def one_of(*known: str) -> Read:
+    """One of these words, in any case."""
+
+    def read(text: str, option: str) -> str:
+        if text.lower() not in known:
+            raise UsageError(f"{option} does not know {text!r}", remedy="use " + ", ".join(known))
+        return text.lower()
+
+    return read
+
+
+def as_it_is(text: str, _option: str) -> str:
+    return text
+
+
 def put(attribute: str, read: Read) -> Action:
     """The value becomes an attribute of the plan."""
     return lambda plan, option, value: setattr(plan, attribute, read(value, option))
@@ -265,25 +275,19 @@ def fixed(**values: Any) -> Action:
     return act
 
 
-def _note(make: Callable[..., Fidelity], *words: str) -> Action:
-    return lambda plan, option, value: plan.notes.append(
-        make(*(text.format(option=option, value=value) for text in words))
-    )
+def told(note: Fidelity) -> Action:
+    """The note is told, with the option and its value."""
+    return lambda plan, option, value: plan.notes.tell(note, option=option, value=value)
 
 
 def same(attribute: str, reason: str) -> Action:
     """Noted as exact."""
-    return _note(exact, attribute, reason)
-
-
-def nearly(attribute: str, reason: str, error: str) -> Action:
-    """Noted as approximate."""
-    return _note(approximate, attribute, reason, error)
+    return told(Fidelity(attribute, "exact", reason))
 
 
 def lost(attribute: str, reason: str) -> Action:
     """Noted as not expressible."""
-    return _note(not_expressible, attribute, reason)
+    return told(Fidelity(attribute, "not expressible", reason))
 
 
 def both(*actions: Action) -> Action:

@@ -14,11 +14,10 @@ import re
 from dataclasses import replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, approximate, exact
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line, located
-from ioatlas_translate.diskspd_command import Span, Spec, read_command, read_profile
+from ioatlas_translate.diskspd_command import TOLD, Span, Spec, read_command, read_profile
 from ioatlas_translate.translation import Translation, from_workloads, safe_name
 
 _DEFAULT_PATTERN = "0x" + bytes(range(256)).hex()
@@ -30,9 +29,7 @@ def _address(spec: Spec, region: int | None) -> Address:
             zones = _zones(spec, region)
             if zones:
                 return Address("zoned", align_bytes=spec.align, zones=zones, zones_are_bytes=spec.distribution == "abs")
-            spec.notes.lost(
-                "address", "-rdabs needs the target's size for the rest of its I/O; uniform offsets stand in"
-            )
+            spec.notes.tell(TOLD["absolute-ranges"])
         if spec.random_percent < 100:
             return Address("part-random", align_bytes=spec.align, random_percent=spec.random_percent)
         return Address("random", align_bytes=spec.align)
@@ -59,21 +56,11 @@ def _zones(spec: Spec, region: int | None) -> tuple[tuple[float, float], ...]:
     return tuple((share * 100 / scale, extent) for share, extent in zones)
 
 
-_DATA: dict[str, tuple[dict[str, OptionValue], Fidelity]] = {
-    "sequential": (
-        {"buffer_pattern": _DEFAULT_PATTERN},
-        exact("write data", "the bytes 0 to 255 repeated, DiskSpd's default: compressible and the same in every block"),
-    ),
-    "zero": ({"zero_buffers": 1}, exact("write data", "zeroes")),
-    "per-io": ({"refill_buffers": 1}, exact("write data", "new random data for every write")),
-    "random": (
-        {},
-        approximate(
-            "write data",
-            "-Z: DiskSpd draws writes out of one random buffer, fio scrambles its own",
-            "incompressible in both",
-        ),
-    ),
+_DATA: dict[str, dict[str, OptionValue]] = {
+    "sequential": {"buffer_pattern": _DEFAULT_PATTERN},
+    "zero": {"zero_buffers": 1},
+    "per-io": {"refill_buffers": 1},
+    "random": {},
 }
 
 
@@ -82,18 +69,13 @@ def _caching(spec: Spec, depth: int, *, writes: bool) -> None:
     if spec.mapped and depth == 1:
         notes.same("caching", "-Sm: fio's mmap engine")
     elif spec.mapped:
-        error = f"one I/O at a time for each thread instead of {depth}"
-        notes.nearly("caching", "-Sm: fio's mmap engine is synchronous", error)
+        notes.tell(TOLD["mapped-queue"], depth=depth)
     elif spec.remote_only:
         notes.lost("caching", "-Sr: no local cache but the server's; Linux has no such mode, so I/O is direct")
     else:
         notes.same("caching", f"the client's page cache is {'bypassed' if spec.unbuffered else 'in use'}")
     if spec.write_through and writes:
-        notes.nearly(
-            "write-through",
-            "-Sw/-Sh: Windows asks for forced unit access on every write; O_DSYNC asks Linux for the same",
-            "where the device has no forced unit access, Linux flushes its cache instead",
-        )
+        notes.append(TOLD["write-through"])
     elif spec.write_through:
         notes.same("write-through", "no effect on reads")
 
@@ -138,16 +120,12 @@ def _stream(spec: Spec, span: Span, index: int) -> Stream:
     region = _region(spec)
     address = _address(spec, region)
     if spec.parallel and not spec.random and depth > 1:
-        notes.nearly(
-            "outstanding I/O",
-            "-p: each outstanding I/O keeps its own position from the same start; in fio each becomes a job",
-            f"{threads * depth} jobs of depth 1 instead of {threads} threads of depth {depth}",
-        )
+        notes.tell(TOLD["parallel"], jobs=threads * depth, threads=threads, depth=depth)
         threads, depth = threads * depth, 1
     options = dict(spec.options)
     if writes:
-        options |= _DATA[spec.pattern][0]
-        notes.append(_DATA[spec.pattern][1])
+        options |= _DATA[spec.pattern]
+        notes.append(TOLD[f"{spec.pattern}-data"])
     _caching(spec, depth, writes=writes)
     if spec.mapped:
         depth = 1
@@ -161,12 +139,7 @@ def _stream(spec: Spec, span: Span, index: int) -> Stream:
                 where=spec.path,
                 remedy="use a smaller -T or a larger target",
             )
-        notes.nearly(
-            "start of each thread",
-            "-T: fio's jobs end where the last one ends and wrap to their own start. DiskSpd's wrap to the "
-            "start of the target",
-            f"after a whole pass only, {size} bytes into the run of a thread",
-        )
+        notes.tell(TOLD["thread-stride"], size=size)
     return Stream(
         name=safe_name(f"target{index}"),
         read_percent=100 - spec.write_percent,
@@ -191,13 +164,8 @@ def _workload(span: Span, index: int) -> Workload:
     notes = span.notes
     streams = [_stream(spec, span, number) for number, spec in enumerate(span.targets, 1)]
     if span.total_threads and (n := len(streams)) > 1:
-        notes.nearly(
-            "threads",
-            f"-F{span.total_threads}: each thread serves all {n} targets; in fio "
-            f"every target has {span.total_threads} jobs of its own",
-            f"outstanding I/O for each target kept, {span.total_threads * n} jobs instead of "
-            f"{span.total_threads} threads",
-        )
+        total = span.total_threads
+        notes.tell(TOLD["all-targets"], threads=total, targets=n, jobs=total * n)
         if span.per_thread_requests:
             depth = max(1, span.per_thread_requests // n)
             streams = [replace(stream, depth=depth) for stream in streams]
@@ -206,9 +174,7 @@ def _workload(span: Span, index: int) -> Workload:
     if span.seed is not None:
         if span.seed >= 0:
             streams = [replace(stream, options={**stream.options, "randseed": span.seed}) for stream in streams]
-        notes.nearly(
-            "seed", "-z: the load is repeatable, but another generator draws it", "other offsets, same distribution"
-        )
+        notes.append(TOLD["seed"])
     if span.affinity:
         bound = {"cpus_allowed": span.affinity, "cpus_allowed_policy": "split"}
         streams = [replace(stream, options={**stream.options, **bound}) for stream in streams]

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree as ET
 
 from ioatlas.errors import UsageError, faults
-from ioatlas.interop.fidelity import Notes
+from ioatlas.interop.fidelity import Notes, notes_in
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import pairs, words
-from ioatlas_translate.command import BINARY, Action, both, fixed, lost, put, same, sized, whole, whole_number
+from ioatlas_translate.command import BINARY, Action, both, fixed, lost, put, same, sized, told, whole, whole_number
+
+TOLD = notes_in("ioatlas_translate", "diskspd")
 
 
 @dataclass
@@ -174,8 +176,7 @@ def _priority(spec: Spec, option: str, value: str) -> None:
     priority = whole_number(value, option, low=1, high=3)
     if priority < 3:
         spec.options |= {"prioclass": 3} if priority == 1 else {"prioclass": 2, "prio": 7}
-        reason = f"-I{priority} is a Windows hint; the nearest Linux class is set"
-        spec.notes.nearly("I/O priority", reason, "a scheduler may ignore either")
+        spec.notes.tell(TOLD["priority"], priority=priority)
 
 
 def _one_of(pattern: str, complaint: str, remedy: str) -> Action:
@@ -221,16 +222,8 @@ _SPAN_ACTIONS: dict[str, Action] = {
     "z": put("seed", _seed),
     "a": _affinity,
     "n": same("processor affinity", "{option}: threads run where the system puts them, as in fio"),
-    "l": lost(
-        "buffer memory", "{option}: large pages for I/O buffers are an option that names memory, which is not taken"
-    ),
-    "N": both(
-        _one_of("[vni]", "-N does not know {value!r}", "use -Nv, -Nn or -Ni"),
-        lost(
-            "flush of mapped writes",
-            "{option}{value}: the Windows flush calls have no counterpart in fio's mmap engine",
-        ),
-    ),
+    "l": told(TOLD["large-pages"]),
+    "N": both(_one_of("[vni]", "-N does not know {value!r}", "use -Nv, -Nn or -Ni"), told(TOLD["mapped-flush"])),
     "e": lost("event tracing", "{option}{value}: Windows event tracing"),
     "y": lost("synchronisation events", "{option}{value}: Windows events start or stop the run"),
     "R": both(_one_of("p?(text|xml)|p", "-R does not know the format {value!r}", "use -Rtext or -Rxml"), _REPORTED),

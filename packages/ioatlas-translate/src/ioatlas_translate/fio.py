@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from ioatlas.errors import UsageError
 from ioatlas.fio.jobfile import JobSection, JobValue
 from ioatlas.interop.compile import seconds_option
-from ioatlas.interop.fidelity import Fidelity, Notes
+from ioatlas.interop.fidelity import Fidelity, Notes, notes_in
 from ioatlas.model.options import ALLOWED, ENGINES, REFUSED, RW_VALUES, read_option
 from ioatlas.model.units import pairs, words
 from ioatlas.toml import shipped
@@ -32,18 +32,19 @@ from ioatlas_translate.jobfile_read import (
 )
 from ioatlas_translate.translation import Job, Translation, located, merged, safe_name
 
-_TOLD = shipped("ioatlas_translate", "options.toml")["fio"]
-ALIASES = pairs(_TOLD["aliases"])
-_SIZES, _COUNTS = (frozenset(words(_TOLD[name])) for name in ("sizes", "counts"))
-CONTROL = frozenset(words(_TOLD["control"]))
+_TOLD = notes_in("ioatlas_translate", "fio")
+_NAMES = shipped("ioatlas_translate", "options.toml")["fio"]
+ALIASES = pairs(_NAMES["aliases"])
+_SIZES, _COUNTS = (frozenset(words(_NAMES[name])) for name in ("sizes", "counts"))
+CONTROL = frozenset(words(_NAMES["control"]))
 """Job control and safe options that the job file keeps as they are, beyond what a campaign may set."""
-REPORTING = frozenset(words(_TOLD["reporting"]))
+REPORTING = frozenset(words(_NAMES["reporting"]))
 """Options that change what fio reports, not its load."""
-NEWER = frozenset(words(_TOLD["newer"]))
+NEWER = frozenset(words(_NAMES["newer"]))
 """Options of a later fio than 3.33."""
-NOT_STORAGE: dict[str, str] = _TOLD["not_storage"]
+NOT_STORAGE: dict[str, str] = _NAMES["not_storage"]
 """Engines that make no storage load, and what they are."""
-OF_ENGINES = {name: words(engines) for name, engines in _TOLD["of_engines"].items()}
+OF_ENGINES = {name: words(engines) for name, engines in _NAMES["of_engines"].items()}
 """Options that only these engines have."""
 
 
@@ -105,12 +106,7 @@ def convert(name: str, value: str | None, where: str, kb_base: int, notes: Notes
 
     def size(text: str) -> int | str:
         if re.search(r"[kmgtp]ib?$", text.strip(), re.IGNORECASE) and kb_base != 1000:
-            notes.nearly(
-                "size suffix",
-                f"{text.strip()}: by fio's manual a decimal unit with kb_base=1024, as taken here. fio 3.33 "
-                "itself reads `ki` as binary and `KiB` as decimal",
-                "2.4% for each power where another reading was meant",
-            )
+            notes.tell(_TOLD["size-suffix"], size=text.strip())
         if text.strip().endswith("z"):
             raise UsageError("sizes in zones depend on the device", where=where, remedy="write bytes")
         return read_size(text, where, kb_base=kb_base)
@@ -152,7 +148,7 @@ class _Section:
         """Whether it is a load of storage."""
         engine, options = str(self.given.get("ioengine") or ""), self.options
         if (what := NOT_STORAGE.get(engine.split(":", 1)[0])) is not None:
-            self.notes.lost("ioengine", f"{engine}: {what}, not a storage workload; the job is left out")
+            self.notes.tell(_TOLD["not-storage"], engine=engine, what=what)
             return False
         self._target()
         for key, value in self.given.items():
@@ -237,16 +233,12 @@ class _Section:
         if engine == "windowsaio" and sys.platform != "win32":
             direct = given.get("direct", "0") in (None, "1") or given.get("buffered") == "0"
             self.options["ioengine"] = own = "libaio" if direct else "io_uring"
-            told = f"windowsaio: fio has it on Windows only; {own} keeps as many I/Os in flight here"
-            self.notes.nearly("ioengine", told, "what an I/O costs the client")
+            self.notes.tell(_TOLD["windowsaio"], engine=own)
         elif engine in ENGINES:
             self.options["ioengine"] = engine
             self.notes.same("ioengine", engine)
-        elif engine in ("io_uring_cmd", "sg"):
-            self.notes.lost("ioengine", f"{engine}: sends commands to a device past its block layer")
         else:
-            reason = "not an engine that is used here; fio's default engine takes its place"
-            self.notes.lost("ioengine", f"{engine}: {reason}")
+            self.notes.tell(_TOLD["passthrough" if engine in ("io_uring_cmd", "sg") else "other-engine"], engine=engine)
 
 
 def _refused(key: str, value: str | None, normal: JobValue, where: str) -> str:

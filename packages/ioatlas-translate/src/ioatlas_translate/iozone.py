@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, Notes, approximate, exact, not_expressible
+from ioatlas.interop.fidelity import Fidelity, Notes, notes_in
 from ioatlas.interop.studies.fixed_work import TESTS, WRITERS, operation
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import words
@@ -23,19 +23,21 @@ from ioatlas_translate.command import (
     Action,
     Source,
     append,
+    as_it_is,
     both,
     command_line,
     fixed,
     lost,
-    nearly,
     put,
     same,
     sized,
+    told,
     whole,
     whole_number,
 )
 from ioatlas_translate.translation import Translation, from_workloads
 
+_TOLD = notes_in("ioatlas_translate", "iozone")
 RECORD_MAX_BYTES = 16 << 20
 _TAKES = frozenset("JjkVrtsfdluUSLHPibXYgnyq") | {f"+{letter}" for letter in "mxpqAwyCSWHPbicIsfh"}
 _FLAGS = frozenset("ZQNIBDGCTOMREWovAxamwphcezK") | {f"+{letter}" for letter in "udrtnklLBDNVXZEFJKzUTeoOvaRY"}
@@ -155,10 +157,6 @@ def _duplicates(plan: Plan, option: str, value: str) -> None:
     plan.notes.nearly("deduplication", "-+w: share of identical blocks", "which blocks repeat is drawn differently")
 
 
-def _text(text: str, _option: str) -> str:
-    return text
-
-
 def _help(_plan: Plan, _option: str, _value: str) -> None:
     raise UsageError("-h asks for help; there is no load in it", remedy="give the options of a run")
 
@@ -199,17 +197,10 @@ _ACTIONS: dict[str, Action] = {
         lost("synchronous reads", "{option}: O_RSYNC; Linux treats it as O_SYNC, which acts on writes only"),
     ),
     "J": put("compute_ms", whole(high=1 << 22)),
-    "f": put("name", _text),
-    "F": put("name", _text),
+    "f": put("name", as_it_is),
+    "F": put("name", as_it_is),
     "w": fixed(keep=True),
-    "U": both(
-        fixed(remount=True),
-        nearly(
-            "cache between operations",
-            "{option}: IOzone remounts the file system; fio drops the pages of its files before each read",
-            "the client's data cache is dropped, its metadata and the server's caches are not",
-        ),
-    ),
+    "U": both(fixed(remount=True), told(_TOLD["remount"])),
     "+k": fixed(aggregate=True),
     "+B": fixed(sequential_mix=True),
     "+V": fixed(shared_file=True),
@@ -351,75 +342,28 @@ def _workloads(plan: Plan) -> Iterator[Workload]:
 def _notes(plan: Plan) -> Iterator[Fidelity]:
     throughput = bool(plan.children or plan.lower or plan.upper)
     ops = _operations(plan, throughput=throughput)
+    writes = any(op in WRITERS or op == "mixed workload" for op in ops)
+    applies = {
+        "state": True,
+        "direct": plan.direct,
+        "buffered": not plan.direct and not plan.mapped,
+        "fsync": plan.fsync,
+        "close": plan.close,
+        "stdio": any(op.startswith(("fwrite", "fread", "frewrite", "freread")) for op in ops),
+        "vectored": any(op.endswith("v") for op in ops),
+        "own-data": writes and plan.own_data,
+        "diagnosis-data": writes and plan.diagnosis,
+        "pattern-data": writes and not plan.diagnosis and "buffer_pattern" in plan.options,
+        "reading": any(op not in WRITERS for op in ops),
+        "throughput": throughput,
+        "no-mix": 8 in plan.tests and not throughput,
+        "no-record-rewrite": throughput and 4 in plan.tests,
+        "mix": "mixed workload" in ops,
+        "asynchronous": plan.depth > 1,
+        "old-file": 0 not in plan.tests and plan.tests and not {6, 9, 11} & set(plan.tests),
+    }
     yield from _idle(plan, ops)
-    yield exact(
-        "state of the file",
-        "write makes a new file; what follows uses it as it was left, cached or not, as IOzone does",
-    )
-    if plan.direct:
-        yield exact("caching", "-I: direct")
-    elif not plan.mapped:
-        yield exact("caching", "buffered")
-    if plan.fsync:
-        yield exact("fsync", "-e: the flush at the end of a write is inside the time (end_fsync)")
-    if plan.close:
-        yield approximate(
-            "close",
-            "-c: fio's time ends before the file is closed; what close would flush is flushed by end_fsync",
-            "the close call itself, after a flush",
-        )
-    yield from _call_notes(ops)
-    if any(op in WRITERS or op == "mixed workload" for op in ops):
-        yield from _data_notes(plan)
-    if any(op not in WRITERS for op in ops):
-        yield approximate(
-            "reading",
-            "IOzone looks at each page of a record after reading it, inside its time; fio does not",
-            "one access to memory for each 4 KiB",
-        )
-    yield from _mode_notes(plan, ops, throughput=throughput)
-    if plan.depth > 1:
-        yield exact("asynchronous I/O", f"-H/-k {plan.depth}: POSIX asynchronous I/O")
-    if 0 not in plan.tests and plan.tests and not {6, 9, 11} & set(plan.tests):
-        yield approximate(
-            "state of the file",
-            "without -i 0 IOzone reads a file left by an earlier run with -w; fio lays one out",
-            "the file's age",
-        )
-
-
-def _call_notes(ops: list[str]) -> Iterator[Fidelity]:
-    if any(op.startswith(("fwrite", "fread", "frewrite", "freread")) for op in ops):
-        yield approximate(
-            "stdio",
-            "fwrite and fread go through the C library's buffer; fio sends the record itself",
-            "one copy in memory an I/O",
-        )
-    if any(op.endswith("v") for op in ops):
-        yield approximate(
-            "vectored I/O",
-            "pwritev and preadv gather up to 16 pieces of one record each; pvsync sends one piece",
-            "system calls: up to 16 to 1",
-        )
-
-
-def _mode_notes(plan: Plan, ops: list[str], *, throughput: bool) -> Iterator[Fidelity]:
-    if throughput:
-        yield approximate(
-            "throughput mode",
-            "IOzone's summary counts what was done while all children ran; fio's counts each job to its end",
-            "the tail after the first child ends",
-        )
-    if 8 in plan.tests and not throughput:
-        yield not_expressible("mixed workload", "-i 8 runs in throughput mode (-t) only; left out")
-    if throughput and 4 in plan.tests:
-        yield not_expressible("record rewrite", "-i 4 does not run in throughput mode; left out")
-    if "mixed workload" in ops:
-        yield approximate(
-            "mixed workload",
-            "readers and writers are two sections with files of their own",
-            "readers' files are laid out by fio first",
-        )
+    yield from (_TOLD[code].filled(depth=plan.depth) for code, does in applies.items() if does)
 
 
 def _idle(plan: Plan, ops: Sequence[str]) -> Iterator[Fidelity]:
@@ -436,26 +380,7 @@ def _idle(plan: Plan, ops: Sequence[str]) -> Iterator[Fidelity]:
         ("-+p", plan.read_percent, "mixed workload" in ops, "-i 8 is not run"),
     ):
         if given and not counts:
-            yield exact(option, f"it changes nothing here: {why}")
-
-
-def _data_notes(plan: Plan) -> Iterator[Fidelity]:
-    if plan.own_data:
-        yield approximate(
-            "write data",
-            "one buffer, the same in every write: eight bytes of a pattern, then zeros, from each page on in "
-            "IOzone, from each 64 bytes on in fio",
-            "compresses and deduplicates to almost nothing in both; 0.2% of its bytes are not zero in IOzone, 12.5% "
-            "in fio",
-        )
-    elif plan.diagnosis:
-        yield approximate(
-            "write data",
-            "-+d: IOzone counts up from another random number in each record; fio writes random data",
-            "hard to compress in both",
-        )
-    elif "buffer_pattern" in plan.options:
-        yield exact("write data", "-V: every byte is the pattern, in every write")
+            yield Fidelity(option, "exact", f"it changes nothing here: {why}")
 
 
 def translate(source: Source, tool: str) -> Translation:

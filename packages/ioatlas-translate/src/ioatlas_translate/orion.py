@@ -11,37 +11,41 @@ number here. Each point runs 60 s unless `-duration` says otherwise.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Notes
+from ioatlas.interop.fidelity import Notes, notes_in
 from ioatlas.model.units import words
 from ioatlas.model.workload import Address, Stream, Workload
-from ioatlas_translate.command import Source, command_line, whole_number
+from ioatlas_translate.command import (
+    Action,
+    Source,
+    as_it_is,
+    command_line,
+    lost,
+    one_of,
+    put,
+    same,
+    whole,
+    whole_number,
+)
 from ioatlas_translate.translation import Translation, from_workloads
 
-_TAKES = frozenset(
-    words("""
-    run testname num_disks size_small size_large type num_streamio simulate write cache_size duration num_small
-    num_large matrix stripe storage_type storax buf_size seed min_small max_small min_large max_large
-    """)
-)
-_FLAGS = frozenset({"verbose", "hugenotneeded", "help"})
+_TOLD = notes_in("ioatlas_translate", "orion")
 _RUNS = ("simple", "normal", "oltp", "dss", "advanced")
-_MATRICES = ("basic", "detailed", "point", "col", "row", "max")
+_MATRIX_OF = {"simple": "basic", "normal": "detailed", "oltp": "row", "dss": "col"}
+_FLAGS = frozenset({"verbose", "hugenotneeded", "help"})
 
 
 @dataclass
 class Plan:
-    run: str = "normal"
+    run: str = ""
     disks: int = 1
-    disks_given: bool = False
     small_bytes: int = 8 << 10
     large_bytes: int = 1 << 20
-    sequential: bool = False
+    type: str = "rand"
     stream_depth: int = 4
-    raid0: bool = False
+    simulate: str = "concat"
     write_percent: int = 0
     cache_mb: int | None = None
     duration: int = 60
@@ -50,97 +54,96 @@ class Plan:
     matrix: str = "basic"
     stripe_mb: int = 1
     name: str = "orion"
+    given: set[str] = field(default_factory=set)
+    """Names of the options."""
     notes: Notes = field(default_factory=Notes)
 
+    @property
+    def sequential(self) -> bool:
+        return self.type == "seq"
 
-_NUMBERS = {
-    "num_disks": "disks",
-    "num_streamio": "stream_depth",
-    "write": "write_percent",
-    "cache_size": "cache_mb",
-    "duration": "duration",
-    "num_small": "small",
-    "num_large": "large",
-    "stripe": "stripe_mb",
+    @property
+    def raid0(self) -> bool:
+        return self.simulate == "raid0"
+
+
+def _kibibytes(text: str, option: str) -> int:
+    return whole_number(text, option, low=1, high=1 << 20) << 10
+
+
+_COUNT = whole(high=1 << 30)
+_ACTIONS: dict[str, Action] = {
+    "run": put("run", one_of(*_RUNS)),
+    "matrix": put("matrix", one_of("basic", "detailed", "point", "col", "row", "max")),
+    "type": put("type", one_of("rand", "seq")),
+    "simulate": put("simulate", one_of("concat", "raid0")),
+    "num_disks": put("disks", _COUNT),
+    "num_streamio": put("stream_depth", _COUNT),
+    "write": put("write_percent", whole(high=100)),
+    "cache_size": put("cache_mb", _COUNT),
+    "duration": put("duration", _COUNT),
+    "num_small": put("small", _COUNT),
+    "num_large": put("large", _COUNT),
+    "stripe": put("stripe_mb", _COUNT),
+    "size_small": put("small_bytes", _kibibytes),
+    "size_large": put("large_bytes", _kibibytes),
+    "testname": put("name", as_it_is),
+    **dict.fromkeys(
+        (*_FLAGS, "storage_type", "storax", "buf_size"),
+        same("options", "{option}: which library or memory ORION uses; not part of the load"),
+    ),
+    **dict.fromkeys(
+        words("seed min_small max_small min_large max_large"),
+        lost("{option}", "not an option that ORION's manual describes"),
+    ),
 }
-_CHOICES = {"run": _RUNS, "matrix": _MATRICES, "type": ("rand", "seq"), "simulate": ("concat", "raid0")}
-_MATRIX_OF = {"simple": "basic", "normal": "detailed", "oltp": "row", "dss": "col"}
 
 
-def _words(words: list[str]) -> dict[str, str]:
-    """Values by option. Raises UsageError for words that are none."""
-    values: dict[str, str] = {}
-    left = deque(words)
+def read_command(given: list[str]) -> Plan:
+    """The plan of one command line. Raises UsageError for unknown options and impossible combinations."""
+    plan, left = Plan(), deque(given)
     while left:
-        word = left.popleft().replace("\u2013", "-").replace("\u2014", "-")
+        word = left.popleft()
+        name = word.lstrip("-").lower()
         if not word.startswith("-"):
             raise UsageError(f"{word!r} stands without an option", remedy="every value follows its -option")
-        name = word.lstrip("-").lower()
-        if name not in _FLAGS and name not in _TAKES:
+        if name not in _ACTIONS:
             raise UsageError(f"ORION has no option {word}", remedy="remove it, or correct its spelling")
-        if name in _TAKES and not left:
+        if name not in _FLAGS and not left:
             raise UsageError(f"-{name} takes a value", remedy="add it")
-        values[name] = left.popleft() if name in _TAKES else "1"
-    return values
-
-
-def _set_values(plan: Plan, values: dict[str, str]) -> None:
-    for name in (name for name in _NUMBERS if name in values):
-        high = 100 if name == "write" else 1 << 30
-        setattr(plan, _NUMBERS[name], whole_number(values[name], f"-{name}", high=high))
-    for name, attribute in (("size_small", "small_bytes"), ("size_large", "large_bytes")):
-        if name in values:
-            setattr(plan, attribute, whole_number(values[name], f"-{name}", low=1, high=1 << 20) << 10)
-    for name, choices in _CHOICES.items():
-        if values.get(name, choices[0]).lower() not in choices:
-            raise UsageError(f"-{name} does not know {values[name]!r}", remedy="use " + ", ".join(choices))
-    if "run" not in values:
+        _ACTIONS[name](plan, f"-{name}", "" if name in _FLAGS else left.popleft())
+        plan.given.add(name)
+    if not plan.run:
         raise UsageError("-run is missing", remedy="add -run " + "|".join(_RUNS))
-    plan.run = values["run"].lower()
-    plan.disks_given = "num_disks" in values
-    plan.sequential = values.get("type", "rand").lower() == "seq"
-    plan.raid0 = values.get("simulate", "concat").lower() == "raid0"
-    plan.name = values.get("testname", "orion")
-    plan.matrix = _MATRIX_OF.get(plan.run, values.get("matrix", "basic").lower())
-
-
-def _idle(plan: Plan, values: Collection[str]) -> None:
-    """Options that no load follows from."""
-    for name, counts, given in (
+    _check_matrix(plan)
+    for name, counts, does in (
         ("num_streamio", "-type seq", plan.sequential),
         ("stripe", "-simulate raid0", plan.raid0),
     ):
-        if name in values and not given:
+        if name in plan.given and not does:
             plan.notes.same(f"-{name}", f"it counts with {counts} only")
-    for name in ("storage_type", "storax", "verbose", "hugenotneeded", "help", "buf_size"):
-        if name in values:
-            plan.notes.same("options", f"-{name}: which library or memory ORION uses; not part of the load")
-    for name in ("seed", "min_small", "max_small", "min_large", "max_large"):
-        if name in values:
-            plan.notes.lost(f"-{name}", "not an option that ORION's manual describes")
+    return plan
 
 
-def read_command(words: list[str]) -> Plan:
-    """The plan of one command line. Raises UsageError for unknown options and impossible combinations."""
-    values = _words(words)
-    plan = Plan()
-    _set_values(plan, values)
+def _check_matrix(plan: Plan) -> None:
+    """A run other than the advanced one says what the matrix is."""
+    own = _MATRIX_OF.get(plan.run, plan.matrix)
+    # A matrix may say what the run is anyway.
+    known = ("num_small", "num_large", "type", *(("matrix",) if plan.matrix != own else ()))
+    wrong = [name for name in known if name in plan.given]
     if plan.run != "advanced":
-        for name in ("matrix", "num_small", "num_large", "type"):
-            # A matrix may say what the run is anyway.
-            if name in values and not (name == "matrix" and values[name].lower() == plan.matrix):
-                raise UsageError(
-                    f"-{name} belongs to -run advanced", remedy=f"remove it, or use -run advanced instead of {plan.run}"
-                )
+        if wrong:
+            raise UsageError(
+                f"-{wrong[0]} belongs to -run advanced", remedy=f"remove it, or use -run advanced instead of {plan.run}"
+            )
         plan.small, plan.large = (0 if plan.run == "dss" else None), (0 if plan.run == "oltp" else None)
     elif plan.matrix == "point" and (plan.small is None or plan.large is None):
         raise UsageError("-matrix point needs -num_small and -num_large", remedy="add them")
+    plan.matrix = own
     for name, varied in (("num_small", ("basic", "row")), ("num_large", ("basic", "col"))):
-        if plan.run == "advanced" and name in values and plan.matrix in varied:
+        if plan.run == "advanced" and name in plan.given and plan.matrix in varied:
             reason = f"-matrix {plan.matrix} varies this load by itself, up to a level that follows from -num_disks"
             plan.notes.lost(f"-{name}", reason)
-    _idle(plan, values)
-    return plan
 
 
 def points(plan: Plan) -> list[tuple[int, int]]:
@@ -187,53 +190,21 @@ def _workload(plan: Plan, small: int, large: int) -> Workload:
 
 
 def _tell(plan: Plan) -> None:
-    notes = plan.notes
-    if not plan.disks_given:
-        notes.nearly(
-            "load levels",
-            "without -num_disks the number of LUNs in the .lun file counts; one is taken",
-            "levels scale with the disks",
-        )
-    if plan.matrix != "point" and plan.disks > 1:
-        notes.nearly(
-            "load levels",
-            f"levels for {plan.disks} disks by the rule that holds for one disk; ORION may skip some of them",
-            "which levels between the least and the greatest are run",
-        )
-    if plan.sequential:
-        notes.nearly(
-            "address of large I/O",
-            "sequential streams start at even distances over the target",
-            "ORION draws the starts",
-        )
-        if 0 < plan.write_percent < 100:
-            notes.nearly(
-                "direction",
-                "each sequential stream only reads or only writes, as in ORION; whole streams",
-                "rounded to streams",
-            )
-    if plan.raid0:
-        notes.lost(
-            "-simulate raid0", f"LUNs striped by {plan.stripe_mb} MB in ORION itself: stripe them by the volume manager"
-        )
-    else:
-        notes.same("-simulate concat", "LUNs end to end: name one target, or several that fio fills in turn")
-    if plan.cache_mb is None:
-        notes.lost(
-            "cache warm-up",
-            "ORION fills the array's cache with random large I/O before a point; run a warm-up load first",
-        )
-    elif plan.cache_mb:
-        notes.lost("cache warm-up", f"-cache_size {plan.cache_mb}: random large I/O over so many MB before each point")
-    else:
-        notes.same("cache warm-up", "-cache_size 0: none")
-    if plan.write_percent:
-        notes.nearly(
-            "write data",
-            "what ORION writes is not described; fio writes random data",
-            "how far the data can be compressed",
-        )
-    notes.same("caching", "direct, asynchronous")
+    applies = {
+        "disks": "num_disks" not in plan.given,
+        "levels": plan.matrix != "point" and plan.disks > 1,
+        "streams": plan.sequential,
+        "directions": plan.sequential and 0 < plan.write_percent < 100,
+        "raid0": plan.raid0,
+        "concat": not plan.raid0,
+        "warm-up": plan.cache_mb is None,
+        "warm-up-of-size": plan.cache_mb,
+        "no-warm-up": plan.cache_mb == 0,
+        "data": plan.write_percent,
+        "caching": True,
+    }
+    for code in (code for code, does in applies.items() if does):
+        plan.notes.tell(_TOLD[code], disks=plan.disks, stripe_mb=plan.stripe_mb, cache_mb=plan.cache_mb)
 
 
 def translate(source: Source, tool: str) -> Translation:

@@ -21,6 +21,7 @@ from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line
 from ioatlas_translate.translation import SECTIONS_MAX, Translation, from_workloads, safe_name
 from ioatlas_translate.vdbench_parm import (
+    TOLD,
     Definition,
     ParameterFile,
     Run,
@@ -87,11 +88,7 @@ def _tree(run: Run, fsd: Definition) -> tuple[int, tuple[tuple[int, float], ...]
         count = max(1, min(count, int(wss // mean)))
         notes.same("files", f"the working set is {count} files")
     if directories > 1 or depth > 1:
-        notes.nearly(
-            "directories",
-            f"{directories} directories at depth {depth}; fio keeps all {count} files in one",
-            "depth and width of the tree",
-        )
+        notes.tell(TOLD["directories"], directories=directories, depth=depth, files=count)
     return count, sizes
 
 
@@ -149,11 +146,7 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
         low, high = min(one for one, _ in sizes), max(one for one, _ in sizes)
         size = int(sum(one * share for one, share in sizes) / 100)
         options["filesize"] = f"{low}-{high}"
-        notes.nearly(
-            "file sizes",
-            "sizes with their shares become sizes uniform between the smallest and the largest",
-            f"mean {(low + high) / 2:.4g} instead of {size} bytes",
-        )
+        notes.tell(TOLD["file-sizes"], mean=(low + high) / 2, size=size)
     per_file = blocks = max(1, size // block)
     if stop := fwd.first("stopafter"):
         after = number(stop.rstrip("%"), "stopafter", fwd.where)
@@ -165,17 +158,9 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
         notes.nearly("open files", "fio keeps at most 512 of the files open", "which files stay open between I/Os")
     shared = len(fileio) > 1 and "shared".startswith(fileio[1])
     if threads > 1 and not shared:
-        notes.nearly(
-            "file sharing",
-            "vdbench gives a file to one thread at a time; fio's jobs choose on their own",
-            f"two of {threads} jobs are on one of {count} files for part of the time",
-        )
+        notes.tell(TOLD["file-sharing"], jobs=threads, files=count)
     if percent < 100:
-        notes.nearly(
-            "write data",
-            "vdbench's pattern or content options become fio's random data",
-            "how far the data can be compressed",
-        )
+        notes.append(TOLD["data-of-files"])
     direct, sync = open_flags(run, fsd, fwd)
     return Stream(
         name=safe_name(f"{run.name}.{fwd.name}.{fsd.name}"),
@@ -234,8 +219,7 @@ _OF_VDBENCH = frozenset(words("system host hd vdbench shell user jvms clients cl
 def _general_notes(parm: ParameterFile, notes: Notes) -> None:
     hosts = [h for h in parm.definitions["hd"] if h.name != "localhost"]
     if len(hosts) > 1 or any(h.first("system") not in (None, "localhost", "127.0.0.1") for h in hosts):
-        told = f"{len(hosts)} hosts named in the file"
-        notes.lost("hosts", f"{told}: one job file is one client's load; hosts are named when it is run")
+        notes.tell(TOLD["hosts"], count=len(hosts))
     notes.missing(parm.missing)
     for keyword in parm.general.values:
         if keyword in ("compratio", "compression", "dedupratio", "dedupunit"):
@@ -316,9 +300,7 @@ def translate(source: Source, tool: str) -> Translation:
         )
     for rd in parm.definitions["rd"]:
         if "only" in (word.lower() for word in rd.values.get("format", ())):
-            notes.lost(
-                "format=only", f"rd={rd.name}: it only makes or removes files; fio lays its files out before the load"
-            )
+            notes.tell(TOLD["format-only"], name=rd.name)
             continue
         for run in runs_of(rd, settings):
             workload: Workload | None

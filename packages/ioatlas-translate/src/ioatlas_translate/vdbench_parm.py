@@ -18,12 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Notes
+from ioatlas.interop.fidelity import Notes, notes_in
 from ioatlas.model.units import words
 from ioatlas.toml import shipped
 from ioatlas_translate.command import BINARY, Source, sized
 from ioatlas_translate.translation import safe_name
 
+TOLD = notes_in("ioatlas_translate", "vdbench")
 KINDS = ("hd", "rg", "sd", "fsd", "wd", "fwd", "rd")
 _STARTS: dict[str, tuple[str, ...]] = {
     "general": KINDS,
@@ -336,12 +337,7 @@ def _rates(rd: Definition, notes: Notes) -> list[float | None]:
         return [None]
     if values[0].lower() == "curve":
         points = [f"{p:g}" for p in (numbers(rd.all("curve"), "curve", rd.where) or _CURVE)]
-        notes.lost(
-            "curve",
-            f"points at {', '.join(points)}% of what the first run reaches: the "
-            "rates are known after it has run; the run at the maximum is translated, "
-            "the points need its result",
-        )
+        notes.tell(TOLD["curve"], points=", ".join(points))
         return [None]
     # In a list too: as fast as it goes stands beside given rates.
     return [
@@ -368,8 +364,7 @@ def _gaps(rd: Definition, notes: Notes) -> str:
             gaps = "constant"
         elif "uniform".startswith(word.lower()):
             gaps = "constant"
-            error = "spread of the gaps: 0 instead of 58% of their mean"
-            notes.nearly("arrival", "uniformly distributed gaps become even gaps", error)
+            notes.append(TOLD["uniform-gaps"])
         elif not "exponential".startswith(word.lower()):
             notes.lost("arrival", f"distribution={word}: bursts of varying rate")
     return gaps
@@ -391,11 +386,7 @@ def runs_of(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
     given_warmup = _time(rd, overrides, "warmup")
     warmup = seconds(given_warmup, "warmup", rd.where) if given_warmup else 0.0
     if not given_warmup:
-        notes.nearly(
-            "averages",
-            "without warmup= vdbench leaves the first interval out of its averages; fio counts the whole run",
-            f"{min(100.0, 100 * interval / elapsed):.3g}% of the run",
-        )
+        notes.tell(TOLD["averages"], percent=min(100.0, 100 * interval / elapsed))
     gaps = _gaps(rd, notes)
     for keyword, why in _WITHOUT_COUNTERPART.items():
         if rd.has(keyword):

@@ -12,7 +12,7 @@ from ioatlas.interop.studies.standards import hot_band
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.translation import SECTIONS_MAX, safe_name
-from ioatlas_translate.vdbench_parm import Definition, ParameterFile, Run, expanded, matching, number, numbers
+from ioatlas_translate.vdbench_parm import TOLD, Definition, ParameterFile, Run, expanded, matching, number, numbers
 
 Options = dict[str, OptionValue]
 
@@ -24,8 +24,7 @@ def hit_area(run: Run, wd: Definition, sd: Definition, size: int | None, read_pe
         return {}
     area = int(run.number("hitarea", sd, "1m"))
     if size is None or size <= area:
-        why = "rhpct/whpct need the size of the sd (size=) to place the hit area; all I/O is a miss"
-        run.notes.lost("cache hits", why)
+        run.notes.append(TOLD["cache-hits-unsized"])
         return {}
 
     def zones(percent: float) -> str:
@@ -33,9 +32,8 @@ def hit_area(run: Run, wd: Definition, sd: Definition, size: int | None, read_pe
         return f"{whole}/{area}" + (f":{100 - whole}/{size - area}" if whole < 100 else "")
 
     ways = [read] if read_percent >= 100 else [write] if read_percent <= 0 else [read, write]
-    reason = f"{read:g}% of reads and {write:g}% of writes in the first {area} bytes, the rest behind them"
     off = max(abs(percent - round(percent)) for percent in (read, write))
-    run.notes.rounded("cache hits", reason, reason, off, "rounded to whole per cents")
+    run.notes.rounded(TOLD, "cache-hits", off, read=read, write=write, area=area)
     return {"random_distribution": f"zoned_abs:{','.join(map(zones, ways))}", "norandommap": 1}
 
 
@@ -55,32 +53,22 @@ def content(run: Run, general: Definition, sd: Definition, block: int) -> Option
     if ratio > 1:
         percent = 100 * (1 - 1 / ratio)
         options |= {"buffer_compress_percentage": round(percent), "refill_buffers": 1}
-        notes.nearly(
-            "compression",
-            f"ratio {ratio:g}: {percent:.4g}% of each block is compressible; "
-            "fio takes whole per cents and its own pattern",
-            f"{round(percent) - percent:+.2g} points, and the compressor's view of another pattern",
-        )
+        notes.tell(TOLD["compression"], ratio=ratio, percent=percent, off=round(percent) - percent)
     elif ratio:
         options["refill_buffers"] = 1
         notes.same("compression", "ratio 1: incompressible data")
     if (dedup := given("dedupratio")) > 1:
         percent = 100 * (1 - 1 / dedup)
         options["dedupe_percentage"] = round(percent)
-        error = f"{round(percent) - percent:+.2g} points"
-        if (unit := given("dedupunit", "128k")) != block:
-            error += f"; fio repeats blocks of {block} bytes, the file asks for units of {unit:g}"
-        told = f"ratio {dedup:g}: {percent:.4g}% of the written blocks repeat earlier ones"
-        notes.nearly("deduplication", told, error)
+        unit, units = given("dedupunit", "128k"), ""
+        if unit != block:
+            units = f"; fio repeats blocks of {block} bytes, the file asks for units of {unit:g}"
+        notes.tell(TOLD["deduplication"], ratio=dedup, percent=percent, off=round(percent) - percent, units=units)
     for keyword in ("dedupsets", "deduphotsets", "dedupflipflop", "dedupacross"):
         if sd.first(keyword) or general.first(keyword):
             notes.lost("deduplication", f"{keyword}=: which sets of blocks repeat, and how they change")
     if len(notes) == before:
-        notes.nearly(
-            "write data",
-            "vdbench reuses one random pattern, fio random data that it scrambles",
-            "incompressible in both; repetition may differ",
-        )
+        notes.append(TOLD["data"])
     return options
 
 
@@ -113,11 +101,7 @@ def _sizes(run: Run, wd: Definition, options: Options) -> tuple[tuple[int, float
             run.notes.same("block size", f"uniform over multiples of {align} from {low} to {high} bytes")
         else:
             options["bs_unaligned"] = 1
-            run.notes.nearly(
-                "block size",
-                f"uniform from {low} to {high} bytes in steps of {align}; fio steps by 1 byte or by the smallest size",
-                "the step",
-            )
+            run.notes.tell(TOLD["sizes"], low=low, high=high, align=align)
         return ((low, 100.0),)
     if len(found) % 2 or abs(sum(found[1::2]) - 100) > 0.5:
         raise UsageError(
@@ -141,11 +125,7 @@ def _region(run: Run, sd: Definition, wd: Definition, block: int) -> tuple[int, 
             "range= takes a start and a larger end, as in (10,20)", where=wd.where, remedy="correct the range"
         )
     if high <= 200 and high > 100:
-        run.notes.nearly(
-            "region",
-            "a range beyond 100% wraps to the start of the sd; fio's region does not",
-            f"{high - 100:g}% of the sd left out",
-        )
+        run.notes.tell(TOLD["wrapping-range"], over=high - 100)
         high = 100
     if high > 200:
         return base + int(low) // block * block, int(high - low) // block * block, None
@@ -188,8 +168,7 @@ def _aligned(run: Run, address: Address, sd: Definition, block: int) -> Address:
         return address
     if address.law in ("sequential", "strided"):
         if (block + address.skip_bytes) % align:
-            reason = f"blocks of {block} bytes follow each other in fio, and are not moved to multiples of {align}"
-            run.notes.lost("align=", reason)
+            run.notes.tell(TOLD["unaligned"], block=block, align=align)
         else:
             run.notes.same("align=", f"blocks that follow each other begin at multiples of {align} by themselves")
         return address
@@ -258,8 +237,7 @@ def _skews(run: Run, wds: list[Definition]) -> dict[str, float]:
         )
     skews |= dict.fromkeys(open_shares, (100 - given) / max(1, len(open_shares)))
     if not open_shares and any(wd.first("skew") for wd in wds) and abs(given - 100) > 0.01:
-        reason = f"the skews of this run sum to {given:g}; they are taken relative to their sum"
-        run.notes.nearly("share of streams", reason, f"{100 - given:g} points")
+        run.notes.tell(TOLD["skews"], sum=given, off=100 - given)
     return skews
 
 
@@ -292,11 +270,7 @@ def raw_workload(run: Run, parm: ParameterFile) -> Workload:
             else max(1, round(threads * skews[wd.name] / sum(skews[w.name] for w in siblings)))
         )
         if len(siblings) > 1:
-            notes.nearly(
-                "outstanding I/O",
-                "vdbench's workloads on one sd share its threads; here each has a part of them by its share",
-                f"{threads} threads for {len(siblings)} workloads",
-            )
+            notes.tell(TOLD["shared-threads"], threads=threads, workloads=len(siblings))
         rate = own_rates[wd.name] / per_wd[wd.name] or (run.rate * share if run.rate else 0.0)
         arrival = Arrival(run.gaps if rate else "closed", rate_iops=rate or None)  # type: ignore[arg-type]
         controlled = skewed and not rate

@@ -16,19 +16,31 @@ from dataclasses import dataclass, field
 
 from ioatlas.errors import UsageError
 from ioatlas.interop.compile import seconds_option
-from ioatlas.interop.fidelity import Notes
+from ioatlas.interop.fidelity import Notes, notes_in
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import pairs, words
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas.toml import shipped
-from ioatlas_translate.command import Action, Read, Source, command_line, fixed, lost, put, same, whole, whole_number
+from ioatlas_translate.command import (
+    Action,
+    Read,
+    Source,
+    command_line,
+    fixed,
+    lost,
+    one_of,
+    put,
+    same,
+    whole,
+    whole_number,
+)
 from ioatlas_translate.translation import Translation, from_workloads
 
-_TOLD = shipped("ioatlas_translate", "options.toml")["xdd"]
-_ALIASES, _SILENT, _LOST = (pairs(_TOLD[name]) for name in ("aliases", "silent", "lost"))
-_PER_TARGET = frozenset(words(_TOLD["per_target"]))
-"""Options without influence on the load: how many words follow."""
-"""Those that fio has nothing like."""
+_TOLD = notes_in("ioatlas_translate", "xdd")
+_NAMES = shipped("ioatlas_translate", "options.toml")["xdd"]
+_ALIASES, _SILENT, _LOST = (pairs(_NAMES[name]) for name in ("aliases", "silent", "lost"))
+"""Of options without influence on the load, and of those that fio has nothing like, how many words follow."""
+_PER_TARGET = frozenset(words(_NAMES["per_target"]))
 _OWN = pairs("throttle=2 directio=0 deletefile=0 randomize=0 syncwrite=0")
 _INSTEAD = {
     **dict.fromkeys(("processor", "singleproc"), "name processors with cpus_allowed"),
@@ -108,12 +120,6 @@ def _arguments(name: str, left: Sequence[str]) -> int:
     return int({**_LOST, **_SILENT, **_OWN}.get(name, "1"))
 
 
-def _operation(text: str, _option: str) -> str:
-    if text not in ("read", "write", "noop"):
-        raise UsageError(f"-op does not know {text!r}", remedy="use read, write or noop")
-    return text
-
-
 def _ratio(text: str, option: str) -> float:
     ratio = _real(text, option)
     if ratio > 100:
@@ -153,7 +159,7 @@ _OF_TARGET: dict[str, Action] = {
     "bytes": put("total", _bytes(1)),
     "kbytes": put("total", _bytes(1 << 10)),
     "mbytes": put("total", _bytes(1 << 20)),
-    "operation": put("operation", _operation),
+    "operation": put("operation", one_of("read", "write", "noop")),
     "rwratio": put("read_percent", _ratio),
     "queuedepth": put("depth", whole(1)),
     "directio": fixed(direct=True),
@@ -236,8 +242,7 @@ def _seek(target: Target, values: list[str]) -> None:
         target.law, target.stride_blocks = word, whole_number(values[1], f"-seek {word}")
     elif word == "seed":
         target.seed = whole_number(values[1], "-seek seed")
-        reason = "the load is repeatable, but another generator draws it"
-        target.notes.nearly("seed", reason, "other positions, same distribution")
+        target.notes.append(_TOLD["seed"])
     elif word == "load":
         target.notes.lost("-seek load", "positions out of a file; import them as a trace")
     elif word in ("save", "disthist", "seekhist"):
@@ -314,11 +319,7 @@ def _limit(plan: Plan, target: Target, options: dict[str, OptionValue]) -> None:
     if not limit or _lasts(plan):
         return
     options["runtime"] = seconds_option(limit)
-    if target.time_limit and plan.passes > 1:
-        error = "passes that end early leave their time to later ones"
-        plan.notes.nearly("time limit", "the cap of each pass becomes one cap on all passes", error)
-    else:
-        plan.notes.same("time limit", "a cap: the load ends when its work is done or the time is up")
+    plan.notes.append(_TOLD["time-limit-of-passes" if target.time_limit and plan.passes > 1 else "time-limit"])
 
 
 def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> Stream:
@@ -331,11 +332,7 @@ def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> S
             remedy="add -numreqs, -bytes, -kbytes, -mbytes or -runtime",
         )
     if total % block:
-        notes.nearly(
-            "last request",
-            f"{total} bytes are not a whole number of requests; fio leaves the rest out",
-            f"{total % block} bytes a pass",
-        )
+        notes.tell(_TOLD["last-request"], total=total, rest=total % block)
     read = target.read_percent if target.read_percent is not None else (0.0 if target.operation == "write" else 100.0)
     address, size, work = _positions(target, block, total)
     options: dict[str, OptionValue] = dict(target.pattern) if read < 100 else {}
@@ -353,11 +350,7 @@ def _stream(plan: Plan, target: Target, index: int, jobs: int, number: int) -> S
     if target.operation == "noop":
         notes.same("operation", "noop: no data is moved (fio's null engine)")
     elif target.depth > 1:
-        notes.nearly(
-            "queue",
-            "xdd's queue is threads that each do one I/O at a time; fio keeps the same number in flight asynchronously",
-            "none in what the target sees; the client's processor use differs",
-        )
+        notes.append(_TOLD["queue"])
     return Stream(
         name=f"target{index}",
         read_percent=read,

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every option of every tool changes the load or is named, and none is both kept and left out."""
 
+import re
+import tomllib
 from functools import cache
+from pathlib import Path
 
 import pytest
 from translated import jobs, levels
 
+import ioatlas.interop
+import ioatlas_translate
 from ioatlas.errors import UsageError
 from ioatlas.model.options import ALLOWED, REFUSED
-from ioatlas_translate import TOOLS, diskspd_command, fio, iozone, orion, translate, vdbench_parm, xdd
+from ioatlas_translate import TOOLS, diskspd, diskspd_command, fio, iozone, orion, translate, vdbench_parm, xdd
 
 VALUES = ("7", "3", "2", "128k", "70/30", "1,2", "on", "random", "write", "p", "/mnt", "0.5", "20:10", "native", "seq")
 """Of which each option takes some."""
@@ -73,7 +78,7 @@ OPTIONS = [
     *_dashed(
         "orion",
         ("orion -run simple -testname x -num_disks 4", "orion -run advanced -testname x -matrix row -num_large 2"),
-        [f"-{name}" for name in (*orion._NUMBERS, "size_small", "size_large", "type", "seed")],
+        [f"-{name}" for name in orion._ACTIONS],
     ),
     *_dashed(
         "xdd",
@@ -144,3 +149,14 @@ def test_a_value_that_is_none_is_refused_in_one_sentence(word):
     kind, given = word.split()
     with pytest.raises(UsageError):
         translate("vdbench", RAW[2].format(**{**dict.fromkeys(("sd", "wd", "rd"), ""), kind: f",{given}"}))
+
+
+@pytest.mark.parametrize("package", [ioatlas.interop, ioatlas_translate])
+def test_the_notes_of_the_tables_are_those_that_are_told(package):
+    folder = Path(package.__file__).parent
+    tables = tomllib.loads((folder / "fidelity.toml").read_text())
+    codes = {code.removesuffix("-rounded") for notes in tables.values() for code in notes}
+    text = "".join(path.read_text() for path in folder.rglob("*.py"))
+    asked = re.findall(r'(?:tell|append|told|rounded)\(_?TOLD(?:\[|, )"([\w-]+)"', text)
+    assert set(asked) <= codes
+    assert {code for code in codes if f'"{code}"' not in text} <= {f"{kind}-data" for kind in diskspd._DATA}

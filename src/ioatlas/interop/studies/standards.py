@@ -16,12 +16,13 @@ import functools
 import itertools
 from dataclasses import dataclass, replace
 
-from ioatlas.interop.fidelity import Fidelity, approximate, not_expressible
+from ioatlas.interop.fidelity import Fidelity, notes_in
 from ioatlas.interop.studies import Study
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas.toml import shipped
 
 _TOLD = shipped("ioatlas.interop.studies", "standards.toml")
+_NOTES = notes_in("ioatlas.interop", "hot_band")
 _HOT_MB = (0, *(16 << k for k in range(27)), 10737418240)
 _HOT_SHARE: list[float] = _TOLD["hot_band"]["shares"]
 _ZONES = 50
@@ -45,16 +46,10 @@ def folded_share(megabytes: float, band_megabytes: float) -> float:
 def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address, Fidelity]:
     """A band of `size` bytes as zones of equal shares of the I/O."""
     if size is None:
-        return Address("random"), approximate(
-            "hot band",
-            "the hot band's curve runs over megabytes, and the size of the sd is not given (size=)",
-            "uniform inside the band instead of biased to its start",
-        )
+        return Address("random"), _NOTES["unsized"]
     band = size / 1e6
     if band < 1:
-        return Address("random"), not_expressible(
-            "hot band", "a hot band needs at least one megabyte; uniform offsets stand in"
-        )
+        return Address("random"), _NOTES["small"]
     edges = [0.0]
     for k in range(1, _ZONES):
         low, high = edges[-1], band
@@ -77,11 +72,7 @@ def hot_band(size: int | None, block: int, read_percent: float) -> tuple[Address
     if carried and zones:
         zones[-1] = (zones[-1][0] + carried, zones[-1][1])
     shift = "; writes are not shifted by 1% of the band" if read_percent < 100 else ""
-    note = approximate(
-        "hot band",
-        f"the hot band's curve as {len(zones)} zones, uniform inside each{shift}",
-        f"cumulative share within {100 / _ZONES:g} points of the curve everywhere",
-    )
+    note = _NOTES["zones"].filled(count=len(zones), shift=shift, points=100 / _ZONES)
     return Address("zoned", zones=tuple(zones), zones_are_bytes=True), note
 
 
