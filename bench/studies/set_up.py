@@ -14,10 +14,10 @@ from typing import Any
 
 from bench.studies.study import Made, Study, targets_of
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import IoAtlasError
+from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.procedures.options import read_campaign
 from ioatlas_lab import instance
-from ioatlas_lab.running import down, exports_of, find, location_of, missing, up
+from ioatlas_lab.running import down, expected, find, missing, up
 
 TRIES = 5
 """A file system that still writes keeps its devices for some seconds."""
@@ -70,7 +70,12 @@ def campaign_name(study: Study, *, quick: bool) -> str:
 def _configuration(study: Study, made: Made, ident: str) -> dict[str, Any]:
     if made.together:
         return {"name": made.name, "factors": made.factors, "target": _members(made, ident)}
-    kind, location = location_of(made.scenario, made.settings, ident)
+    recipe = expected(made.scenario, made.settings, ident)
+    kind, location = recipe.kind, recipe.location
+    if "{" in location:
+        raise UsageError(
+            f"where {made.scenario} will be is known only once it runs", remedy="start it, then measure it"
+        )
     if made.folder:
         kind, location = "directory", str(Path(location).parent)
     entry: dict[str, Any] = {"name": made.name, "factors": made.factors}
@@ -93,7 +98,7 @@ def _members(made: Made, ident: str) -> list[dict[str, Any]]:
             "uri": location,
             "overwrite": f"{location} {made.settings['size_bytes']}",
         }
-        for name, location in exports_of(made.scenario, made.settings, ident)
+        for name, location in expected(made.scenario, made.settings, ident).exports
     ]
 
 

@@ -73,8 +73,12 @@ class Replies:
         self._thread.start()
 
     def later(self, due: float, cookie: int, offset: int = 0, length: int = 0) -> None:
-        """Reply at `due`, with `length` bytes from `offset`."""
-        self._put(due, cookie, offset, length)
+        """Reply at `due`, with `length` bytes from `offset`; a negative length is an error's number."""
+        with self._changed:
+            self._count += 1
+            heapq.heappush(self._due, (due, self._count, cookie, offset, length))
+            if self._due[0][1] == self._count:
+                self._changed.notify()
 
     def arrival(self) -> float:
         """When the request that has just come would have come had the reply before it not been late: what a busy
@@ -86,16 +90,6 @@ class Replies:
             if now - sent_at < _FOLLOWS_SECONDS:
                 return now - min(late, _MOST_LATE_SECONDS)
         return now
-
-    def refuse(self, cookie: int) -> None:
-        self._put(0.0, cookie, 0, -_EINVAL)
-
-    def _put(self, due: float, cookie: int, offset: int, length: int) -> None:
-        with self._changed:
-            self._count += 1
-            heapq.heappush(self._due, (due, self._count, cookie, offset, length))
-            if self._due[0][1] == self._count:
-                self._changed.notify()
 
     def end(self) -> None:
         with self._changed:
@@ -206,7 +200,7 @@ def _answer(connection: socket.socket, disk: Disk, replies: Replies) -> None:
         if kind == FLUSH:
             replies.later(0.0, cookie)
         elif kind not in (READ, WRITE) or not fits:
-            replies.refuse(cookie)
+            replies.later(0.0, cookie, 0, -_EINVAL)
         else:
             due = disk.done_at(replies.arrival(), offset, length, write=kind == WRITE)
             replies.later(due, cookie, offset, length if kind == READ else 0)

@@ -8,18 +8,12 @@ what a piece of software adds to it (burst credit, a fixed cost per I/O) stands 
 from __future__ import annotations
 
 from ioatlas_lab.scenario import (
-    FIO,
     NAMED_URI,
-    NBDKIT,
     PATH_NOTE,
-    PYTHON_PLUGIN,
     REST,
-    SIZE,
-    STORAGE_DAEMON,
     URI,
     MakeFile,
     Recipe,
-    Requirement,
     Run,
     Serve,
     Settings,
@@ -37,15 +31,13 @@ from ioatlas_lab.scenario import (
 )
 
 
-@scenario("memory", "client CPU", (NBDKIT,), {"size_bytes": SIZE})
+@scenario("memory")
 def _memory(s: Settings) -> Recipe:
     """Memory served by nbdkit without any limit: what the client and the socket can carry."""
     return Recipe((nbdkit(f"memory {s['size_bytes']}"),), URI, {"size_bytes": Truth(whole(s, "size_bytes"))})
 
 
-@scenario(
-    "bandwidth", "drive bandwidth", (NBDKIT,), {"bw_bytes_per_s": 20_000_000, "burst_seconds": 2.0, "size_bytes": SIZE}
-)
+@scenario("bandwidth")
 def _bandwidth(s: Settings) -> Recipe:
     """A fixed number of bytes a second, reads and writes with a budget each."""
     rate, burst = whole(s, "bw_bytes_per_s"), number(s, "burst_seconds")
@@ -62,7 +54,7 @@ def _bandwidth(s: Settings) -> Recipe:
     return Recipe((server,), URI, truth, checks=checks)
 
 
-@scenario("iops", "drive IOPS", (STORAGE_DAEMON,), {"iops": 2000, "size_bytes": SIZE})
+@scenario("iops")
 def _iops(s: Settings) -> Recipe:
     """A fixed number of I/Os a second whatever their size, reads and writes together."""
     iops = whole(s, "iops")
@@ -78,7 +70,7 @@ def _iops(s: Settings) -> Recipe:
     return Recipe((throttled_null(s["size_bytes"], iops_total=iops),), NAMED_URI, truth, checks=checks)
 
 
-@scenario("latency", "latency", (NBDKIT,), {"lat_ms": 5, "threads": 16, "size_bytes": SIZE})
+@scenario("latency")
 def _latency(s: Settings) -> Recipe:
     """Every I/O takes a fixed time, many at once: throughput follows jobs x depth up to a knee."""
     delay, threads = whole(s, "lat_ms"), whole(s, "threads")
@@ -94,9 +86,7 @@ def _latency(s: Settings) -> Recipe:
     return Recipe((nbdkit(f"--threads {threads} {delayed(s['size_bytes'], delay)}"),), URI, truth, checks=checks)
 
 
-@scenario(
-    "single-queue", "single queue", (NBDKIT,), {"service_ms": 8, "bw_bytes_per_s": 150_000_000, "size_bytes": SIZE}
-)
+@scenario("single-queue")
 def _single_queue(s: Settings) -> Recipe:
     """One request at a time, each with a fixed cost plus transfer: a spindle, without its seek curve."""
     service, rate = whole(s, "service_ms"), whole(s, "bw_bytes_per_s")
@@ -116,7 +106,7 @@ def _single_queue(s: Settings) -> Recipe:
     return Recipe((server,), URI, truth, checks=checks)
 
 
-@scenario("cache-edge", "server cache", (NBDKIT,), {"edge_bytes": 64 << 20, "miss_ms": 2, "size_bytes": SIZE})
+@scenario("cache-edge")
 def _cache_edge(s: Settings) -> Recipe:
     """A cache of known size before a slow disk: two regimes with an edge along the footprint."""
     edge, miss, block = whole(s, "edge_bytes"), whole(s, "miss_ms"), 64 << 10
@@ -143,9 +133,7 @@ def _cache_edge(s: Settings) -> Recipe:
     return Recipe((server,), URI, truth, checks=checks)
 
 
-@scenario(
-    "throttled", "drive bandwidth", (STORAGE_DAEMON,), {"iops": 2000, "bw_bytes_per_s": 50_000_000, "size_bytes": SIZE}
-)
+@scenario("throttled")
 def _throttled(s: Settings) -> Recipe:
     """IOPS and bytes a second limited together: small blocks meet the one, large blocks the other."""
     iops, rate = whole(s, "iops"), whole(s, "bw_bytes_per_s")
@@ -162,12 +150,7 @@ def _throttled(s: Settings) -> Recipe:
     return Recipe((server,), NAMED_URI, truth, checks=checks)
 
 
-@scenario(
-    "reducing",
-    "drive bandwidth",
-    (NBDKIT, PYTHON_PLUGIN),
-    {"bw_bytes_per_s": 8_000_000, "compress": 1, "dedupe": 1, "size_bytes": 64 << 20},
-)
+@scenario("reducing")
 def _reducing(s: Settings) -> Recipe:
     """A disk that compresses what it stores and keeps equal blocks once, with a back end of fixed bandwidth."""
     rate = whole(s, "bw_bytes_per_s")
@@ -185,7 +168,7 @@ def _reducing(s: Settings) -> Recipe:
     return Recipe((nbdkit(f"python {{plugins}}/memory_disk.py {settings}"),), URI, truth, checks=tuple(checks))
 
 
-@scenario("page-cache", "client page cache", (FIO,), {"size_bytes": SIZE})
+@scenario("page-cache")
 def _page_cache(s: Settings) -> Recipe:
     """A file read through this machine's own page cache: nothing reaches a device after the first pass."""
     truth = {"device_read_bytes": follows(0, "after the first pass, as long as the file fits into free memory")}
@@ -202,12 +185,7 @@ def _mover(line: str, ready: str) -> Serve:
     return Serve("mover", ("{python}", "{plugins}/mover.py", *line.split()), ready)
 
 
-@scenario(
-    "drifting",
-    "drive bandwidth",
-    (NBDKIT,),
-    {"high_bytes_per_s": 40_000_000, "low_bytes_per_s": 20_000_000, "drift_seconds": 60.0, "size_bytes": SIZE},
-)
+@scenario("drifting")
 def _drifting(s: Settings) -> Recipe:
     """The rate wanders between two values in a straight line, there and back."""
     high, low, seconds = whole(s, "high_bytes_per_s"), whole(s, "low_bytes_per_s"), number(s, "drift_seconds")
@@ -223,9 +201,7 @@ def _drifting(s: Settings) -> Recipe:
     return Recipe((mover, server), URI, truth, checks=checks)
 
 
-@scenario(
-    "stalling", "latency", (NBDKIT,), {"lat_ms": 1, "period_seconds": 5.0, "stall_seconds": 0.5, "size_bytes": SIZE}
-)
+@scenario("stalling")
 def _stalling(s: Settings) -> Recipe:
     """A server that stands still for a while again and again (SIGSTOP and SIGCONT)."""
     delay, period, stall = whole(s, "lat_ms"), number(s, "period_seconds"), number(s, "stall_seconds")
@@ -242,12 +218,7 @@ def _stalling(s: Settings) -> Recipe:
     return Recipe((nbdkit(delayed(s["size_bytes"], delay)), mover), URI, truth, checks=checks)
 
 
-@scenario(
-    "burst-credit",
-    "drive IOPS",
-    (STORAGE_DAEMON,),
-    {"iops": 1000, "burst_iops": 5000, "burst_seconds": 3, "size_bytes": SIZE},
-)
+@scenario("burst-credit")
 def _burst_credit(s: Settings) -> Recipe:
     """A high IOPS rate for a few seconds of credit, then a low one, as cloud volumes have it."""
     iops, burst, seconds = whole(s, "iops"), whole(s, "burst_iops"), whole(s, "burst_seconds")
@@ -266,7 +237,7 @@ def _burst_credit(s: Settings) -> Recipe:
 # -- what does wrong: wrong bytes, errors, refused sizes ---------------------------------------------------------------
 
 
-@scenario("corrupting", "", (NBDKIT, PYTHON_PLUGIN), {"every_writes": 500, "size_bytes": 64 << 20})
+@scenario("corrupting")
 def _corrupting(s: Settings) -> Recipe:
     """A disk that flips one byte in some of the blocks written to it, and reports success."""
     every = whole(s, "every_writes")
@@ -277,12 +248,7 @@ def _corrupting(s: Settings) -> Recipe:
     return Recipe((server,), URI, truth, checks=checks)
 
 
-@scenario(
-    "corrupting-parallel",
-    "",
-    (STORAGE_DAEMON, Requirement("fusermount3", "fuse3"), Requirement("/dev/fuse", "a kernel with FUSE")),
-    {"size_bytes": 64 << 20},
-)
+@scenario("corrupting-parallel")
 def _corrupting_parallel(s: Settings) -> Recipe:
     """A file on QEMU's FUSE export, which mixes up parallel writes (QEMU before the middle of 2025)."""
     file = ("--blockdev", "driver=file,node-name=disk,filename={dir}/content")
@@ -295,7 +261,7 @@ def _corrupting_parallel(s: Settings) -> Recipe:
     return Recipe(steps, "{dir}/disk", {"safe_iodepth": Truth(1, stored, "documented")}, kind="file", checks=checks)
 
 
-@scenario("failing", "", (NBDKIT,), {"error_percent": 1.0, "size_bytes": SIZE})
+@scenario("failing")
 def _failing(s: Settings) -> Recipe:
     """A disk that answers some I/Os with an error."""
     percent = number(s, "error_percent")
@@ -306,7 +272,7 @@ def _failing(s: Settings) -> Recipe:
     return Recipe((server,), URI, truth, checks=checks)
 
 
-@scenario("sector-4k", "", (NBDKIT,), {"sector_bytes": 4096, "size_bytes": SIZE})
+@scenario("sector-4k")
 def _sector(s: Settings) -> Recipe:
     """A disk that refuses I/Os smaller than or not aligned to 4 KiB."""
     sector = whole(s, "sector_bytes")

@@ -10,13 +10,11 @@ from dataclasses import fields, replace
 
 from ioatlas.errors import UsageError
 from ioatlas_lab.array_model import Layout, cached_iops, random_iops, stream_bytes_per_s
-from ioatlas_lab.catalog_root import IPERF, IPROUTE, PORT, bucket_bytes, iperf_server
+from ioatlas_lab.catalog_root import PORT, bucket_bytes, iperf_server
 from ioatlas_lab.instance import SHEET
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.scenario import (
-    FIO,
     PATH_NOTE,
-    SIZE,
     SOCKET,
     URI,
     Check,
@@ -24,7 +22,6 @@ from ioatlas_lab.scenario import (
     Nodes,
     Recipe,
     Serve,
-    Setting,
     Settings,
     Step,
     Text,
@@ -35,6 +32,8 @@ from ioatlas_lab.scenario import (
     number,
     read_latency,
     scenario,
+    settings_of,
+    text_of,
     whole,
 )
 
@@ -43,19 +42,7 @@ UNEVEN = "random addresses leave a drive without work now and then"
 _SWITCHES = ("rebuilding", "ssd_cache")
 
 
-ARRAY: dict[str, Setting] = {
-    "drives": 5,
-    "level": "raid5",
-    "degraded": 0,
-    "rebuilding": 0,
-    "rebuild_percent": 30.0,
-    "ssd_cache": 0,
-    "cache_bytes": 64 << 20,
-    "ssd_iops": 2000,
-    "bw_bytes_per_s": 20_000_000,
-    "seek_ms": 8.0,
-    "size_bytes": SIZE,
-}
+ARRAY = settings_of("array-model")
 
 
 def layout_of(s: Settings) -> Layout:
@@ -92,33 +79,19 @@ def array_server(layout: Layout, place: str = SOCKET, name: str = "disk", *, nod
 
 def array_sheet(name: str, layout: Layout) -> Text:
     """The product sheet of such an array: its drives and their layout are facts, its usable capacity follows."""
-    rate, iops = layout.bw_bytes_per_s, 1 / (layout.seek_s + BLOCK / layout.bw_bytes_per_s)
-    copies = f"copies = {layout.drives}\n" if layout.level == "raid1" else ""
-    text = f"""# A lab target: drives and layout are what was set.
-format = 1
-
-[source]
-name = "settings of the lab target {name}"
-
-[product]
-vendor = "I/O Atlas lab"
-model = "{name}: {layout.level} over {layout.drives} drives"
-kind = "array, by arithmetic"
-note = "{len(layout.living)} of {layout.drives} drives are there."
-
-[[drives]]
-count = {layout.drives}
-model = "{rate / 1e6:g} MB/s, seek {1000 * layout.seek_s:g} ms"
-capacity = "{layout.size_bytes // layout.units} B"
-read = "{rate / 1e6:g} MB/s"
-write = "{rate / 1e6:g} MB/s"
-read_iops = {iops:.1f}
-write_iops = {iops:.1f}
-
-[layout]
-type = "{layout.level}"
-{copies}stripe_unit = "{layout.unit_bytes >> 10}k"
-"""
+    rate = layout.bw_bytes_per_s
+    text = text_of("array.toml").format(
+        name=name,
+        level=layout.level,
+        drives=layout.drives,
+        living=len(layout.living),
+        rate=rate / 1e6,
+        seek_ms=1000 * layout.seek_s,
+        iops=1 / (layout.seek_s + BLOCK / rate),
+        capacity=layout.size_bytes // layout.units,
+        copies=f"copies = {layout.drives}\n" if layout.level == "raid1" else "",
+        unit_kib=layout.unit_bytes >> 10,
+    )
     return Text(f"{{dir}}/{SHEET}", text)
 
 
@@ -158,7 +131,7 @@ def _seconds(layout: Layout) -> float:
     return 1 + 3 * layout.cache_bytes / layout.unit_bytes / random_iops(layout, layout.unit_bytes, write=False)
 
 
-@scenario("array-model", "drive bandwidth", (FIO,), ARRAY)
+@scenario("array-model")
 def _model(s: Settings) -> Recipe:
     """Raid0, 1, 5, 6 or 10 over drives with a seek and a rate each: degraded, rebuilding, behind an SSD cache, as
     set.
@@ -183,12 +156,7 @@ def _model(s: Settings) -> Recipe:
     return Recipe(steps, URI, array_truth(layout), checks=tuple(checks))
 
 
-@scenario(
-    "drive-zones",
-    "drive bandwidth",
-    (FIO,),
-    {"bw_bytes_per_s": 80_000_000, "inner_bytes_per_s": 40_000_000, "seek_ms": 8.0, "size_bytes": SIZE},
-)
+@scenario("drive-zones")
 def _zones(s: Settings) -> Recipe:
     """One drive of two zones: the outer half of its tracks is faster than the inner half; a seek before each random
     I/O.
@@ -216,13 +184,7 @@ def _zones(s: Settings) -> Recipe:
     return Recipe((array_server(layout),), URI, truth, checks=checks)
 
 
-@scenario(
-    "array-link",
-    "link",
-    (FIO, IPERF, *IPROUTE),
-    {**ARRAY, "bw_bytes_per_s": 50_000_000, "rate_bits_per_s": 10**9, "mtu": 1500},
-    needs_root=True,
-)
+@scenario("array-link")
 def _array_link(s: Settings) -> Recipe:
     """Such an array behind a link of given rate and MTU: the lesser of both."""
     layout = layout_of(s)
@@ -261,14 +223,6 @@ _QUEUE_MS = 2000
 """Long enough that nothing is dropped: a client whose first packet to a full port is lost starts a second later."""
 
 
-_DRIVES: dict[str, Setting] = {
-    "arrays": 5,
-    "drives": 8,
-    "level": "raid10",
-    "bw_bytes_per_s": 12_000_000,
-    "seek_ms": 8.0,
-    "size_bytes": 64 << 20,
-}
 _WAYS = ("read", "write")
 
 
@@ -303,13 +257,7 @@ def _checks(size: int) -> tuple[Check, ...]:
     return each_way("{way}_bytes_per_s", f"bs=64k iodepth=16 size={size}", 2)
 
 
-@scenario(
-    "central-box",
-    "link",
-    (FIO, IPERF, *IPROUTE),
-    {**_DRIVES, "read_bits_per_s": 400_000_000, "write_bits_per_s": 200_000_000, "mtu": 1500},
-    needs_root=True,
-)
+@scenario("central-box")
 def _central_box(s: Settings) -> Recipe:
     """Several arrays behind the link of one controller, which takes less than it gives: together they share it."""
     layout, count = layout_of({**ARRAY, **s}), _count(s)
@@ -330,13 +278,7 @@ def _central_box(s: Settings) -> Recipe:
     return Recipe(steps, exports[0][1], truth, checks=_checks(layout.size_bytes), exports=exports)
 
 
-@scenario(
-    "storage-nodes",
-    "link",
-    (FIO, IPERF, *IPROUTE),
-    {**_DRIVES, "nodes_each": 2, "read_bits_per_s": 40_000_000, "write_bits_per_s": 20_000_000, "mtu": 1500},
-    needs_root=True,
-)
+@scenario("storage-nodes")
 def _storage_nodes(s: Settings) -> Recipe:
     """Several arrays, each striped by the client over nodes with drives and a port each: together they add up."""
     count, each, drives, size = _count(s), whole(s, "nodes_each"), whole(s, "drives"), whole(s, "size_bytes")

@@ -7,22 +7,15 @@ from ioatlas.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.scenario import (
-    FIO,
     NAMED_URI,
-    NBDKIT,
-    REGISTRY,
-    SIZE,
     SOCKET,
-    STORAGE_DAEMON,
     Limit,
     Link,
     Loop,
     MakeFile,
     Memory,
     Recipe,
-    Requirement,
     Run,
-    Scenario,
     Serve,
     Setting,
     Settings,
@@ -37,11 +30,6 @@ from ioatlas_lab.scenario import (
     whole,
 )
 
-IPROUTE = (Requirement("ip", "iproute2"), Requirement("tc", "iproute2"), Requirement("nsenter", "util-linux"))
-IPERF = Requirement("iperf3", "iperf3")
-LOSETUP = Requirement("losetup", "util-linux")
-MKFS = Requirement("mkfs.ext4", "e2fsprogs")
-ISCSI_BLOCK = Requirement("qemu/block-iscsi.so", "qemu-block-extra")
 PORT = 10809
 IPERF_PORT = 5201
 OWN_BYTES = 24 << 20
@@ -63,6 +51,7 @@ def bucket_bytes(rate_bits_per_s: int) -> int:
     return 256 << 10 if rate_bits_per_s <= 5_000_000_000 else 1 << 20
 
 
+@scenario("link-1g", "link-1g-jumbo", "link-100m", "link-100m-jumbo")
 def _link(s: Settings) -> Recipe:
     rate, mtu = whole(s, "rate_bits_per_s"), whole(s, "mtu")
     burst, place = bucket_bytes(rate), f"{{server}}:{PORT}"
@@ -81,30 +70,7 @@ def _link(s: Settings) -> Recipe:
     return Recipe(steps, f"nbd://{place}", truth, checks=checks)
 
 
-for _name, _rate, _mtu, _words in (
-    ("link-1g", 10**9, 1500, "1 Gb/s at MTU 1500"),
-    ("link-1g-jumbo", 10**9, 9000, "1 Gb/s at MTU 9000"),
-    ("link-100m", 10**8, 1500, "100 Mb/s at MTU 1500"),
-    ("link-100m-jumbo", 10**8, 9000, "100 Mb/s at MTU 9000"),
-):
-    REGISTRY[_name] = Scenario(
-        _name,
-        "link",
-        f"memory served over TCP through a link of {_words}; iperf3 answers on the same address",
-        (NBDKIT, IPERF, *IPROUTE),
-        {"rate_bits_per_s": _rate, "mtu": _mtu, "size_bytes": SIZE},
-        _link,
-        needs_root=True,
-    )
-
-
-@scenario(
-    "slow-nic",
-    "link",
-    (NBDKIT, IPERF, *IPROUTE),
-    {"nic_bits_per_s": 560_000_000, "mtu": 1500, "bw_bytes_per_s": 113_000_000, "size_bytes": SIZE},
-    needs_root=True,
-)
+@scenario("slow-nic")
 def _slow_nic(s: Settings) -> Recipe:
     """A client whose network card (67 MB/s) is slower than the target behind it (113 MB/s)."""
     card, mtu, rate = whole(s, "nic_bits_per_s"), whole(s, "mtu"), whole(s, "bw_bytes_per_s")
@@ -136,13 +102,7 @@ def mounted(size_bytes: int, place: str, *folders: str) -> tuple[Step, ...]:
     )
 
 
-@scenario(
-    "drive",
-    "drive bandwidth",
-    (LOSETUP,),
-    {"bw_bytes_per_s": 50_000_000, "iops": 1000, "size_bytes": SIZE},
-    needs_root=True,
-)
+@scenario("drive")
 def _drive(s: Settings) -> Recipe:
     """A real block device (loop) with limits on bytes and I/Os a second by the kernel's block I/O controller."""
     rate, iops = whole(s, "bw_bytes_per_s"), whole(s, "iops")
@@ -162,13 +122,7 @@ def _drive(s: Settings) -> Recipe:
 _CACHED = "ioengine=psync direct=0 invalidate=0 filename={dir}/mount/data rw=read"
 
 
-@scenario(
-    "page-cache-drive",
-    "client page cache",
-    (LOSETUP, MKFS),
-    {"bw_bytes_per_s": 50_000_000, "size_bytes": SIZE},
-    needs_root=True,
-)
+@scenario("page-cache-drive")
 def _cached_drive(s: Settings) -> Recipe:
     """A file system of its own on a loop drive of known rate, read through this machine's page cache: the drive's
     counters stand still.
@@ -183,13 +137,7 @@ def _cached_drive(s: Settings) -> Recipe:
     return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options=BUFFERED)
 
 
-@scenario(
-    "page-cache-limited",
-    "client page cache",
-    (FIO, LOSETUP, MKFS),
-    {"cache_bytes": 96 << 20, "bw_bytes_per_s": 200_000_000, "size_bytes": 2 * SIZE},
-    needs_root=True,
-)
+@scenario("page-cache-limited")
 def _small_cache(s: Settings) -> Recipe:
     """Such a file system, read by a fio whose memory control group holds a page cache of known size: larger files
     come from the drive.
@@ -211,13 +159,7 @@ def _small_cache(s: Settings) -> Recipe:
     return Recipe(steps, plain.location, truth, kind="directory", checks=checks, options=plain.options)
 
 
-@scenario(
-    "array",
-    "drive bandwidth",
-    (LOSETUP, Requirement("mkfs.btrfs", "btrfs-progs")),
-    {"drives": 5, "level": "raid5", "bw_bytes_per_s": 10_000_000, "size_bytes": 512 << 20},
-    needs_root=True,
-)
+@scenario("array")
 def _array(s: Settings) -> Recipe:
     """Btrfs raid0, raid5 or raid6 over loop drives of a known rate each, mounted as a directory."""
     drives, rate, level = whole(s, "drives"), whole(s, "bw_bytes_per_s"), str(s["level"])
@@ -251,6 +193,7 @@ def _array(s: Settings) -> Recipe:
     return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 1})
 
 
+@scenario("san-link", "san-drive")
 def _san(s: Settings) -> Recipe:
     rate, mtu, drive = whole(s, "rate_bits_per_s"), whole(s, "mtu"), whole(s, "bw_bytes_per_s")
     name, portal = "iqn.2026-01.lab.ioatlas:disk", "{server}:3260"
@@ -278,16 +221,3 @@ def _san(s: Settings) -> Recipe:
     }
     checks = (check("bw_bytes_per_s", f"rw=read bs=64k iodepth={16 if drive > link else 4}", 1),)
     return Recipe(steps, NAMED_URI, truth, checks=checks)
-
-
-for _name, _drive_rate, _limit in (("san-link", 400_000_000, "link"), ("san-drive", 20_000_000, "drive bandwidth")):
-    REGISTRY[_name] = Scenario(
-        _name,
-        _limit,
-        f"an iSCSI LUN (tgt, libiscsi) behind a 1 Gb/s link on a drive of {_drive_rate // 10**6} MB/s: the {_limit} "
-        "limits it",
-        (*IPROUTE, LOSETUP, STORAGE_DAEMON, Requirement("tgtd", "tgt"), ISCSI_BLOCK),
-        {"rate_bits_per_s": 10**9, "mtu": 1500, "bw_bytes_per_s": _drive_rate, "size_bytes": SIZE},
-        _san,
-        needs_root=True,
-    )

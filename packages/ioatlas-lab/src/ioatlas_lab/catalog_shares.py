@@ -8,25 +8,21 @@ directories there, so that several can run and nothing of theirs stays.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Mapping
 
 from ioatlas.errors import UsageError
 from ioatlas.model.units import words
-from ioatlas_lab.catalog_root import BUFFERED, IPERF, IPROUTE, LOSETUP, MKFS, OWN_BYTES, iperf_server, mounted
+from ioatlas_lab.catalog_root import BUFFERED, OWN_BYTES, iperf_server, mounted
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.scenario import (
-    FIO,
     NAMED_URI,
     SOCKET,
-    STORAGE_DAEMON,
     FarLink,
     Link,
     MakeFile,
     Memory,
     Nodes,
     Recipe,
-    Requirement,
     Run,
     Serve,
     Settings,
@@ -40,21 +36,11 @@ from ioatlas_lab.scenario import (
     number,
     scenario,
     storage_export,
+    text_of,
     whole,
 )
 
-FUSE = Requirement("/dev/fuse", "a kernel with FUSE")
-FAR_PACKAGES = (
-    Requirement("ip", "iproute2"),
-    Requirement("nsenter", "util-linux"),
-    Requirement("/dev/net/tun", "a kernel with TUN"),
-)
 BUCKETS = "of the token bucket at each end"
-
-
-def text_of(name: str) -> str:
-    """What a server is set up with; words in braces are filled in where it runs."""
-    return (pkgutil.get_data("ioatlas_lab", f"servers/{name}") or b"").decode()
 
 
 # -- SMB -------------------------------------------------------------------------------------------------------------
@@ -62,9 +48,6 @@ def text_of(name: str) -> str:
 SMB_PORT = 445
 SMB_SHARE = "{dir}/mount/{server}/disk"
 SMB_FILE = f"{SMB_SHARE}/data"
-SMB_PACKAGES = (IPERF, Requirement("smbd", "samba"), Requirement("smbnetfs", "smbnetfs"), FUSE)
-SMB_FAR_PACKAGES = (*FAR_PACKAGES, *SMB_PACKAGES)
-SMB = text_of("smb.conf")
 
 
 def smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
@@ -72,7 +55,7 @@ def smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
     server = words("smbd --foreground --no-process-group --configfile={dir}/smb.conf")
     return (
         link,
-        Text("{dir}/smb.conf", SMB),
+        Text("{dir}/smb.conf", text_of("smb.conf")),
         Text("{dir}/state/.keep", ""),
         MakeFile("{dir}/share/data", size_bytes),
         Serve("server", server, f"{{server}}:{SMB_PORT}", inside=True),
@@ -85,13 +68,7 @@ def smb_steps(link: Link | FarLink, size_bytes: int) -> tuple[Step, ...]:
     )
 
 
-@scenario(
-    "nas-smb",
-    "link",
-    (*IPROUTE, *SMB_PACKAGES),
-    {"rate_bits_per_s": 10**8, "mtu": 1500, "size_bytes": 64 << 20},
-    needs_root=True,
-)
+@scenario("nas-smb")
 def _smb(s: Settings) -> Recipe:
     """A file on an SMB server (samba) behind a 100 Mb/s link, mounted by smbnetfs: also where the kernel has no SMB
     client of its own.
@@ -111,7 +88,7 @@ def _smb(s: Settings) -> Recipe:
     return Recipe(smb_steps(Link(rate, mtu), whole(s, "size_bytes")), SMB_FILE, truth, kind="file", checks=checks)
 
 
-@scenario("nas-far", "single queue", SMB_FAR_PACKAGES, {"round_trip_ms": 4.0, "size_bytes": 16 << 20}, needs_root=True)
+@scenario("nas-far")
 def _far(s: Settings) -> Recipe:
     """The same SMB server at the end of a long link: one request at a time, none answered before a packet is back,
     unless a cache answers it.
@@ -128,13 +105,7 @@ def _far(s: Settings) -> Recipe:
     return Recipe(steps, SMB_FILE, {"lat_mean_ms": Truth(trip, least)}, kind="file", checks=checks)
 
 
-@scenario(
-    "small-ram",
-    "client page cache",
-    (FIO, *IPROUTE, *SMB_PACKAGES),
-    {"rate_bits_per_s": 250_000_000, "mtu": 1500, "ram_bytes": 64 << 20, "size_bytes": 128 << 20},
-    needs_root=True,
-)
+@scenario("small-ram")
 def _small_ram(s: Settings) -> Recipe:
     """A client of little memory (fio in a memory control group) before an SMB server behind a link: files that fit
     come once, others in every pass.
@@ -157,7 +128,7 @@ def _small_ram(s: Settings) -> Recipe:
     return Recipe(steps, SMB_FILE, truth, kind="file", checks=checks, options=BUFFERED)
 
 
-@scenario("names-smb", "latency", SMB_FAR_PACKAGES, {"round_trip_ms": 1.0}, needs_root=True)
+@scenario("names-smb")
 def _names_smb(s: Settings) -> Recipe:
     """A directory on an SMB server (samba) at the end of a link of known round trip, mounted by smbnetfs."""
     trip = number(s, "round_trip_ms")
@@ -167,34 +138,10 @@ def _names_smb(s: Settings) -> Recipe:
 
 # -- NFS -------------------------------------------------------------------------------------------------------------
 
-NFS_PORT, MOUNT_PORT, GLUSTER_PORT = 2049, 20048, 24007
-GANESHA = f"""NFS_CORE_PARAM {{ Protocols = 3, 4; NFS_Port = {NFS_PORT}; MNT_Port = {MOUNT_PORT};
- Bind_addr = {{server}}; Enable_NLM = false; Enable_RQUOTA = false; }}
-NFSV4 {{ Graceless = true; RecoveryBackend = fs; RecoveryRoot = {{dir}}/recovery; }}
-EXPORT {{ Export_Id = 1; Path = {{dir}}/export; Pseudo = /disk; Access_Type = RW; Squash = No_Root_Squash;
- Protocols = 3, 4; Transports = TCP; SecType = sys; FSAL {{ Name = VFS; }} }}
-"""
-# A new mount namespace holds the file systems of other targets too: their loop devices would stay as long as it does.
-LET_GO = (
-    "while read -r device place rest; do case $device in /dev/loop*) "
-    "[ $place = {dir}/export ] || umount -l $place;; esac; done < /proc/self/mounts"
-)
-# rpcbind has its socket and its lock in /run, whoever starts it.
-NFS_SERVER = (
-    f"{LET_GO}; "
-    "mount -t tmpfs lab /run && { rpcbind -f -h {server} & } && "
-    "exec ganesha.nfsd -F -f {dir}/ganesha.conf -L {dir}/ganesha.log -p {dir}/ganesha.number"
-)
+NFS_PORT, GLUSTER_PORT = 2049, 24007
+LET_GO = text_of("let_go.sh")
 NFS_REGISTERED = (
     "until rpcinfo -T tcp {server} 100005 3 && rpcinfo -T tcp {server} 100003 3; do sleep 0.1; done >/dev/null 2>&1"
-)
-NFS_PACKAGES = (
-    IPERF,
-    LOSETUP,
-    Requirement("ganesha.nfsd", "nfs-ganesha"),
-    Requirement("ganesha/libfsalvfs.so", "nfs-ganesha-vfs"),
-    Requirement("rpcbind", "rpcbind"),
-    MKFS,
 )
 
 
@@ -204,20 +151,15 @@ def nfs_steps(link: Link | FarLink, drive_bytes: int, size_bytes: int) -> tuple[
         link,
         *mounted(drive_bytes, "{dir}/export", "{dir}/recovery"),
         MakeFile("{dir}/export/data", size_bytes),
-        Text("{dir}/ganesha.conf", GANESHA),
-        Serve("server", ("unshare", "--mount", "--", "sh", "-c", NFS_SERVER), f"{{server}}:{NFS_PORT}", inside=True),
+        Text("{dir}/ganesha.conf", text_of("ganesha.conf")),
+        Text("{dir}/nfs.sh", text_of("nfs.sh").replace("{let_go}", LET_GO)),
+        Serve("server", words("unshare --mount -- sh {dir}/nfs.sh"), f"{{server}}:{NFS_PORT}", inside=True),
         Run(("timeout", "15", "sh", "-c", NFS_REGISTERED)),
         iperf_server(),
     )
 
 
-@scenario(
-    "nas-nfs",
-    "link",
-    (*IPROUTE, STORAGE_DAEMON, Requirement("qemu/block-nfs.so", "qemu-block-extra"), *NFS_PACKAGES),
-    {"client": "libnfs", "rate_bits_per_s": 10**8, "mtu": 1500, "size_bytes": 64 << 20},
-    needs_root=True,
-)
+@scenario("nas-nfs")
 def _nfs(s: Settings) -> Recipe:
     """A file on an NFS server (Ganesha) behind a 100 Mb/s link, by libnfs; or by the kernel (client=kernel)."""
     rate, mtu, size = whole(s, "rate_bits_per_s"), whole(s, "mtu"), whole(s, "size_bytes")
@@ -244,18 +186,7 @@ FUSE_NFS = (
 )
 
 
-@scenario(
-    "names-nfs",
-    "latency",
-    (
-        *FAR_PACKAGES,
-        *NFS_PACKAGES,
-        Requirement("fuse-nfs", "fuse-nfs built from github.com/sahlberg/fuse-nfs; Debian has no package"),
-        FUSE,
-    ),
-    {"round_trip_ms": 1.0},
-    needs_root=True,
-)
+@scenario("names-nfs")
 def _names_nfs(s: Settings) -> Recipe:
     """A directory on an NFS server (Ganesha) at the end of a link of known round trip, mounted by fuse-nfs."""
     trip = number(s, "round_trip_ms")
@@ -270,14 +201,6 @@ def _names_nfs(s: Settings) -> Recipe:
 # /tmp is empty as well: a process that is killed while it writes a backtrace leaves a file there.
 # A start asks gsyncd two dozen times what it can do, half a second each: geo-replication is not there.
 NO_GEO_REPLICATION = "#!/bin/sh\necho gsyncd\n"
-GLUSTER_NODE = text_of("gluster_node.sh").replace("{let_go}", LET_GO)
-GLUSTER_PACKAGES = (
-    *IPROUTE,
-    IPERF,
-    Requirement("glusterd", "glusterfs-server"),
-    Requirement("glusterfs", "glusterfs-client"),
-    FUSE,
-)
 CACHES_OFF = {f"performance.{cache}": "off" for cache in words("io-cache quick-read read-ahead stat-prefetch")}
 # The client asks the server for each name and each stat: its kernel keeps neither.
 NOTHING_KEPT = words("--entry-timeout=0 --negative-timeout=0 --attribute-timeout=0")
@@ -306,7 +229,7 @@ def gluster_steps(
         Text("{dir}/hosts", f"127.0.0.1 localhost\n{hosts}"),
         Text("{dir}/gsyncd", NO_GEO_REPLICATION),
         Run(("chmod", "700", "{dir}/gsyncd")),
-        Text("{dir}/node.sh", GLUSTER_NODE),
+        Text("{dir}/node.sh", text_of("gluster_node.sh").replace("{let_go}", LET_GO)),
         *map(daemon, numbers),
         *(Run((*gluster, "peer", "probe", f"{{node{number}}}")) for number in numbers[1:]),
         # Peers that have just met do not know one another for a moment.
@@ -341,13 +264,7 @@ def _layout(s: Settings) -> tuple[str, float, str]:
     return f"disperse {nodes} redundancy {redundancy}", nodes / data, why
 
 
-@scenario(
-    "cluster",
-    "link",
-    GLUSTER_PACKAGES,
-    {"kind": "replicated", "nodes": 3, "replicas": 3, "redundancy": 1, "rate_bits_per_s": 10**8, "mtu": 1500},
-    needs_root=True,
-)
+@scenario("cluster")
 def _cluster(s: Settings) -> Recipe:
     """GlusterFS over nodes with a link each, distributed, replicated or dispersed, mounted as a directory."""
     count, rate, mtu = whole(s, "nodes"), whole(s, "rate_bits_per_s"), whole(s, "mtu")
@@ -369,9 +286,7 @@ def _cluster(s: Settings) -> Recipe:
     return Recipe(steps, "{dir}/mount", truth, kind="directory", checks=checks, options={"direct": 1})
 
 
-@scenario(
-    "names", "latency", GLUSTER_PACKAGES, {"lookup_ms": 0.0, "rate_bits_per_s": 10**9, "mtu": 1500}, needs_root=True
-)
+@scenario("names")
 def _names(s: Settings) -> Recipe:
     """A mounted GlusterFS directory whose client asks for every name; its server may take longer to look up each."""
     lookup_ms = number(s, "lookup_ms")

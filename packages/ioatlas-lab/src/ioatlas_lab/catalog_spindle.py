@@ -9,21 +9,15 @@ import math
 from dataclasses import dataclass
 
 from ioatlas.errors import UsageError
-from ioatlas_lab.catalog_root import IPERF, IPROUTE, PORT, iperf_server
+from ioatlas_lab.catalog_root import PORT, iperf_server
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.scenario import (
-    NBDKIT,
-    PYTHON_PLUGIN,
-    REGISTRY,
     SOCKET,
-    STORAGE_DAEMON,
     URI,
     Check,
     Nodes,
     Recipe,
-    Scenario,
     Serve,
-    Setting,
     Settings,
     Step,
     Truth,
@@ -40,15 +34,6 @@ from ioatlas_lab.spindle_disk import BLOCK, RESERVE, SEGMENT, TRACK
 
 STEPS = 4000
 SIGMAS = 4
-DRIVE: dict[str, Setting] = {
-    "bw_bytes_per_s": 20_000_000,
-    "settle_ms": 0.5,
-    "stroke_ms": 11.5,
-    "rpm": 7200,
-    "spare_percent": 50,
-    "size_bytes": 256 << 20,
-}
-"""Settings of the drive, which is larger than what it offers by the spare."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +137,9 @@ SECONDS = 6.0
 """Of a check that rests on chance."""
 
 
+@scenario("in-place")
 def _in_place(s: Settings) -> Recipe:
+    """One drive with seeks and rotation, written in place: every random I/O pays a seek and half a turn."""
     drive, size = spindle(s), whole(s, "size_bytes")
     mean, deviation = drive.access_s(BLOCK, size)
     in_turn = (
@@ -175,7 +162,11 @@ def _in_place(s: Settings) -> Recipe:
     return Recipe((nbdkit(drive_words(s, log=False)),), URI, truth, checks=checks)
 
 
+@scenario("log-structured")
 def _log(s: Settings) -> Recipe:
+    """One drive with seeks and rotation, under a log with room: random writes go as fast as sequential ones, what they
+    scattered is read slowly.
+    """
     drive, size = log_drive(s), whole(s, "size_bytes")
     region = size // 16
     mean, deviation = drive.access_s(BLOCK, size)
@@ -208,7 +199,11 @@ def _log(s: Settings) -> Recipe:
     return Recipe((nbdkit(drive_words(s, log=True)),), URI, truth, checks=checks)
 
 
+@scenario("log-structured-full")
 def _log_full(s: Settings) -> Recipe:
+    """One drive with seeks and rotation, under a log that is full and was overwritten at random: cleaning shares the
+    drive with the host.
+    """
     drive, size = log_drive(s), f"size={whole(s, 'size_bytes')}"
     amplification, cleaning = drive.cleaning()
     mean, deviation = drive.access_s(BLOCK, drive.drive_bytes)
@@ -231,26 +226,6 @@ def _log_full(s: Settings) -> Recipe:
         check("bw_bytes_per_s", over, 1, 10, 0.05, kind="mean_bw", wider=cleaned),
     )
     return Recipe((nbdkit(drive_words(s, log=True, aged=True)),), URI, truth, checks=checks)
-
-
-for _name, _limit, _words, _build in (
-    ("in-place", "single queue", "written in place: every random I/O pays a seek and half a turn", _in_place),
-    (
-        "log-structured",
-        "drive bandwidth",
-        "under a log with room: random writes go as fast as sequential ones, what they scattered is read slowly",
-        _log,
-    ),
-    (
-        "log-structured-full",
-        "drive bandwidth",
-        "under a log that is full and was overwritten at random: cleaning shares the drive with the host",
-        _log_full,
-    ),
-):
-    REGISTRY[_name] = Scenario(
-        _name, _limit, f"one drive with seeks and rotation, {_words}", (NBDKIT, PYTHON_PLUGIN), DRIVE, _build
-    )
 
 
 # -- two boxes -------------------------------------------------------------------------------------------------------
@@ -290,22 +265,7 @@ def _pair_steps(s: Settings, *, log: bool, both: bool, away: bool) -> tuple[Step
     return tuple(steps)
 
 
-@scenario(
-    "pair",
-    "link",
-    (NBDKIT, PYTHON_PLUGIN, STORAGE_DAEMON, IPERF, *IPROUTE),
-    {
-        "store": "in-place",
-        "reads": "one",
-        "one_away": 0,
-        "away_after_seconds": 0.0,
-        "rate_bits_per_s": 10**8,
-        "replication_bits_per_s": 5 * 10**7,
-        "mtu": 1500,
-        **DRIVE,
-    },
-    needs_root=True,
-)
+@scenario("pair")
 def _pair(s: Settings) -> Recipe:
     """Two boxes that replicate synchronously, each with a drive and a link; one can be taken away."""
     log = choice(s, "store", "in-place", "log-structured") == "log-structured"

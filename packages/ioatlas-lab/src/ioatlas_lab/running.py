@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ioatlas.errors import IoAtlasError, UsageError
@@ -185,28 +185,21 @@ def down(directory: Path) -> None:
         )
 
 
-def location_of(name: str, settings: Mapping[str, Setting], ident: str) -> tuple[str, str]:
-    """(kind, location) that `up` with this ident will have: what is planned before it is set up. Raises UsageError."""
-    recipe, context = _expected(name, settings, ident)
-    location = fill(recipe.location, context)
-    if "{" in location:
-        raise UsageError(f"where {name} will be is known only once it runs", remedy="start it, then measure it")
-    return recipe.kind, location
-
-
-def exports_of(name: str, settings: Mapping[str, Setting], ident: str) -> tuple[tuple[str, str], ...]:
-    """(name, location) likewise of each of its disks that may be loaded together; of most scenarios there are none."""
-    recipe, context = _expected(name, settings, ident)
-    return tuple((one, fill(location, context)) for one, location in recipe.exports)
-
-
-def _expected(name: str, settings: Mapping[str, Setting], ident: str) -> tuple[Recipe, dict[str, str]]:
+def expected(name: str, settings: Mapping[str, Setting], ident: str) -> Recipe:
+    """The recipe with the places that `up` with this ident will give it; what is known only once it runs stays in
+    braces. Raises UsageError.
+    """
     scenario = find(name)
     directory = instance.named_directory(ident)
     octet = octet_of(directory.name)
     context = {"name": name, "dir": str(directory), "server": server_of(octet), "octet": str(octet)}
     context |= {f"node{number}": node_of(octet, number) for number in range(1, 17)}
-    return scenario.build(filled(scenario, settings)), context
+    return _placed(scenario.build(filled(scenario, settings)), context)
+
+
+def _placed(recipe: Recipe, context: Mapping[str, str]) -> Recipe:
+    exports = tuple((one, fill(location, context)) for one, location in recipe.exports)
+    return replace(recipe, location=fill(recipe.location, context), exports=exports)
 
 
 def _how_to_get(packages: Sequence[str]) -> str:
@@ -219,7 +212,7 @@ def _how_to_get(packages: Sequence[str]) -> str:
 def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool = False, ident: str = "") -> LabTarget:
     """Start a scenario that stays until `down`; with `owned` it is also swept once this program has ended.
 
-    ident: its name, which tells its location beforehand (`location_of`); an earlier one of that name is taken down.
+    ident: its name, which tells its location beforehand (`expected`); an earlier one of that name is taken down.
     Raises UsageError (unknown name or setting), IoAtlasError (missing package, no root, a server that does not start).
     """
     scenario = find(name)
@@ -255,14 +248,10 @@ def up(name: str, settings: Mapping[str, Setting] | None = None, *, owned: bool 
     except BaseException:
         instance.take_down(directory)
         raise
-    filled_in = {
-        "location": fill(recipe.location, context),
-        "exports": tuple((one, fill(at, context)) for one, at in recipe.exports),
-    }
-    place = {"location": filled_in["location"], "kind": recipe.kind, "options": dict(recipe.options)}
+    placed = _placed(recipe, context)
+    place = {"location": placed.location, "kind": placed.kind, "options": dict(placed.options)}
     instance.write_state(directory, {**state, **place})
-    own = {"name": name, "limit": scenario.limit, "directory": directory, "context": context}
-    return LabTarget(**{**vars(recipe), **filled_in, **own})
+    return LabTarget(**vars(placed), name=name, limit=scenario.limit, directory=directory, context=context)
 
 
 def fill(text: str, context: Mapping[str, str]) -> str:
@@ -287,20 +276,13 @@ def _carry_out(step: Step, context: dict[str, str]) -> None:
             namespace, ready = instance.namespace_of(directory), "{dir}/far.json"
             _run(["ip", "netns", "add", namespace])
             _run(["ip", "-n", namespace, "link", "set", "lo", "up"])
-            _serve(
-                Serve(
-                    "far",
-                    ("{python}", "{plugins}/far_link.py", namespace, f"{step.round_trip_ms:g}", f"{step.mtu}", ready),
-                    ready,
-                ),
-                context,
-            )
+            relay = ("{python}", "{plugins}/far_link.py", namespace, f"{step.round_trip_ms:g}", f"{step.mtu}", ready)
+            _serve(Serve("far", relay, ready), context)
             context.update(json.loads(Path(fill(ready, context)).read_text()))
         case Loop():
             count = sum(key.startswith("loop") for key in context)
-            context[f"loop{count}"] = _run(
-                ["losetup", "--find", "--show", "--direct-io=on", fill(step.path, context)]
-            ).strip()
+            attach = ["losetup", "--find", "--show", "--direct-io=on", fill(step.path, context)]
+            context[f"loop{count}"] = _run(attach).strip()
         case Text():
             path = Path(fill(step.path, context))
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -356,15 +338,15 @@ def _limit(device: str, step: Limit, directory: Path) -> None:
             remedy="choose a scenario on nbdkit, such as bandwidth",
         )
     number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
-    limits = [(f"blkio.throttle.{way}_bps_device", step.bytes_per_s) for way in ("read", "write")]
-    limits += [(f"blkio.throttle.{way}_iops_device", step.iops) for way in ("read", "write")]
+    rates = {"bps": step.bytes_per_s, "iops": step.iops}
+    limits = {
+        f"blkio.throttle.{way}_{of}_device": rate for of, rate in rates.items() for way in ("read", "write") if rate
+    }
     rules_file = directory / instance.RULES
     rules = json.loads(rules_file.read_text()) if rules_file.exists() else []
-    rules += [(name, number) for name, value in limits if value]
-    rules_file.write_text(json.dumps(rules))
-    for name, value in limits:
-        if value:
-            (instance.BLKIO / name).write_text(f"{number} {value}")
+    rules_file.write_text(json.dumps([*rules, *((name, number) for name in limits)]))
+    for name, value in limits.items():
+        (instance.BLKIO / name).write_text(f"{number} {value}")
 
 
 def _limit_memory(step: Memory, directory: Path) -> None:

@@ -6,12 +6,14 @@ what the recipes of scenarios are put together from: programs, settings, servers
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ioatlas.errors import UsageError
-from ioatlas.model.units import pairs, words
+from ioatlas.model.units import pairs, parse_size_bytes, words
+from ioatlas.toml import shipped
 
 Setting = int | float | str
 
@@ -252,15 +254,9 @@ class Scenario:
     needs_root: bool = False
 
 
-NBDKIT = Requirement("nbdkit", "nbdkit")
-PYTHON_PLUGIN = Requirement("nbdkit-python-plugin", "nbdkit-plugin-python")
-STORAGE_DAEMON = Requirement("qemu-storage-daemon", "qemu-system-common")
-FIO = Requirement("fio", "fio")
-
 SOCKET = "{dir}/disk.sock"
 URI = "nbd+unix:///?socket={dir}/disk.sock"
 NAMED_URI = "nbd+unix:///disk?socket={dir}/disk.sock"
-SIZE = 256 << 20
 REST = "half of each block is zeros, which compress to a little more than nothing; random bytes grow by their codes"
 PATH_NOTE = "the path over the socket adds 0.02 to 0.3 ms, measured on the same path without delay"
 
@@ -271,14 +267,30 @@ Settings = Mapping[str, Setting]
 Build = Callable[[Settings], Recipe]
 
 
-def scenario(
-    name: str, limit: str, requires: tuple[Requirement, ...], settings: Settings, *, needs_root: bool = False
-) -> Callable[[Build], Build]:
-    """Enter a function as a row of the registry. What it makes stands in its docstring."""
+_SHIPPED = shipped("ioatlas_lab", "scenarios.toml")
+
+
+def _row(name: str) -> dict[str, Any]:
+    row = _SHIPPED["scenario"][name]
+    base = _row(row["like"]) if "like" in row else {"root": False, "set": {}}
+    return {**base, **row, "set": base["set"] | row.get("set", {})}
+
+
+def settings_of(name: str) -> dict[str, Setting]:
+    """What a scenario can be set to, with its defaults."""
+    given = _row(name)["set"].items()
+    return {key: parse_size_bytes(value, where=key) if key.endswith("_bytes") else value for key, value in given}
+
+
+def scenario(*names: str) -> Callable[[Build], Build]:
+    """Enter a function as the scenarios of these names in scenarios.toml."""
 
     def enter(build: Build) -> Build:
-        summary = " ".join((build.__doc__ or "").split()).removesuffix(".")
-        REGISTRY[name] = Scenario(name, limit, summary, requires, settings, build, needs_root)
+        for name in names:
+            row = _row(name)
+            summary = " ".join((build.__doc__ or row["summary"]).split()).removesuffix(".")
+            needs = tuple(Requirement(program, _SHIPPED["packages"][program]) for program in words(row["needs"]))
+            REGISTRY[name] = Scenario(name, row["limit"], summary, needs, settings_of(name), build, row["root"])
         return build
 
     return enter
@@ -343,6 +355,11 @@ def read_latency(quantity: str, sleep_ms: float, options: str = "", *, without_d
     """A check of small random reads, one in flight, that rest on a sleep."""
     rest = {"sleep_ms": sleep_ms, "without_delay": without_delay, "tolerance_absolute": 0.3}
     return check(quantity, f"rw=randread bs=4k iodepth=1 {options}", 0, 3, 0.02, **rest)
+
+
+def text_of(name: str) -> str:
+    """A file beside the servers; words in braces are filled in where it is used."""
+    return (pkgutil.get_data("ioatlas_lab", f"servers/{name}") or b"").decode()
 
 
 def delayed(size_bytes: Setting, milliseconds: int, filters: str = "--filter=delay") -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from ioatlas.errors import UsageError
 from ioatlas_lab.network import goodput_bytes_per_s
-from ioatlas_lab.running import exports_of, filled, find
+from ioatlas_lab.running import expected, filled, find
 from ioatlas_lab.scenario import Link, Nodes, Serve
 from ioatlas_lab.spread_server import parts_of
 
@@ -37,11 +37,11 @@ def test_arrays_over_nodes_add_up():
 
 
 def test_where_they_will_be_is_known_beforehand():
-    found = dict(exports_of("central-box", {}, "some-1"))
+    found = dict(expected("central-box", {}, "some-1").exports)
     assert list(found) == ["array1", "array2", "array3", "array4", "array5"]
     assert all("{" not in location for location in found.values())
-    assert all("{" not in location for _, location in exports_of("storage-nodes", {}, "some-2"))
-    assert exports_of("bandwidth", {}, "some-3") == ()
+    assert all("{" not in location for _, location in expected("storage-nodes", {}, "some-2").exports)
+    assert expected("bandwidth", {}, "some-3").exports == ()
 
 
 @pytest.mark.parametrize(
