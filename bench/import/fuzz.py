@@ -93,20 +93,15 @@ def target(reader: str, folder: Path, seconds: int) -> None:
 
 def seeds(reader: str, corpus: Path) -> int:
     """Result files that the reader recognises, as the corpus to start from."""
-    import importlib
-
+    from ioatlas_translate.read.formats import FORMATS, LOGS
     from ioatlas_translate.read.source import Source
 
     corpus.mkdir()
     count = 0
+    formats = [item for item in FORMATS + LOGS if item.module == reader]
     for path in sorted(path for path in SAMPLES.rglob("*") if path.is_file() and path.stat().st_size <= LARGEST):
-        module = None if reader == "any" else importlib.import_module(f"ioatlas_translate.read.{reader}")
-        wanted = module is None
-        if module is not None:
-            text, _ = Source.of(path).text(LARGEST)
-            wanted = any(
-                pattern.search(text) for name in ("SIGNATURE", "HISTOGRAM") if (pattern := getattr(module, name, None))
-            )
+        text = Source.of(path).text(LARGEST)[0] if formats else ""
+        wanted = reader == "any" or any(item.found_in(text) for item in formats)
         if wanted:
             (corpus / f"{count}").write_bytes(path.read_bytes())
             count += 1

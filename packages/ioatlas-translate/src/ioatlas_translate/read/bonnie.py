@@ -19,9 +19,6 @@ from ioatlas_translate.read.source import Source
 
 _V1 = r"1\.9\d(?:\d|[a-z])?,\d\.\d+\w?,"
 _V0 = r"[^,\n<>\"{}]{1,80},\d+[KMGT](?::\d+[kKmM]?)?(?:,(?:\d*\.?\d*|\++)){11,12},"
-SIGNATURE = re.compile(
-    rf"^\s*(?:{_V1}|{_V0})|^\s*-Per Chr- --Block-- -Rewrite-|^Version\s+[12]\.\d+\w*\s+------Sequential", re.MULTILINE
-)
 _NEW = re.compile(rf"^\s*{_V1}")
 _OLD = re.compile(rf"^\s*{_V0}")
 _SIZE = r"(\d+[KMGTkmgt])(?::(\d+[KMGTkmgt]?))?"

@@ -15,11 +15,6 @@ from ioatlas.model.imported_reading import ImportedReading
 from ioatlas_translate.read.kit import Said, compiled, figure, reading, runs, rw_of, size_bytes, times, whole
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^.{0,40}\bCrystalDiskMark \d|^.{0,60}\bKDiskMark \([\w.+-]+\)|^\s*(?:SEQ|RND)\s+\d+\s?[KM]iB \(Q="
-    r"|^\s*(?:Sequential|Random)\s+\d+ [KM]iB \(Q=",
-    re.MULTILINE,
-)
 _LINES = compiled(
     r".*?(?P<title>CrystalDiskMark) (?P<version>\d[\w.]*)",
     r".*?(?P<title>KDiskMark) \((?P<version>[\w.+-]+)\)",

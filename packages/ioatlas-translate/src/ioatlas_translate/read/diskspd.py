@@ -15,7 +15,6 @@ from ioatlas.model.imported_reading import ImportedReading
 from ioatlas_translate.read.kit import MIB, figure, num, reading, rw_of, settings, settle, size_bytes, times, whole
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(r"^\s*Results for timespan \d+:|^\s*thread \|\s+bytes\s+\|\s+I/Os\s+\|", re.MULTILINE)
 _COMMAND = re.compile(r"^\s*Command Line: (.*)$")
 _TIMESPAN = re.compile(r"^\s*timespan:\s+(\d+)\s*$")
 _PATH = re.compile(r"^\s*path: (?:template target )?'(.*)'")

@@ -21,7 +21,6 @@ from ioatlas_translate.read.diskspd import Target, reading_of
 from ioatlas_translate.read.kit import num, times, whole
 from ioatlas_translate.read.source import TEXT_LIMIT, Source
 
-SIGNATURE = re.compile(r"<Results>[\s\S]{0,20000}?<(?:TimeSpan|Profile|System)>")
 _DOCUMENT = re.compile(r"<Results>")
 _DEPTH_LIMIT = 64
 _POINTS = words("0 1 5 25 50 75 90 95 99 99.9 99.99 99.999 100")

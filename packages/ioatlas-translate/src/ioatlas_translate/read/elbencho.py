@@ -31,13 +31,6 @@ from ioatlas_translate.read.kit import (
 )
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^(?:\S[^\n]{0,200}?\s)?OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE"
-    r"|^(?:ISO date[,;])?label[,;]path type[,;]paths[,;]hosts|^Label[,;]Phase[,;]RuntimeMS[,;]"
-    r"|^(?:WRITE|READ|RWMIX|MKDIRS|RMFILES|RMDIRS|STAT|SYNC|DROPCACHE)\s+Elapsed \w+\s+:\s"
-    r"|\"phase_type\"\s*:\s*\"|^(?:ISO date[,;]).{0,400}\boperation[,;]time ms \[first\]",
-    re.MULTILINE,
-)
 _FIRST = re.compile(r"^[A-Z][A-Z_0-9]{2,15}\s+Elapsed \w+\s+:\s")
 """The first row of a phase, with which a text may begin whose heading was cut off."""
 _PHASE = re.compile(r"^(?:([A-Z][A-Z_0-9]{2,15})\s+|\s*)([A-Za-z].*?)\s*:\s+(\S+)(?:\s+(\S+))?\s*$")

@@ -98,7 +98,6 @@ def workload_fields(options: Mapping[str, str], direction: str) -> dict[str, Any
     }
 
 
-SIGNATURE = re.compile(r'"(?:fio version|client_stats|jobname)"\s*:')
 MOST_BYTES = 128 << 20
 """Of histograms of many jobs; beyond the limit of other texts."""
 _KEPT_OPTIONS = words(

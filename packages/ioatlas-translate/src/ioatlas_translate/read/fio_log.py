@@ -24,11 +24,6 @@ from ioatlas.model.visit import Histogram
 from ioatlas_translate.read.kit import KIB, reading
 from ioatlas_translate.read.source import Source
 
-_ROW = r"\d{1,15}, ?-?\d{1,20}, ?(?:\d{1,20}, ?)?[012], ?\d{1,12}(?:, ?(?:0x[0-9a-fA-F]+|\d{1,20})){0,3}"
-SIGNATURE = re.compile(
-    rf"\A\s*(?:{_ROW}[ \t]*\r?\n){{3}}|\A\s*{_ROW}[ \t]*\r?\n?\s*\Z|\A\s*{_ROW}[ \t]*\r?\n{_ROW}[ \t]*\r?\n?\s*\Z"
-)
-HISTOGRAM = re.compile(r"\A\s*\d{1,15}, ?[012], ?\d{1,12}(?:, ?\d{1,15}){16}")
 _KIND = re.compile(r"_(bw|iops|slat|clat|lat)(?:\.\d+)?\.log(?:\.|$)", re.IGNORECASE)
 _BENCH_FIO = re.compile(
     r"(?:^|[/\\])(read|write|randread|randwrite|rw|readwrite|randrw)-iodepth-(\d{1,6})-numjobs-(\d{1,6})_"
@@ -74,11 +69,6 @@ class _Sum:
 def read(source: Source) -> Iterator[ImportedReading]:
     match = _KIND.search(source.name)
     yield from _log(source, match[1].lower() if match else None)
-
-
-def read_histogram(source: Source) -> Iterator[ImportedReading]:
-    source.problem(0, "a histogram log of fio, which is not read: import what fio printed, or its JSON")
-    yield from ()
 
 
 def _bucket(value: int) -> int:

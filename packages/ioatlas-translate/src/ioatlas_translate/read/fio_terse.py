@@ -11,18 +11,16 @@ from ioatlas.model.imported_reading import ImportedReading
 from ioatlas_translate.read.kit import KIB, agreed, latencies, num, per_second, printed, reading, whole
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^(?:<[^>\n]{1,200}> ?)?(?:[345];fio-[^;\n]{1,80};[^;\n]*;\d+;\d+;\d|2;[^;\n]*;\d+;\d+;\d+;\d+;\d+;\d)",
-    re.MULTILINE,
+_LINE = re.compile(
+    r"^(?:<([^>]{1,200})> ?)?((?:[345];fio-[^;]{1,80};[^;]*;\d+;\d+;\d|2;[^;]*;\d+;\d+;\d+;\d+;\d+;\d).*)$"
 )
-_LINE = re.compile(r"^(?:<([^>]{1,200})> ?)?([2345];.*)$")
 _US = 1000
 
 
 def read(source: Source) -> Iterator[ImportedReading]:
     for number, line in source.lines():
         match = _LINE.match(line)
-        if match is None or not SIGNATURE.match(line):
+        if match is None:
             continue
         fields = match[2].split(";")
         if source.unended(number) and len(fields) < 100:  # the line is cut, and its last figure with it

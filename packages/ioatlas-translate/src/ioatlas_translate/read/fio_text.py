@@ -19,12 +19,6 @@ from ioatlas_translate.read.fio_json import fio_size
 from ioatlas_translate.read.kit import Meaning, agreed, latencies, num, per_second, printed, reading, whole
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^(?:<[^>\n]{1,200}> ?)?[^\n]{0,400}\(groupid=\d+, jobs=\d+\): err="
-    r"|^[ \t]*(?:READ|WRITE|TRIM|MIXED): (?:bw=[\d.]+\s?[kKMGT]?i?(?:B|bit)/s|io=[\d.]+\w+, aggrb=)"
-    r"|^[ \t]*(?:read|write|trim|mixed) ?: (?:IOPS=[\d.]+[kKMGT]?, BW=[\d.]+|io= ?[\d.]+ ?\w+, bw= ?[\d.]+)",
-    re.MULTILINE,
-)
 _HOST = re.compile(r"^<([^>]{1,200})> ?")
 _SETUP = re.compile(
     r"^\s*(.{1,300}?): \(g=(\d+)\): rw=(\w+), (?:odir=\d+, )?bs=(.*?), ioengine=([\w.+-]+), iodepth=(\d+)"

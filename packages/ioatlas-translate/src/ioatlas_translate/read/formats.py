@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formats that are read, as `formats.toml` lists them. A new one is a module beside this one, with a SIGNATURE and
-a `read`, and an entry there.
+"""The formats that are read, as `formats.toml` lists them. A new one is a module beside this one
+with a `read`, and an entry there.
 
 Tools that are known and not read stand there too: a user is told so, and what to do instead.
 
@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ioatlas.toml import shipped
@@ -141,25 +140,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """One format: its name for people and the module that recognises and reads it, imported when one of `hints` is in a
-    text. tools: what its readings are of, by the names their makers write, and what their units mean.
+    """One format: its name for people, patterns of its results, and the module that reads it. hints: without one of
+    them in a text the patterns are not looked for. tools: what its readings are of, by the names their makers write,
+    and what their units mean.
     """
 
     name: str
     module: str
-    hints: tuple[str, ...] = ()
+    signature: Sequence[str]
+    hints: Sequence[str] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
-    pattern: str = "SIGNATURE"
     reader: str = "read"
     margin: re.Pattern[str] | None = None
     """What stands before its lines in this file."""
 
-    def _load(self) -> ModuleType:
-        return importlib.import_module(f"ioatlas_translate.read.{self.module}")
-
     def _signature(self) -> re.Pattern[str]:
-        found: re.Pattern[str] = getattr(self._load(), self.pattern)
-        return found
+        return re.compile("|".join(self.signature), re.MULTILINE)
 
     def found_in(self, text: str) -> bool:
         if self.hints and not any(hint in text for hint in self.hints):
@@ -174,13 +170,12 @@ class Format:
 
     def read(self, source: Source) -> Iterator[ImportedReading]:
         source.margin = self.margin
-        yield from getattr(self._load(), self.reader)(source)
+        module = importlib.import_module(f"ioatlas_translate.read.{self.module}")
+        yield from getattr(module, self.reader)(source)
 
 
 _TOLD = shipped("ioatlas_translate.read", "formats.toml")
-FORMATS, LOGS = (
-    tuple(Format(**{**one, "hints": tuple(one.get("hints", ()))}) for one in _TOLD[kind]) for kind in ("format", "log")
-)
+FORMATS, LOGS = (tuple(Format(**one) for one in _TOLD[kind]) for kind in ("format", "log"))
 TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}
 """Tools whose results are read, and what their units mean; the readings are in base units already."""
 

@@ -10,11 +10,6 @@ from ioatlas.model.imported_reading import ImportedReading
 from ioatlas_translate.read.kit import GIB, MIB, Said, compiled, reading, runs, size_bytes, times
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^IO-?500 version |^\[RESULT[^\]\n]{0,20}\]\s+\S|^\[(?:ior|mdtest)[-_](?:easy|hard)[-_]\w+\]"
-    r"\s*$(?=[\s\S]{0,4000}?^score\s*=)",
-    re.MULTILINE,
-)
 _LINES = compiled(
     r"^IO-?500 version (?P<version>\S+)",
     r"^\[(?P<result>RESULT[^\]]{0,20})\]\s+(?:(?:BW|IOPS)\s+phase\s+\d+\s+)?(?P<section>[\w-]+)\s+(?P<score>[\d.,]+)\s+"

@@ -6,7 +6,6 @@ reading: the mean of its visits. Predictions are left out.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from ioatlas_translate.read.kit import num, objects, reading, whole, word_of
 from ioatlas_translate.read.source import Source
 
 FORMAT = "ioatlas-export/1"
-SIGNATURE = re.compile(rf'"format"\s*:\s*"{FORMAT}"')
 _OWN = frozenset({"rw", "bs", "size", "numjobs", "iodepth", "rwmixread", "rate_iops"})
 """Options that a reading has a place for."""
 _DIRECTIONS = frozenset({"read", "write", "trim", "mixed"})

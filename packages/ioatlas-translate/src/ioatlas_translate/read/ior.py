@@ -29,12 +29,6 @@ from ioatlas_translate.read.kit import (
 )
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^[#> ]{0,4}IOR-\d[\w.+-]*: MPI Coordinated|^[#> ]{0,4}access(?:\s+|,)bw\(MiB/s\)"
-    r"|^[#> \t]{0,8}SUMMARY (?:rate|time|:)|^mdtest-\d|\"bwMiB\"\s*:"
-    r"|^[#> ]{0,4}Max (?:Write|Read):\s+[\d.]+ MiB/sec",
-    re.MULTILINE,
-)
 _LEAD = re.compile(r"^[#>][#> ]*")
 _OPTION = re.compile(r"^\s*([A-Za-z][\w ]{2,24}?)\s*[:=]\s*(.*?)\s*$")
 _MDTEST = re.compile(

@@ -17,11 +17,6 @@ from ioatlas.model.imported_reading import ImportedReading
 from ioatlas_translate.read.kit import KIB, cells_of, num, positive, reading, settings, settle, size_bytes, whole
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"Iozone: Performance Test of File I/O|^[^\n]{0,80}Children see throughput for\s+\d+|^\s*[kK]B\s+reclen\s+write"
-    r"|^\W*(?:Re-?)?[Ww]riter [Rr]eport\W*$|^\W*Throughput report Y-axis is type of test",
-    re.MULTILINE,
-)
 _HEADER = re.compile(r"^\s*[kK]B\s+reclen\s+(.*\S)\s*$")
 _ROW = re.compile(r"^\s*(\d{1,15})\s+(\d{1,10})((?:\s+[\d.,]+)+)\s*$")
 _CHILDREN = re.compile(

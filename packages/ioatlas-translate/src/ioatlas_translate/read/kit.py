@@ -95,19 +95,15 @@ def whole(text: str | None) -> int | None:
     return int(value) if value is not None and 0 <= value < 2**63 and value == int(value) else None
 
 
-def size_bytes(text: str | None, *, bare: int = 1, decimal: bool = False) -> int | None:
-    """Bytes of `4k`, `4KiB`, `64 MB`, `1g`; a bare number is times `bare`. Letters are binary unless `decimal`, as each
-    tool documents.
-    """
+def size_bytes(text: str | None) -> int | None:
+    """Bytes of `4k`, `4KiB`, `64 MB`, `1g`: letters are binary."""
     match = _SIZE.match(text or "")
     if match is None:
         return None
     value = num(match[1])
     if value is None:
         return None
-    letter, unit = match[2].lower(), (match[3] or "").lower()
-    base = 1000 if decimal and not unit.startswith("i") else 1024
-    size = value * (base ** (" kmgtpe".index(letter)) if letter else (1 if unit else bare))
+    size = value * 1024 ** " kmgtpe".index(match[2].lower() or " ")
     return int(size) if 0 <= size < 2**63 else None
 
 
@@ -195,15 +191,13 @@ MOST_ROWS = 10_000
 
 class Said(dict[str, str]):
     """What the lines of a run said: texts by name, the last where one was said again. at: the line that said it.
-    every: all texts of a name. parts: runs inside this one. rows: lines of a table,
-    each with what was said before it.
+    every: all texts of a name. rows: lines of a table, each with what was said before it.
     """
 
     def __init__(self, before: Mapping[str, str] | None = None) -> None:
         super().__init__(before or {})
         self.at: dict[str, int] = {}
         self.every: dict[str, list[str]] = {}
-        self.parts: list[Said] = []
         self.rows: list[Said] = []
 
     def take(self, number: int, said: Mapping[str, str]) -> None:
@@ -250,20 +244,15 @@ def runs(
     *,
     result: str,
     begins: str = "",
-    part: str = "",
     row: str = "",
     keeps: Sequence[str] = (),
-    cut: str = "",
 ) -> Iterator[Said]:
     """The runs of a text. A new one begins with a line that says `begins`, and with one that says again what was said
-    before the run had its `result`. part: begins a part, which has all that follows in its run. row: its line is of a
-    table. keeps: what holds for the runs that follow too. cut: a pattern of what begins a line that must not be cut.
+    before the run had its `result`. row: its line is of a table. keeps: what holds for the runs that follow too.
     """
     run = Said()
     for number, line in source.lines():
         found = said(source, number, line, patterns)
-        if cut and not found and source.unended(number) and re.search(cut, line):
-            source.problem(number, CUT)
         if row in found:
             if len(run.rows) < MOST_ROWS:
                 run.rows.append(Said(run))
@@ -271,15 +260,11 @@ def runs(
             else:
                 source.problem(0, f"a run of more than {MOST_ROWS} results; the rest was not read")
             continue
-        last = run.parts[-1] if run.parts else run
-        again = result in last.at and any(name in last.at for name in found if name != part)
+        again = result in run.at and any(name in run.at for name in found)
         if run and (again or begins in found):
             yield run
             run = Said({name: run[name] for name in keeps if name in run})
-        if part in found:
-            run.parts.append(Said())
-            run.at.setdefault(part, number)
-        (run.parts[-1] if run.parts else run).take(number, found)
+        run.take(number, found)
     if run or run.rows:
         yield run
 

@@ -32,12 +32,6 @@ from ioatlas_translate.read.kit import (
 )
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^O?RION VERSION \d|^ORION: ORacle IO Numbers|^Maximum (?:Large MBPS|Small IOPS)=|^Minimum Small Latency="
-    r"|^\s*\"?Large/Small\"?\s*[,;]"
-    r"|^\s*ran \((?:small|large)\):",
-    re.MULTILINE,
-)
 _AT = r"(?=.*?@\s*Small\s*=\s*(?P<small>\d+)\s*and\s*Large\s*=\s*(?P<large>\d+)|)"
 """Of which data point a line is, where it says so."""
 _LINES = compiled(

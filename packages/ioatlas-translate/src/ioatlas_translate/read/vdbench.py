@@ -20,12 +20,6 @@ from ioatlas.model.imported_reading import ImportedReading
 from ioatlas_translate.read.kit import GIB, MIB, Meaning, agreed, figure, num, reading, rw_of, size_bytes, times, whole
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^[^\n]{0,200}Starting RD=\S|^\s*tod\s+(?:timestamp\s+)?Run\s+Interval\s"
-    r"|^[^\n]{0,40}\.{1,3}Interval\.{1,3}\s+\.+ReqstdOps"
-    r"|^[^\n]{0,40}\binterval\b(?=[^\n]{0,120}\bi/o\b)[^\n]{0,120}\bMB/sec",
-    re.MULTILINE | re.IGNORECASE,
-)
 _TAG = re.compile(r"<[^<>]{0,300}>")
 _START = re.compile(r"Starting RD=([^;\s]+(?:\s*\([^)]*\))?);?(.*)$")
 _ROW = re.compile(r"^\s*(?:\d\d:\d\d:\d\d[.,]\d{3}\s+(\d+)|(?:\S+\s+)?(avg_\S+|std_\S+|max_\S+))\s+(.*)$")
@@ -332,7 +326,7 @@ def _flat(source: Source, number: int, record: Mapping[str, str]) -> Iterator[Im
     yield from average.raw({name: get(column) for name, (_, column) in _RAW.items()})
 
 
-HISTOGRAM = re.compile(r"^\s*min\(ms\)\s*<\s*max\(ms\)\s+count", re.MULTILINE)
+_BUCKETS_HEAD = re.compile(r"\s*min\(ms\)\s*<\s*max\(ms\)\s+count")
 _RUN_OF = re.compile(r"Starting RD=([^;\s<]+)")
 _BUCKET = re.compile(r"^\s*([\d.,]+)\s*<\s*([\d.,]+|max)\s+([\d.,]+)\s+([\d.,]+)\s+([\d.,]+)")
 _MOST_BUCKETS = 1000
@@ -347,7 +341,7 @@ def read_histogram(source: Source) -> Iterator[ImportedReading]:
     for number, raw in source.lines():
         line = re.sub(r"<(?:/?(?:a|i|b|pre|title)\b)[^<>]{0,300}>", "", raw)
         text = line.strip().lower()
-        if text in _TITLES or _RUN_OF.search(line) or HISTOGRAM.match(line):
+        if text in _TITLES or _RUN_OF.search(line) or _BUCKETS_HEAD.match(line):
             yield from _finish(source, label, direction, start, buckets)
             buckets = []
             if text in _TITLES:

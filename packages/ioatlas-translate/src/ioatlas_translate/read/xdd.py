@@ -15,12 +15,6 @@ from ioatlas.model.units import words
 from ioatlas_translate.read.kit import Said, compiled, figure, num, positive, reading, runs, rw_of, times
 from ioatlas_translate.read.source import Source
 
-SIGNATURE = re.compile(
-    r"^IOIOIO\w* XDD version |^\s*What[\s,]+Pass[\s,]+Target[\s,]+Queue[\s,]+Bytes_Xfered|^\s*T\s+Q\s+Bytes\s+Ops"
-    r"\s+Time\s+Rate\s+IOPS"
-    r"|^,Target,Q,Bytes,Ops,Time,Avg Rate,IOPS",
-    re.MULTILINE,
-)
 _OLD_COLUMNS = words("What Pass T Q Bytes Ops Time Rate IOPS Latency %CPU OP_Type ReqSize")
 _OLD_ROW = re.compile(r"(TARGET\s+(?:PASS(?P<pass>\d+)|Average)|COMBINED)[\s,]+(?P<cells>\d.*)$", re.IGNORECASE)
 _LINES = compiled(
