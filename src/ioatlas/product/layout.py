@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ioatlas.toml import shipped
+
 SLOP_SHIFT, MOST_SLOP, LEAST_SLOP = 5, 128 << 30, 128 << 20
 
 
@@ -48,41 +50,9 @@ class Rule:
     source: str
 
 
-SOURCES = {
-    "raid": "Chen, Lee, Gibson, Katz, Patterson: RAID: High-Performance, Reliable Secondary Storage, ACM Computing "
-    "Surveys 26(2), 1994",
-    "synology": "Synology, Choose a RAID Type: RAID F1 keeps (N - 1) x the smallest SSD; SHR optimises mixed sizes",
-    "zfs": "OpenZFS, zpoolconcepts(7); allocation by vdev_raidz_asize() in module/zfs/vdev_raidz.c",
-    "draid": "OpenZFS, zpoolconcepts(7); allocation by vdev_draid_asize() in module/zfs/vdev_draid.c",
-    "slop": "OpenZFS, spa_get_slop_space() in module/zfs/spa_misc.c: 1/32 of the pool, at most 128 GiB",
-    "erasure": "Ceph, Erasure code profiles: k of k + m chunks are data; each chunk in a failure domain of its own",
-    "replica": "Ceph, Pools: each object is stored once in each of n failure domains",
-    "small-write": "Patterson, Gibson, Katz: A Case for RAID, SIGMOD 1988; P + Q likewise in Chen et al. 1994",
-    "arithmetic": "arithmetic",
-}
-
-RULES = {
-    LayoutKind.SINGLE: Rule("single drives", 0, 1, "arithmetic"),
-    LayoutKind.RAID0: Rule("RAID 0", 0, 1, "raid"),
-    LayoutKind.RAID1: Rule("RAID 1", 0, 2, "raid"),
-    LayoutKind.RAID5: Rule("RAID 5", 1, 3, "raid"),
-    LayoutKind.RAID6: Rule("RAID 6", 2, 4, "raid"),
-    LayoutKind.RAID10: Rule("RAID 10", 0, 4, "raid"),
-    LayoutKind.RAID50: Rule("RAID 50", 1, 3, "raid"),
-    LayoutKind.RAID60: Rule("RAID 60", 2, 4, "raid"),
-    LayoutKind.RAID_F1: Rule("RAID F1", 1, 3, "synology"),
-    LayoutKind.SHR1: Rule("SHR-1", 1, 2, "synology"),
-    LayoutKind.SHR2: Rule("SHR-2", 2, 4, "synology"),
-    LayoutKind.MIRROR: Rule("mirrors", 0, 2, "zfs"),
-    LayoutKind.RAIDZ1: Rule("RAIDZ1", 1, 2, "zfs"),
-    LayoutKind.RAIDZ2: Rule("RAIDZ2", 2, 3, "zfs"),
-    LayoutKind.RAIDZ3: Rule("RAIDZ3", 3, 4, "zfs"),
-    LayoutKind.DRAID1: Rule("dRAID1", 1, 2, "draid"),
-    LayoutKind.DRAID2: Rule("dRAID2", 2, 3, "draid"),
-    LayoutKind.DRAID3: Rule("dRAID3", 3, 4, "draid"),
-    LayoutKind.ERASURE: Rule("erasure code", 0, 1, "erasure"),
-    LayoutKind.REPLICA: Rule("replicas", 0, 1, "replica"),
-}
+_SHIPPED = shipped("ioatlas.product", "layouts.toml")
+SOURCES: dict[str, str] = _SHIPPED["sources"]
+RULES = {LayoutKind(kind): Rule(*words) for kind, words in _SHIPPED["rules"].items()}
 
 RAIDZ = frozenset({LayoutKind.RAIDZ1, LayoutKind.RAIDZ2, LayoutKind.RAIDZ3})
 DRAID = frozenset({LayoutKind.DRAID1, LayoutKind.DRAID2, LayoutKind.DRAID3})
