@@ -161,20 +161,11 @@ def _policy(sheet: Sheet, virtual: str) -> None:
         (CPU / "cpufreq/boost", "cpu.boost"),
         (CPU / "smt/control", "cpu.smt"),
     ):
-        text = sheet.file(path)
-        if text:
-            sheet.known(name, text, str(path))
+        sheet.says(name, path)
     for name in SYSCTLS:
-        setting = f"/proc/sys/vm/{name}"
-        text = sheet.file(setting)
-        if text is not None:
-            sheet.known(f"vm.{name}", as_int(text), setting)
-    load = (sheet.file("/proc/loadavg") or "").split()
-    if load:
-        sheet.known("host.load_1min", float(load[0]), "/proc/loadavg")
-    uptime = (sheet.file("/proc/uptime") or "").split()
-    if uptime:
-        sheet.known("host.uptime_seconds", round(float(uptime[0])), "/proc/uptime", unit="s")
+        sheet.says(f"vm.{name}", f"/proc/sys/vm/{name}", as_int)
+    sheet.says("host.load_1min", "/proc/loadavg", lambda text: float(text.split()[0]))
+    sheet.says("host.uptime_seconds", "/proc/uptime", lambda text: round(float(text.split()[0])), unit="s")
 
 
 def _hardware(sheet: Sheet, virtual: str) -> None:

@@ -140,10 +140,10 @@ def _rate(executor: Executor, directory: Path, load: Load, seconds: float, *opti
     return Rate(read.bw_bytes_per_s or 0.0, read.iops or 0.0, how)
 
 
-def _tool(name: str) -> str:
+def _tool(name: str, remedy: str = "") -> str:
     path = shutil.which(name, path=PATH)
     if path is None:
-        raise IoAtlasError(f"{name} is not installed", remedy=f"apt-get install {name}")
+        raise IoAtlasError(f"{name} is not installed", remedy=remedy or f"apt-get install {name}")
     return path
 
 
@@ -152,12 +152,7 @@ def network_rate(host: str, *, port: int = 5201, reverse: bool = True, seconds: 
 
     Raises IoAtlasError.
     """
-    path = shutil.which("iperf3", path=PATH)
-    if path is None:
-        raise IoAtlasError(
-            "iperf3 is not installed",
-            remedy="apt-get install iperf3 here and on the server, and start `iperf3 -s` there",
-        )
+    path = _tool("iperf3", "apt-get install iperf3 here and on the server, and start `iperf3 -s` there")
     timing = ["--time", f"{seconds}", "--omit", "1", "--connect-timeout", "3000"]
     words = ["--client", host, "--port", f"{port}", *timing, "--json"]
     command = [path, *words, *(["--reverse"] if reverse else [])]

@@ -155,10 +155,7 @@ def _shaping(sheet: Sheet, prefix: str, name: str) -> None:
 
 def _tcp(sheet: Sheet) -> None:
     for key in ("tcp_congestion_control", "tcp_timestamps", "tcp_rmem", "tcp_wmem"):
-        path = f"/proc/sys/net/ipv4/{key}"
-        text = sheet.file(path)
-        if text:
-            sheet.known(f"tcp.{key.removeprefix('tcp_')}", as_value(text), path)
+        sheet.says(f"tcp.{key.removeprefix('tcp_')}", f"/proc/sys/net/ipv4/{key}", as_value)
 
 
 PINGS, CONNECTIONS = 5, 5

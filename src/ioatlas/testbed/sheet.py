@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,19 @@ class Sheet:
             self.unknown(name, source, note or "it is empty")
         else:
             self.facts.append(Fact(name, value, unit, "known", source, private, note))
+
+    def says(
+        self,
+        name: str,
+        path: str | Path,
+        read: Callable[[str], FactValue] = str,
+        *,
+        unit: str = "",
+        private: bool = False,
+    ) -> None:
+        """Enter what a file says, where it says something."""
+        if text := self.file(path):
+            self.known(name, read(text), str(path), unit=unit, private=private)
 
     def told(
         self, name: str, value: FactValue, source: str, *, doubt: str, unit: str = "", private: bool = False

@@ -163,5 +163,4 @@ def _iscsi(sheet: Sheet, session: str) -> None:
         sheet.known("protocol.port", as_int(sheet.file(port)), str(port))
         told += [one / key for key in ("header_digest", "data_digest", "max_recv_dlength", "max_xmit_dlength")]
     for file in told:
-        if (text := sheet.file(file)) is not None:
-            sheet.known(f"protocol.{file.name}", as_value(text), str(file))
+        sheet.says(f"protocol.{file.name}", file, as_value)
