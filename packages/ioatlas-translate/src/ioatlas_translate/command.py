@@ -290,6 +290,10 @@ def lost(attribute: str, reason: str) -> Action:
     return told(Fidelity(attribute, "not expressible", reason))
 
 
+def asks_for_help(_plan: Any, option: str, _value: str) -> None:
+    raise UsageError(f"{option} asks for help; there is no load in it", remedy="give the options of a run")
+
+
 def both(*actions: Action) -> Action:
     """One after another."""
 

@@ -14,7 +14,20 @@ from ioatlas.errors import UsageError, faults
 from ioatlas.interop.fidelity import Notes, notes_in
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.units import pairs, words
-from ioatlas_translate.command import BINARY, Action, both, fixed, lost, put, same, sized, told, whole, whole_number
+from ioatlas_translate.command import (
+    BINARY,
+    Action,
+    asks_for_help,
+    both,
+    fixed,
+    lost,
+    put,
+    same,
+    sized,
+    told,
+    whole,
+    whole_number,
+)
 
 TOLD = notes_in("ioatlas_translate", "diskspd")
 
@@ -206,10 +219,6 @@ def _buffers(spec: Spec, option: str, value: str) -> None:
         spec.notes.lost("write data", "-Z<size>,<file>: data out of a named file is not taken; random data stands in")
 
 
-def _help(_span: Span, _option: str, _value: str) -> None:
-    raise UsageError("-? asks for help; there is no load in it", remedy="give the options of a run")
-
-
 _MOST = 1 << 31
 _REPORTED = same("reporting", "{option}{value} changes what is reported, not the load")
 _SPAN_ACTIONS: dict[str, Action] = {
@@ -228,7 +237,7 @@ _SPAN_ACTIONS: dict[str, Action] = {
     "y": lost("synchronisation events", "{option}{value}: Windows events start or stop the run"),
     "R": both(_one_of("p?(text|xml)|p", "-R does not know the format {value!r}", "use -Rtext or -Rxml"), _REPORTED),
     **dict.fromkeys("LDvP:A", _REPORTED),  # -A is CrystalDiskMark's own addition
-    "?": _help,
+    "?": asks_for_help,
 }
 _SPEC_ACTIONS: dict[str, Action] = {
     "t": put("threads", whole(1, 4096)),

@@ -24,6 +24,7 @@ from ioatlas_translate.command import (
     Source,
     append,
     as_it_is,
+    asks_for_help,
     both,
     command_line,
     fixed,
@@ -157,10 +158,6 @@ def _duplicates(plan: Plan, option: str, value: str) -> None:
     plan.notes.nearly("deduplication", "-+w: share of identical blocks", "which blocks repeat is drawn differently")
 
 
-def _help(_plan: Plan, _option: str, _value: str) -> None:
-    raise UsageError("-h asks for help; there is no load in it", remedy="give the options of a run")
-
-
 _OTHER = lost("option {option}", "IOzone takes it, fio has nothing like it")
 _ACTIONS: dict[str, Action] = {
     "word": same("command line", "{value!r} follows no option: IOzone passes over it too"),
@@ -213,7 +210,7 @@ _ACTIONS: dict[str, Action] = {
     "P": lost("processor affinity", "{option}: one processor for each child; name them with cpus_allowed"),
     "+m": lost("cluster", "{option}: clients named in a file; name hosts to `ioatlas map` instead"),
     **dict.fromkeys(words("C M N O R Q b v S L +u +z x"), same("reporting", "{option}: not part of the load")),
-    "h": _help,
+    "h": asks_for_help,
 }
 
 

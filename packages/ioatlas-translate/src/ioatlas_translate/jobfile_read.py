@@ -93,11 +93,19 @@ def _memory_mb() -> int:
         return 1024
 
 
+def _power(base: Fraction, exponent: Fraction) -> Fraction:
+    if exponent.denominator != 1 or not 0 <= exponent <= 64 or abs(base) > 1 << 20:
+        raise ValueError
+    return Fraction(base ** int(exponent))
+
+
 _OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
 }
 
 
@@ -105,18 +113,13 @@ def evaluate(expression: str, where: str = "") -> int:
     """The whole number of an arithmetic expression of + - * / % ^ and brackets. Raises UsageError."""
 
     def walk(node: ast.expr) -> Fraction:
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-            return Fraction(str(node.value))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return -walk(node.operand)
-        if isinstance(node, ast.BinOp):
-            left, right = walk(node.left), walk(node.right)
-            if isinstance(node.op, ast.Pow) and right.denominator == 1 and 0 <= right <= 64 and abs(left) <= 1 << 20:
-                return left ** int(right)
-            if isinstance(node.op, ast.Mod) and right:
-                return left % right
-            if type(node.op) in _OPERATIONS and not (isinstance(node.op, ast.Div) and not right):
-                return _OPERATIONS[type(node.op)](left, right)
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return Fraction(str(value))
+            case ast.UnaryOp(op=ast.USub()):
+                return -walk(node.operand)
+            case ast.BinOp():
+                return _OPERATIONS[type(node.op)](walk(node.left), walk(node.right))
         raise ValueError
 
     try:
@@ -131,7 +134,7 @@ def evaluate(expression: str, where: str = "") -> int:
         if not re.fullmatch(r"[0-9+\-*/%^(). ]+", plain):
             raise ValueError
         return int(walk(ast.parse(plain.replace("^", "**").strip(), mode="eval").body))
-    except (ValueError, SyntaxError, RecursionError, MemoryError, OverflowError) as error:
+    except (ValueError, LookupError, SyntaxError, RecursionError, MemoryError, ArithmeticError) as error:
         raise UsageError(
             f"{expression!r} is not an expression that can be worked out", where=where, remedy="write the number"
         ) from error

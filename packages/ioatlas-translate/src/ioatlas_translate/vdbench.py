@@ -16,12 +16,13 @@ from dataclasses import replace
 from ioatlas.analysis.wording import plural
 from ioatlas.errors import UsageError
 from ioatlas.interop.fidelity import Notes
-from ioatlas.model.units import pairs, words
+from ioatlas.model.units import pairs
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line
 from ioatlas_translate.translation import SECTIONS_MAX, Translation, from_workloads, safe_name
 from ioatlas_translate.vdbench_parm import (
     TOLD,
+    WORDS,
     Definition,
     ParameterFile,
     Run,
@@ -34,9 +35,6 @@ from ioatlas_translate.vdbench_parm import (
 )
 from ioatlas_translate.vdbench_raw import Options, open_flags, raw_workload
 
-_METADATA = frozenset(
-    {"mkdir", "rmdir", "create", "open", "close", "getattr", "setattr", "access", "delete", "copy", "move"}
-)
 _FILES_MAX = 1_000_000
 
 
@@ -127,7 +125,7 @@ def _stream(run: Run, fwd: Definition, fsd: Definition, index: int, operation: s
     if block < 1 or threads < 1:
         raise UsageError("a transfer has at least 1 byte, a load 1 thread", where=fwd.where, remedy="correct the fwd")
     percent = _read_percent(run, fwd, operation)
-    if operation in _METADATA:
+    if operation in WORDS["metadata"]:
         notes.lost(f"operation={operation}", "a metadata operation: fio's read and write jobs move data only")
         return None
     if operation not in ("read", "write", ""):
@@ -209,13 +207,6 @@ def file_workload(run: Run, parm: ParameterFile) -> Workload | None:
     return Workload(run.name, tuple(streams), runtime_seconds=run.elapsed, warmup_seconds=run.warmup)
 
 
-_REPORTING = frozenset(
-    words("report report_run_totals histogram auxreport monitor messagescan showlba port debug misc swat")
-)
-_OF_VDBENCH = frozenset(words("system host hd vdbench shell user jvms clients client master instance kstat cleanup"))
-"""Parameters that only say how vdbench itself is started, and on which hosts."""
-
-
 def _general_notes(parm: ParameterFile, notes: Notes) -> None:
     hosts = [h for h in parm.definitions["hd"] if h.name != "localhost"]
     if len(hosts) > 1 or any(h.first("system") not in (None, "localhost", "127.0.0.1") for h in hosts):
@@ -224,7 +215,7 @@ def _general_notes(parm: ParameterFile, notes: Notes) -> None:
     for keyword in parm.general.values:
         if keyword in ("compratio", "compression", "dedupratio", "dedupunit"):
             continue
-        if keyword in _REPORTING:
+        if keyword in WORDS["reporting"]:
             notes.same("reporting", f"{keyword}=: not part of the load")
         else:
             notes.lost(f"{keyword}=", "a general parameter without counterpart in fio")
@@ -240,7 +231,7 @@ def _unused(parm: ParameterFile, notes: Notes) -> None:
     for kind, definitions in parm.definitions.items():
         taken = [definition for definition in definitions if definition.used or kind == "hd"]
         for keyword in dict.fromkeys(word for one in taken for word in one.values if word not in one.used):
-            if keyword in _OF_VDBENCH and kind != "wd":
+            if keyword in WORDS["of_vdbench"] and kind != "wd":
                 notes.same("reporting", f"{kind}: {keyword}=: not part of the load")
             else:
                 notes.lost(f"{kind}: {keyword}=", "nothing of this load in fio follows from it")

@@ -26,17 +26,10 @@ from ioatlas_translate.translation import safe_name
 
 TOLD = notes_in("ioatlas_translate", "vdbench")
 KINDS = ("hd", "rg", "sd", "fsd", "wd", "fwd", "rd")
-_STARTS: dict[str, tuple[str, ...]] = {
-    "general": KINDS,
-    "hd": ("hd", "rg", "sd", "fsd", "wd", "fwd", "rd"),
-    "rg": ("rg", "sd", "fsd", "wd", "fwd", "rd"),
-    "sd": ("sd", "wd", "rd", "fsd"),
-    "fsd": ("fsd", "fwd", "rd", "wd", "sd"),
-    "wd": ("wd", "rd", "fwd"),
-    "fwd": ("fwd", "rd"),
-    "rd": ("rd",),
-}
-_KEYWORDS = {kind: words(names) for kind, names in shipped("ioatlas_translate", "options.toml")["vdbench"].items()}
+_OPTIONS = shipped("ioatlas_translate", "options.toml")
+_STARTS = {kind: words(after) for kind, after in _OPTIONS["vdbench_order"].items()}
+WORDS = {name: frozenset(words(listed)) for name, listed in _OPTIONS["vdbench_words"].items()}
+_KEYWORDS = {kind: words(names) for kind, names in _OPTIONS["vdbench"].items()}
 
 
 @dataclass
@@ -346,15 +339,7 @@ def _rates(rd: Definition, notes: Notes) -> list[float | None]:
     ]
 
 
-_WITHOUT_COUNTERPART = {
-    **dict.fromkeys(("maxdata", "maxdataread"), "ends a run after an amount of data"),
-    "replay": "replays a trace",
-    "maxdatawritten": "ends a run after an amount of data",
-    **dict.fromkeys(("startcmd", "start_cmd", "endcmd", "end_cmd"), "a command is never taken from a file"),
-    "mount": "mount options for the run",
-    "stopcurve": "ends a curve by response time",
-    "pause": "rest before the run; the load is the same without it",
-}
+_WITHOUT_COUNTERPART = notes_in("ioatlas_translate", "vdbench_without")
 
 
 def _gaps(rd: Definition, notes: Notes) -> str:
@@ -388,9 +373,7 @@ def runs_of(rd: Definition, overrides: dict[str, str]) -> Iterator[Run]:
     if not given_warmup:
         notes.tell(TOLD["averages"], percent=min(100.0, 100 * interval / elapsed))
     gaps = _gaps(rd, notes)
-    for keyword, why in _WITHOUT_COUNTERPART.items():
-        if rd.has(keyword):
-            notes.lost(f"{keyword}=", why)
+    notes += [note for keyword, note in _WITHOUT_COUNTERPART.items() if rd.has(keyword)]
     rates = _rates(rd, notes)
     loops = _loops(rd)
     operations = rd.values.get("foroperations") or rd.values.get("operations") or [""]

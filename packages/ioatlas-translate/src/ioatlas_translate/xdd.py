@@ -42,12 +42,7 @@ _ALIASES, _SILENT, _LOST = (pairs(_NAMES[name]) for name in ("aliases", "silent"
 """Of options without influence on the load, and of those that fio has nothing like, how many words follow."""
 _PER_TARGET = frozenset(words(_NAMES["per_target"]))
 _OWN = pairs("throttle=2 directio=0 deletefile=0 randomize=0 syncwrite=0")
-_INSTEAD = {
-    **dict.fromkeys(("processor", "singleproc"), "name processors with cpus_allowed"),
-    "targetdir": "a directory is named when the load is run",
-    "verify": "`ioatlas --verify` checks contents",
-    "memalign": "fio aligns memory for direct I/O",
-}
+_FOLLOWED = {name: words(followed) for name, followed in _NAMES["followed"].items()}
 
 
 @dataclass
@@ -100,17 +95,6 @@ def _real(text: str, option: str) -> float:
     return value
 
 
-_FOLLOWED = {
-    "seek": ("save", "load", "disthist", "seekhist", "range", "stagger", "interleave", "seed"),
-    "datapattern": ("ascii", "hex", "prefix", "file"),
-    "heartbeat": ("output", "out"),
-    "timestamps": ("size", "output", "dump", "triggertime", "triggerop", "dumptofile"),
-    "endtoend": ("destination", "dest", "port", "portcount"),
-    "restart": ("frequency", "file", "offset"),
-}
-"""Words of options that another word follows."""
-
-
 def _arguments(name: str, left: Sequence[str]) -> int:
     """How many words belong to an option, after `target N`."""
     if name == "seek" and not left:
@@ -143,7 +127,7 @@ def _operation_delay(plan: Plan, option: str, value: str) -> None:
 
 _OF_PLAN: dict[str, Action] = {
     **dict.fromkeys((*_SILENT, "heartbeat", "timestamps"), same("reporting", "{option}: not part of the load")),
-    **{name: lost("{option}", _INSTEAD.get(name, "xdd has it, fio has nothing like it")) for name in _LOST},
+    **{name: lost("{option}", _NAMES["instead"].get(name, "xdd has it, fio has nothing like it")) for name in _LOST},
     "setup": lost("{option}", "options out of another file: translate that file"),
     "passes": put("passes", whole(1)),
     "passdelay": _pass_delay,

@@ -136,9 +136,7 @@ class _Text:
         elif text.startswith("%-ile"):
             self.section, self.percentiles = "", True
         elif self.percentiles and (match := _PERCENTILE.match(line)):
-            if self.source.unended(number) and match[1] != "max":
-                self.source.problem(number, "the file ends inside this row, which was not used")
-            else:
+            if match[1] == "max" or not self.source.cut(number):
                 for kind, cell in zip(("read", "write", "total"), line.split("|")[1:], strict=False):
                     if (value := figure(cell)) is not None:
                         result.percentiles.setdefault(kind, {})[match[1]] = value * 1e6

@@ -82,8 +82,7 @@ class _Table:
             yield from self.flush()
         elif (self.begun or _FIRST.match(line)) and (match := _PHASE.match(line)):
             self.begun = True
-            if self.source.unended(number):
-                self.source.problem(number, "the file ends inside this row, which was not used")
+            if self.source.cut(number):
                 return
             if match[1]:
                 yield from self.flush()

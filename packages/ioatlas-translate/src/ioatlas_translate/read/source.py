@@ -135,6 +135,12 @@ class Source:
         """Whether line `number`, just read, is the last one and has no line end: its last figure may be cut."""
         return self._last_unended == number
 
+    def cut(self, number: int) -> bool:
+        """Whether the file ends inside row `number`, which is told then."""
+        if self.unended(number):
+            self.problem(number, "the file ends inside this row, which was not used")
+        return self.unended(number)
+
     @property
     def lost(self) -> bool:
         return self.unlisted > 0 or any(problem.lost for problem in self.problems)
