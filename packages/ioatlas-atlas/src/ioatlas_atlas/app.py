@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import sqlalchemy as sa
@@ -123,9 +122,6 @@ def _metrics(request: Request) -> Response:
     return PlainTextResponse(service.metrics.text({"results": float(count)}), media_type="text/plain; version=0.0.4")
 
 
-Handler = Callable[[Request, Exception], Awaitable[Response]]
-
-
 def _viewer(request: Request) -> Viewer:
     """Of a page: by a token, else by the cookie of who signed in. The API takes tokens alone."""
     service = api.service_of(request)
@@ -134,8 +130,12 @@ def _viewer(request: Request) -> Viewer:
     return browsers.viewer_of(service.database, request.cookies.get(browsers.COOKIE, "")) or Viewer()
 
 
-def _is_page(request: Request) -> bool:
-    return not request.url.path.startswith(NO_PAGES)
+def _told(request: Request, status: int, detail: str, **more: Any) -> Response:
+    """On a page, or as problem details."""
+    if request.url.path.startswith(NO_PAGES):
+        return _answer(status, detail, **more)
+    page: Response = request.app.state.pages.fault(status, detail)
+    return page
 
 
 async def _fault(request: Request, error: Exception) -> Response:
@@ -148,18 +148,12 @@ async def _fault(request: Request, error: Exception) -> Response:
     if status in OWN_FAULTS:
         log.error("%s", error)
         detail, more = OWN_FAULTS[status], {}
-    if _is_page(request):
-        page: Response = request.app.state.pages.fault(status, detail)
-        return page
-    return _answer(status, detail, **more)
+    return _told(request, status, detail, **more)
 
 
 async def _http_fault(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if _is_page(request):
-        page: Response = request.app.state.pages.fault(error.status_code, str(error.detail))
-        return page
-    return _answer(error.status_code, str(error.detail), headers=error.headers)
+    return _told(request, error.status_code, str(error.detail), headers=error.headers)
 
 
 async def _too_late(request: Request, _error: Exception) -> Response:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,22 +43,15 @@ def state(link: sa.Connection) -> int:
     return int(link.execute(sa.select(sa.func.sum(newest.c.id))).scalar() or 0)
 
 
-def entries(database: Database, most: int = 100, *, begins: str = "") -> Iterator[Entry]:
-    """The newest ones, oldest of them first. begins: how their action begins."""
+def entries(database: Database, most: int = 100, *, begins: str = "") -> list[Entry]:
+    """The newest ones, newest first. begins: how their action begins."""
+    who = sa.func.coalesce(account.c.name, audit.c.account_id)
     asked = (
-        sa.select(
-            audit.c.at,
-            sa.func.coalesce(account.c.name, audit.c.account_id),
-            audit.c.action,
-            audit.c.subject,
-            audit.c.detail,
-        )
+        sa.select(audit.c.at, who, audit.c.action, audit.c.subject, audit.c.detail)
         .outerjoin(account, account.c.id == audit.c.account_id)
         .where(audit.c.action.startswith(begins, autoescape=True))
         .order_by(audit.c.id.desc())
         .limit(most)
     )
     with database.reading() as link:
-        rows = link.execute(asked).all()
-    for at, name, action, subject, detail in reversed(rows):
-        yield Entry(at, name, action, subject, detail)
+        return [Entry(*row) for row in link.execute(asked)]

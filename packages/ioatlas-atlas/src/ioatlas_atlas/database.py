@@ -57,8 +57,8 @@ class Database:
             yield
         except OperationalError as error:
             if _is_full(error):
-                raise NoRoomError(_first_line(error), where=self.where, remedy="free space, then again") from error
-            raise DatabaseError(_first_line(error), where=self.where, remedy="see that it runs, then again") from error
+                raise NoRoomError(first_line(error), where=self.where, remedy="free space, then again") from error
+            raise DatabaseError(first_line(error), where=self.where, remedy="see that it runs, then again") from error
         except DataError as error:
             raise UsageError("no value is written so", remedy="leave out what is no text or number") from error
 
@@ -169,6 +169,7 @@ def _is_full(error: OperationalError) -> bool:
     return getattr(cause, "sqlstate", "") == _DISK_FULL or getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL
 
 
-def _first_line(error: SQLAlchemyError) -> str:
+def first_line(error: SQLAlchemyError) -> str:
+    """What the database says of it."""
     cause = str(getattr(error, "orig", error) or error).strip().splitlines()
     return f"the database does not take it: {cause[0] if cause else type(error).__name__}"

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from ioatlas.analysis.best import usable
 from ioatlas.analysis.wording import plural
+from ioatlas.errors import UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.product.figures import drives_line, held_by_licence
@@ -259,6 +260,14 @@ def _said(name: str, text: str | None, todo: str) -> Condition:
 
 
 # -- publication ---------------------------------------------------------------------------------------------------
+
+
+def day_of(text: str, where: str) -> str:
+    """A date as it was typed, in ISO form; '' stays. Raises UsageError."""
+    try:
+        return date.fromisoformat(text).isoformat() if text else ""
+    except ValueError:
+        raise UsageError(f"{text[:20]!r} is no date", where=where, remedy="write it as 2027-01-31") from None
 
 
 def publication(

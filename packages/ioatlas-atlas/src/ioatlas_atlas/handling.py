@@ -14,6 +14,7 @@ from ioatlas_atlas import changes, replies, reproductions
 from ioatlas_atlas.api import PROBLEMS, Asking, Number, Served, found_result, needs, readable
 from ioatlas_atlas.changes import Change, Decision
 from ioatlas_atlas.extracted import printable
+from ioatlas_atlas.fairness import Publication
 from ioatlas_atlas.records import Scope
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
@@ -30,14 +31,6 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class Now:
-    """Who may see it, and why."""
-
-    state: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Decided:
     """reason: shown to all who see the result."""
 
@@ -46,23 +39,20 @@ class Decided:
 
 
 @router.patch("/results/{number}", summary="Change who may see it")
-def change(service: Served, viewer: Asking, number: Number, said: Changed, dry_run: bool = False) -> Now:
+def change(service: Served, viewer: Asking, number: Number, said: Changed, dry_run: bool = False) -> Publication:
     """By its owner. A published result cannot be made private. dry_run: says what would be, and changes nothing."""
     needs(viewer, Scope.PUBLISH)
     embargo = "" if said.no_embargo else said.embargo.isoformat() if said.embargo else None
     wish = Change(said.permission.strip() if said.permission else None, embargo, said.private)
-    after = changes.change(service.database, found_result(service, number, viewer), viewer, wish, dry_run=dry_run)
-    return Now(str(after.state), after.reason)
+    return changes.change(service.database, found_result(service, number, viewer), viewer, wish, dry_run=dry_run)
 
 
 @router.post("/results/{number}/decision", summary="Flag it, or release it")
-def decide(service: Served, viewer: Asking, number: Number, said: Decided) -> Now:
+def decide(service: Served, viewer: Asking, number: Number, said: Decided) -> Publication:
     """flag: only its owner and moderators see it. release: it is seen again."""
     needs(viewer, Scope.MODERATE)
-    after = changes.decide(
-        service.database, found_result(service, number, viewer).id, said.decision, said.reason, viewer
-    )
-    return Now(str(after.state), after.reason)
+    found = found_result(service, number, viewer)
+    return changes.decide(service.database, found.id, said.decision, said.reason, viewer)
 
 
 Text = Annotated[str, Body(embed=True, max_length=replies.MOST_LETTERS, description="To stand beside a result.")]

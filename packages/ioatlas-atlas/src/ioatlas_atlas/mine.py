@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,6 +17,7 @@ from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.changes import Change
+from ioatlas_atlas.fairness import day_of
 from ioatlas_atlas.oidc import Provider, Started
 from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Result, Scope, Viewer
@@ -152,7 +152,7 @@ class Mine:
             raise UsageError("a line of up to 400 characters is missing", remedy="write one")
         wishes = {
             "permission": lambda: Change(permission=text),
-            "embargo": lambda: Change(embargo=_day(text)),
+            "embargo": lambda: Change(embargo=day_of(text, "embargo")),
             "public": lambda: Change(private=False),
             "private": lambda: Change(private=True),
         }
@@ -172,11 +172,3 @@ class Mine:
         if found.owner_id != viewer.account_id:
             raise HTTPException(404, "You have no such result.")
         return found
-
-
-def _day(text: str) -> str:
-    """'' ends an embargo."""
-    try:
-        return date.fromisoformat(text).isoformat() if text else ""
-    except ValueError:
-        raise UsageError("this is no date", remedy="write it as 2027-01-31") from None

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ioatlas.errors import RefusedError, UsageError
-from ioatlas_atlas import audit, changes, queries, views
+from ioatlas_atlas import audit, changes, queries
 from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.changes import DECIDED, Decision
 from ioatlas_atlas.pages import Pages
@@ -40,20 +40,10 @@ class Moderation:
     def decisions(self, request: Request) -> Response:
         """The newest ones."""
         self._moderator(request)
-        entries = reversed([*audit.entries(self.pages.database, MOST_DECISIONS, begins=DECIDED)])
         return self.pages.page(
             "moderate",
-            decisions=[
-                (
-                    views.moment(one.at),
-                    one.account or "operator",
-                    one.action.removeprefix(DECIDED),
-                    one.subject,
-                    str(one.detail.get("reason", "")),
-                )
-                for one in entries
-            ],
-            notes=[*audit.entries(self.pages.database, MOST_NOTES, begins=NOTED)][::-1],
+            decisions=audit.entries(self.pages.database, MOST_DECISIONS, begins=DECIDED),
+            notes=self._notes(),
         )
 
     def note(self, request: Request, form: Form) -> Response:
@@ -61,10 +51,7 @@ class Moderation:
         text, of = form.get("text", "").strip(), self.pages.viewer_of(request).account_id or audit.VISITOR
         if not text or len(text) > MOST_LETTERS or not text.isprintable():
             raise HTTPException(422, f"A note is one line of up to {MOST_LETTERS} characters.")
-        sent = sum(
-            one.at > time.time() - DAY_SECONDS for one in audit.entries(self.pages.database, MOST_NOTES, begins=NOTED)
-        )
-        if sent >= MOST_NOTES:
+        if sum(one.at > time.time() - DAY_SECONDS for one in self._notes()) >= MOST_NOTES:
             raise HTTPException(429, "Many notes were sent today: send yours tomorrow.")
         with self.pages.database.writing() as link:
             audit.note(link, of, NOTED, form.get("about", "")[:20], text=text)
@@ -94,6 +81,9 @@ class Moderation:
         except (RefusedError, UsageError) as error:
             return self.one(request, f"{error.what}: {error.remedy}")
         return RedirectResponse("/moderate", 303)
+
+    def _notes(self) -> list[audit.Entry]:
+        return audit.entries(self.pages.database, MOST_NOTES, begins=NOTED)
 
     def _moderator(self, request: Request) -> Viewer:
         _, viewer = self.pages.signed_in(request)

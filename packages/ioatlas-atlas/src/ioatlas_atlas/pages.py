@@ -307,12 +307,7 @@ class Pages:
     def _result(self, request: Request) -> tuple[Result, bool]:
         """The result of the address, and whether its data may be read."""
         viewer = self.viewer_of(request)
-        one = queries.result_of(self.database, request.path_params["id"], viewer)
-        if one is None:
-            gone = queries.traces_of(self.database, request.path_params["id"])
-            if any(each.what == "deleted" for each in gone):
-                raise HTTPException(410, " ".join(f"{views.day(each.at)} {each.what}: {each.text}." for each in gone))
-            raise HTTPException(404, "There is no such result, or it is not public.")
+        one = self.named(request, viewer)
         return one, queries.may_read_data(one, viewer)
 
     def _readable(self, request: Request) -> Result:
@@ -333,11 +328,14 @@ class Pages:
         return viewer.account, viewer
 
     def named(self, request: Request, viewer: Viewer) -> Result:
-        """The result of the address. Raises 404 for one that is not there or not for the viewer."""
-        one = queries.result_of(self.database, request.path_params["id"], viewer)
-        if one is None:
-            raise HTTPException(404, "There is no such result, or it is not public.")
-        return one
+        """The result of the address. Raises 410 for one that was deleted, 404 for one that is not for the viewer."""
+        number = request.path_params["id"]
+        if one := queries.result_of(self.database, number, viewer):
+            return one
+        gone = queries.traces_of(self.database, number)
+        if any(each.what == "deleted" for each in gone):
+            raise HTTPException(410, " ".join(f"{views.day(each.at)} {each.what}: {each.text}." for each in gone))
+        raise HTTPException(404, "There is no such result, or it is not public.")
 
     def page(self, name: str, *, status_code: int = 0, **values: object) -> Response:
         """422 where it shows a `fault` and nothing else is said."""

@@ -12,10 +12,9 @@ from typing import Any
 from ioatlas.bundle.opening import open_bundle, opened_directory
 from ioatlas.bundle.verify import Verification, verify
 from ioatlas.campaign import load_result
-from ioatlas.errors import UsageError
 from ioatlas.product.kept import kept_sheet
 from ioatlas_atlas.extract import title_of
-from ioatlas_atlas.fairness import Condition, Declaration, Publication, Told, checklist, grade, publication
+from ioatlas_atlas.fairness import Condition, Declaration, Publication, Told, checklist, day_of, grade, publication
 
 
 @dataclass(frozen=True)
@@ -71,14 +70,7 @@ class Preview:
 
 def read_declaration(sponsor: str | None, conflict: str | None, permission: str, embargo: str) -> Declaration:
     """'none' says that there is none. Raises UsageError for a date that is none."""
-    if embargo:
-        try:
-            date.fromisoformat(embargo)
-        except ValueError:
-            raise UsageError(
-                f"{embargo[:20]!r} is no date", where="--embargo", remedy="write it as 2027-01-31"
-            ) from None
-    return Declaration(_or_none(sponsor), _or_none(conflict), permission.strip(), embargo)
+    return Declaration(_or_none(sponsor), _or_none(conflict), permission.strip(), day_of(embargo, "--embargo"))
 
 
 def _or_none(text: str | None) -> str | None:

@@ -183,7 +183,7 @@ def cell_page(database: Database, result_id: str, *, cursor: str = "", limit: in
     with database.reading() as link:
         rows = link.execute(asked.order_by(cell.c.number).limit(limit + 1)).mappings().all()
     following = encode_cursor([rows[limit - 1]["number"]]) if len(rows) > limit else ""
-    return Page(tuple(_cell(row) for row in rows[:limit]), following)
+    return Page(tuple(Cell.model_construct(**row) for row in rows[:limit]), following)
 
 
 def replies_of(database: Database, result_id: str) -> tuple[Reply, ...]:
@@ -309,7 +309,3 @@ def _likeness(checks: Sequence[Mapping[str, Any]]) -> str:
     if one["state"] == "note":
         return f"likeness {said if said.startswith(NOT_CHECKED) else NOT_CHECKED}"
     return said
-
-
-def _cell(row: sa.RowMapping) -> Cell:
-    return Cell.model_construct(**row)

@@ -83,7 +83,7 @@ def test_the_owners_forms_change_a_result(client, database, own):
     assert do(client, own, "withdraw", "a cable").status_code == 303
     assert "not typed" in do(client, own, "delete", "x").text
     assert do(client, own, "delete", own).headers["location"] == "/mine"
-    assert client.get(f"/mine/{own}").status_code == 404
+    assert client.get(f"/mine/{own}").status_code == 410
 
 
 def test_a_token_is_made_and_shown_once(client, database, own):

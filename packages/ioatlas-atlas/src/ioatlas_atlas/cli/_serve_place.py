@@ -71,7 +71,7 @@ def opened(place: Place, *, fresh: bool = False, empty: bool = False) -> Iterato
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from ioatlas_atlas.database import open_database
+    from ioatlas_atlas.database import first_line, open_database
     from ioatlas_atlas.migrations import check_current, form_of, migrate
 
     file = Path(place.url.removeprefix("sqlite:///"))
@@ -86,12 +86,8 @@ def opened(place: Place, *, fresh: bool = False, empty: bool = False) -> Iterato
         check_current(database)
         yield database
     except SQLAlchemyError as error:
-        cause = str(getattr(error, "orig", error)).strip().splitlines()
-        raise IoAtlasError(
-            f"the database does not take it: {cause[0] if cause else type(error).__name__}",
-            where=database.where,
-            remedy="see that it is the database of an atlas, and that it may be written",
-        ) from error
+        remedy = "see that it is the database of an atlas, and that it may be written"
+        raise IoAtlasError(first_line(error), where=database.where, remedy=remedy) from error
     finally:
         database.close()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -50,6 +51,11 @@ def client_of(url: str) -> Client:
 def plain(text: object) -> str:
     """A stranger's text on a terminal: one line without control characters."""
     return "".join(letter for letter in str("" if text is None else text) if letter.isprintable())[:200]
+
+
+def state_of(told: Mapping[str, Any]) -> str:
+    """Of a result, as an atlas tells it: 'public: anybody may read it'."""
+    return ": ".join(filter(None, (plain(told.get("state")), plain(told.get("reason")))))
 
 
 def agree(what: str, question: str, *, where: str, yes: bool) -> None:

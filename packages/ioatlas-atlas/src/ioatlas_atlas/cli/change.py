@@ -9,7 +9,7 @@ import click
 
 from ioatlas.cli._commands import examples
 from ioatlas.errors import UsageError
-from ioatlas_atlas.cli._token import agree, client_of, plain
+from ioatlas_atlas.cli._token import agree, client_of, plain, state_of
 
 
 @click.command(name="change", epilog=examples("change", "ioatlas_atlas.cli"))
@@ -43,7 +43,7 @@ def command(
     client, place = client_of(url), f"/api/v1/results/{number}"
     if said:
         would = client.ask("PATCH", f"{place}?dry_run=true", said)
-        click.echo(f"{address} {'would be' if dry_run else 'will be'} {_state(would)}", err=True)
+        click.echo(f"{address} {'would be' if dry_run else 'will be'} {state_of(would)}", err=True)
     else:
         title = plain((client.result(number).get("result") or {}).get("title"))
         what = "deleted for good, with its bundle" if delete else "withdrawn; title, reason and trace stay"
@@ -58,7 +58,7 @@ def command(
         client.ask("POST", f"{place}/withdraw", {"reason": withdraw})
         click.echo("withdrawn")
     else:
-        click.echo(_state(client.ask("PATCH", place, said)))
+        click.echo(state_of(client.ask("PATCH", place, said)))
 
 
 def _said(permission: str | None, embargo: str | None, private: bool | None) -> dict[str, Any]:
@@ -70,7 +70,3 @@ def _said(permission: str | None, embargo: str | None, private: bool | None) -> 
     if private is not None:
         said["private"] = private
     return said
-
-
-def _state(told: dict[str, Any]) -> str:
-    return f"{plain(told.get('state'))}: {plain(told.get('reason'))}"

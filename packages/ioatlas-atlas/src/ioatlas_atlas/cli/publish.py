@@ -13,7 +13,7 @@ import click
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas.errors import RefusedError
-from ioatlas_atlas.cli._token import agree, plain, token_of
+from ioatlas_atlas.cli._token import agree, plain, state_of, token_of
 
 if TYPE_CHECKING:
     from ioatlas_atlas.client import Client
@@ -78,7 +78,7 @@ def command(
     number = plain(answer.get("id"))
     if not as_json:
         there = "" if answer.get("new", True) else " (it was there already)"
-        click.echo(f"{client.url}/r/{number}  {plain(answer.get('state'))}{_why(answer)}{there}")
+        click.echo(f"{client.url}/r/{number}  {state_of(answer)}{there}")
     if reproduces:
         answer["reproduces"] = {"id": reproduces, "outcome": client.reproduces(reproduces, number)}
     if as_json:
@@ -87,11 +87,6 @@ def command(
         click.echo(f"{client.url}/r/{reproduces}  {plain(answer['reproduces']['outcome'])}")
     else:
         click.echo(f"Next: ioatlas atlas search --at {client.url}", err=True)
-
-
-def _why(answer: dict[str, Any]) -> str:
-    reason = plain(answer.get("reason"))
-    return f": {reason}" if reason else ""
 
 
 def _show(seen: Preview, url: str) -> None:

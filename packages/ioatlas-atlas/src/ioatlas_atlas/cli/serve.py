@@ -102,11 +102,8 @@ def migrate(place: Place, check: bool) -> None:
     from ioatlas_atlas.migrations import form_of
     from ioatlas_atlas.migrations import migrate as bring
 
-    held = open_database(place.url)
-    try:
+    with contextlib.closing(open_database(place.url)) as held:
         form = form_of(held) if check else bring(held)
-    finally:
-        held.close()
     if form.current:
         click.echo(f"the database has form {form.newest} already; nothing to do")
     else:
@@ -182,7 +179,7 @@ def audit(place: Place, most: int, as_json: bool) -> None:
     from ioatlas_atlas.audit import entries
 
     with opened(place) as held:
-        for one in entries(held, most):
+        for one in reversed(entries(held, most)):
             who = one.account or "operator"
             click.echo(
                 json.dumps(vars(one))

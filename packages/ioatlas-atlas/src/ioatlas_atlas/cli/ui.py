@@ -39,7 +39,6 @@ def command(folders: tuple[Path, ...], port: int, no_open: bool) -> None:
     """
     import uvicorn
 
-    from ioatlas.results.library import library_folders
     from ioatlas_atlas.ui.app import make_app, new_token
     from ioatlas_atlas.ui.shelf import Shelf
 

@@ -140,7 +140,7 @@ _NAVIGATION = """<body>
 <nav class="site-nav" aria-label="Pages"><a href="/">Library</a> <a href="/new">New measurement</a></nav>
 """
 _TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(HERE / "templates"),
+    loader=jinja2.FileSystemLoader([HERE / "templates", HERE.parent / "templates"]),
     autoescape=True,
     trim_blocks=True,
     undefined=jinja2.StrictUndefined,
