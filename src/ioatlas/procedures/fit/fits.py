@@ -22,8 +22,6 @@ from ioatlas.results.by_law import laws_of
 from ioatlas.store.journal import Journal
 from ioatlas.testbed.visit_usage import records_by_visit
 
-WAITED = "other programs on this client kept the load from running, so measure again when it is idle"
-
 
 @dataclass(frozen=True)
 class Fit:
@@ -61,7 +59,7 @@ class Fit:
 
     @property
     def sentence(self) -> str:
-        """The answer in plain English."""
+        """The answer in plain English; of what is open its requirements tell what it would take."""
         if self.answer is Answer.PASS:
             room = f", with {times(self.margin)} what it needs" if self.margin is not None else ""
             return f"PASS: {self.target} fits {self.use.title}{room}."
@@ -72,12 +70,7 @@ class Fit:
             return f"UNDECIDED: what was measured does not tell whether {self.target} fits {self.use.title}."
         count, of = len(self.open), len(self.judged)
         each = f"{count} of {of} requirements {'is' if count == 1 else 'are'}" if of > 1 else "its requirement is"
-        if self.waited:
-            return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open; {WAITED}."
-        more = self.more_seconds
-        how = "no budget would tell what moves so"
-        how = how if more is None else f"about {format_duration(more)} more of budget would tell"
-        return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open; {how}."
+        return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open."
 
     def as_json(self) -> dict[str, Any]:
         return {
