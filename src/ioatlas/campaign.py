@@ -411,11 +411,8 @@ def run(
                 journal.end_session(earlier.session_id)
         return Summary.of(journal, None, complete=True)
     if environment is None:
-        told = LiveFile(journal.directory, emit)
-        try:
+        with contextlib.closing(LiveFile(journal.directory, emit)) as told:
             return _on_clients(journal, system_environment(), consent, clients, emit=told, stop_asked=stop_asked)
-        finally:
-            told.close()
     return _on_clients(journal, environment, consent, clients, emit=emit, stop_asked=stop_asked)
 
 
@@ -435,14 +432,12 @@ def _on_clients(
         fleet = environment.fleet or opened_fleet(plan.spec, environment.executor, plan.targets, clients)
         if fleet is None:
             return _session(journal, plan, environment, consent, emit=emit, stop_asked=stop_asked, began=began)
-        try:
+        with contextlib.closing(fleet):
             for text in client_remarks(journal, fleet):
                 journal.add_remark(RemarkKind.WARNING, text)
                 emit(Event("remark", {"text": text}))
             with_fleet = environment.of_fleet(fleet)
             return _session(journal, plan, with_fleet, consent, emit=emit, stop_asked=stop_asked, began=began)
-        finally:
-            fleet.close()
 
 
 def _session(

@@ -15,7 +15,7 @@ import stat
 import struct
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn, Self
@@ -255,20 +255,15 @@ def open_file(path: Path) -> Container:
     with faults(IoAtlasError, "it cannot be read", where=str(path), remedy="name a bundle"):
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     opened = os.fdopen(file, "rb")
-    if not stat.S_ISREG(os.fstat(file).st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise RefusedError("this is not an ordinary file", where=str(path), remedy="name a bundle")
+        return Container(opened, str(path))
+    except BaseException:
         opened.close()
-        raise RefusedError("this is not an ordinary file", where=str(path), remedy="name a bundle")
-    return _closed_on_error(lambda: Container(opened, str(path)), opened)
+        raise
 
 
 def of_bytes(data: bytes, where: str) -> Container:
     """A container that lies in memory. Raises as `Container`."""
     return Container(io.BytesIO(data), where)
-
-
-def _closed_on_error(make: Callable[[], Container], file: BinaryIO) -> Container:
-    try:
-        return make()
-    except BaseException:
-        file.close()
-        raise

@@ -226,17 +226,13 @@ more than 95%.
 CeilingsOf = Callable[[Cell, str], Sequence[Ceiling]]
 """Bounds of a cell and direction."""
 _PROTOCOLS: dict[str, Protocol] = {"iSCSI": "iscsi", "SMB": "smb3", "NBD": "nbd"}
-_NAMES = {
-    "measured.network": "network path",
-    "measured.client": "client",
-    "measured.stack": "stack",
-    "measured.drive": "drive",
+_MEASURED = {
+    "network": ("network path", ""),
+    "network_read": ("network path", "read"),
+    "network_write": ("network path", "write"),
+    "drive_read": ("drive", "read"),
 }
-_ONE_WAY = {
-    "measured.network_read": ("network path", "read"),
-    "measured.network_write": ("network path", "write"),
-    "measured.drive_read": ("drive", "read"),
-}
+"""Facts below `measured` that are named otherwise than their resource, and the direction that they bound."""
 
 
 def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read") -> tuple[Ceiling, ...]:
@@ -247,11 +243,9 @@ def ceilings_of(bed: Testbed, bs_bytes: int, direction: str = "read") -> tuple[C
     """
     found = [*_link(bed, bs_bytes, direction), *_bus(bed), *_drive(bed)]
     for fact in bed.below("measured"):
-        resource, way = _ONE_WAY.get(fact.name, ("", direction))
-        if way != direction:
-            continue
-        if fact.unit == "B/s" and isinstance(fact.value, (int, float)):
-            resource = resource or _NAMES.get(fact.name, fact.name.removeprefix("measured.").replace("_", " "))
+        name = fact.name.removeprefix("measured.")
+        resource, way = _MEASURED.get(name, (name.replace("_", " "), ""))
+        if way in ("", direction) and fact.unit == "B/s" and isinstance(fact.value, (int, float)):
             found.append(Ceiling(f"{resource}, measured", resource, float(fact.value), None, "measured", fact.source))
     return tuple(sorted(found, key=lambda one: one.bw_bytes_per_s or float("inf")))
 

@@ -52,13 +52,9 @@ def columns(rows: Sequence[Sequence[str]], *, right: Collection[int] = (), gap: 
     return [line(row) for row in rows]
 
 
-def folded(line: str, indent: int = 0) -> str:
+def folded(line: str, indent: int = 0, *, err: bool = False) -> str:
     """A line, on a terminal folded between words; what follows is set in by `indent`."""
-    return _folded(line, indent, terminal=sys.stdout.isatty())
-
-
-def _folded(line: str, indent: int, *, terminal: bool) -> str:
-    if not terminal:
+    if not (sys.stderr if err else sys.stdout).isatty():
         return line
     columns = min(shutil.get_terminal_size().columns, WIDEST_PROSE)
     return textwrap.fill(line, columns, subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=False)
@@ -66,10 +62,9 @@ def _folded(line: str, indent: int, *, terminal: bool) -> str:
 
 def say(text: str, *, err: bool = False, indent: int | None = None) -> None:
     """Print lines, each folded between words on a terminal. indent: of what follows; else two more than its own."""
-    stream = sys.stderr if err else sys.stdout
     for line in text.splitlines():
         deeper = len(line) - len(line.lstrip()) + 2 if indent is None else indent
-        click.echo(_folded(line, deeper, terminal=stream.isatty()), err=err)
+        click.echo(folded(line, deeper, err=err), err=err)
 
 
 def say_json(value: Any, *, line: bool = False) -> None:

@@ -123,15 +123,13 @@ def command(
 
 def _print(parts: Sequence[RenderableType], console: Console) -> None:
     """On a terminal as it is; elsewhere without the blanks that fill each line up."""
-    if console.is_terminal:
-        for part in parts:
-            console.print(part)
+    from ioatlas.cli._screen import print_lines, rendered
+
+    if not console.is_terminal:
+        print_lines(rendered(parts, console.width), console)
         return
-    with console.capture() as captured:
-        for part in parts:
-            console.print(part)
-    for line in captured.get().splitlines():
-        click.echo(line.rstrip())
+    for part in parts:
+        console.print(part)
 
 
 def _findings(result: CampaignResult, width: int) -> list[Text]:

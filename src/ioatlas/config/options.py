@@ -11,13 +11,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, get_type_hints
 
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.outcomes import hints_of, of_plain
+from ioatlas.model.outcomes import plain as as_json
 from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_percent
 
 if TYPE_CHECKING:
@@ -47,14 +48,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _json(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json(item) for item in value]
-    return value.value if isinstance(value, StrEnum) else value
 
 
 @dataclass(frozen=True)
@@ -256,7 +249,8 @@ class Table:
 
     def to_record(self) -> dict[str, Any]:
         """What the journal keeps, as its JSON has it."""
-        return {name: _json(value) for name, value in asdict(self).items()}
+        record: dict[str, Any] = as_json(self)
+        return record
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

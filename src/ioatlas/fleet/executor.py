@@ -260,10 +260,8 @@ class FleetExecutor:
             return True
 
         process = replace(load, arguments=tuple(arguments), directory=scratch, spread=())
-        try:
+        with contextlib.closing(gate):
             outcome = self._inner.run(process, stop_asked=ended, started=began, tick=tick)
-        finally:
-            gate.close()
         shutil.copyfile(scratch / load.sink, load.directory / load.sink)
         return outcome, watch
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -33,23 +34,16 @@ def read_imported(place: Path) -> ImportedMap:
     """The readings as a map, each for itself. Raises UsageError when there are none, IoAtlasError when they cannot be
     read.
     """
-    store = Imported.open(place.parent if place.name == FILE_NAME else place)
-    try:
+    with closing(Imported.open(place.parent if place.name == FILE_NAME else place)) as store:
         return imported_map(_labelled(store), one_by_one=True)
-    finally:
-        store.close()
 
 
 def load_imported(directory: Path, name: str = "") -> CampaignResult:
     """The result of a directory in which nothing was measured, or of what was imported there. name: the directory's
     where none is given.
     """
-    store = Imported.open(directory)
-    try:
-        imports, problems = store.imports(), store.problems()
-        labelled = list(_labelled(store))
-    finally:
-        store.close()
+    with closing(Imported.open(directory)) as store:
+        imports, problems, labelled = store.imports(), store.problems(), list(_labelled(store))
     found = imported_map(labelled)
     shared = set.intersection(*(set(e.cell.options) for e in found.estimates)) if found.estimates else set()
     return CampaignResult(
@@ -72,11 +66,8 @@ def with_imported(result: CampaignResult, directory: Path) -> CampaignResult:
     """A measured campaign with what was imported into its directory beside it: as targets of their own, never among its
     findings.
     """
-    store = Imported.open(directory)
-    try:
+    with closing(Imported.open(directory)) as store:
         labelled, problems = list(_labelled(store)), store.problems()
-    finally:
-        store.close()
     found = imported_map(labelled)
     taken = {target.name for target in result.targets}
     renamed = {name: f"imported: {name}" for name in found.series if name in taken}

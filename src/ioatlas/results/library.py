@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,11 +116,8 @@ def entry(directory: Path) -> Entry:
     if not (directory / JOURNAL).exists():
         return _imported(directory)
     try:
-        journal = Journal.open(directory, only=("campaign", "target"))
-        try:
+        with closing(Journal.open(directory, only=("campaign", "target"))) as journal:
             campaign, targets = journal.campaign(), journal.targets()
-        finally:
-            journal.close()
     except IoAtlasError as error:
         return Entry(directory, directory.resolve().name, None, f"cannot be read: {error.what}")
     return Entry(
@@ -132,11 +130,8 @@ def _imported(directory: Path) -> Entry:
 
     name = directory.resolve().name
     try:
-        store = Imported.open(directory)
-        try:
+        with closing(Imported.open(directory)) as store:
             imports = store.imports()
-        finally:
-            store.close()
     except IoAtlasError as error:
         return Entry(directory, name, None, f"cannot be read: {error.what}")
     labels = sorted({label for _, _, label in imports if label})

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -84,11 +85,8 @@ def load_result(directory: Path, parts_of: PartsOf) -> CampaignResult:
     if imported and not (directory / FILE_NAME).exists():
         result = load_imported(directory)
     else:
-        journal = Journal.open(directory)
-        try:
+        with closing(Journal.open(directory)) as journal:
             result = _result(parts_of(journal))
-        finally:
-            journal.close()
         result = with_imported(result, directory) if imported else result
     result = with_factors(result)
     return replace(result, findings=headlines(result.findings))

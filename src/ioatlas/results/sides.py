@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from math import exp, log
 from pathlib import Path
@@ -189,8 +190,7 @@ def read_campaign(directory: Path, quantity: str, *, lawful: bool = True) -> Sid
     """A campaign with the accepted visits of its sweep; lawful: by what the law of its target says of their cells,
     where their loads were chosen. Raises UsageError when it has none.
     """
-    journal = Journal.open(directory)
-    try:
+    with closing(Journal.open(directory)) as journal:
         name = str(journal.campaign().name)
         cells = {cell.key: cell for cell, reason in journal.cells() if reason != UnmeasuredCode.BESIDE}
         visits = journal.visits(with_series=True)
@@ -202,8 +202,6 @@ def read_campaign(directory: Path, quantity: str, *, lawful: bool = True) -> Sid
         guesses: dict[Place, tuple[Row, Reading]] = {}
         if lawful and quantity != "lat_p99":
             by_law, guesses = _by_law(journal, visits, quantity)
-    finally:
-        journal.close()
     readings: dict[Place, list[Reading]] = {}
     rows: dict[Place, Row] = {}
     for visit in visits:

@@ -10,7 +10,7 @@ given up with a sentence, and the others go on.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from ioatlas.model.factors import Configuration
 from ioatlas.model.outcomes import Blocks, Emit, Event
 from ioatlas.model.verdict import UnmeasuredCode, read_unmeasured
 from ioatlas.model.visit import RemarkKind
+from ioatlas.results.factors import load_of
 from ioatlas.run.budget import Budget
 from ioatlas.run.environment import Environment, sites_of
 from ioatlas.run.live import Summary
@@ -31,7 +32,6 @@ from ioatlas.store.journal import Journal
 from ioatlas.target.marker import claimed
 
 if TYPE_CHECKING:
-    from ioatlas.model.cell import Cell
     from ioatlas.run.set_up import Consent
 
 LEAST_BUDGET_SECONDS = 1.0
@@ -192,25 +192,20 @@ class BlockedRun:
         """{cell key: reason} of its cells that were left out of one that is done."""
         done = [name for name, why in self.journal.kept(Blocks).ended.items() if not why]
         cells = self.journal.cells()
-        gone: Mapping[tuple[object, ...], str] = {
-            _load(cell): reason
+        gone = {
+            load_of(cell): reason
             for cell, reason in cells
             if cell.target in done and read_unmeasured(reason).code is UnmeasuredCode.LEFT_OUT
         }
         return {
-            cell.key: gone[_load(cell)]
+            cell.key: gone[load_of(cell)]
             for cell, reason in cells
-            if cell.target == one.name and not reason and _load(cell) in gone
+            if cell.target == one.name and not reason and load_of(cell) in gone
         }
 
     def _tell(self, one: Configuration, text: str, state: str) -> None:
         factors = {name: factor.value for name, factor in one.factors.items()}
         self.emit(Event("configuration", {"configuration": one.name, "factors": factors, "state": state, "text": text}))
-
-
-def _load(cell: Cell) -> tuple[object, ...]:
-    """What a cell is wherever it runs."""
-    return (cell.options, cell.sharing, cell.streams)
 
 
 def _told(error: IoAtlasError) -> str:

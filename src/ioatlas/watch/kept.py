@@ -20,6 +20,7 @@ from ioatlas import beneath
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
+from ioatlas.model.outcomes import of_plain
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.procedures.fit.fits import load_fits
 from ioatlas.results.sides import read_sides
@@ -265,14 +266,10 @@ def _records(text: str) -> Iterator[Mapping[str, Any]]:
 
 def _line(record: Mapping[str, Any]) -> Line | None:
     try:
-        levels = {str(name): float(value) for name, value in record["levels"].items()}
-        began, ended = float(record["began"]), float(record["ended"])
-        fits = {str(use): dict(one) for use, one in record.get("fits", {}).items()}
-        line = Line(str(record["name"]), began, ended, levels, str(record.get("failed", "")), fits)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        line: Line = of_plain(Line, record)
+    except (TypeError, ValueError, AttributeError, OverflowError):
         return None
-    numbers = (line.began, line.ended, *levels.values())
-    return line if all(map(isfinite, numbers)) else None
+    return line if all(map(isfinite, (line.began, line.ended, *line.levels.values()))) else None
 
 
 def _append(directory: Path, record: Mapping[str, Any]) -> None:

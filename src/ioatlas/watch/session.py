@@ -15,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -204,16 +204,15 @@ class Session:
 
     def _measure(self, journal: Journal, name: str, began: float) -> None:
         error = None
-        try:
-            run(journal, emit=self._loads, stop_asked=self._stop_asked)
-            if self._last is None:
-                self._pin(journal)
-        except IoAtlasError as caught:
-            if self._stop_asked():
-                raise
-            error = caught
-        finally:
-            journal.close()
+        with closing(journal):
+            try:
+                run(journal, emit=self._loads, stop_asked=self._stop_asked)
+                if self._last is None:
+                    self._pin(journal)
+            except IoAtlasError as caught:
+                if self._stop_asked():
+                    raise
+                error = caught
         self._finish(name, began, error)
 
     def _pin(self, journal: Journal) -> None:
