@@ -19,17 +19,8 @@ from tests.real.target_lab import wait_for
 
 pytestmark = pytest.mark.unmeasured
 # In a thread, as all loads of campaigns: a process of its own for each job would outlive the killed one.
-FOR_A_MINUTE = [
-    "fio",
-    "--name=x",
-    "--ioengine=null",
-    "--size=1g",
-    "--rw=read",
-    "--time_based",
-    "--runtime=60",
-    "--thinktime=1000",
-    "--thread",
-]
+NOTHING = "--name=x --ioengine=null --size=1g --rw=read --time_based --runtime=60 --thinktime=1000 --thread"
+FOR_A_MINUTE = ["fio", *NOTHING.split()]
 
 
 @pytest.mark.parametrize(
@@ -75,14 +66,9 @@ def test_the_packaged_fio_is_used_where_no_other_is_as_new(tmp_path, monkeypatch
 @pytest.mark.long("fio")
 @pytest.mark.skipif(not glob("/usr/lib/*/libaio.a"), reason="libaio-dev is not installed")
 def test_the_packaged_fio_is_built_from_source_and_measures(disk_dir, tmp_path, monkeypatch):
-    done = subprocess.run(
-        [Path(__file__).parents[2] / "packages" / "ioatlas-fio" / "build", tmp_path],
-        env={**os.environ, "PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    build = Path(__file__).parents[2] / "packages" / "ioatlas-fio" / "build"
+    how = {"env": {**os.environ, "PYTHON": sys.executable}, "capture_output": True, "text": True}
+    done = subprocess.run([build, tmp_path], check=False, timeout=600, **how)
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as held:
@@ -97,14 +83,8 @@ def test_the_packaged_fio_is_built_from_source_and_measures(disk_dir, tmp_path, 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path):
-    outcome = run_process(
-        FOR_A_MINUTE,
-        directory=tmp_path,
-        sink="fio.err",
-        limit_seconds=1.25,
-        stop_asked=lambda: False,
-        started=lambda _p, _t: None,
-    )
+    never = {"stop_asked": lambda: False, "started": lambda _p, _t: None}
+    outcome = run_process(FOR_A_MINUTE, directory=tmp_path, sink="fio.err", limit_seconds=1.25, **never)
     assert outcome.stopped == "overdue"
     assert outcome.seconds < 50, "its load runs for 60"
 

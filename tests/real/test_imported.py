@@ -31,33 +31,14 @@ def places() -> Iterator[tuple[Path, Path]]:
         scratch = Path(name)
         (scratch / "target").mkdir()
         (scratch / "sweep.toml").write_text(SWEEP)
-        done = ioatlas(
-            "map",
-            scratch / "target",
-            "--campaign",
-            scratch / "sweep.toml",
-            "--visits",
-            "2",
-            "-o",
-            scratch / "mine",
-            "--yes",
-        )
+        sweep = ("--campaign", scratch / "sweep.toml", "--visits", "2")
+        done = ioatlas("map", scratch / "target", *sweep, "-o", scratch / "mine", "--yes")
         assert done.returncode == 0, done.stderr
         (scratch / "theirs").mkdir()
         for bs in ("4k", "16k"):
-            command = [
-                "fio",
-                "--name=hand",
-                f"--filename={scratch}/target/hand",
-                "--rw=randread",
-                f"--bs={bs}",
-                "--size=4m",
-                "--iodepth=1",
-                "--numjobs=1",
-                "--output-format=json",
-                f"--output={scratch}/theirs/{bs}.json",
-            ]
-            subprocess.run(command, check=True, capture_output=True)
+            load = f"--name=hand --rw=randread --bs={bs} --size=4m --iodepth=1 --numjobs=1 --output-format=json"
+            where = [f"--filename={scratch}/target/hand", f"--output={scratch}/theirs/{bs}.json"]
+            subprocess.run(["fio", *load.split(), *where], check=True, capture_output=True)
         yield scratch / "mine", scratch / "theirs"
 
 

@@ -15,20 +15,11 @@ from statistics import fmean, stdev
 import pytest
 
 from tests.real.conftest import ioatlas, rows
+from tests.simulate.iozone import COLUMNS
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
-NINE = [
-    "write",
-    "rewrite",
-    "read",
-    "reread",
-    "random read",
-    "random write",
-    "backward read",
-    "record rewrite",
-    "strided read",
-]
+NINE = list(COLUMNS)
 
 
 def study(directory, target, *, size='"1m"', bs='["64k", "256k"]', visits=1, profile="iozone2017", more=""):

@@ -50,18 +50,8 @@ def partition_table(label):
 
 
 def luks(device):
-    run(
-        "cryptsetup",
-        "luksFormat",
-        "--batch-mode",
-        "--pbkdf",
-        "pbkdf2",
-        "--pbkdf-force-iterations",
-        "1000",
-        device,
-        "-",
-        input="secret",
-    )
+    options = "--batch-mode --pbkdf pbkdf2 --pbkdf-force-iterations 1000"
+    run("cryptsetup", "luksFormat", *options.split(), device, "-", input="secret")
 
 
 def md_member(device):
@@ -88,15 +78,8 @@ def zfs_label(offset):
         body = struct.pack(">I", len(text)) + text + bytes(-len(text) % 4) + struct.pack(">II", kind, 1) + value
         return struct.pack(">II", 8 + len(body), 8 + len(body)) + body
 
-    numbers = {
-        "version": 5000,
-        "state": 0,
-        "txg": 4,
-        "pool_guid": 0x1234567890ABCDEF,
-        "top_guid": 99,
-        "guid": 99,
-        "ashift": 12,
-    }
+    numbers = {"version": 5000, "state": 0, "txg": 4, "pool_guid": 0x1234567890ABCDEF}
+    numbers |= {"top_guid": 99, "guid": 99, "ashift": 12}
     pairs = b"".join(pair(name, 8, struct.pack(">Q", value)) for name, value in numbers.items())
     pairs += pair("name", 9, struct.pack(">I", 4) + b"tank")
     configuration = (bytes([1, 1, 0, 0]) + struct.pack(">II", 0, 1) + pairs + bytes(8)).ljust((112 << 10) - 40, b"\0")
@@ -155,17 +138,11 @@ def test_a_signature_refuses(bench, kind, make):
     assert "signature at byte" in text, text
 
 
-def test_a_gpt_without_its_protective_mbr_refuses(bench):
+@pytest.mark.parametrize("lost_sectors", [1, 34], ids=["no protective MBR", "only the backup"])
+def test_a_gpt_of_which_a_part_is_left_refuses(bench, lost_sectors):
     device = bench.loop()
     partition_table("gpt")(device)
-    write_at(device, (0, bytes(512)))
-    assert "gpt" in refusal(device)
-
-
-def test_a_gpt_of_which_only_the_backup_is_left_refuses(bench):
-    device = bench.loop()
-    partition_table("gpt")(device)
-    write_at(device, (0, bytes(34 * 512)))
+    write_at(device, (0, bytes(lost_sectors * 512)))
     assert "gpt" in refusal(device)
 
 
@@ -174,16 +151,8 @@ def test_an_empty_device_passes_and_stays_free_after_a_load(bench):
     target = open_target(device)
     assert (target.kind, target.size_bytes, target.location) == ("block", 64 << 20, device)
     check_before_start(target, writes=True)
-    run(
-        "fio",
-        "--name=fill",
-        f"--filename={device}",
-        "--rw=write",
-        "--bs=1048576",
-        "--refill_buffers=1",
-        "--thread",
-        "--direct=1",
-    )
+    options = "--name=fill --rw=write --bs=1048576 --refill_buffers=1 --thread --direct=1"
+    run("fio", f"--filename={device}", *options.split())
     check_before_start(target, writes=True)
 
 
@@ -261,14 +230,7 @@ def test_active_swap_refuses_also_when_its_signature_is_gone(bench):
 def partitioned(bench, label):
     """A loop device with two partitions, told to the kernel by partx as some kernels do not read every table."""
     device = bench.loop()
-    run(
-        "sfdisk",
-        "--quiet",
-        "--no-reread",
-        "--no-tell-kernel",
-        device,
-        input=f"label: {label}\nsize=16MiB\nsize=16MiB\n",
-    )
+    partition_table(f"{label}\nsize=16MiB\nsize=16MiB")(device)
     run("partx", "--add", device)
     # Whoever looks at all disks, as other tests do, holds a partition for a moment.
     delete = ["partx", "--delete", device]
@@ -352,20 +314,8 @@ def test_an_active_logical_volume_refuses(bench):
     run("pvcreate", "--yes", *config, device)
     run("vgcreate", *config, "ioatlasguard", device)
     bench.undo_later(lambda: run("vgremove", "--yes", *config, "ioatlasguard"))
-    run(
-        "lvcreate",
-        "--yes",
-        *config,
-        "--zero",
-        "n",
-        "--wipesignatures",
-        "n",
-        "--size",
-        "16M",
-        "--name",
-        "lv",
-        "ioatlasguard",
-    )
+    options = "--yes --zero n --wipesignatures n --size 16M --name lv ioatlasguard"
+    run("lvcreate", *config, *options.split())
     assert "is held by /dev/dm-" in refusal(device)
     volume = next(
         path for path in Path("/sys/block").glob("dm-*") if (path / "dm/name").read_text().strip() == "ioatlasguard-lv"
@@ -379,17 +329,8 @@ def test_an_array_and_its_members_refuse(bench):
     needs_kernel("md")
     members = [bench.loop(), bench.loop()]
     array = "/dev/md99"
-    run(
-        "mdadm",
-        "--create",
-        array,
-        "--run",
-        "--level=1",
-        "--raid-devices=2",
-        "--metadata=1.2",
-        "--assume-clean",
-        *members,
-    )
+    options = "--run --level=1 --raid-devices=2 --metadata=1.2 --assume-clean"
+    run("mdadm", "--create", array, *options.split(), *members)
     bench.undo_later(lambda: run("mdadm", "--stop", array))
     for member in members:
         text = refusal(member)

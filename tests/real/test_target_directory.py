@@ -192,26 +192,18 @@ def test_an_immutable_directory_is_one_clear_error(bench):
         Workspace(open_target(str(point)), "c1", lambda _: None)
 
 
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
+
+
 def interpreter_of_nobody():
-    """A Python that an ordinary user may run, with the package's source readable too;
-    pyenv's often lives below /root.
-    """
-    source = Path(ioatlas.__file__).parents[1]
+    """A Python that an ordinary user may run, with the package's source readable too; pyenv's is often below /root."""
+    environment = {"PYTHONPATH": str(Path(ioatlas.__file__).parents[1])}
     for executable in (sys.executable, "/usr/bin/python3"):
-        command = [executable, "-c", "import ioatlas.target"]
         try:
-            subprocess.run(
-                command,
-                check=True,
-                capture_output=True,
-                user=65534,
-                group=65534,
-                extra_groups=[],
-                env={"PYTHONPATH": str(source)},
-            )
+            run(executable, "-c", "import ioatlas.target", **NOBODY, env=environment)
         except (OSError, subprocess.CalledProcessError):
             continue
-        return executable, {"PYTHONPATH": str(source)}
+        return executable, environment
     pytest.skip("no Python here that an ordinary user may run")
 
 
@@ -235,21 +227,23 @@ def test_without_permission_there_is_one_clear_error(bench):
         places.append(bench.loop())
         Path(parent, "file").write_bytes(bytes(4096))
         places.append(f"{parent}/file")
-        lines = run(
-            executable, "-c", program, *places, env=environment, user=65534, group=65534, extra_groups=[]
-        ).splitlines()
+        lines = run(executable, "-c", program, *places, env=environment, **NOBODY).splitlines()
     assert lines == ["permission denied", "permission denied", "fine", "permission denied", "permission denied"]
+
+
+def served_by_fuse(bench, point):
+    command = f"nbdfuse {point} --command nbdkit -s memory 16M"
+    process = bench.start(*command.split(), stderr=subprocess.DEVNULL)
+    bench._undo.pop()
+    wait_for(lambda: os.path.ismount(point))
+    return process
 
 
 @needs("nbdkit", "nbdfuse", "fusermount3")
 def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
     point = bench.directory / "fuse"
     point.mkdir()
-    process = bench.start(
-        "nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "16M", stderr=subprocess.DEVNULL
-    )
-    bench._undo.pop()
-    wait_for(lambda: os.path.ismount(point))
+    process = served_by_fuse(bench, point)
     target = open_target(str(point))
     with pytest.raises(RefusedError, match="network file system"):
         check_journal_place(str(point), target)
@@ -268,11 +262,7 @@ def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
 def test_a_dead_fuse_server_is_one_clear_error(bench):
     point = bench.directory / "fuse"
     point.mkdir()
-    process = bench.start(
-        "nbdfuse", str(point), "--command", "nbdkit", "-s", "memory", "16M", stderr=subprocess.DEVNULL
-    )
-    bench._undo.pop()
-    wait_for(lambda: os.path.ismount(point))
+    process = served_by_fuse(bench, point)
     target = open_target(str(point))
     process.kill()
     process.wait()
@@ -475,12 +465,8 @@ def test_direct_io_of_a_file_system_is_what_a_trial_finds(bench, mkfs, sector_by
         job = ["fio", "--name=j", "--rw=randread", f"--filename={path}", "--direct=1", "--thread", "--number_ios=16"]
         run(*job, f"--bs={found.offset_alignment_bytes}")
         if found.offset_alignment_bytes > 512:
-            assert (
-                subprocess.run(
-                    [*job, f"--bs={found.offset_alignment_bytes // 2}"], check=False, capture_output=True
-                ).returncode
-                != 0
-            )
+            smaller = [*job, f"--bs={found.offset_alignment_bytes // 2}"]
+            assert subprocess.run(smaller, check=False, capture_output=True).returncode != 0
         assert workspace.remove(names).directory_gone
     assert os.listdir(target.location) in ([], ["lost+found"])
 
@@ -490,37 +476,18 @@ def test_direct_io_of_tmpfs_is_reported_as_found(bench):
     names = []
     with Workspace(target, "c1", names.append) as workspace:
         found = workspace.direct_io()
-        path = workspace.file_path("trial")
-        command = [
-            "fio",
-            "--name=j",
-            "--rw=write",
-            "--size=65536",
-            "--bs=4096",
-            f"--filename={path}",
-            "--direct=1",
-            "--thread",
-        ]
+        job = (
+            f"--name=j --rw=write --size=65536 --bs=4096 --direct=1 --thread --filename={workspace.file_path('trial')}"
+        )
+        command = ["fio", *job.split()]
         assert (subprocess.run(command, check=False, capture_output=True).returncode == 0) == found.supported
         if not found.supported:
             assert "no O_DIRECT" in found.why_not
         assert workspace.remove(names).directory_gone
 
 
-ODD_NAMES = [
-    "with blank",
-    "col:on",
-    "a\\:b",
-    "quo'te",
-    'dou"ble',
-    "com,ma",
-    "equ=al",
-    "dol$lar",
-    "per%cent",
-    "ünïcode",
-    "br[ack]et",
-]
-MISREAD_NAMES = ["semi;colon", "ha#sh", "new\nline", "tail ", "${HOME}", "x$pagesize", "x$ncpus"]
+ODD = """col:on a\\:b quo'te dou"ble com,ma equ=al dol$lar per%cent ünïcode br[ack]et"""
+ODD_NAMES = ["with blank", *ODD.split()]
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
@@ -541,7 +508,7 @@ def test_fio_writes_the_very_file_of_an_odd_name(bench, name):
     assert identify(target) == target.identity
 
 
-@pytest.mark.parametrize("name", MISREAD_NAMES)
+@pytest.mark.parametrize("name", ["semi;colon", "ha#sh", "new\nline", "tail ", "${HOME}", "x$pagesize", "x$ncpus"])
 def test_a_name_that_fio_would_misread_is_refused(bench, name):
     image = bench.directory / name
     image.write_bytes(bytes(8192))

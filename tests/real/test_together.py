@@ -26,21 +26,9 @@ def exports(tmp_path):
     folder.mkdir()
     for name in ("lun1", "lun2"):
         (folder / name).write_bytes(bytes(32 << 20))
-    server = subprocess.Popen(
-        [
-            "nbdkit",
-            "-f",
-            "-U",
-            str(listening),
-            "--filter=rate",
-            "file",
-            f"dir={folder}",
-            f"rate={8 * LINK}",
-            f"connection-rate={8 * EACH}",
-            "burstiness=0.2",
-        ],
-        stdin=subprocess.DEVNULL,
-    )
+    rates = [f"rate={8 * LINK}", f"connection-rate={8 * EACH}", "burstiness=0.2"]
+    command = ["nbdkit", "-f", "-U", listening, "--filter=rate", "file", f"dir={folder}", *rates]
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     wait_for(listening.exists)
     yield [f"nbd+unix:///{name}?socket={listening}" for name in ("lun1", "lun2")]
     server.terminate()

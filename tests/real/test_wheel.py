@@ -81,32 +81,14 @@ def test_the_wheel_works_on_its_own(source: Path, tmp_path: Path, monkeypatch: p
     subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True, timeout=300)
     # The dependencies are those of this environment: a path line adds them without this checkout, whose own path file
     # is not read.
-    site = Path(
-        subprocess.run(
-            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-    )
+
+    def said(program: str, *words: str) -> str:
+        command = [tmp_path / "venv" / "bin" / program, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+
+    site = Path(said("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    where = subprocess.run(
-        [python, "-c", "import ioatlas; print(ioatlas.__file__)"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-    ).stdout
-    assert where.startswith(str(tmp_path))
-    shown = subprocess.run(
-        [tmp_path / "venv" / "bin" / "ioatlas", "--version"], capture_output=True, text=True, check=True, cwd=tmp_path
-    ).stdout
-    assert shown.startswith("ioatlas, version ")
-    plan = subprocess.run(
-        [tmp_path / "venv" / "bin" / "ioatlas", "plan", str(tmp_path), "--profile", "exhaustive"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-    )
-    assert "numjobs      1, 2, 4, 8, 16, 32, 64" in plan.stdout
+    assert said("python", "-c", "import ioatlas; print(ioatlas.__file__)").startswith(str(tmp_path))
+    assert said("ioatlas", "--version").startswith("ioatlas, version ")
+    plan = said("ioatlas", "plan", str(tmp_path), "--profile", "exhaustive")
+    assert "numjobs      1, 2, 4, 8, 16, 32, 64" in plan

@@ -11,18 +11,18 @@ from tests.simulate.device import Device
 from tests.simulate.jobs import SimulatedJob
 
 KIB = 1024
-_COLUMNS = (
-    (0, "write"),
-    (0, "write"),
-    (1, "read"),
-    (1, "read"),
-    (2, "randread"),
-    (2, "randwrite"),
-    (3, "read"),
-    (4, "write"),
-    (5, "read"),
-)
-"""(test of -i, fio's rw) of the columns of the table."""
+COLUMNS = {
+    "write": (0, "write"),
+    "rewrite": (0, "write"),
+    "read": (1, "read"),
+    "reread": (1, "read"),
+    "random read": (2, "randread"),
+    "random write": (2, "randwrite"),
+    "backward read": (3, "read"),
+    "record rewrite": (4, "write"),
+    "strided read": (5, "read"),
+}
+"""Operations that the table has columns for, in its order: the test of -i, fio's rw."""
 _HEAD = """\tIozone: Performance Test of File I/O
 \t        Version $Revision: 3.489 $
 \t\tCompiled for 64 bit mode.
@@ -68,7 +68,7 @@ def iozone_table(device: Device, arguments: Sequence[str], begin: float) -> Iozo
     lines, spent = [], 0.0
     for record in records:
         figures = []
-        for number, (test, rw) in enumerate(_COLUMNS):
+        for number, (test, rw) in enumerate(COLUMNS.values()):
             if test not in tests:
                 figures.append(0)
                 continue

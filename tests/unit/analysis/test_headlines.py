@@ -29,14 +29,8 @@ def test_trouble_stands_first_and_what_is_in_order_last():
         Finding(FindingCode.EXPLAINED, "s"),
         Finding(FindingCode.CORRUPTION, "c"),
     ]
-    assert [one.code for one in headlines(given)] == [
-        "corruption",
-        "cache",
-        "highest-load",
-        "burst",
-        "explained",
-        "counters",
-    ]
+    order = ["corruption", "cache", "highest-load", "burst", "explained", "counters"]
+    assert [one.code for one in headlines(given)] == order
 
 
 def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_trouble():
@@ -53,16 +47,7 @@ def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_troub
     ]
     given += [Finding(FindingCode.NOT_MEASURED, "m"), Finding(FindingCode.METHOD, "l")]
     head = [one.code for one in headlines(given)[:8]]
-    assert head == [
-        "counters",
-        "drift",
-        "highest-load",
-        "highest-load",
-        "knee",
-        "knee",
-        "not-measured",
-        "burst",
-    ]
+    assert head == ["counters", "drift", *["highest-load"] * 2, *["knee"] * 2, "not-measured", "burst"]
 
 
 def test_no_two_titles_are_alike_and_a_second_time_changes_nothing():
@@ -90,30 +75,15 @@ def test_titles_come_from_the_fields_and_never_from_the_sentence():
     assert alone.title == "Highest load"
     alike = headlines([Finding(FindingCode.HIGHEST_LOAD, words, target="nas", direction="write")] * 2)
     assert [one.title for one in alike] == ["Highest load (1)", "Highest load (2)"]
-    unlike = headlines(
-        [
-            Finding(FindingCode.HIGHEST_LOAD, words, direction="write"),
-            Finding(FindingCode.HIGHEST_LOAD, words, direction="trim"),
-        ]
-    )
+    unlike = headlines([Finding(FindingCode.HIGHEST_LOAD, words, direction=way) for way in ("write", "trim")])
     assert [one.title for one in unlike] == ["Highest load, writes", "Highest load, trims"]
 
 
 def test_every_finding_leads_somewhere():
-    made = headlines(
-        [
-            Finding(FindingCode.BURST, "n"),
-            Finding(FindingCode.HIGHEST_LOAD, "p", ("a",)),
-            Finding(FindingCode.METHOD, "l"),
-            Finding(FindingCode.NOT_MEASURED, "m"),
-        ]
-    )
-    assert {one.code: one.place for one in made} == {
-        "highest-load": "",
-        "burst": "method",
-        "not-measured": "not-measured",
-        "method": "method",
-    }
+    codes = (FindingCode.BURST, FindingCode.METHOD, FindingCode.NOT_MEASURED)
+    made = headlines([*(Finding(code, "s") for code in codes), Finding(FindingCode.HIGHEST_LOAD, "p", ("a",))])
+    places = {"highest-load": "", "burst": "method", "not-measured": "not-measured", "method": "method"}
+    assert {one.code: one.place for one in made} == places
 
 
 def disk(size):
@@ -140,17 +110,8 @@ def test_balance_over_paths_links_and_drives():
 
 
 def result(host, gigabytes, **more):
-    fields = {
-        "tool": "fio",
-        "direction": "read",
-        "rw": "read",
-        "bs_bytes": MIB,
-        "numjobs": 2,
-        "io_bytes": gigabytes * 10**9,
-        "host": host,
-        **more,
-    }
-    return ImportedReading("all.json", 1, **fields)
+    told = {"tool": "fio", "direction": "read", "rw": "read", "bs_bytes": MIB, "numjobs": 2, "host": host}
+    return ImportedReading("all.json", 1, **{**told, "io_bytes": gigabytes * 10**9, **more})
 
 
 def test_balance_over_clients():
@@ -183,12 +144,9 @@ def test_clients_that_did_not_do_the_same_at_once_are_not_compared(other):
 
 
 def at(offset, rate, **more):
-    which = Cell.of(
-        "disk", {"rw": "read", "bs": MIB, "size": 1 << 30, "numjobs": 1, "iodepth": 4, "direct": 1, "offset": offset}
-    )
-    return Estimate(
-        which, "read", "measured", 3, rate, rate * 0.98, rate * 1.02, rate / MIB, verdict=VerdictCode.STEADY, **more
-    )
+    which = Cell.of("disk", {"rw": "read", "bs": MIB, "size": 1 << 30, "numjobs": 1, "iodepth": 4, "offset": offset})
+    interval = {"bw_low": rate * 0.98, "bw_high": rate * 1.02, "verdict": VerdictCode.STEADY}
+    return Estimate(which, "read", "measured", 3, rate, iops=rate / MIB, **interval, **more)
 
 
 def test_power_of_the_target_counts_and_a_gap_is_told():

@@ -33,24 +33,10 @@ def estimate(
     return Estimate(cell, direction or cell.directions[0], bw_bytes_per_s=value, bw_low=low, bw_high=high, **fields)
 
 
-def result(
-    estimates: list[Estimate],
-    *,
-    unmeasured: tuple[Unmeasured, ...] = (),
-    **changes: Any,
-) -> CampaignResult:
-    targets = dict.fromkeys(e.cell.target for e in estimates)
-    fields: dict[str, Any] = {"axes": {}, "constants": {}, **changes}
-    return CampaignResult(
-        "id",
-        "name",
-        0.0,
-        "0",
-        tuple(Target(t, "directory", f"/{t}") for t in targets),
-        estimates=tuple(estimates),
-        unmeasured=unmeasured,
-        **fields,
-    )
+def result(estimates: list[Estimate], **changes: Any) -> CampaignResult:
+    targets = tuple(Target(t, "directory", f"/{t}") for t in dict.fromkeys(e.cell.target for e in estimates))
+    fields: dict[str, Any] = {"axes": {}, "constants": {}, "unmeasured": (), **changes}
+    return CampaignResult("id", "name", 0.0, "0", targets, estimates=tuple(estimates), **fields)
 
 
 def sweep(speed: Callable[..., float], *, target: str = "nas", **axes: tuple[Any, ...]) -> list[Estimate]:
@@ -65,11 +51,8 @@ def saturating(rw: str, bs: int, numjobs: int) -> float:
     """At most 900 MiB/s, from 2 MiB in flight on; a little more with every byte in flight, so that there is one
     peak.
     """
-    return (
-        min(900 * MIB, 900 * MIB * bs * numjobs / (2 * MIB))
-        * (1.0 if rw == "read" else 0.5)
-        * (1 + bs * numjobs / 1e12)
-    )
+    most = 900 * MIB * (1.0 if rw == "read" else 0.5)
+    return most * min(1, bs * numjobs / (2 * MIB)) * (1 + bs * numjobs / 1e12)
 
 
 GRID: Mapping[str, Any] = {"rw": ("read", "write"), "bs": (4 * KIB, 256 * KIB, MIB), "numjobs": (1, 2, 4, 8, 16)}
@@ -102,38 +85,21 @@ def test_options_that_follow_from_the_axes_are_not_spelled_out() -> None:
 
 def test_what_was_not_measured_is_counted_by_reason() -> None:
     estimates = sweep(saturating, **GRID)
-    missing = (
-        *(
-            Unmeasured(
-                Cell.of("nas", {"rw": "read", "bs": 4 * MIB, "numjobs": n}),
-                read_unmeasured("not admissible: block larger than the file"),
-            )
-            for n in (1, 2)
-        ),
-        Unmeasured(
-            Cell.of("nas", {"rw": "read", "bs": 4 * MIB, "numjobs": 4}), read_unmeasured("failed: fio reported error 5")
-        ),
+    large, failed = "not admissible: block larger than the file", "failed: fio reported error 5"
+    missing = tuple(
+        Unmeasured(Cell.of("nas", {"rw": "read", "bs": 4 * MIB, "numjobs": n}), read_unmeasured(reason))
+        for n, reason in ((1, large), (2, large), (4, failed))
     )
+    more = {"n_discarded": 1, "discard_reasons": {"over-ran": 1}, "complete": False}
     axes = {"bs": (4 * KIB, 256 * KIB, MIB, 4 * MIB), "numjobs": (1, 2, 4, 8, 16)}
-    found = by_code(
-        findings(
-            result(
-                estimates, unmeasured=missing, axes=axes, n_discarded=1, discard_reasons={"over-ran": 1}, complete=False
-            )
-        ),
-        "not-measured",
-    )
-    sentence = found[0].sentence
+    (told,) = by_code(findings(result(estimates, unmeasured=missing, axes=axes, **more)), "not-measured")
     assert (
         "3 of 33 cells were not measured: 2 not admissible (block larger than the file); "
-        "1 failed (fio reported error 5)." in sentence
+        "1 failed (fio reported error 5)." in told.sentence
     )
-    assert "1 run was discarded (1 over-ran)" in sentence
-    assert set(found[0].cells) == {u.cell.key for u in missing}
-
-
-def test_a_complete_sweep_is_not_news() -> None:
-    assert not by_code(findings(result(sweep(saturating, **GRID))), "not-measured")
+    assert "1 run was discarded (1 over-ran)" in told.sentence
+    assert set(told.cells) == {u.cell.key for u in missing}
+    assert not by_code(findings(result(estimates)), "not-measured"), "a complete sweep is not news"
 
 
 def test_the_smallest_load_near_the_best_may_be_an_estimated_one() -> None:
@@ -187,24 +153,14 @@ def test_a_suspect_cell_is_never_the_best_and_an_unsteady_one_only_where_nothing
 
 VERDICTS = st.sampled_from(VerdictCode)
 VALUES = st.one_of(st.none(), st.just(0.0), st.floats(1.0, 1e11))
+KINDS = st.sampled_from(["measured", "predicted", "imported"])
 
 
-@given(
-    st.lists(
-        st.tuples(VALUES, VERDICTS, st.sampled_from(["measured", "predicted", "imported"])), min_size=1, max_size=30
-    )
-)
+@given(st.lists(st.tuples(VALUES, VERDICTS, KINDS), min_size=1, max_size=30))
 def test_any_result_is_put_into_words(rows: list[tuple[float | None, VerdictCode, str]]) -> None:
     """Whatever the values: full sentences, evidence that exists, and no extreme that is suspect or not measured."""
-    estimates = [
-        estimate(
-            Cell.of("nas", {"rw": "read", "bs": 512 << (i % 4), "numjobs": 1 + i // 4}),
-            value,
-            verdict=verdict,
-            kind=kind,
-        )
-        for i, (value, verdict, kind) in enumerate(rows)
-    ]
+    cells = [Cell.of("nas", {"rw": "read", "bs": 512 << (i % 4), "numjobs": 1 + i // 4}) for i in range(len(rows))]
+    estimates = [estimate(cell, value, verdict=v, kind=k) for cell, (value, v, k) in zip(cells, rows, strict=True)]
     known = {e.cell.key: e for e in estimates}
     for finding in findings(result(estimates)):
         assert finding.sentence.endswith(".")

@@ -9,19 +9,10 @@ import sqlite3
 import pytest
 
 from ioatlas.errors import PartialResultError
+from tests.simulate.iozone import COLUMNS
 from tests.unit.simulated import Shell, World, killed, moments
 
-NINE = [
-    "write",
-    "rewrite",
-    "read",
-    "reread",
-    "random read",
-    "random write",
-    "backward read",
-    "record rewrite",
-    "strided read",
-]
+NINE = list(COLUMNS)
 MIB = 1 << 20
 
 

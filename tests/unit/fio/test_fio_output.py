@@ -55,6 +55,9 @@ NEW = {
 }
 
 
+DEEP = ('{"a":' * 100_000, "[" * 100_000, '{"' * 20_000)
+
+
 def one(text: str):
     reading = parse_fio_json(text)
     assert len(reading.outputs) == 1, reading.problems
@@ -77,13 +80,7 @@ def test_new_layout_in_base_units():
 
 
 def test_text_before_between_and_after():
-    text = (
-        "fio: 5 processes\n<vm> connected {really}\n"
-        + json.dumps(NEW, indent=1)
-        + "\nnoise\n"
-        + json.dumps(NEW)
-        + "\nbye"
-    )
+    text = f"fio: 5 processes\n<vm> connected {{really}}\n{json.dumps(NEW, indent=1)}\nnoise\n{json.dumps(NEW)}\nbye"
     reading = parse_fio_json(text)
     assert [output.version for output in reading.outputs] == ["fio-3.33", "fio-3.33"]
     assert reading.outputs[0].line == 3
@@ -139,29 +136,11 @@ def test_duplicate_keys():
 
 
 def test_old_layout_kib_and_microseconds():
-    old = {
-        "fio version": "fio-2.14",
-        "jobs": [
-            {
-                "jobname": "x",
-                "read": {
-                    "io_bytes": 361984,
-                    "bw": 68118,
-                    "iops": 133.5,
-                    "runtime": 5314,
-                    "clat": {
-                        "min": 2,
-                        "max": 9,
-                        "mean": 4.5,
-                        "stddev": 1.0,
-                        "percentile": {"99.000000": 9, "0.00": 0, "0.000000": 0},
-                        "bins": {"0": 0, "127": 1, "128": 3, "FIO_IO_U_PLAT_BITS": 6},
-                    },
-                },
-            }
-        ],
-    }
-    output, _ = one(json.dumps(old))
+    clat = {"min": 2, "max": 9, "mean": 4.5, "stddev": 1.0}
+    clat["percentile"] = {"99.000000": 9, "0.00": 0, "0.000000": 0}
+    clat["bins"] = {"0": 0, "127": 1, "128": 3, "FIO_IO_U_PLAT_BITS": 6}
+    part = {"io_bytes": 361984, "bw": 68118, "iops": 133.5, "runtime": 5314, "clat": clat}
+    output, _ = one(json.dumps({"fio version": "fio-2.14", "jobs": [{"jobname": "x", "read": part}]}))
     read = output.jobs[0].directions["read"]
     assert read.io_bytes == 361984 * 1024
     assert read.bw_bytes_per_s == pytest.approx(68118 * 1024, rel=1e-3)
@@ -173,15 +152,8 @@ def test_old_layout_kib_and_microseconds():
 
 
 def test_version_2_21_has_bytes_and_microseconds():
-    record = {
-        "fio version": "fio-2.21",
-        "jobs": [
-            {
-                "jobname": "x",
-                "write": {"io_bytes": 4096, "io_kbytes": 4, "bw": 4, "runtime": 1000, "lat": {"mean": 2.0, "max": 3}},
-            }
-        ],
-    }
+    part = {"io_bytes": 4096, "io_kbytes": 4, "bw": 4, "runtime": 1000, "lat": {"mean": 2.0, "max": 3}}
+    record = {"fio version": "fio-2.21", "jobs": [{"jobname": "x", "write": part}]}
     write = one(json.dumps(record))[0].jobs[0].directions["write"]
     assert (write.io_bytes, write.bw_bytes_per_s, write.lat.mean_ns) == (4096, 4096.0, 2000.0)
 
@@ -204,56 +176,20 @@ def test_client_server_sums_entries_and_leaves_all_clients_out():
 def test_bucket_values_follow_fio():
     # fio 3.33 prints these bucket middles in json+ bins; indices worked out by hand from stat.h's figure of the
     # buckets.
-    assert [bucket_value(i) for i in (0, 63, 64, 127, 128, 129, 191, 192, 1215)] == [
-        0,
-        63,
-        64,
-        127,
-        129,
-        131,
-        255,
-        258,
-        16711680,
-    ]
+    middles = {0: 0, 63: 63, 64: 64, 127: 127, 128: 129, 129: 131, 191: 255, 192: 258, 1215: 16_711_680}
+    assert {index: bucket_value(index) for index in middles} == middles
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "[]",
-        "{}",
-        "null",
-        '{"jobs": 3}',
-        '{"jobs": [1, null]}',
-        '{"a":' * 100_000,
-        "[" * 100_000,
-        '{"' * 20_000,
-    ],
-)
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", '{"jobs": 3}', '{"jobs": [1, null]}', *DEEP])
 def test_junk_gives_no_output_and_no_exception(text):
     assert not any(output.jobs for output in parse_fio_json(text).outputs)
 
 
 @pytest.mark.parametrize("value", [10**400, -1, 1e308, "nan", True, None, [], {}, "12"])
 def test_odd_values(value):
-    text = json.dumps(
-        {
-            "jobs": [
-                {
-                    "jobname": "x",
-                    "error": value,
-                    "read": {
-                        "io_bytes": value,
-                        "bw": value,
-                        "iops": value,
-                        "clat_ns": {"mean": value, "max": value, "bins": {"5": value}},
-                    },
-                }
-            ]
-        }
-    )
+    clat = {"mean": value, "max": value, "bins": {"5": value}}
+    read = {"io_bytes": value, "bw": value, "iops": value, "clat_ns": clat}
+    text = json.dumps({"jobs": [{"jobname": "x", "error": value, "read": read}]})
     parse_fio_json(text.replace('"nan"', "NaN"))
 
 
@@ -274,18 +210,10 @@ def test_every_truncation_keeps_only_true_figures(data):
 @pytest.mark.skipif(which("fio") is None, reason="fio is not installed")
 def test_real_fio_agrees_with_itself(tmp_path):
     out = tmp_path / "o.json"
-    command = [
-        "fio",
-        "--name=n",
-        "--ioengine=null",
-        "--size=8m",
-        "--rw=randrw",
-        "--bs=4k",
-        "--lat_percentiles=1",
-        "--output-format=json+",
-        f"--output={out}",
-    ]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    options = f"--size=8m --rw=randrw --bs=4k --lat_percentiles=1 --output-format=json+ --output={out}"
+    subprocess.run(
+        ["fio", "--name=n", "--ioengine=null", *options.split()], check=True, capture_output=True, timeout=300
+    )
     output, problems = one(out.read_text())
     assert problems == ()
     read, write = (output.jobs[0].directions[name] for name in ("read", "write"))

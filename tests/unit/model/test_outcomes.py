@@ -50,16 +50,8 @@ KNOWN = [
         Voided((VoidedReplicate("nas", 1, 4, "level -33%", 30, 0, -0.33, 0.01),)),
         "voided",
         [
-            {
-                "target": "nas",
-                "block": 1,
-                "again": 4,
-                "reason": "level -33%",
-                "visits": 30,
-                "discarded": 0,
-                "effect": -0.33,
-                "error": 0.01,
-            }
+            {"target": "nas", "block": 1, "again": 4, "reason": "level -33%"}
+            | {"visits": 30, "discarded": 0, "effect": -0.33, "error": 0.01}
         ],
     ),
     (Chosen(240), "chosen", 240),
@@ -67,17 +59,8 @@ KNOWN = [
         Integrity((IntegrityCheck("nas", 4096, 8, 1 << 20, 1 << 20, 1 << 20, 0, 0, ""),)),
         "integrity",
         [
-            {
-                "target": "nas",
-                "bs_bytes": 4096,
-                "iodepth": 8,
-                "size_bytes": 1 << 20,
-                "written_bytes": 1 << 20,
-                "read_bytes": 1 << 20,
-                "mismatches": 0,
-                "error": 0,
-                "message": "",
-            }
+            {"target": "nas", "bs_bytes": 4096, "iodepth": 8, "size_bytes": 1 << 20, "written_bytes": 1 << 20}
+            | {"read_bytes": 1 << 20, "mismatches": 0, "error": 0, "message": ""}
         ],
     ),
     (
@@ -93,14 +76,7 @@ KNOWN = [
     (
         TuneGoal(Goal("mean", 5e6, 16, 32)),
         "tune",
-        {
-            "quantity": "mean",
-            "limit_ns": 5e6,
-            "max_jobs": 16,
-            "max_depth": 32,
-            "exceed_ratio": 0.5,
-            "trials": 3,
-        },
+        {"quantity": "mean", "limit_ns": 5e6, "max_jobs": 16, "max_depth": 32, "exceed_ratio": 0.5, "trials": 3},
     ),
     (TuneEnd("budget"), "tune_ended", "budget"),
     (Refuted(((1, 8), (2, 16))), "tune_refuted", [[1, 8], [2, 16]]),

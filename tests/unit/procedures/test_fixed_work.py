@@ -18,19 +18,10 @@ from ioatlas.procedures.fixed_work.steps import also_moved, iozone_results
 from ioatlas.procedures.options import campaign_toml, find_profile, read_campaign
 from ioatlas.run.plan import plan_record
 from ioatlas.store.journal import PlannedVisit
+from tests.simulate.iozone import COLUMNS
 
 KIB, MIB = 1 << 10, 1 << 20
-NINE = [
-    "write",
-    "rewrite",
-    "read",
-    "reread",
-    "random read",
-    "random write",
-    "backward read",
-    "record rewrite",
-    "strided read",
-]
+NINE = list(COLUMNS)
 
 
 @pytest.fixture

@@ -89,21 +89,21 @@ def test_energy_and_service_count_over_the_years():
     assert one.unit(Unit.KIOPS_READ).per_watt == pytest.approx(10 / 200)
 
 
+SERVICE = '[volume]\nsize = "2 TiB"\n[[rate]]\nof = "capacity"\nunit = "TiB"\namount = 50\ncurrency = "USD"\n'
+CLOUD = read_sheet(f'format = 1\n[source]\nname = "s"\n[product]\nvendor = "V"\nmodel = "cloud"\n{SERVICE}')
+
+
 def test_a_service_is_paid_by_the_month():
-    service = '[volume]\nsize = "2 TiB"\n[[rate]]\nof = "capacity"\nunit = "TiB"\namount = 50\ncurrency = "USD"\n'
-    made = read_sheet(f'format = 1\n[source]\nname = "s"\n[product]\nvendor = "V"\nmodel = "cloud"\n{service}')
-    one = costed("cloud", made, figures(made), Terms("USD", 3), [])
+    one = costed("cloud", CLOUD, figures(CLOUD), Terms("USD", 3), [])
     assert one.spend.total == 100 * 12 * 3
     assert one.unit(Unit.TIB).cost.value == 1800
-    told = compare_costs([Offer(made)], USD, Workload()).remarks
+    told = compare_costs([Offer(CLOUD)], USD, Workload()).remarks
     assert any("--years" in remark for remark in told)
 
 
 def test_what_a_service_may_charge_a_month_to_win():
-    service = '[volume]\nsize = "2 TiB"\n[[rate]]\nof = "capacity"\nunit = "TiB"\namount = 50\ncurrency = "USD"\n'
-    made = read_sheet(f'format = 1\n[source]\nname = "s"\n[product]\nvendor = "V"\nmodel = "cloud"\n{service}')
     terms = Terms("USD", 3)
-    cloud = costed("cloud", made, figures(made), terms, [])
+    cloud = costed("cloud", CLOUD, figures(CLOUD), terms, [])
     bought = product("B", 600, Spread(10), terms)
     answer = next(one for one in answers([cloud, bought]) if one.unit is Unit.TIB)
     even = answer.break_even[0]
@@ -127,34 +127,21 @@ def test_measured_watts_stand_before_those_of_the_sheet():
 
 
 def test_the_best_cell_within_the_limit_counts():
-    found = result(
-        estimate(iops=1000.0, lat_p99_ns=1e6, numjobs=1),
-        estimate(iops=4000.0, lat_p99_ns=4e6, numjobs=4),
-        estimate(iops=9000.0, lat_p99_ns=9e6, numjobs=16),
-    )
+    loads = ((1000.0, 1e6, 1), (4000.0, 4e6, 4), (9000.0, 9e6, 16))
+    found = result(*(estimate(iops=iops, lat_p99_ns=p99, numjobs=jobs) for iops, p99, jobs in loads))
     without = {one.unit: one for one in readings(found, "t", Workload())}
     within = {one.unit: one for one in readings(found, "t", Workload(limit_ns=5e6))}
     assert without[Unit.KIOPS_READ].amount.value == 9
     assert within[Unit.KIOPS_READ].amount.value == 4
     assert readings(found, "t", Workload(limit_ns=1e5)) == ()
+    assert readings(result(estimate(iops=1000.0)), "t", Workload(limit_ns=1e9)) == (), "what is unknown keeps no limit"
 
 
-def test_a_latency_that_is_unknown_keeps_no_limit():
-    assert readings(result(estimate(iops=1000.0)), "t", Workload(limit_ns=1e9)) == ()
-
-
-def test_iops_are_of_random_small_blocks():
-    found = result(
-        estimate(iops=50_000.0, rw="read"),
-        estimate(iops=1000.0, bs=4096),
-        estimate(iops=2000.0, bs=512),
-    )
-    told = {one.unit: one for one in readings(found, "t", Workload())}
-    assert told[Unit.KIOPS_READ].amount.value == 2
-    at = {one.unit: one for one in readings(found, "t", Workload({"bs": 4096}))}
-    assert at[Unit.KIOPS_READ].amount.value == 1
-    sequential = {one.unit: one for one in readings(found, "t", Workload({"rw": "read"}))}
-    assert sequential[Unit.KIOPS_READ].amount.value == 50
+@pytest.mark.parametrize(("asked", "kiops"), [({}, 2), ({"bs": 4096}, 1), ({"rw": "read"}, 50)])
+def test_iops_are_of_random_small_blocks(asked, kiops):
+    found = result(estimate(iops=50_000.0, rw="read"), estimate(iops=1000.0, bs=4096), estimate(iops=2000.0, bs=512))
+    told = {one.unit: one for one in readings(found, "t", Workload(asked))}
+    assert told[Unit.KIOPS_READ].amount.value == kiops
 
 
 def test_an_option_that_a_cell_leaves_out_has_fios_default():
@@ -229,13 +216,9 @@ def test_at_its_break_even_price_a_product_costs_as_much(price, value, other_pri
     assert again.unit(Unit.KIOPS_READ).cost.value == pytest.approx(lowest, rel=1e-6)
 
 
-def test_overlapping_intervals_decide_nothing():
-    made = [product("A", 1000, Spread(10, 5, 15)), product("B", 1000, Spread(11, 6, 16))]
-    answer = next(one for one in answers(made) if one.unit is Unit.KIOPS_READ)
-    assert not answer.decided
-
-
-def test_a_value_without_an_interval_decides_nothing():
+def test_overlapping_intervals_and_a_value_without_one_decide_nothing():
+    overlapping = [product("A", 1000, Spread(10, 5, 15)), product("B", 1000, Spread(11, 6, 16))]
+    assert not next(one for one in answers(overlapping) if one.unit is Unit.KIOPS_READ).decided
     once, known = product("A", 1000, Spread(10)), product("B", 1000, Spread(5, 4.9, 5.1))
     per_tib, found = answers([once, known])
     assert found.cheapest == "A"
@@ -343,26 +326,24 @@ def test_two_products_in_files_and_on_the_screen(measured, tmp_path):
     assert json.loads((tmp_path / "cost.json").read_text())["currency"] == "USD"
 
 
+SHEET = ("--product", EXAMPLES / "synology-ds2015xs.toml")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((), "nothing to cost"),
-        (("--product", EXAMPLES / "synology-ds2015xs.toml", "--at", "bs"), "OPTION=VALUE"),
-        (("--product", EXAMPLES / "synology-ds2015xs.toml", "--energy-price", "0.3"), "--years"),
-        (("--product", EXAMPLES / "synology-ds2015xs.toml", "-o", "x.xls"), "names no format"),
-        (("--product", EXAMPLES / "synology-ds2015xs.toml", "--p99", "1ms", "--mean", "1ms"), "two latency limits"),
+        (("MEASURED",), "names no product"),
+        ((*SHEET, "--at", "bs"), "OPTION=VALUE"),
+        ((*SHEET, "--energy-price", "0.3"), "--years"),
+        ((*SHEET, "-o", "x.xls"), "names no format"),
+        ((*SHEET, "--p99", "1ms", "--mean", "1ms"), "two latency limits"),
     ],
 )
-def test_wrong_use_is_told(arguments, words):
-    done = call("cost", *arguments)
+def test_wrong_use_is_told(measured, arguments, words):
+    done = call("cost", *(measured if one == "MEASURED" else one for one in arguments))
     assert done.returncode == 2
     assert words in done.stderr
-
-
-def test_a_result_without_a_product_asks_for_one(measured):
-    done = call("cost", measured)
-    assert done.returncode == 2
-    assert "names no product" in done.stderr
 
 
 # -- a search ------------------------------------------------------------------------------------------------------
@@ -401,9 +382,8 @@ def test_cells_that_a_cache_may_have_answered_are_counted_in_the_remark():
 
 def test_what_was_imported_is_sold_as_such():
     cell = Cell.of("t", {"rw": "read", "bs": 1 << 20})
-    e = Estimate(
-        cell, "read", "imported", 40, bw_bytes_per_s=95.9e6, statistic="mean of 40", verdict=VerdictCode.IMPORTED
-    )
+    told = {"statistic": "mean of 40", "verdict": VerdictCode.IMPORTED}
+    e = Estimate(cell, "read", "imported", 40, bw_bytes_per_s=95.9e6, **told)
     found = compare_costs([Offer(sheet("A", 4288), result(e), "t")], USD, Workload())
     unit = found.products[0].unit(Unit.MB_READ)
     assert unit.cost.value == pytest.approx(4288 / 95.9)

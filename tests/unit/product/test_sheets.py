@@ -95,16 +95,8 @@ def test_a_volume_of_a_service_costs_what_its_price_list_says():
     """500 GiB at 0.08, 3,000 IOPS above those included at 0.005, 125 MiB/s above those included at 0.04 USD a month."""
     found = figures(read_sheet_file(EXAMPLES / "amazon-ebs-gp3.toml"))
     assert found.per_month == pytest.approx(40 + 15 + 5)
-    shown = call(
-        "cost",
-        *(
-            part
-            for name in ("amazon-ebs-gp3", "synology-ds2015xs")
-            for part in ("--product", EXAMPLES / f"{name}.toml")
-        ),
-        "--years",
-        "5",
-    ).stdout
+    both = ("--product", EXAMPLES / "amazon-ebs-gp3.toml", "--product", EXAMPLES / "synology-ds2015xs.toml")
+    shown = call("cost", *both, "--years", "5").stdout
     told = [line.split() for line in shown.splitlines()]
     assert ["purchase", "-", "4,288", "USD"] in told
     assert ["service", "3,600", "USD", "-"] in told
@@ -123,10 +115,7 @@ def test_a_volume_of_a_service_costs_what_its_price_list_says():
         (HEAD + '[[drives]]\ncount = 3\ncapacity = "4T"\n', ["p.toml:10", "4 TB", "4 TiB"]),
         (HEAD + '[layout]\ntype = "raid7"\n', ["p.toml:9", "'raid6'"]),
         (HEAD + '[[price]]\nwhat = "x"\neach = -1\ncurrency = "USD"\n', ["p.toml:10", "a number of at least 0"]),
-        (
-            HEAD + '[[price]]\nwhat = "x"\neach = inf\ncurrency = "USD"\n',
-            ["p.toml:10", "a finite number"],
-        ),
+        (HEAD + '[[price]]\nwhat = "x"\neach = inf\ncurrency = "USD"\n', ["p.toml:10", "a finite number"]),
         (HEAD + '[[price]]\nwhat = "x"\neach = 1\ncurrency = "usd"\n', ["p.toml:11", "three letters"]),
         (HEAD.replace("format = 1", "format = 2"), ["format 2", "update ioatlas"]),
         (HEAD.replace("2020-06-18", '"June"'), ["p.toml:4", "a date"]),
@@ -149,24 +138,19 @@ def test_a_sheet_of_many_drives_is_refused_or_quick():
     assert time.process_time() - began < 20
 
 
-def test_a_fact_carries_its_own_source_and_date():
+def test_a_fact_carries_its_own_source_and_date_and_takes_no_date_of_another():
     text = (
         'format = 1\n[product]\nvendor = {value = "V", source = "label", date = 2021-01-02}\n'
         'model = {value = "M", source = "label"}\n[facts]\n'
         'snapshots = {value = true, source = "tried", date = "2021"}\n'
     )
-    sheet = read_sheet(text)
-    assert [(fact.name, fact.value, fact.origin) for fact in sheet.facts] == [
+    assert [(fact.name, fact.value, fact.origin) for fact in read_sheet(text).facts] == [
         ("vendor", "V", Origin("label", "2021-01-02")),
         ("model", "M", Origin("label", "")),
         ("snapshots", True, Origin("tried", "2021")),
     ]
-
-
-def test_a_source_of_its_own_takes_no_date_of_another():
     sheet = read_sheet(HEAD + 'cpu = {value = "C", source = "label"}\n')
-    assert sheet.facts[-1].origin == Origin("label", "")
-    assert sheet.facts[0].origin == Origin("a data sheet", "2020-06-18")
+    assert [sheet.facts[at].origin for at in (0, -1)] == [Origin("a data sheet", "2020-06-18"), Origin("label", "")]
 
 
 # -- money ---------------------------------------------------------------------------------------------------------

@@ -20,9 +20,8 @@ SECRET_PLACE = "/srv/very-secret-place"
 
 def value_of(cell: Cell, direction: str) -> float:
     """A different value for every cell and direction."""
-    return float(
-        cell.bs_bytes * cell.numjobs * cell.iodepth + cell.size_bytes / 1024 + (1 if direction == "write" else 0)
-    )
+    own = 1 if direction == "write" else 0
+    return float(cell.bs_bytes * cell.numjobs * cell.iodepth + cell.size_bytes / 1024 + own)
 
 
 def measured(cell: Cell, direction: str, **changes: Any) -> Estimate:
@@ -63,36 +62,26 @@ def campaign(
             continue
         changes: dict[str, Any] = {}
         if number % 7 == 6:
-            changes = {
-                "kind": "predicted",
-                "n_visits": 0,
-                "method": "gp-log/1",
-                "verdict": VerdictCode.NONE,
-                "seeds": (),
-            }
+            changes = {"kind": "predicted", "n_visits": 0, "method": "gp-log/1", "seeds": ()}
+            changes["verdict"] = VerdictCode.NONE
         elif number % 5 == 4:
             changes = {"verdict": VerdictCode.DRIFTING}
         elif number == 2:
             changes = {"verdict": VerdictCode.CACHED}
         estimates += [measured(cell, direction, **changes) for direction in cell.directions]
+    identity = Identity((("fs_type", "ext4"), ("source", "/dev/sdz")))
+    first = tuple(e.cell.key for e in estimates[:1])
     return CampaignResult(
         campaign_id="0123",
         name=name,
         created_at=1_795_000_000.0,
         tool_version="0.1.0",
-        targets=tuple(
-            Target(t, "directory", f"{SECRET_PLACE}/{t}", Identity((("fs_type", "ext4"), ("source", "/dev/sdz"))))
-            for t in targets
-        ),
+        targets=tuple(Target(t, "directory", f"{SECRET_PLACE}/{t}", identity) for t in targets),
         axes=dict(axes),
         constants={"direct": 1},
         estimates=tuple(estimates),
         unmeasured=tuple(unmeasured),
-        findings=(
-            Finding(
-                FindingCode.KNEE, f"Something is fast at {SECRET_PLACE}/nas.", tuple(e.cell.key for e in estimates[:1])
-            ),
-        ),
+        findings=(Finding(FindingCode.KNEE, f"Something is fast at {SECRET_PLACE}/nas.", first),),
         settings={"profile": "test"},
         sessions=({"kernel": "6.1", "hostname": "secret-host"},),
         n_visits=2 * len(estimates),

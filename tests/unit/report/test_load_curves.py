@@ -11,26 +11,8 @@ from ioatlas.report.export.to_json import document
 from .exported import SQUARE, campaign
 
 STREAM = StreamPoint("oltp", "read", 700.0, 690.0, 690 * 8192.0, 0.7, 1e6, 2e6, 3e6)
-POINT = LoadPoint(
-    "",
-    95.0,
-    "open",
-    950.0,
-    950.0,
-    Spread(940.0, 930.0, 950.0),
-    Spread(940 * 8192.0),
-    Spread(1e6, 0.9e6, 1.1e6),
-    Spread(2e6),
-    Spread(3e6),
-    False,
-    10.0,
-    130.0,
-    "steady",
-    3,
-    0,
-    5.0,
-    (STREAM,),
-)
+SPREADS = (Spread(940.0, 930.0, 950.0), Spread(940 * 8192.0), Spread(1e6, 0.9e6, 1.1e6), Spread(2e6), Spread(3e6))
+POINT = LoadPoint("", 95.0, "open", 950.0, 950.0, *SPREADS, False, 10.0, 130.0, "steady", 3, 0, 5.0, (STREAM,))
 CURVE = LoadCurve("nas", (POINT,), 1 << 30, None, 30e6, (("", 1000.0),), (("", "response time"),))
 FREE = replace(POINT, phase="free", percent=None, loop="closed", offered_iops=None, asked_iops=None)
 

@@ -36,6 +36,10 @@ from tests.examples import examples  # noqa: E402
 VALUE_NAMES = [name for triple in page_data._INTERVALS for name in triple]
 
 
+def campaign(*estimates: Estimate, **axes: tuple[object, ...]) -> CampaignResult:
+    return CampaignResult("c", "", 0, "0", (), axes, {}, estimates)
+
+
 def unpack(column: Column, n: int) -> np.ndarray:
     raw = gzip.decompress(base64.b64decode(column.data))
     if column.encoding in ("u8", "u16", "u32"):
@@ -71,12 +75,8 @@ def rows(data: ReportData) -> list[dict[str, object]]:
 
 
 def place(estimate: Estimate, names: list[str]) -> tuple[object, ...]:
-    pseudo = {
-        "target": estimate.cell.target,
-        "direction": estimate.direction,
-        "sharing": estimate.cell.sharing,
-        "state": estimate.cell.state,
-    }
+    cell = estimate.cell
+    pseudo = {"target": cell.target, "direction": estimate.direction, "sharing": cell.sharing, "state": cell.state}
     return tuple(pseudo[name] if name in pseudo else estimate.cell.option.get(name) for name in names)
 
 
@@ -136,18 +136,8 @@ def test_rounded_values_stay_within_the_promise(monkeypatch):
 def test_a_rate_of_zero_survives_rounding(monkeypatch):
     monkeypatch.setattr(page_data, "EXACT_ROWS", 0)
     cells = [Cell.of("t", {"rw": "read", "bs": bs}) for bs in (4096, 8192)]
-    result = CampaignResult(
-        "c",
-        "zero",
-        0,
-        "0",
-        (),
-        {"bs": (4096, 8192)},
-        {},
-        tuple(
-            Estimate(c, "read", "measured", 1, v, iops=v / c.bs_bytes) for c, v in zip(cells, (0.0, 5e6), strict=True)
-        ),
-    )
+    rates = zip(cells, (0.0, 5e6), strict=True)
+    result = campaign(*(Estimate(c, "read", "measured", 1, v, iops=v / c.bs_bytes) for c, v in rates), bs=(4096, 8192))
     data = page_data.report_data(result)
     assert unpack(data.cells.values["bw_bytes_per_s"], 2).tolist() == [0.0, 5e6]
 
@@ -173,16 +163,7 @@ def test_log_codes_round_to_their_step(values):
 def test_axes_that_follow_from_others_are_derived():
     engine = {1: "psync", 8: "libaio"}
     cells = [Cell.of("t", {"rw": rw, "iodepth": d, "ioengine": engine[d]}) for rw in ("read", "write") for d in (1, 8)]
-    result = CampaignResult(
-        "c",
-        "derived",
-        0,
-        "0",
-        (),
-        {"rw": ("read", "write"), "iodepth": (1, 8)},
-        {},
-        tuple(Estimate(c, c.rw, "measured", 2, 1e6) for c in cells),
-    )
+    result = campaign(*(Estimate(c, c.rw, "measured", 2, 1e6) for c in cells), rw=("read", "write"), iodepth=(1, 8))
     derived = {axis.name: axis.derived for axis in page_data.report_data(result).axes}
     assert derived == {"target": False, "rw": False, "iodepth": False, "direction": True, "ioengine": True}
 
@@ -196,23 +177,15 @@ def test_directions_that_do_not_follow_are_an_axis():
 def test_levels_of_the_sweep_without_a_cell_stay_visible():
     cell = Cell.of("t", {"rw": "read", "bs": 4096})
     other = Cell.of("t", {"rw": "read", "bs": 8192})
-    result = CampaignResult(
-        "c",
-        "hole",
-        0,
-        "0",
-        (),
-        {"bs": (16384, 4096, 8192)},
-        {},
-        (Estimate(cell, "read", "measured", 1, 1.0),),
-        (Unmeasured(other, read_unmeasured("not reached")),),
-    )
+    unmeasured = (Unmeasured(other, read_unmeasured("not reached")),)
+    measured = campaign(Estimate(cell, "read", "measured", 1, 1.0), bs=(16384, 4096, 8192))
+    result = replace(measured, unmeasured=unmeasured)
     axis = next(axis for axis in page_data.report_data(result).axes if axis.name == "bs")
     assert (axis.levels, axis.unit, axis.numeric) == ([4096, 8192, 16384], "bytes", True)
 
 
 def test_an_empty_campaign_is_a_page_too():
-    data = page_data.report_data(CampaignResult("c", "", 0, "0", (), {}, {}, ()))
+    data = page_data.report_data(campaign())
     assert (data.cells.n_rows, data.unmeasured.n_rows, data.campaign.created) == (0, 0, "")
 
 
@@ -360,32 +333,16 @@ def results(draw):
     )
     split = draw(st.integers(0, len(cells)))
     number = st.one_of(st.none(), st.floats(0, 1e12))
+    kinds = st.sampled_from(["measured", "predicted", "imported"])
     estimates = tuple(
-        Estimate(
-            cell,
-            direction,
-            draw(st.sampled_from(["measured", "predicted", "imported"])),
-            1,
-            draw(number),
-            draw(number),
-            draw(number),
-        )
+        Estimate(cell, direction, draw(kinds), 1, *(draw(number) for _ in range(3)))
         for cell in cells[:split]
         for direction in cell.directions
     )
     declared = draw(st.lists(st.sampled_from(names), unique=True)) if names else []
     axes = {name: tuple(OPTION_POOLS[name]) for name in declared}
-    return CampaignResult(
-        "c",
-        "any",
-        1.0,
-        "0",
-        (),
-        axes,
-        {"direct": 1},
-        estimates,
-        tuple(Unmeasured(c, read_unmeasured("not reached")) for c in cells[split:]),
-    )
+    unmeasured = tuple(Unmeasured(c, read_unmeasured("not reached")) for c in cells[split:])
+    return replace(campaign(*estimates, **axes), constants={"direct": 1}, unmeasured=unmeasured)
 
 
 @given(results())

@@ -36,16 +36,9 @@ MET = RoundsResult(
     line=(5.0e5, 5.08e5),
     cells=(),
 )
+NO_WINDOW = {"met": False, "window": None, "average": None, "line": None}
 SHORT = replace(
-    MET,
-    title="throughput test",
-    part="bs 128 KiB",
-    quantity="bw_bytes_per_s",
-    values=(2e8, 1e8),
-    met=False,
-    window=None,
-    average=None,
-    line=None,
+    MET, title="throughput test", part="bs 128 KiB", quantity="bw_bytes_per_s", values=(2e8, 1e8), **NO_WINDOW
 )
 
 

@@ -103,11 +103,8 @@ def agree(result):
         assert best.value == e.bw_bytes_per_s
         assert best.lower_bound == (client_limited(e) or e.outrun)
         assert (best.high is None) == (e.bw_high is None or e.outrun)
-        others = [
-            one
-            for one in result.estimates
-            if (one.cell.target, one.direction, one.kind) == (best.target, best.direction, "measured")
-        ]
+        own = (best.target, best.direction, "measured")
+        others = [one for one in result.estimates if (one.cell.target, one.direction, one.kind) == own]
         if e.kind == "measured" and (disagrees(e) or found_unsteady(e)):
             assert all(
                 disagrees(one)
@@ -124,9 +121,8 @@ def agree(result):
         assert all(int(share) <= 100 * NUMBER_WIDTH for share in re.findall(r"±(\d+)%", one.sentence)), one.sentence
     for doubt in summary.doubts:
         assert len(doubt.sentence.split()) <= 20, doubt.sentence
-    assert summary.trust is (
-        Trust.LOW if any(d.level is Trust.LOW for d in summary.doubts) else Trust.FAIR if summary.doubts else Trust.GOOD
-    )
+    low = any(doubt.level is Trust.LOW for doubt in summary.doubts)
+    assert summary.trust is (Trust.LOW if low else Trust.FAIR if summary.doubts else Trust.GOOD)
 
 
 VALUES = st.one_of(st.none(), st.just(0.0), st.floats(1e3, 1e11))
@@ -157,36 +153,16 @@ def test_sentences_of_any_result_agree(rows):
     estimates, fresh = [], []
     for i, (value, width, verdict, limit, again, kind) in enumerate(rows):
         cell = Cell.of("nas", {"rw": ("read", "randwrite")[i % 2], "bs": 4096 << (i % 5), "numjobs": 1 + i // 5})
-        low, high = (
-            (value * max(0.0, 1 - width), value * (1 + width))
-            if value is not None and width is not None
-            else (None,) * 2
-        )
-        e = Estimate(
-            cell,
-            cell.directions[0],
-            kind,
-            3,
-            value,
-            low,
-            high,
-            value and value / cell.bs_bytes,
-            verdict=verdict,
-            limit=Limit(limit, evidence=("because",)) if limit else None,
-        )
+        known = value is not None and width is not None
+        low, high = (value * max(0.0, 1 - width), value * (1 + width)) if known else (None, None)
+        judged = {"verdict": verdict, "limit": Limit(limit, evidence=("because",)) if limit else None}
+        iops = value and value / cell.bs_bytes
+        e = Estimate(cell, cell.directions[0], kind, 3, value, low, high, iops, **judged)
         estimates.append(e)
         if again is not None and kind == "measured":
             fresh.append(replace(e, bw_bytes_per_s=again, bw_low=again * 0.9, bw_high=again * 1.1))
-    plain = CampaignResult(
-        "id",
-        "any",
-        0.0,
-        "0",
-        (Target("nas", "directory", "/nas"),),
-        axes={},
-        constants={},
-        estimates=tuple(estimates),
-    )
+    nas = (Target("nas", "directory", "/nas"),)
+    plain = CampaignResult("id", "any", 0.0, "0", nas, axes={}, constants={}, estimates=tuple(estimates))
     from ioatlas.analysis.best import with_fresh
 
     merged = replace(plain, estimates=with_fresh(plain.estimates, fresh))

@@ -10,42 +10,39 @@ from ioatlas.stats.steadystate import steady_state
 from tests.examples import examples
 
 
+@pytest.mark.parametrize(
+    ("rounds", "met"),
+    [
+        ([100, 80, 90, 95, 94, 96, 95], True),
+        ([90, 110, 100, 110, 90], True),  # a range of exactly 20% of the average, slope 0
+        ([89.9, 110, 100.1, 110, 90], False),
+        ([95, 97.5, 100, 102.5, 105], True),  # a line that moves by exactly 10% of its average
+        ([94.9, 97.45, 100, 102.55, 105.1], False),
+        ([100.0] * 4, False),
+        ([0.0] * 5, False),
+    ],
+)
+def test_limits_of_the_steady_state_are_inclusive(rounds, met):
+    assert steady_state(rounds).met is met
+
+
 def test_steady_state_is_met_at_the_first_window_that_passes():
     result = steady_state([100, 80, 90, 95, 94, 96, 95, 95])
     assert (result.met, result.round_number, result.average) == (True, 7, 94.0)
-
-
-def test_limits_are_inclusive():
-    # Range exactly 20% of the average, slope 0.
-    assert steady_state([90, 110, 100, 110, 90]).met
-    assert not steady_state([89.9, 110, 100.1, 110, 90]).met
-    # A line that moves by exactly 10% of its average.
-    assert steady_state([95, 97.5, 100, 102.5, 105]).met
-    assert not steady_state([94.9, 97.45, 100, 102.55, 105.1]).met
-
-
-def test_slope_is_the_least_squares_lines():
     y = [103.0, 97.0, 101.0, 99.0, 96.0]
-    result = steady_state(y)
-    slope = np.polyfit(range(5), y, 1)[0]
-    assert result.slope_share == pytest.approx(abs(slope) * 4 / np.mean(y))
+    assert steady_state(y).slope_share == pytest.approx(abs(np.polyfit(range(5), y, 1)[0]) * 4 / np.mean(y))
 
 
 def test_the_test_ends_after_25_rounds():
     falling = [1000 * 0.9**i for i in range(25)]
-    assert not steady_state(falling[:24]).finished
     result = steady_state(falling)
     assert (result.met, result.finished) == (False, True)
-    with pytest.raises(UsageError):
-        steady_state([*falling, 1.0])
-
-
-def test_too_few_rounds_and_bad_rounds():
+    assert not any(steady_state(falling[:n]).finished for n in (4, 24))
+    assert (steady_state([0.0] * 25).finished, steady_state([0.0] * 24).finished) == (True, False)
     assert steady_state([]).average is None
-    assert not steady_state([1.0] * 4).finished
-    assert not steady_state([0.0] * 5).met
-    with pytest.raises(UsageError):
-        steady_state([1.0, -1.0])
+    for wrong in ([*falling, 1.0], [1.0, -1.0]):
+        with pytest.raises(UsageError):
+            steady_state(wrong)
 
 
 @given(st.lists(st.floats(1, 1e9), min_size=5, max_size=25), st.floats(1e-3, 1e3))
@@ -75,18 +72,17 @@ def test_waiting_behind_a_stall_is_charged():
     assert not result.overloaded
 
 
-def test_a_generator_that_falls_behind_is_overloaded():
-    due = np.arange(2000) * 1e6
-    start, end = served(due, np.full(2000, 1.2e6))
-    result = intended_latency(end, end - start, 1000)
+@pytest.mark.parametrize(
+    ("n", "service_ns", "drains", "reason"),
+    [(2000, 1.2e6, False, "83."), (2000, 1.2e6, True, ""), (20_000, 1.005e6, False, "")],
+    ids=["far", "one that drains", "by 0.5%"],
+)
+def test_a_generator_that_falls_behind_is_overloaded(n, service_ns, drains, reason):
+    start, end = served(np.arange(n) * 1e6, np.full(n, service_ns))
+    result = intended_latency(end, end - start, 1000, drains=drains)
     assert result.overloaded
-    assert result.reason.startswith("83.")
-
-
-def test_slow_growth_of_the_lag_is_seen_at_99_5_percent():
-    due = np.arange(20_000) * 1e6
-    start, end = served(due, np.full(20_000, 1.005e6))
-    assert intended_latency(end, end - start, 1000).overloaded
+    assert result.reason.startswith(reason)
+    assert paced(np.arange(100.0)).reason == "50.3% of the offered rate achieved"
 
 
 def test_the_first_ios_own_lateness_is_not_charged():
@@ -120,8 +116,6 @@ def test_the_window_tells_its_line_and_why():
     rising = steady_state([100.0, 110.0, 120.0, 130.0, 140.0])
     assert rising.reason.startswith("not met in round 5: range 33.3%")
     assert rising.line == pytest.approx((100.0, 140.0))
-    assert not steady_state([100.0] * 4).met
-    assert (steady_state([0.0] * 25).finished, steady_state([0.0] * 24).finished) == (True, False)
 
 
 MS = 1e6
@@ -143,11 +137,6 @@ def test_a_stall_is_charged_to_those_that_waited_and_to_nobody_else():
     assert (found.overloaded, found.reason) == (False, "")
     coarse = paced(STALL, resolution_ns=MS)
     assert coarse.latency_ns == pytest.approx((np.maximum(np.array(STALL) - 1, 0) + 0.2) * MS)
-
-
-def test_half_the_rate_is_half_the_share():
-    found = paced(np.arange(100.0))
-    assert found.reason == "50.3% of the offered rate achieved"
 
 
 @pytest.mark.parametrize(("n", "end_ms", "grows"), [(2000, 15.0, True), (2000, 9.0, False), (40, 0.3, False)])
@@ -205,12 +194,6 @@ def test_a_pause_of_the_target_is_charged_though_the_generator_waits_too():
     assert np.percentile(told.latency_ns, 99) == pytest.approx(np.percentile(truth, 99), rel=0.05)
     assert np.mean(told.latency_ns) == pytest.approx(np.mean(truth), rel=0.06)
     assert np.percentile(end - start, 99) < 10 * MS  # what fio's own clock saw
-
-
-def test_a_generator_that_drains_and_falls_behind_is_overloaded():
-    due = np.arange(2000) * MS
-    start, end = served(due, np.full(2000, 1.2 * MS))
-    assert intended_latency(end, end - start, 1000, drains=True).overloaded
 
 
 @pytest.mark.parametrize(("late_ms", "overloaded"), [(0, False), (9, False), (11, True), (500, True)])

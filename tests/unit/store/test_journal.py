@@ -33,22 +33,8 @@ def journal(tmp_path):
 def finished(visit_id, discarded=""):
     series = Series(10, (10, 20), (1e6, 2e6), (5e4, 6e4))
     part = Part("read", 8192, 2, 490, 55000.0, Histogram(((50000, 1), (60000, 1))), series)
-    return Visit(
-        visit_id,
-        CELL.key,
-        1,
-        0,
-        0,
-        7,
-        12.5,
-        (part,),
-        0,
-        3.5,
-        Purpose.SWEEP,
-        20,
-        read_verdict("flat"),
-        read_reasons(discarded),
-    )
+    judged = (20, read_verdict("flat"), read_reasons(discarded))
+    return Visit(visit_id, CELL.key, 1, 0, 0, 7, 12.5, (part,), 0, 3.5, Purpose.SWEEP, *judged)
 
 
 def test_a_full_file_system_is_told_and_can_be_resumed(journal):
@@ -94,14 +80,8 @@ def test_a_visit_comes_back_as_it_went_in(journal):
     first, second = journal.planned(Purpose.SWEEP)
     batch_id, directory = journal.begin_batch({first.visit_id: 490})
     assert directory.is_dir()
-    journal.finish_batch(
-        batch_id,
-        [finished(first.visit_id)],
-        failed={},
-        seconds=1.0,
-        load_seconds=0.5,
-        written={("t", "write load"): 99},
-    )
+    spent = {"seconds": 1.0, "load_seconds": 0.5, "written": {("t", "write load"): 99}}
+    journal.finish_batch(batch_id, [finished(first.visit_id)], failed={}, **spent)
     assert journal.visits(with_series=True) == [finished(first.visit_id)]
     assert journal.planned(Purpose.SWEEP) == [second]
     assert [row[1:] for row in journal.ledger()] == [("t", "write load", 99)]
@@ -113,12 +93,8 @@ def test_visits_that_did_not_run_are_planned_again_in_their_order(journal):
     journal.add_visits([NewVisit(CELL.key, block, 7 + block) for block in range(3)])
     before = journal.planned(Purpose.SWEEP)
     batch_id, _ = journal.begin_batch({visit.visit_id: 490 for visit in before})
-    journal.finish_batch(
-        batch_id,
-        [finished(before[1].visit_id, "overlapped")],
-        failed={},
-        again=[NewVisit(CELL.key, 1, 99, alone=True, runtime_ms=2000)],
-    )
+    again = [NewVisit(CELL.key, 1, 99, alone=True, runtime_ms=2000)]
+    journal.finish_batch(batch_id, [finished(before[1].visit_id, "overlapped")], failed={}, again=again)
     after = journal.planned(Purpose.SWEEP)
     assert [visit.visit_id for visit in after[:2]] == [before[0].visit_id, before[2].visit_id]
     assert (after[2].alone, after[2].runtime_ms, after[2].seed) == (True, 2000, 99)
@@ -130,11 +106,9 @@ def test_a_discarded_visit_can_count_reinstated(journal):
     journal.add_visits([NewVisit(CELL.key, block, 7 + block) for block in range(2)])
     first, second = journal.planned(Purpose.SWEEP)
     batch_id, _ = journal.begin_batch({first.visit_id: 490, second.visit_id: 490})
-    journal.finish_batch(
-        batch_id,
-        [finished(first.visit_id, f"{ReasonCode.LATE} (flat): 4 times"), finished(second.visit_id, "overlapped")],
-        failed={},
-    )
+    late, overlapped = f"{ReasonCode.LATE} (flat): 4 times", "overlapped"
+    made = [finished(first.visit_id, late), finished(second.visit_id, overlapped)]
+    journal.finish_batch(batch_id, made, failed={})
     assert journal.discarded(ReasonCode.LATE) == [(first.visit_id, CELL.key, 0, Verdict(VerdictCode.FLAT))]
     journal.reinstate(first.visit_id, Verdict(VerdictCode.FLAT, "after all"))
     assert journal.discarded(ReasonCode.LATE) == []

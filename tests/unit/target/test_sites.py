@@ -48,17 +48,11 @@ class Place:
         known = {"rw": "randread", "bs": 4096, "size": SIZE, "direct": 0, "numjobs": 1, "iodepth": 1, **options}
         return replace(Cell.of("t", known, sharing=sharing), state=state)
 
-    def sites(self, *cells, campaign="c1"):
-        self.journal.add_cells([(cell, "") for cell in cells])
-        return Sites(
-            self.journal,
-            campaign,
-            [self.target],
-            cells,
-            executor=self.fio,
-            stop_asked=lambda: False,
-            emit=self.events.append,
-        )
+    def sites(self, *cells, campaign="c1", targets=(), known=False):
+        """known: the journal has the cells already."""
+        self.journal.add_cells([(cell, "") for cell in cells if not known])
+        how = {"executor": self.fio, "stop_asked": lambda: False, "emit": self.events.append}
+        return Sites(self.journal, campaign, [self.target, *targets], cells, **how)
 
     def use(self, *cells, **how):
         return TargetUse(cells, **{"laid_out": frozenset({"t"}), "preparation": "laid-out", **how})
@@ -86,17 +80,7 @@ def test_all_targets_are_cleaned_where_the_journal_cannot_be_written(directory, 
     other = tmp_path / "other"
     other.mkdir()
     cells = [directory.cell(), replace(directory.cell(), target="u")]
-    directory.journal.add_cells([(cell, "") for cell in cells])
-    targets = [directory.target, replace(open_target(str(other)), name="u")]
-    sites = Sites(
-        directory.journal,
-        "c1",
-        targets,
-        cells,
-        executor=directory.fio,
-        stop_asked=lambda: False,
-        emit=directory.events.append,
-    )
+    sites = directory.sites(*cells, targets=[replace(open_target(str(other)), name="u")])
     sites.prepare(directory.use(*cells, laid_out=frozenset({"t", "u"})))
     assert list(directory.place.iterdir())
     assert list(other.iterdir())
@@ -118,9 +102,8 @@ def test_a_directory_is_laid_out_and_left_as_it_was(directory):
     sites.prepare(directory.use(shared, private))
     made = {path.name: path.stat().st_size for path in (directory.place / ".ioatlas-c1").iterdir()}
     assert {"shared.dat": SIZE, "private.0": 2 * SIZE, "private.1": 2 * SIZE}.items() <= made.items()
-    assert {os.path.basename(path): ready for path, (_, ready) in directory.journal.files("t").items()} == {
-        **dict.fromkeys(["shared.dat", "private.0", "private.1"], True)
-    }
+    ready = {os.path.basename(path): ready for path, (_, ready) in directory.journal.files("t").items()}
+    assert ready == {"shared.dat": True, "private.0": True, "private.1": True}
     assert [row[1:] for row in directory.journal.ledger()] == [("t", "lay-out", 5 * SIZE)]
     assert dict(sites.location(shared))["filename"] == str(directory.place / ".ioatlas-c1" / "shared.dat")
     assert dict(sites.location(private))["filename_format"] == "private.$jobnum"
@@ -205,13 +188,9 @@ def test_a_range_is_prepared_once_for_each_part_of_a_campaign(file):
         return not prepared
 
     filled = file.use(cell, preparation="filled")
-    assert [runs("a", filled), runs("a", filled), runs("b", filled), runs("b", file.use(cell))] == [
-        True,
-        False,
-        True,
-        True,
-    ]
-    assert [runs("b", file.use(larger)), runs("b", file.use(cell))] == [True, False]
+    laid_out, beyond = file.use(cell), file.use(larger)
+    parts = [("a", filled), ("a", filled), ("b", filled), ("b", laid_out), ("b", beyond), ("b", laid_out)]
+    assert [runs(*one) for one in parts] == [True, False, True, True, True, False]
     kept = file.journal.kept(PreparedTargets).targets
     assert kept == {"t": PreparedTarget("laid-out", 2 * SIZE, "b")}
 
@@ -285,15 +264,7 @@ def test_what_another_session_or_campaign_left(directory):
     died.prepare(directory.use(cell))
     other = directory.place / ".ioatlas-other"
     other.mkdir()
-    again = Sites(
-        directory.journal,
-        "c1",
-        [directory.target],
-        [cell],
-        executor=directory.fio,
-        stop_asked=lambda: False,
-        emit=directory.events.append,
-    )
+    again = directory.sites(cell, known=True)
     died._close("t")  # its process is gone
     again.prepare(directory.use(cell, laid_out=frozenset()))
     assert [path.name for path in directory.place.iterdir()] == [".ioatlas-other"]

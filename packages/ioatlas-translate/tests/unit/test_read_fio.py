@@ -203,17 +203,8 @@ def test_terse_versions(version, directions, width):
 @pytest.mark.parametrize("form", ["terse", "normal", "json", "json+", "normal,terse", "json,normal"])
 def test_every_layout_of_real_fio_agrees(tmp_path, form):
     out = tmp_path / "out"
-    command = [
-        "fio",
-        "--name=n",
-        "--ioengine=null",
-        "--size=16m",
-        "--rw=randread",
-        "--bs=4k",
-        "--iodepth=2",
-        f"--output-format={form}",
-        f"--output={out}",
-    ]
+    options = f"--size=16m --rw=randread --bs=4k --iodepth=2 --output-format={form} --output={out}"
+    command = ["fio", "--name=n", "--ioengine=null", *options.split()]
     for version in (2, 3, 4, 5) if "terse" in form else (3,):
         subprocess.run([*command, f"--terse-version={version}"], check=True, capture_output=True, timeout=300)
         readings, problems = read_path(out)
@@ -229,21 +220,9 @@ def test_every_layout_of_real_fio_agrees(tmp_path, form):
 
 @pytest.mark.skipif(which("fio") is None, reason="fio is not installed")
 def test_real_logs(tmp_path):
-    command = [
-        "fio",
-        "--name=n",
-        "--ioengine=null",
-        "--size=8m",
-        "--rw=randread",
-        "--bs=4k",
-        f"--write_lat_log={tmp_path}/l",
-    ]
-    subprocess.run(
-        [*command, f"--write_bw_log={tmp_path}/b", f"--output={tmp_path}/o.json", "--output-format=json"],
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
+    load = f"--size=8m --rw=randread --bs=4k --write_lat_log={tmp_path}/l --write_bw_log={tmp_path}/b"
+    command = ["fio", "--name=n", "--ioengine=null", *load.split(), f"--output={tmp_path}/o.json"]
+    subprocess.run([*command, "--output-format=json"], check=True, capture_output=True, timeout=300)
     truth = read_path(tmp_path / "o.json")[0][0]
     lat = read_path(tmp_path / "l_clat.1.log")[0][0]
     assert lat.details["rows"] == 2048
@@ -305,14 +284,8 @@ def test_the_unit_of_a_latency_log_without_a_version_is_that_of_a_busy_target(tm
 
 
 def test_what_else_shaped_a_load_is_told():
-    options = {
-        **JOB["job options"],
-        "percentage_random": "85",
-        "random_distribution": "zipf:1.2",
-        "fsync": "0",
-        "norandommap": "",
-        "zonemode": "none",
-    }
+    also = {"percentage_random": "85", "random_distribution": "zipf:1.2", "fsync": "0"}
+    options = {**JOB["job options"], **also, "norandommap": "", "zonemode": "none"}
     read = read_text(document(jobs=[{**JOB, "job options": options}]))[0][0]
     assert read.notes[-1] == "the load had also percentage_random=85, random_distribution=zipf:1.2, norandommap"
     assert read.details["percentage_random"] == "85"
