@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -154,18 +155,18 @@ class Format:
     margin: re.Pattern[str] | None = None
     """What stands before its lines in this file."""
 
-    def _signature(self) -> re.Pattern[str]:
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
         return re.compile("|".join(self.signature), re.MULTILINE)
 
     def found_in(self, text: str) -> bool:
-        if self.hints and not any(hint in text for hint in self.hints):
-            return False
-        return self._signature().search(text) is not None
+        hinted = not self.hints or any(hint in text for hint in self.hints)
+        return hinted and self._pattern.search(text) is not None
 
     def margin_in(self, text: str) -> re.Pattern[str] | None:
         """What stands before the lines of this format in `text`; None for nothing, or where the format is not there."""
         hints = [hint for hint in self.hints if hint in text]
-        margin = margin_of(text, hints, self._signature()) if hints else None
+        margin = margin_of(text, hints, self._pattern) if hints else None
         return margin if margin is not None and self.found_in(re.sub(rf"(?m)^(?:{margin.pattern})", "", text)) else None
 
     def read(self, source: Source) -> Iterator[ImportedReading]:
