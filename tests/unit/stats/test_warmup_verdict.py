@@ -96,6 +96,12 @@ def test_the_cut_is_where_the_warm_up_ends_and_in_milliseconds():
         assert verdict.verdict.text == f"warm-up({verdict.cut_ms} ms)"
 
 
+def test_a_cut_in_the_second_half_is_a_slowdown_late_and_not_steady():
+    for seed in range(20):
+        verdict = judge(np.where(np.arange(100) < 65, 2.0, 1.0) * noise(seed, 100, 0.3, 0.1))
+        assert (verdict.label, verdict.late, verdict.steady) == ("slowdown", True, False)
+
+
 def test_interval_ends_give_the_cut_its_time():
     series = SHAPES["warm-up"](100) * noise(2, 100, cv=0.05)
     ends = np.arange(1, 101) * 37
