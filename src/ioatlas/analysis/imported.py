@@ -265,10 +265,10 @@ def _in_paths(paths: Mapping[str, str], groups: Sequence[Sequence[str]]) -> dict
     return dict(paths)
 
 
-def _short(label: str | None, most: int = 80) -> str | None:
+def _short(label: str | None) -> str | None:
     """A label short enough for a legend; the step of a vdbench curve is told by its offered rate."""
     label = re.sub(r"_\(\d+%\)$", "", label) if label else label
-    return label if label is None or len(label) <= most else f"{label[: most - 1]}…"
+    return label if label is None or len(label) <= 80 else f"{label[:79]}…"
 
 
 def _short_files(sources: Iterable[str]) -> dict[str, str]:

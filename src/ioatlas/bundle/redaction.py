@@ -335,8 +335,8 @@ def redact(material: Material, redactor: Redactor) -> Material:
         part["stream"] = redactor.text(part["stream"])
     _check_apart(clean)
     renamed = _renamed(clean)
-    rename = _renamer(renamed)
     if renamed:
+        rename = _renamer(renamed)
         clean = {name: rows if name in figures else rename(rows) for name, rows in clean.items()}
     return Material(
         material.directory,
@@ -386,11 +386,9 @@ def _renamed(tables: Mapping[str, list[dict[str, Any]]]) -> dict[str, str]:
 
 
 def _renamer(renamed: Mapping[str, str]) -> Callable[[Any], Any]:
-    pattern = re.compile("|".join(map(re.escape, renamed))) if renamed else None
+    pattern = re.compile("|".join(map(re.escape, renamed)))
 
     def rename(value: Any) -> Any:
-        if pattern is None:
-            return value
         if isinstance(value, str):
             return pattern.sub(lambda match: renamed[match[0]], value)
         if isinstance(value, list):

@@ -72,16 +72,12 @@ def say_json(value: Any, *, line: bool = False) -> None:
     click.echo(json.dumps(value, separators=(",", ":")) if line else json.dumps(value, indent=2))
 
 
-def table_of(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str] = (), title: str | None = None
-) -> Table:
+def table_of(heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str] = ()) -> Table:
     """A table of texts without lines; the columns named in `left` begin at one place, the others end at one."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        box=None, pad_edge=False, padding=(0, 2, 0, 0), title=title, title_justify="left", header_style="bold"
-    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for head in heads:
         table.add_column(head, justify="left" if head in left else "right", no_wrap=head not in left)
     for row in rows:

@@ -273,7 +273,6 @@ def _fold(text: str, width: int, indent: int) -> list[str]:
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
         break_long_words=False,
-        drop_whitespace=True,
         replace_whitespace=False,
     )
     return [line.replace("\xa0", " ") for line in lines] or [""]

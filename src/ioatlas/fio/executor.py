@@ -235,11 +235,6 @@ class SessionTime:
         """The session's time of a moment of the monotonic clock."""
         return self._began + monotonic_seconds
 
-    @property
-    def parted(self) -> float:
-        """How far the wall clock is ahead now."""
-        return self._clock.time() - self.now()
-
 
 @dataclass(frozen=True)
 class BatchClock:

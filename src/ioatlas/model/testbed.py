@@ -68,12 +68,11 @@ class Testbed:
         fact = self.get(name)
         return None if fact is None else fact.value
 
-    def number(self, name: str, *, doubtful: bool = False) -> float | None:
-        """A numeric value that may be relied on; doubtful ones only when asked for."""
+    def number(self, name: str) -> float | None:
+        """A numeric value that may be relied on."""
         fact = self.get(name)
-        if fact is None or fact.kind not in (("known", "typed in", "doubtful") if doubtful else ("known", "typed in")):
-            return None
-        return float(fact.value) if isinstance(fact.value, (int, float)) and not isinstance(fact.value, bool) else None
+        value = fact.value if fact is not None and fact.kind in ("known", "typed in") else None
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
     def below(self, prefix: str) -> Iterator[Fact]:
         """Facts whose name begins with `prefix.`."""

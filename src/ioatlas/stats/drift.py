@@ -155,14 +155,13 @@ def _need_connected(cell: Codes, replicate: Codes, replicates: int) -> None:
         )
 
 
-def replicate_shift(fit: ReplicateFit, replicate: int, *, relevant: float = RELEVANT_SHIFT, width: float = 4.0) -> str:
+def replicate_shift(fit: ReplicateFit, replicate: int) -> str:
     """Why the replicate's level is out of line with the other replicates, or ''. Needs three replicates: of two
     nobody knows which
     one moved.
 
-    Both are asked for: a difference from the median of the other replicates above `relevant`, and above `width` times
-    its
-    standard error, to which the usual spread of the replicates (1.4826 x median absolute deviation) belongs.
+    Both are asked for: a difference from the median of the other replicates above RELEVANT_SHIFT, and above four times
+    its standard error, to which the usual spread of the replicates (1.4826 x median absolute deviation) belongs.
     """
     others = [effect for name, effect in fit.effects.items() if name != replicate]
     if len(others) < 2 or replicate not in fit.effects:
@@ -170,12 +169,12 @@ def replicate_shift(fit: ReplicateFit, replicate: int, *, relevant: float = RELE
     centre = float(np.median(others))
     usual = 1.4826 * float(np.median(np.abs(np.array(others) - centre))) if len(others) >= 3 else 0.0
     difference = fit.effects[replicate] - centre
-    if abs(expm1(difference)) < relevant or abs(difference) < width * sqrt(fit.errors[replicate] ** 2 + usual**2):
+    if abs(expm1(difference)) < RELEVANT_SHIFT or abs(difference) < 4 * sqrt(fit.errors[replicate] ** 2 + usual**2):
         return ""
     return f"level {expm1(difference):+.0%} against the other replicates"
 
 
-def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEVANT_SHIFT) -> tuple[int, str] | None:
+def shift_within(residuals: Sequence[float] | Floats) -> tuple[int, str] | None:
     """(index, reason) of a change of level inside a replicate, from its visits' log residuals in the order of time;
     None
     when there is none.
@@ -195,7 +194,7 @@ def shift_within(residuals: Sequence[float] | Floats, *, relevant: float = RELEV
     if min(first, n - first) < least:
         return None
     step = float(series[first:].mean() - series[:first].mean())
-    if abs(exp(step) - 1) < relevant:
+    if abs(exp(step) - 1) < RELEVANT_SHIFT:
         return None
     return first, f"level {expm1(step):+.0%} from visit {first + 1} of the replicate on"
 

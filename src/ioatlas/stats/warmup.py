@@ -34,7 +34,7 @@ def as_series(values: Sequence[float] | Floats) -> Floats:
     return series
 
 
-def mser_cut(values: Sequence[float] | Floats, batch: int = 5) -> int:
+def mser_cut(values: Sequence[float] | Floats) -> int:
     """Index of the first value to keep: MSER-5 (White 1997, Simulation 69(6); Spratt 1998).
 
     The cut d minimises sum((z_i - mean)^2) / (k - d)^2 over the batch means z_d .. z_(k-1): the squared standard error
@@ -46,7 +46,7 @@ def mser_cut(values: Sequence[float] | Floats, batch: int = 5) -> int:
     n = series.size
     if n < 10:
         return 0
-    batch = max(1, min(batch, n // 10))
+    batch = min(5, n // 10)
     k = n // batch
     z = series[: k * batch].reshape(k, batch).mean(axis=1)
     kept = np.arange(k, 0, -1)

@@ -184,13 +184,12 @@ class Visits(Database):
         )
         return [planned_visit(row, self._first_replicate) for row in rows]
 
-    def drop_planned(self, reason: str, *, replicate: int | None = None, purpose: Purpose | None = None) -> int:
-        """Give up planned visits, from a replicate on or of one purpose where given; returns how many."""
+    def drop_planned(self, reason: str, *, purpose: Purpose) -> int:
+        """Give up the planned visits of a purpose; returns how many."""
         return self._do(
-            "UPDATE visit SET status = 'dropped', reason = :reason WHERE status = 'planned'"
-            f" AND (:block IS NULL OR block >= :block) AND coalesce(:purpose, purpose) = purpose AND {MINE}",
+            "UPDATE visit SET status = 'dropped', reason = :reason"
+            f" WHERE status = 'planned' AND purpose = :purpose AND {MINE}",
             reason=reason,
-            block=None if replicate is None else replicate + self._first_replicate,
             purpose=purpose,
         )
 

@@ -42,11 +42,11 @@ def direct_io_alignment(path: str) -> DirectIo:
     return _tried(path, os.O_RDONLY, size, claimed)
 
 
-def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> DirectIo:
+def probe_directory(directory: int, name: str, where: str) -> DirectIo:
     """The answer for a directory given by descriptor, on a new file `name` that is removed at once.
 
-    writes: also try a direct write, which some FUSE file systems refuse although they read. Raises IoAtlasError when
-    the file cannot be made.
+    A direct write is tried too, which some FUSE file systems refuse although they read. Raises IoAtlasError when the
+    file cannot be made.
     """
     place = f"{where}/{name}"
     new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
@@ -54,8 +54,7 @@ def probe_directory(directory: int, name: str, where: str, *, writes: bool) -> D
         try:
             _write_all(fd, os.urandom(_PROBE_BYTES))
             os.fsync(fd)
-            flags = (os.O_RDWR if writes else os.O_RDONLY) | os.O_NOFOLLOW
-            return _tried(name, flags, _PROBE_BYTES, _statx_alignment(fd), directory)
+            return _tried(name, os.O_RDWR | os.O_NOFOLLOW, _PROBE_BYTES, _statx_alignment(fd), directory)
         finally:
             os.unlink(name, dir_fd=directory)
 

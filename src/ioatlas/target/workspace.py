@@ -202,7 +202,7 @@ class Workspace:
             )
         return gone
 
-    def direct_io(self, *, writes: bool = True) -> DirectIo:
+    def direct_io(self) -> DirectIo:
         """Whether O_DIRECT works here and with which alignment,
         tried on a small registered file that is removed at once.
         """
@@ -210,7 +210,7 @@ class Workspace:
         self.check()
         with contextlib.suppress(FileNotFoundError):
             os.unlink("direct-probe", dir_fd=self._fd)  # from a start that was killed
-        return probe_directory(self._fd, "direct-probe", self.path, writes=writes)
+        return probe_directory(self._fd, "direct-probe", self.path)
 
     def remove(self, listed: Iterable[str], tick: Tick = lambda _: None) -> Removal:
         """Removes the listed files and then the directory as `clean` does, and closes. It goes by what is held: nothing

@@ -198,7 +198,7 @@ def testbed(target: str, facts_file: Path | None = None) -> Testbed:  # noqa: PT
         session = pool.submit(_on_a_sheet, lambda sheet: look_at_session(sheet, route))
         stack_sheet = stack.result()
         server = route.server or _server_of(stack_sheet)
-        network = pool.submit(_on_a_sheet, lambda sheet: _network(sheet, server))
+        network = pool.submit(_on_a_sheet, lambda sheet: look_at_network(sheet, server) if server else None)
         sheets = [host.result(), fio.result(), path_sheet, session.result(), stack_sheet, network.result()]
     facts = corrected(_once([fact for sheet in sheets for fact in sheet.facts]), typed)
     raw = {source: text for sheet in sheets for source, text in sheet.raw.items()}
@@ -209,11 +209,6 @@ def _on_a_sheet(look: Callable[[Sheet], object]) -> Sheet:
     sheet = Sheet()
     look(sheet)
     return sheet
-
-
-def _network(sheet: Sheet, server: str) -> None:
-    if server:
-        look_at_network(sheet, server)
 
 
 def _server_of(sheet: Sheet) -> str:

@@ -63,17 +63,10 @@ def stack_rate(executor: Executor, kind: Memory, bs_bytes: int, *, numjobs: int 
 
 
 def target_rate(
-    executor: Executor,
-    location: str,
-    rw: str,
-    bs_bytes: int,
-    *,
-    numjobs: int = 1,
-    iodepth: int = 16,
-    seconds: float = 2.0,
+    executor: Executor, location: str, rw: str, bs_bytes: int, *, iodepth: int = 16, seconds: float = 2.0
 ) -> Rate:
     """A short read-only look at a file, a block device or an NBD export. Raises IoAtlasError."""
-    load: Load = {"rw": rw, "bs": bs_bytes, "numjobs": numjobs, "iodepth": iodepth}
+    load: Load = {"rw": rw, "bs": bs_bytes, "iodepth": iodepth}
     if location.startswith("nbd"):
         load |= {"ioengine": "nbd", "uri": location}
     else:

@@ -185,9 +185,9 @@ def test_files_are_known_until_they_are_removed(journal):
 
 
 def test_visits_that_the_budget_ended_before_are_counted(journal):
-    journal.add_visits([NewVisit(CELL.key, 0, 7), NewVisit(CELL.key, 1, 8)])
+    journal.add_visits([NewVisit(CELL.key, 0, 7), NewVisit(CELL.key, 1, 8, Purpose.PROBE)])
     assert journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP) == 0
-    journal.drop_planned("voided", replicate=1)
+    journal.drop_planned("voided", purpose=Purpose.PROBE)
     journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
     assert journal.count_dropped(BUDGET_ENDED, Purpose.SWEEP) == 1
     assert journal.count_dropped(BUDGET_ENDED, Purpose.FRESH) == 0

@@ -111,7 +111,7 @@ class Mine:
         """Results in every state, newest first."""
         account, viewer = self.pages.signed_in(request)
         cursor = request.query_params.get("cursor", "")
-        found = queries.owned(self.pages.database, viewer, cursor=cursor)
+        found = queries.owned(self.pages.database, viewer, cursor)
         return self.pages.page(
             "mine",
             account=account,

@@ -18,12 +18,12 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas_atlas.client import LOOPBACK
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """Signed with a key that only the provider has; never with a secret that this service has too, never unsigned."""
 LEEWAY_SECONDS, KNOWN_SECONDS, TIMEOUT_SECONDS = 60, 3600.0, 10
 MOST_BYTES = 1 << 20
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True)

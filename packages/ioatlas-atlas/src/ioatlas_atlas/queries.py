@@ -163,10 +163,10 @@ def result_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> Re
     return _result(row) if row else None
 
 
-def owned(database: Database, viewer: Viewer, *, cursor: str = "", limit: int = 50) -> Page[Result]:
+def owned(database: Database, viewer: Viewer, cursor: str) -> Page[Result]:
     """One's own results in every state, newest first."""
     asked = _results(viewer).where(result.c.owner_id == viewer.account_id)
-    return _page(database, asked, cursor, limit)
+    return _page(database, asked, cursor, 50)
 
 
 def may_read_data(found: Result, viewer: Viewer) -> bool:
