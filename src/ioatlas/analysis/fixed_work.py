@@ -175,14 +175,7 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
         )
     return Table(
         "IOzone and its fio translation side by side",
-        (
-            "Operation",
-            f"fio, {unit}",
-            f"IOzone, {unit}",
-            "IOzone/fio",
-            "95%",
-            "Pairs",
-        ),
+        ("Operation", f"fio, {unit}", f"IOzone, {unit}", "IOzone/fio", "95%", "Pairs"),
         tuple(rows),
         "Ratios are geometric means over pairs of visits of the same file and record, one after the other. The "
         "interval is Student's t on their logarithms. The tools' visits are never put into one estimate. IOzone "

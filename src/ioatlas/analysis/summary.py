@@ -34,17 +34,7 @@ from ioatlas.analysis.wording import Namer, plural, size_text
 from ioatlas.model.cell import FLUSHES
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.summary import (
-    Beside,
-    Count,
-    Doubt,
-    DoubtCode,
-    Headline,
-    LoadReading,
-    SmallIo,
-    Summary,
-    Trust,
-)
+from ioatlas.model.summary import Beside, Count, Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary, Trust
 from ioatlas.model.tree import Operation, is_tree, tree_operation
 from ioatlas.model.units import format_rate, parse_duration_seconds, per_cent
 

@@ -131,12 +131,7 @@ class _Reading:
         return Batch(batch_id, directory, sections), planned
 
     def _read(
-        self,
-        batch: Batch,
-        planned: dict[int, PlannedVisit],
-        gates: Gates,
-        usage: Mapping[str, Any] | None,
-        note: str,
+        self, batch: Batch, planned: dict[int, PlannedVisit], gates: Gates, usage: Mapping[str, Any] | None, note: str
     ) -> None:
         steps = self.runner.steps
         results = steps.read(batch, planned)

@@ -47,12 +47,7 @@ class Commands(click.Group):
     files: by name of a module the commands that stand in it too, each as NAME_command.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        files: Mapping[str, str] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, files: Mapping[str, str] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **{"no_args_is_help": True, **kwargs})
         self.sections = _sections(self.name or "")
         self.files = {name: file for file, names in (files or {}).items() for name in names.split()}

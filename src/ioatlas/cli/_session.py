@@ -63,12 +63,7 @@ def run_session(journal: Journal, how: Measuring, *, consent: Consent | None = N
 
 
 def measured(
-    journal: Journal,
-    how: Measuring,
-    *,
-    in_events: bool = False,
-    consent: Consent | None = None,
-    clients: str = "",
+    journal: Journal, how: Measuring, *, in_events: bool = False, consent: Consent | None = None, clients: str = ""
 ) -> tuple[Summary, CampaignResult]:
     """One session, and the report of what the campaign has then; a stopped one gets it too. in_events: told in JSON,
     an object a line. The journal is open until the command ends. Raises IoAtlasError.

@@ -33,10 +33,7 @@ PIPE_WIDTH = 120
 @click.command(name="show", epilog=examples("show"))
 @campaign_argument
 @click.option(
-    "--quantity",
-    "quantity_name",
-    type=click.Choice(tuple(QUANTITIES)),
-    help="The map of one quantity. Default: bw.",
+    "--quantity", "quantity_name", type=click.Choice(tuple(QUANTITIES)), help="The map of one quantity. Default: bw."
 )
 @click.option(
     "--x",

@@ -123,9 +123,7 @@ class CampaignFormat:
         if twice := {name for pattern in patterns for name in pattern} & {*axes, *constants}:
             name = min(twice)
             raise UsageError(
-                f"{name!r} stands in a pattern and in the sweep",
-                where=where("sweep", name),
-                remedy="keep one of them",
+                f"{name!r} stands in a pattern and in the sweep", where=where("sweep", name), remedy="keep one of them"
             )
         configurations = read_configurations(given.get("configuration", ()), where, folder)
         if configurations and given.get("target"):

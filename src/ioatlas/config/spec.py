@@ -91,8 +91,7 @@ class CampaignSpec(Table):
     constants: Constants = field(default_factory=dict)
     patterns: tuple[Constants, ...] = ()
     visits: Annotated[
-        int,
-        Option(integer(1, 1000), "Visits of every cell, each in another random order.", flag=True, always=True),
+        int, Option(integer(1, 1000), "Visits of every cell, each in another random order.", flag=True, always=True)
     ] = 2
     blocks: Annotated[
         int | None,
@@ -125,11 +124,7 @@ class CampaignSpec(Table):
     ] = 0.5
     precision: Annotated[
         float | None,
-        Option(
-            PERCENT,
-            "Visit each cell until its 95% interval is this narrow (half-width), such as 5%.",
-            flag=True,
-        ),
+        Option(PERCENT, "Visit each cell until its 95% interval is this narrow (half-width), such as 5%.", flag=True),
     ] = None
     grade: Annotated[
         GradeName,
@@ -149,8 +144,7 @@ class CampaignSpec(Table):
         ),
     ] = None
     sharing: Annotated[
-        Sharing,
-        Option(choice(Sharing), "'shared': all jobs on one file; 'private': a file for each job.", always=True),
+        Sharing, Option(choice(Sharing), "'shared': all jobs on one file; 'private': a file for each job.", always=True)
     ] = Sharing.SHARED
     prepare: Annotated[
         Preparation,
@@ -162,21 +156,12 @@ class CampaignSpec(Table):
             flag=True,
         ),
     ] = Preparation.LAID_OUT
-    product: Annotated[
-        str,
-        Option(PATH, "Product sheet of what is measured.", flag=True),
-    ] = ""
+    product: Annotated[str, Option(PATH, "Product sheet of what is measured.", flag=True)] = ""
     together: Annotated[
-        bool,
-        Option(FLAG, "Load all targets at the same time: the sum, and what each gets.", flag=True),
+        bool, Option(FLAG, "Load all targets at the same time: the sum, and what each gets.", flag=True)
     ] = False
     clients: Annotated[
-        str,
-        Option(
-            Kind((str,), "HOSTS"),
-            "Several clients: hosts.toml, a,b,c, or local:4.",
-            flag=True,
-        ),
+        str, Option(Kind((str,), "HOSTS"), "Several clients: hosts.toml, a,b,c, or local:4.", flag=True)
     ] = ""
     client_range: Annotated[
         ClientRange,

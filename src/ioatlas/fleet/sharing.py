@@ -55,13 +55,7 @@ def _part_of(text: str, place: int, count: int) -> str:
     return str(max(1, whole * (place + 1) // count - whole * place // count)) if whole else text
 
 
-def job_of(
-    text: str,
-    client: int,
-    spreads: Mapping[Spread, Sequence[int]],
-    *,
-    readonly: bool = False,
-) -> str:
+def job_of(text: str, client: int, spreads: Mapping[Spread, Sequence[int]], *, readonly: bool = False) -> str:
     """The job file of one client, from that of the batch.
 
     client:  its place among all of the fleet, from 0. spreads: of the sections in which it takes part, with its place

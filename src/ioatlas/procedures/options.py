@@ -7,18 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from ioatlas.config.campaign_file import CampaignFormat
-from ioatlas.config.options import (
-    FLAG,
-    PATH,
-    TEXT,
-    Axes,
-    Constants,
-    Given,
-    Option,
-    Table,
-    choice,
-    integer,
-)
+from ioatlas.config.options import FLAG, PATH, TEXT, Axes, Constants, Given, Option, Table, choice, integer
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import TRACE, TRACE_SECONDS
@@ -145,15 +134,7 @@ class TraceOptions(Table):
 
 
 CAMPAIGN = CampaignFormat(
-    (
-        FitOptions,
-        FixedWorkOptions,
-        LoadPointsOptions,
-        MapOptions,
-        MetadataOptions,
-        SniaOptions,
-        TraceOptions,
-    )
+    (FitOptions, FixedWorkOptions, LoadPointsOptions, MapOptions, MetadataOptions, SniaOptions, TraceOptions)
 )
 
 read_campaign, read_campaign_file, campaign_toml = CAMPAIGN.read, CAMPAIGN.read_file, CAMPAIGN.write

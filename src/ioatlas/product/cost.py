@@ -326,11 +326,7 @@ def compare_costs(offers: Sequence[Offer], terms: Terms, workload: Workload) -> 
         ]
     )
     return CostComparison(
-        terms,
-        workload,
-        products,
-        answers(products),
-        tuple(_remarks(offers, products, terms, workload)),
+        terms, workload, products, answers(products), tuple(_remarks(offers, products, terms, workload))
     )
 
 

@@ -367,12 +367,7 @@ class Aligned:
 
     def of(self, count: int) -> Aligned:
         """The first so many sides alone."""
-        return replace(
-            self,
-            sides=self.sides[:count],
-            readings=self.readings[:count],
-            names=self.names[:count],
-        )
+        return replace(self, sides=self.sides[:count], readings=self.readings[:count], names=self.names[:count])
 
     def value(self, side: int, load: str) -> float | None:
         """Geometric mean of what a side measured; None where that is nothing, or a stall."""

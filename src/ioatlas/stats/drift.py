@@ -104,11 +104,7 @@ def fit_replicates(cells: Sequence[Hashable], replicates: Sequence[int], values:
     inverse = np.linalg.inv(normal)
     own = np.diag(inverse)
     apart = sd * np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * inverse, 0.0))
-    return ReplicateFit(
-        {name: float(effect[index]) for index, name in enumerate(replicate_names)},
-        residuals,
-        apart,
-    )
+    return ReplicateFit({name: float(effect[index]) for index, name in enumerate(replicate_names)}, residuals, apart)
 
 
 def _effects(cell: Codes, replicate: Codes, weights: Floats, logs: Floats) -> tuple[Floats, Floats]:

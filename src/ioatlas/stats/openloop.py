@@ -45,12 +45,7 @@ class OpenLoop:
 
 
 def intended_latency(
-    completion_ns: Floats,
-    latency_ns: Floats,
-    rate_iops: float,
-    *,
-    resolution_ns: float = 0.0,
-    drains: bool = False,
+    completion_ns: Floats, latency_ns: Floats, rate_iops: float, *, resolution_ns: float = 0.0, drains: bool = False
 ) -> OpenLoop:
     """Latency from the intended time for one job paced at `rate_iops` with constant gaps. The first I/O is taken as due
     at the latest time for which none starts before it is due, so every latency is a lower bound (by the first I/O's own

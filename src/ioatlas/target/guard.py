@@ -58,9 +58,7 @@ def check_writable(target: Target) -> None:
 def _check_export(uri: str) -> None:
     if nbd.read_export(uri).read_only:
         raise IoAtlasError(
-            "the server exports it read-only",
-            where=uri,
-            remedy="plan a read-only sweep, or export it for writing",
+            "the server exports it read-only", where=uri, remedy="plan a read-only sweep, or export it for writing"
         )
 
 

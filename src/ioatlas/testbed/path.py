@@ -169,11 +169,7 @@ def _uri(sheet: Sheet, location: str) -> Route:
     sheet.known("target.location", location, "the command line", private=True)
     sheet.known("target.kind", "uri", "the command line")
     name, _, variant = scheme.partition("+")
-    sheet.known(
-        "protocol.name",
-        {"nbd": "NBD", "nbds": "NBD", "nfs": "NFS"}.get(name, name),
-        "the URI",
-    )
+    sheet.known("protocol.name", {"nbd": "NBD", "nbds": "NBD", "nfs": "NFS"}.get(name, name), "the URI")
     if variant == "unix" or "socket" in parse_qs(parts.query):
         sheet.known("protocol.transport", "unix socket", "the URI", note="no network is on the path")
         _nbd_export(sheet, location, name)
