@@ -44,6 +44,8 @@ _NOT_BEFORE = frozenset(f"{name}={value}" for name, value in TIMED_FLUSHES.items
 TOLERANCE = 1e-9
 """Relative; sums of other processors round otherwise."""
 LINES = RAW.removesuffix(".gz")
+NOT_RECORDED = "was not recorded"
+"""Ends what is said of a name that a bundle lacks: an earlier version did not have it."""
 NOT_FROM_LINES = frozenset({"telemetry_seconds", "meters_failed", "watts", "also_moved", "waiting", "cpu"})
 OF_CLIENTS = "clients"
 
@@ -316,11 +318,20 @@ def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequen
         if number in told
         for name in entry
     ]
-    for name, one, other in pairs:
-        if name.split()[0] not in NOT_FROM_LINES and one != other:
+    asked = [pair for pair in pairs if pair[0].split()[0] not in NOT_FROM_LINES and pair[1] != pair[2]]
+    for name, one, other in asked:
+        if one != _recorded(other, one):
             # A little before they differ.
             apart = max(0, len(commonprefix([str(one), str(other)])) - 20)  # noqa: RUF071 - texts, and no paths
             yield f"{name} is {str(one)[apart:][:60]}, by its counters {str(other)[apart:][:60]}"
+    yield from (f"a part of {name} {NOT_RECORDED}" for name, _, _ in asked)
+
+
+def _recorded(made: Any, kept: Any) -> Any:
+    """What was made, without names that were not kept."""
+    if isinstance(made, dict) and isinstance(kept, dict):
+        return {name: _recorded(one, kept[name]) for name, one in made.items() if name in kept}
+    return made
 
 
 def samples_of(path: Path) -> tuple[Sample, ...]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from ioatlas.analysis.wording import plural
 from ioatlas.bundle import descriptors, statement
 from ioatlas.bundle.keys import trusted
 from ioatlas.bundle.opening import Bundle, NotABundleError, open_bundle, unpack
-from ioatlas.bundle.remade import remake
+from ioatlas.bundle.remade import NOT_RECORDED, remake
 from ioatlas.bundle.statement import parse, pretty
 from ioatlas.campaign import load_result
 from ioatlas.errors import IoAtlasError
@@ -46,7 +47,7 @@ TOLD = (
 )
 """What no raw output shows. Whoever signed the bundle answers for it."""
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
-"""What a name that later versions added holds where there is nothing to say."""
+"""What a name that one of two versions does not have holds where there is nothing to say."""
 
 
 class Signature(StrEnum):
@@ -69,12 +70,15 @@ class Check:
 
 @dataclass
 class Verification:
-    """What came of it. signer: name and fingerprint of the key; empty without one. result: as it was computed."""
+    """What came of it. signer: name and fingerprint of the key; empty without one. packed_with: the version of ioatlas,
+    as the bundle tells. result: as it was computed.
+    """
 
     checks: list[Check] = field(default_factory=list)
     signature: Signature = Signature.BAD
     signer: str = ""
     fingerprint: str = ""
+    packed_with: str = ""
     result: CampaignResult | None = None
 
     @property
@@ -92,7 +96,10 @@ class Verification:
             self.checks.append(Check(name, "passed", passed))
             return
         if note:  # other rules differ everywhere
-            text = f"another version's methods differ from these in {plural(len(faults), 'place')}, first: {faults[0]}"
+            differ = [one for one in faults if not one.endswith(NOT_RECORDED)]
+            where, more = plural(len(differ), "place"), plural(len(faults) - len(differ), "key")
+            text = f"computed anew by this version, whose methods changed, and different in {where}; first: "
+            text = text + differ[0] if differ else f"the same in all that the bundle holds; {more} came later"
             self.checks.append(Check(name, "note", text))
             return
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
@@ -137,8 +144,9 @@ def _check_content(found: Verification, bundle: Bundle, directory: Path) -> None
     directory.mkdir()
     unpack(bundle, directory)
     found.result = result = load_result(directory)
-    versions = {bundle.index.get("packed_with"), f"ioatlas {result.tool_version}"}
-    same_version = versions == {f"ioatlas {__version__}"}
+    packed = re.fullmatch(r"ioatlas ([0-9][0-9A-Za-z.+-]{,40})", str(bundle.index.get("packed_with")))
+    found.packed_with = packed[1] if packed else ""
+    same_version = {found.packed_with, result.tool_version} == {__version__}
     _check_index(found, bundle, directory, result)
     _check_values(found, bundle, result, same_version=same_version)
     _check_descriptors(found, bundle, result, same_version=same_version)
@@ -204,20 +212,21 @@ def _check_values(found: Verification, bundle: Bundle, result: CampaignResult, *
     kept = parse(opened.read(statement.RESULT), statement.RESULT)
     made = json.loads(pretty(document(result)))
     faults = [f"{statement.RESULT}: {fault}" for fault in _unlike(kept, made, "")]
-    names, rows = _columns(bundle, result)
-    faults += [
-        f"{statement.CELLS}: {fault}"
-        for fault in _unlike_rows(opened.read(statement.CELLS).decode(errors="replace"), csv_text(names, rows))
-    ]
+    names, rows, lacking = _columns(bundle, result)
+    table = _unlike_rows(opened.read(statement.CELLS).decode(errors="replace"), csv_text(names, rows))
+    faults += [f"{statement.CELLS}: {fault}" for fault in (*table, *lacking)]
     count = plural(len(result.estimates), "value")
     found.add("values", faults, f"{count} computed again from the visits, each the same", note=not same_version)
 
 
-def _columns(bundle: Bundle, result: CampaignResult) -> tuple[list[str], list[Any]]:
-    """Names and rows of the table. A column that came later, and holds nothing here, is not asked for."""
+def _columns(bundle: Bundle, result: CampaignResult) -> tuple[list[str], list[Any], list[str]]:
+    """Names of the columns that the table has, the rows as computed, and what other columns there would be. One that
+    came later, and holds nothing here, is not asked for.
+    """
     header = bundle.container.read(statement.CELLS).decode(errors="replace").partition("\n")[0].strip().split(",")
     names, rows = joint_table([result])
-    return [one for one in names if one in header or any(row.get(one) not in EMPTY for row in rows)], list(rows)
+    told = [one for one in names if one not in header and any(row.get(one) not in EMPTY for row in rows)]
+    return [one for one in names if one in header], list(rows), [f"{one} {NOT_RECORDED}" for one in told]
 
 
 def _unlike(kept: Any, made: Any, place: str, tolerance: float = MEASURED_TOLERANCE) -> Iterator[str]:
@@ -226,12 +235,10 @@ def _unlike(kept: Any, made: Any, place: str, tolerance: float = MEASURED_TOLERA
         if made.get("kind") in FITTED or made.get("method") in FITTED:
             tolerance = FITTED_TOLERANCE
         for name in sorted(kept.keys() | made.keys()):
-            if name not in kept and made[name] in EMPTY:
-                continue
-            if name not in kept or name not in made:
-                yield f"{place}.{name} is in one of them only".lstrip(".")
-            else:
+            if name in kept and name in made:
                 yield from _unlike(kept[name], made[name], f"{place}.{name}", tolerance)
+            elif (kept | made)[name] not in EMPTY:
+                yield f"{place}.{name} {'is not computed' if name in kept else NOT_RECORDED}".lstrip(".")
     elif isinstance(kept, list) and isinstance(made, list):
         if len(kept) != len(made):
             yield f"{place} has {len(kept)} entries, computed {len(made)}".lstrip(".")
@@ -281,7 +288,7 @@ def _check_descriptors(found: Verification, bundle: Bundle, result: CampaignResu
         for name in sorted(bundle.attestation.subjects)
         if name not in (statement.CRATE, statement.PACKAGE)
     }
-    names, rows = _columns(bundle, result)
+    names, rows, _ = _columns(bundle, result)
     again = {
         statement.CRATE: descriptors.ro_crate(result, files, bundle.index),
         statement.PACKAGE: descriptors.data_package(result, files, bundle.index, names, rows),

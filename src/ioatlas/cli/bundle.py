@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas import __version__
 from ioatlas.cli._arguments import PathOrWord, campaign_argument, path_option, quantity_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, how_options
@@ -141,6 +142,7 @@ def verify_command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
             "signature": found.signature,
             "signer": found.signer or None,
             "fingerprint": found.fingerprint or None,
+            "packed_with": found.packed_with or None,
             "checks": [vars(check) for check in found.checks],
         }
         say_json(told)
@@ -154,7 +156,8 @@ def verify_command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
         elif found.refused:
             say("Next: do not use it; ask its maker for another copy.")
         elif not found.verified:
-            say("Next: check it with the ioatlas that packed it too; do not rank it by this.")
+            by = f"ioatlas {found.packed_with}" if found.packed_with not in ("", __version__) else "another version"
+            say(f"Next: this is expected of what {by} made: check it with that version too; do not rank it by this.")
     if not found.verified:
         raise click.exceptions.Exit(GateError.exit_code)
 

@@ -29,6 +29,7 @@ def test_it_is_read_and_made_again_from_its_raw_output(path):
     noted = {check.name for check in found.checks if check.state not in ("passed", "told")}
     assert noted <= NOTED
     assert found.verified == (not noted)
+    assert f"-of-{found.packed_with}." in path.name
     for told in re.findall(r" is (.*), by its counters (.*)", "\n".join(check.text for check in found.checks)):
         assert told[0] != told[1]
     directory = opening.opened_directory(path)

@@ -197,10 +197,16 @@ def _another_job(members):
     return {**members, name: members[name].replace(b"direct=0", b"direct=1")}
 
 
+def _without_iops(document):
+    document["rows"][0].pop("iops")
+    document["tool_version"] = "0.2.0"
+
+
 FORGED = {
     "a verdict": lambda members: with_rows(members, *ROWS["a verdict"]),
     "a job of another load": _another_job,
     "a value": lambda members: changed(members, *CHANGES["a value"]),
+    "a name": lambda members: changed(members, "data/result.json", _without_iops),
 }
 
 
@@ -209,12 +215,22 @@ def test_who_claims_another_version_to_be_checked_less_is_not_verified(what, tmp
     members = FORGED[what](packed("points").members)
     honest = verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key()))))
     assert honest.refused
-    keep = ["data/result.json"] if what == "a value" else []
+    keep = ["data/result.json"] if what in ("a value", "a name") else []
     path = bundle_file(tmp_path, container.as_bytes(rederived(_as_if_older(members), key(), keep=keep)))
     found = verify(path)
     assert (found.refused, found.verified) == (False, False), found.checks
     told = call("verify", path)
     assert (told.returncode, "NOT VERIFIED IN FULL" in told.stdout) == (3, True)
+    assert "what ioatlas 0.2.0 made" in told.stdout.splitlines()[-1]
+    (text,) = (check.text for check in found.checks if check.state == "note")
+    assert ("1 key came later" if what == "a name" else "whose methods changed, and different in ") in text
+    assert json.loads(call("verify", path, "--json").stdout)["packed_with"] == found.packed_with == "0.2.0"
+
+
+def test_a_version_is_told_only_where_it_is_one(tmp_path):
+    index = json.loads(packed("trace").members["bundle.json"]) | {"packed_with": "ioatlas 0.2.0\x1b[2J"}
+    members = {**packed("trace").members, "bundle.json": json.dumps(index).encode()}
+    assert verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key())))).packed_with == ""
 
 
 def test_raw_output_that_was_taken_out_or_changed_is_refused_whoever_signed_it(tmp_path):
