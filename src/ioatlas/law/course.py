@@ -292,13 +292,16 @@ class Noise:
         return cls(np.full(1, level), level)
 
 
-def variance_parts(course: Course) -> tuple[Floats, Floats]:
-    """Two parts of the variance of the logarithm of each bin's rate, shapes (bins,): how many times the square of the
-    spread inside loads it has, and what counting, clock and kink add.
+def independent_errors(course: Course) -> tuple[Floats, Floats, Floats]:
+    """Combinations of the logarithms of a course's rates whose errors do not depend on each other: shape (combinations,
+    bins), that back to bins, and the variance of each beyond the square of the spread inside the load. Of a bin that
+    has the square `share` times; counting, clock and kink add to it. What falls on the other side of an edge is missing
+    in one bin and too much in the next, so that of a whole load no more is unknown than where it begins and ends.
     """
     length, ios = np.diff(course.edges), np.diff(course.done)
     share = np.maximum(1.0, course.seconds / EVEN_BINS / length)
-    fixed = np.minimum(COUNT / ios, course.edge_seconds / length) ** 2 + (CLOCK_SECONDS / length) ** 2
+    edge = np.hypot(np.minimum(COUNT / ios, course.edge_seconds / length), CLOCK_SECONDS / length)
+    fixed = np.zeros(length.size)
     fixed[0] += course.filling(float(ios[0])) ** 2
     if course.fell:  # before the kink the client and the device show; what comes after is the limiter, which is exact
         kink = course.kink
@@ -306,4 +309,7 @@ def variance_parts(course: Course) -> tuple[Floats, Floats]:
         rough = max(0.03, float(median(steps)) if steps.size else 0.1)
         fixed[:kink] += rough**2
         fixed[max(0, kink - 1) : kink + 1] += 0.3**2
-    return share, fixed
+    beside = np.eye(length.size) - (np.eye(length.size, k=1) + np.eye(length.size, k=-1)) / 2
+    root = np.sqrt(share)
+    sizes, axes = np.linalg.eigh((np.diag(fixed) + edge[:, None] * edge * beside) / (root[:, None] * root))
+    return axes.T / root, axes, np.maximum(sizes, 0.0)

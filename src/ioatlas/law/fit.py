@@ -105,17 +105,19 @@ class _Problem:
         return Fit(self.shape, theta, blank, rough, -math.inf, tuple(self.courses), self.stack, problem=self)
 
     def whiteners(self, noise: Noise) -> tuple[Floats, float]:
-        """Of each course the inverse Cholesky factor of its covariance, shape (loads, bins, bins) with zeros beyond its
-        last bin; and the sum of the log determinants.
+        """Of each course a root of its inverse covariance, shape (loads, bins, bins) with zeros beyond its last bin;
+        and the sum of the log determinants, but for what is the same under any noise. That which leaves each residual
+        nearest to its bin, so that one bin that is off is one large residual.
         """
-        real = self.stack.real
-        both = real[:, :, None] & real[:, None, :]
-        spread = noise.between**2 * both
-        bins = np.arange(real.shape[1])
-        spread[:, bins, bins] += np.where(real, noise.within[:, None] ** 2 * self.stack.share + self.stack.fixed, 1.0)
-        lower = np.linalg.cholesky(spread)
-        determinant = 2 * float(np.log(np.diagonal(lower, axis1=1, axis2=2)).sum())
-        return np.where(both, np.linalg.inv(lower), 0.0), determinant
+        stack = self.stack
+        spread = np.where(stack.real, noise.within[:, None] ** 2 + stack.fixed, 1.0)
+        white = stack.back @ (stack.apart / np.sqrt(spread)[:, :, None])
+        whole = white.sum(axis=2)  # of an error that all bins have
+        size = np.maximum(np.square(whole).sum(axis=1), 1e-300)
+        grown = 1 + noise.between**2 * size
+        less = (1 - 1 / np.sqrt(grown)) / size
+        white = white - (less[:, None] * whole)[:, :, None] * (whole[:, None, :] @ white)
+        return white, float(np.log(spread).sum() + np.log(grown).sum())
 
     def fit_noise(self, theta: Floats) -> Noise:
         """Spread inside each load and between them. Loads need not be alike: what a throttle gives is exact, what
@@ -126,16 +128,17 @@ class _Problem:
         """
         points = np.concatenate([theta[None, :], theta + STEP * np.eye(theta.size)])
         told = expected(self.shape, points, self.stack)
-        slopes = (told[1:] - told[0]).transpose(1, 2, 0) / STEP
-        off = np.clip(self.stack.seen - told[0], -1.0, 1.0)
+        stack, real = self.stack, self.stack.real
+        slopes = stack.apart @ ((told[1:] - told[0]).transpose(1, 2, 0) / STEP)
+        off = (stack.apart @ np.clip(stack.seen - told[0], -1.0, 1.0)[:, :, None])[:, :, 0]
+        whole = stack.apart.sum(axis=2)  # of an error that all bins of a load have
         between = BETWEEN[:, None] ** 2
-        real = self.stack.real
 
         def weighed(within: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-            spread = np.where(real, within**2 * self.stack.share + self.stack.fixed, 1.0)
+            spread = np.where(real, within**2 + stack.fixed, 1.0)
             weights = real / spread
             cost = (weights * off**2 + np.log(spread)).sum(axis=2)
-            return weights, weights.sum(axis=2), (weights * off).sum(axis=2), cost
+            return weights, (weights * whole**2).sum(axis=2), (weights * whole * off).sum(axis=2), cost
 
         _, total, first, cost = weighed(WITHIN[:, None, None])
         each = between[:, None]  # (between, 1, 1) before (within, loads)
@@ -151,7 +154,7 @@ class _Problem:
         within = np.exp((posterior * LOGS[:, None]).sum(axis=1))  # (between, loads)
         weights, total, first, _ = weighed(within[:, :, None])
         shrunk = between / (1 + between * total)
-        heavy = np.einsum("wlb,lbp->wlp", weights, slopes)
+        heavy = np.einsum("wlb,lb,lbp->wlp", weights, whole, slopes)
         flat = slopes.reshape(-1, theta.size)
         inside = (weights.reshape(rows.size, 1, -1) * flat.T) @ flat
         precision = np.diag(1 / self.spread**2) + inside - np.einsum("wl,wlp,wlq->wpq", shrunk, heavy, heavy)

@@ -14,7 +14,7 @@ from ioatlas.law.course import Course, Noise
 from ioatlas.law.fit import DRAWS, Fit
 from ioatlas.law.model import Limiter, Shape, Stack, Unit
 
-VERSION = 14
+VERSION = 15
 """Raised with every change after which a law of the same loads may be another one."""
 
 

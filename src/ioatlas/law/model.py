@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.law.course import SLICE_SECONDS, Course, Floats, variance_parts
+from ioatlas.law.course import SLICE_SECONDS, Course, Floats, independent_errors
 
 Unit = Literal["bytes", "ios", "cache"]
 UNITS: tuple[Unit, ...] = ("bytes", "ios")
@@ -109,7 +109,8 @@ class Stack:
 
     ends, lengths: of bins, s, shape (loads, most bins); beyond a course's last bin the ends repeat and `real` is False.
     seen: logarithms of their rates, 0 there.
-    share, fixed: parts of the variance of these (`variance_parts`), likewise.
+    apart, back, fixed: of each load's bins what `independent_errors` gives, shapes (loads, most bins, most bins) twice
+    and (loads, most bins); 0 beyond its last bin.
     pauses, took: seconds before every course, counted or not, and of it, shape (courses,). step_ways, step_bs, moved:
     its way (-1 for one that the law does not have), bytes an I/O and I/Os. counted: places of those that count.
     """
@@ -120,7 +121,8 @@ class Stack:
     lengths: Floats
     real: NDArray[np.bool_]
     seen: Floats
-    share: Floats
+    apart: Floats
+    back: Floats
     fixed: Floats
     pauses: Floats
     took: Floats
@@ -136,7 +138,10 @@ class Stack:
         ends = np.array([np.pad(one.edges[1:], (0, most + 1 - one.edges.size), mode="edge") for one in counted])
         real = np.array([np.arange(most) < one.edges.size - 1 for one in counted])
         seen = np.array([np.pad(np.log(one.rates), (0, most + 1 - one.edges.size)) for one in counted])
-        parts = np.array([np.pad(variance_parts(one), ((0, 0), (0, most + 1 - one.edges.size))) for one in counted])
+        apart, back, fixed = np.zeros((*real.shape, most)), np.zeros((*real.shape, most)), np.zeros(real.shape)
+        for place, course in enumerate(counted):
+            bins = slice(course.rates.size)
+            apart[place, bins, bins], back[place, bins, bins], fixed[place, bins] = independent_errors(course)
         lengths = np.where(real, np.diff(ends, axis=1, prepend=0.0), 1.0)
         # Loads may lie over each other: what one takes of the clock is what no earlier one took.
         begun = np.array([one.start for one in courses])
@@ -155,8 +160,9 @@ class Stack:
             lengths,
             real,
             seen,
-            parts[:, 0],
-            parts[:, 1],
+            apart,
+            back,
+            fixed,
             np.maximum(0.0, begun - until),
             np.maximum(0.0, ends_at - np.maximum(until, begun)),
             np.array([ways.index(one.direction) if one.direction in ways else -1 for one in courses]),
