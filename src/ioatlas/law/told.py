@@ -200,7 +200,7 @@ def _lost(fit: Fit, direction: str) -> tuple[float, float]:
     counted = [one for one, course in enumerate(fit.courses) if course.counted and course.direction == direction]
     *_, seconds, shares, chances = np.array([_tail(place, fit, 0.0) for place in counted]).T
     times, spared = seconds * shares / seconds.sum(), seconds * chances / seconds.sum()
-    doubt = math.sqrt(float(np.maximum(0.0, times**2 - spared**2).sum()))
+    doubt = math.sqrt(float(np.maximum(0.0, np.maximum(0.0, times) ** 2 - spared**2).sum()))  # a pause gives nothing
     if times.sum() <= OFF * float(np.linalg.norm(spared)):
         return 0.0, doubt
     return math.log1p(-float(times.sum())), doubt
@@ -280,7 +280,7 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
     asked = float(np.exp(usual + middle)[begin:] @ lengths[begin:])
     lost = 1 - float(course.done[-1] - course.done[begin]) / asked
     rough = 1.48 * float(median(np.abs(logs - usual - middle)[begin:]))
-    chance = rough / math.sqrt(logs.size - begin) + COUNT / asked
+    chance = rough / math.sqrt(logs.size - begin) + max(COUNT, WAVE * course.outstanding) / asked
     later = max(begin, int(np.searchsorted(course.edges, 0.3 * course.seconds)))
     if lost <= OFF * chance and logs.size - later >= FEWEST_BINS:  # else none can be spared for how it begins
         begin = later
