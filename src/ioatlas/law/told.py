@@ -147,7 +147,7 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     tails = [_tail(place, fit, value, error) for place in places]
     between, freedom = _between(fit)
     logs, spreads, rough, seconds, shares, _ = np.array(tails).T
-    uneven = max(float(rough.max()), float(logs.std(ddof=1)) if logs.size > 1 else 0.0)
+    uneven = max(float(rough.max()), math.sqrt(max(0.0, _beyond(logs, spreads)) / max(1, logs.size - 1)))
     weights = 1 / (spreads + between)
     level, own = float(np.average(logs, weights=weights)), 1 / float(weights.sum())
     own += (float(rough.max()) / 2) ** 2 * bool(rough.max() > UNEVEN)
@@ -229,13 +229,18 @@ def _between(fit: Fit) -> tuple[float, float]:
         if course.taught:
             tail = _tail(place, fit, *_by_law(fit, course.cell, course.direction))
             repeated.setdefault((course.cell.key, course.direction), []).append(tail)
-    more = 0.0  # than they differ by for what is seen inside each
+    more = 0.0
     for tails in repeated.values():
         logs, spreads = np.array([(one.log, one.spread) for one in tails]).T
-        more += float(((logs - logs.mean()) ** 2).sum() - spreads.sum() * (1 - 1 / logs.size))
+        more += _beyond(logs, spreads)
         freedom += logs.size - 1
     squares += max(0.0, more)
     return squares / freedom, freedom
+
+
+def _beyond(logs: Floats, spreads: Floats) -> float:
+    """Sum of squares by which loads differ, beyond what is seen inside each. spreads: variances of these logarithms."""
+    return float(((logs - logs.mean()) ** 2).sum() - spreads.sum() * (1 - 1 / logs.size))
 
 
 @lru_cache(maxsize=1024)
