@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a record is to say, each fact beside its name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured against configured: plain fio on a lab target, apart from the project's own engine so that neither hides the
-other's fault.
-"""
-
-from __future__ import annotations
+"""Measured against configured: plain fio on a lab target, without our own engine, so that neither hides a fault."""
 
 import errno
 import json
@@ -90,20 +86,8 @@ def _measure(target: LabTarget, one: Check, seed: int, settings: Mapping[str, Se
         else f"{one.tolerance:.2g} or {one.tolerance_absolute:g} {truth.unit}"
     )
     remark += f"; tolerance {told}" + (f": {one.wider}" if one.wider else "")
-    return Outcome(
-        target.name,
-        one.quantity,
-        options,
-        configured,
-        measured,
-        truth.unit,
-        error,
-        ok,
-        remark,
-        explained,
-        because,
-        seed,
-    )
+    known = (configured, measured, truth.unit, error, ok, remark, explained, because)
+    return Outcome(target.name, one.quantity, options, *known, seed)
 
 
 TURNS = 3
@@ -130,9 +114,7 @@ def _in_turn(
 
 
 def _explanation(one: Check, truth: float) -> tuple[float | None, str]:
-    """What is known of the error beforehand: how much longer than asked a sleep takes here, or the work in flight at
-    the edges.
-    """
+    """What is known of the error beforehand: how much longer a sleep takes here, or the work in flight at the edges."""
     if one.sleep_ms:
         longer = sleep_ms(one.sleep_ms) - one.sleep_ms
         share = longer / one.sleep_ms
@@ -219,9 +201,7 @@ def _longest(target: LabTarget, one: Check) -> tuple[float, str]:
 
 
 def _slope(target: LabTarget, one: Check) -> tuple[float, str]:
-    """Change of the bandwidth a second: mean of the last third less that of the first, over the time between their
-    middles.
-    """
+    """Change of the bandwidth a second: mean of the last third less the first, over the time between their middles."""
     third = one.seconds / 3 * 1000
     begin, end = one.settle_seconds * 1000, (one.settle_seconds + one.seconds) * 1000
     logs = _logs(target, one, "bw")
@@ -307,9 +287,7 @@ def _logs(target: LabTarget, one: Check, metric: str) -> list[list[tuple[int, in
 
 
 def _mean_between(log: list[tuple[int, int, int]], begin_ms: float, end_ms: float) -> float:
-    """Mean of one job's rate log, both directions added: each entry weighs the time since the one before, as fio leaves
-    some out.
-    """
+    """Mean of one job's rate log, both directions added: each entry weighs the time since the last."""
     previous: dict[int, int] = {}
     amount: dict[int, float] = {}
     covered: dict[int, float] = {}

@@ -7,8 +7,6 @@
 Nothing here is a measurement; the names say so.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math
@@ -38,13 +36,26 @@ from ioatlas.model.result import (
     Unmeasured,
 )
 from ioatlas.model.target import Identity, Target
-from ioatlas.model.units import format_rate, format_size
+from ioatlas.model.units import format_rate, format_size, words
 from ioatlas.model.verdict import VerdictCode, read_unmeasured
 from ioatlas.procedures.load_points.result import curve_headlines, with_curves
 from ioatlas.procedures.tune.parts import search_headlines
 from ioatlas.report.page_format import ComparisonData
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+SESSION = {
+    "kernel": "6.18.3",
+    "fio": "fio-3.33",
+    "cpu": "2 x made-up CPU at 2.6 GHz",
+    "memory": "24 GiB",
+    "hostname": "client-7.example",
+    "file system": "ext4, relatime",
+}
+ODD = {
+    "nas: device.loop0.max_hw_sectors_kb_of_all": "2147483647 KiB",
+    "measured.client_randread_4096_bytes_iops": "1234567",
+    "vm.dirty_background_bytes": "0 B",
+}
 CONSTANTS: dict[str, OptionValue] = {"direct": 1, "refill_buffers": 1}
 
 
@@ -53,9 +64,7 @@ def doubling(low: int, high: int) -> tuple[int, ...]:
 
 
 class Surface:
-    """A made-up array behind a link: throughput saturates in block size and queue, cached footprints are faster,
-    latency follows Little.
-    """
+    """A made-up array behind a link: throughput saturates, cached footprints are faster, latency follows Little."""
 
     def __init__(
         self, seed: int, *, link: float = 1.16e9, drive_iops: float = 90e3, cache_bytes: float = 96 * MIB
@@ -90,32 +99,15 @@ class Surface:
             else VerdictCode.STEADY
         )
         cut = float(self.rng.choice([0.0, 0.0, 0.0, 0.1, 0.2])) if kind == "measured" else None
-        return Estimate(
-            cell,
-            direction,
-            kind,
-            n_visits if kind == "measured" else 0,
-            value,
-            float(low),
-            float(high),
-            value / bs,
-            float(low / bs),
-            float(high / bs),
-            latency,
-            latency * value / float(high),
-            latency * value / float(low),
-            tail,
-            tail * 0.93,
-            tail * 1.09,
-            "total",
-            verdict if kind == "measured" else VerdictCode.PREDICTED,
-            "t-log-pooled/1" if kind == "measured" else "gp-log/1",
-            0.5 if kind == "measured" else None,
-            cut,
-            int(self.rng.random() < 0.02),
-            (int(self.rng.integers(1 << 30)),),
-            ("warm-up cut",) if cut else (),
-        )
+        discarded = int(self.rng.random() < 0.02)
+        rate, latencies = (value, float(low), float(high)), (latency, latency * value / high, latency * value / low)
+        figures = (*rate, *(one / bs for one in rate), *map(float, latencies), tail, tail * 0.93, tail * 1.09, "total")
+        seeds, notes = (int(self.rng.integers(1 << 30)),), ("warm-up cut",) if cut else ()
+        if kind == "measured":
+            told = (verdict, "t-log-pooled/1", 0.5, cut, discarded, seeds, notes)
+        else:
+            told, n_visits = (VerdictCode.PREDICTED, "gp-log/1", None, cut, discarded, seeds, notes), 0
+        return Estimate(cell, direction, kind, n_visits, *figures, *told)
 
 
 def sweep(targets: Sequence[str], axes: Mapping[str, Sequence[OptionValue]], sharing: str = "shared") -> list[Cell]:
@@ -196,6 +188,7 @@ def campaign(
         ]
     findings = _findings(estimates, unmeasured)
     measured = [e for e in estimates if e.kind == "measured"]
+    identity = Identity((("fs_type", "ext4"), ("source", "/dev/vdz")))
     place = {
         "directory": "/srv/made-up/{}",
         "file": "/srv/made-up/{}.img",
@@ -208,15 +201,7 @@ def campaign(
         created_at=1_795_000_000.0,
         tool_version="0.1.0",
         targets=tuple(
-            Target(
-                t,
-                kind,
-                place.format(t),
-                Identity((("fs_type", "ext4"), ("source", "/dev/vdz"))),
-                None,
-                412 * GIB,
-                ioengine="nbd" if kind == "uri" else None,
-            )  # type: ignore[arg-type]
+            Target(t, kind, place.format(t), identity, None, 412 * GIB, ioengine="nbd" if kind == "uri" else None)  # type: ignore[arg-type]
             for t in targets
         ),
         axes={name: tuple(values) for name, values in axes.items()},
@@ -235,27 +220,8 @@ def campaign(
             "remark": "Made-up values for looking at the page; nothing was measured.",
         },
         sessions=(
-            {
-                "started": "2026-11-18T18:05:11Z",
-                "kernel": "6.18.3",
-                "fio": "fio-3.33",
-                "cpu": "2 x made-up CPU at 2.6 GHz",
-                "memory": "24 GiB",
-                "hostname": "client-7.example",
-                "file system": "ext4, relatime",
-            },
-            {
-                "started": "2026-11-18T19:41:02Z",
-                "kernel": "6.18.3",
-                "fio": "fio-3.33",
-                "cpu": "2 x made-up CPU at 2.6 GHz",
-                "memory": "24 GiB",
-                "hostname": "client-7.example",
-                "file system": "ext4, relatime",
-                "nas: device.loop0.max_hw_sectors_kb_of_all": "2147483647 KiB",
-                "measured.client_randread_4096_bytes_iops": "1234567",
-                "vm.dirty_background_bytes": "0 B",
-            },
+            {"started": "2026-11-18T18:05:11Z", **SESSION},
+            {"started": "2026-11-18T19:41:02Z", **SESSION, **ODD},
         ),
         n_visits=sum(e.n_visits for e in estimates),
         n_discarded=sum(e.n_discarded for e in estimates),
@@ -266,44 +232,20 @@ def campaign(
 
 
 def imported() -> CampaignResult:
-    """Values of another tool: means without intervals, completion latency where there is any, beside two measured
-    cells.
-    """
+    """Values of another tool: means without intervals, completion latency where there is any, and measured cells."""
     base = campaign("brought in", ["old", "new"], {"rw": ("read", "write"), "bs": BS[:6]}, seed=5)
     bare = dict.fromkeys(
-        (
-            "bw_low",
-            "bw_high",
-            "iops_low",
-            "iops_high",
-            "lat_mean_low_ns",
-            "lat_mean_high_ns",
-            "lat_p99_ns",
-            "lat_p99_low_ns",
-            "lat_p99_high_ns",
-            "window_seconds",
-            "cut_seconds",
+        words(
+            "bw_low bw_high iops_low iops_high lat_mean_low_ns lat_mean_high_ns lat_p99_ns lat_p99_low_ns "
+            "lat_p99_high_ns window_seconds cut_seconds"
         )
     )
-    return replace(
-        base,
-        estimates=tuple(
-            e
-            if e.cell.target == "new"
-            else replace(
-                e,
-                kind="imported",
-                n_visits=0,
-                verdict=VerdictCode.IMPORTED,
-                method="iozone/1",
-                lat_kind="completion",
-                **bare,
-            )
-            for e in base.estimates
-        ),
-        findings=(),
-        methods={"old": {"tool": "iozone 3.489", "page cache": "buffered", "running time": "not told"}},
+    other = {"kind": "imported", "n_visits": 0, "verdict": VerdictCode.IMPORTED, "method": "iozone/1", **bare}
+    estimates = tuple(
+        e if e.cell.target == "new" else replace(e, lat_kind="completion", **other) for e in base.estimates
     )
+    methods = {"old": {"tool": "iozone 3.489", "page cache": "buffered", "running time": "not told"}}
+    return replace(base, estimates=estimates, findings=(), methods=methods)
 
 
 def _reasons(n: int) -> dict[str, int]:
@@ -381,43 +323,15 @@ def rounds() -> CampaignResult:
         for share in (100, 50, 0)
         for bs in (4096, 65536)
     )
-    met = RoundsResult(
-        "drive",
-        "iops",
-        "IOPS test",
-        "",
-        "iops",
-        "4 KiB random write",
-        values,
-        1,
-        True,
-        "steady state met",
-        "rounds 3 to 7: range 14.4% of the average (limit 20%), slope 11.2% (limit 10%)",
-        (3, 7),
-        36.2e3,
-        0.144,
-        0.08,
-        (37.8e3, 34.7e3),
-        cells,
-        tuple(int(4e9 * n) for n in range(1, 8)),
-        1 << 34,
-        "all blocks discarded (BLKDISCARD)",
-        ("Each cell of a round ran 5 s.",),
-        "snia-pts-2.0/1",
-    )
-    early = replace(
-        met,
-        test="latency",
-        title="latency test",
-        quantity="lat_mean_ns",
-        values=(1e6, 1.1e6),
-        first=2,
-        met=False,
-        ended="",
-        window=None,
-        average=None,
-        line=None,
-    )
+    why = "rounds 3 to 7: range 14.4% of the average (limit 20%), slope 11.2% (limit 10%)"
+    window = ((3, 7), 36.2e3, 0.144, 0.08, (37.8e3, 34.7e3))
+    written = tuple(int(4e9 * n) for n in range(1, 8))
+    prepared = (1 << 34, "all blocks discarded (BLKDISCARD)", ("Each cell of a round ran 5 s.",), "snia-pts-2.0/1")
+    tracked = ("iops", "4 KiB random write", values, 1, True, "steady state met", why, *window)
+    met = RoundsResult("drive", "iops", "IOPS test", "", *tracked, cells, written, *prepared)
+    nothing = {"first": 2, "met": False, "ended": "", "window": None, "average": None, "line": None}
+    latency = {"test": "latency", "title": "latency test", "quantity": "lat_mean_ns", "values": (1e6, 1.1e6)}
+    early = replace(met, **latency, **nothing)
     tests = (met, early)
     charts, tables = tuple(map(rounds_chart, tests)), tuple(map(rounds_table, tests))
     headlines = (rounds_headline(met, several=False),)
@@ -442,41 +356,16 @@ def streams() -> CampaignResult:
             for n, d, s in (("oltp", "read", 0.7), ("log", "write", 0.3))
         )
         late = percent is not None and percent > 95
-        return LoadPoint(
-            phase,
-            percent,
-            "open" if offered else "closed",
-            offered,
-            offered,
-            spread(iops),
-            spread(iops * 8192),
-            spread(latency),
-            spread(2 * latency),
-            spread(4 * latency),
-            late,
-            offered and max(0.0, (offered - iops) * 5),
-            offered and 4 * (offered * 5) ** 0.5,
-            "overloaded" if late else "steady",
-            3,
-            0,
-            5.0,
-            rows,
-            (("plug", 40 + iops / 1000),),
-        )
+        loop, verdict = "open" if offered else "closed", "overloaded" if late else "steady"
+        figures = map(spread, (iops, iops * 8192, latency, 2 * latency, 4 * latency))
+        behind = (late, offered and max(0.0, (offered - iops) * 5), offered and 4 * (offered * 5) ** 0.5)
+        watts = (("plug", 40 + iops / 1000),)
+        return LoadPoint(phase, percent, loop, offered, offered, *figures, *behind, verdict, 3, 0, 5.0, rows, watts)
 
     points = (*(point(p) for p in (100.0, 80.0, 50.0, 10.0)), point(None, "free"))
-    curve = LoadCurve(
-        "array",
-        points,
-        1 << 36,
-        10**13,
-        30e6,
-        (("", 20_000.0),),
-        (("", "throughput"),),
-        (("plug", 38.0),),
-        "plug: JSON over HTTP (the target's)",
-        ("plug",),
-    )
+    highest, watts = ((("", 20_000.0),), (("", "throughput"),)), (("plug", 38.0),)
+    power = (watts, "plug: JSON over HTTP (the target's)", ("plug",))
+    curve = LoadCurve("array", points, 1 << 36, 10**13, 30e6, *highest, *power)
     return with_curves(result, (curve,), curve_headlines((curve,)))
 
 
@@ -485,26 +374,11 @@ def tuned() -> CampaignResult:
     result = campaign("made-up search", ["array"], {"numjobs": (1, 2, 4), "iodepth": (1, 8, 32)}, kind="block")
 
     def point(percent: float | None, iops: float, p99: float, state: str = "", *, late: bool = False) -> LoadPoint:
-        return LoadPoint(
-            "" if percent else "best: 2 x 32",
-            percent,
-            "open" if percent else "closed",
-            iops if percent else None,
-            iops if percent else None,
-            Spread(iops),
-            Spread(iops * 4096),
-            Spread(p99 / 3),
-            None,
-            Spread(p99, p99 * 0.8, p99 * 1.2) if percent else Spread(p99),
-            late,
-            None,
-            None,
-            "steady",
-            3,
-            0,
-            1.0,
-            state=state,
-        )
+        phase, loop = ("", "open") if percent else ("best: 2 x 32", "closed")
+        offered, tail = (iops, Spread(p99, p99 * 0.8, p99 * 1.2)) if percent else (None, Spread(p99))
+        figures = (Spread(iops), Spread(iops * 4096), Spread(p99 / 3), None, tail)
+        behind = (late, None, None, "steady", 3, 0, 1.0)
+        return LoadPoint(phase, percent, loop, offered, offered, *figures, *behind, state=state)
 
     points = (
         point(None, 62_000.0, 3.5e6),
@@ -514,14 +388,7 @@ def tuned() -> CampaignResult:
     )
     sizing = Sizing(31_000.0, (49_600.0, 49_600.0), 62_000.0, overloaded=True, highest_iops=62_000.0)
     curve = LoadCurve(
-        "array",
-        points,
-        1 << 30,
-        limit_ns=5e6,
-        power="",
-        quantity="p99",
-        setting="numjobs=2 iodepth=32",
-        sizing=sizing,
+        "array", points, 1 << 30, limit_ns=5e6, power="", quantity="p99", setting="numjobs=2 iodepth=32", sizing=sizing
     )
     return with_curves(result, (curve,), search_headlines(curve))
 

@@ -67,10 +67,7 @@ def fleet_net(count, place, *, rate_bits_per_s=10**9, size="64M", export=("memor
             sh("ip", "-n", name, "link", "set", "e0", "up")
         tbf = ("tbf", "rate", f"{rate_bits_per_s}bit", "burst", "256k", "latency", "50ms")
         sh("tc", "-n", server, "qdisc", "add", "dev", "e0", "root", *tbf)
-        sh(
-            *("nsenter", f"--net=/run/netns/{server}", "nbdkit", "-i", f"{SUBNET}.1", "-P", str(pid)),
-            *(*export, size),
-        )
+        sh(*("nsenter", f"--net=/run/netns/{server}", "nbdkit", "-i", f"{SUBNET}.1", "-P", str(pid)), *(*export, size))
         _until_it_answers(server)
         yield Net(prefix, names, f"nbd://{SUBNET}.1", goodput_bytes_per_s(rate_bits_per_s, 1500))
     finally:

@@ -29,9 +29,7 @@ FIN = 1
 
 
 class Session:
-    """Streams over one connection. opened: called with a stream's id and headers; data: with its id, bytes, whether it
-    ended.
-    """
+    """Streams over one connection. opened: called with a stream's id and headers; data: with id, bytes, its end."""
 
     def __init__(self, reader, writer, opened, data):
         self._reader, self._writer = reader, writer

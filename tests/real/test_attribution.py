@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is attributed to lab targets with a known limit: named rightly or withheld, never wrong. bench/attribution
-does it for all.
-"""
-
-from __future__ import annotations
+"""Lab targets with a known limit: named rightly or withheld, never wrong. bench/attribution does it for all."""
 
 import os
 import shutil

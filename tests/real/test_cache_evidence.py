@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence of caches on real bad targets: each kind fires where it should, and what limits the cell is said
-accordingly.
-"""
-
-from __future__ import annotations
+"""Evidence of caches on real bad targets: each kind fires where it should, and what limits the cell follows."""
 
 import os
 import re

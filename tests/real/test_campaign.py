@@ -22,10 +22,7 @@ from tests.real.target_lab import wait_for
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [
-    pytest.mark.unmeasured,
-    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
-]
+pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
 
 SWEEP = """
 visits = {visits}
@@ -72,9 +69,7 @@ def fio_below(pid):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A finished campaign on a directory that holds a file of its user and a directory of another campaign:
-    (the last event, the campaign's directory, the target).
-    """
+    """A finished campaign beside a user's file and another campaign: (last event, its directory, the target)."""
     scratch = tmp_path_factory.mktemp("finished")
     with disk_directory() as target:
         (target / "precious").write_text("keep me")

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/ci: what a runner would execute, step by step in a shell, over two directories of one disk. And the script
-in examples/python.
-"""
+"""examples/ci as a runner would execute it, over two directories of one disk, and the script in examples/python."""
 
 import os
 import re
@@ -17,10 +15,7 @@ from tests.real.target_lab import needs
 
 pytestmark = pytest.mark.unmeasured
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ci"
-COMMANDS = {
-    "github": r"^ +run: (?!pipx)(.*)$",
-    "gitlab": r"^ +- ((?:ioatlas) .*)$",
-}
+COMMANDS = {"github": r"^ +run: (?!pipx)(.*)$", "gitlab": r"^ +- ((?:ioatlas) .*)$"}
 
 
 def steps_of(name):

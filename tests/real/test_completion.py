@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completion, typed with a tab in the shells themselves."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

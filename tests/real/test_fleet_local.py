@@ -12,9 +12,7 @@ from ioatlas.fio.process import find_fio
 from ioatlas.fleet.executor import open_client
 from ioatlas.fleet.hosts import read_clients
 
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
-]
+pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")]
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ def running_batch(place):
         (
             "insert into batch (batch_id, directory, status, started_at, note) values (1, ?, 'running', 0, '')",
             (str(place.outside),),
-        ),
+        )
     )
 
 

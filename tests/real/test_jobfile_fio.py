@@ -9,10 +9,7 @@ import pytest
 
 from ioatlas.fio.jobfile import JobSection, render_job
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
-    pytest.mark.unmeasured,
-]
+pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"), pytest.mark.unmeasured]
 
 
 def test_strange_paths_reach_fio_unchanged(tmp_path):

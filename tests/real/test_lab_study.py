@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small study on real lab targets of known rates: claims that hold, one that does not, nothing left behind."""
 
-from __future__ import annotations
-
 import json
 import signal
 

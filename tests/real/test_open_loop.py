@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paced loads: latency from the time each I/O was due, overloaded points, and what is said where that time is not
-known.
-"""
+"""Paced loads: latency from the time each I/O was due, overloaded points, and what is said where it is not known."""
 
 import json
 import shutil
@@ -69,9 +67,7 @@ def test_waiting_behind_a_stall_is_charged_and_a_rate_beyond_the_target_is_overl
 
 
 def test_a_replayed_trace_is_charged_from_its_own_times(tmp_path):
-    """200 I/Os a second at a server that stands still for a quarter of every three quarters of a second; few lanes, so
-    that most of what is due cannot start.
-    """
+    """200 I/Os a second at a server that stands still for a third of the time; of few lanes most cannot start."""
     if lacking := missing(lab.scenarios()["stalling"]):
         pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
     rows = [f"{5000 * k} /dev/sdz read {4096 * k} 4096" for k in range(300)]

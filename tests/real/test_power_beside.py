@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A map with meters beside it: a real HTTP server that answers as a plug does, and a typed-in meter, in the journal,
-the result and the export.
-"""
-
-from __future__ import annotations
+"""A map with meters beside it, HTTP as of a plug and a typed-in one: in the journal, the result and the export."""
 
 import json
 import shutil

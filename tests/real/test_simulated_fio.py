@@ -172,19 +172,12 @@ def test_a_file_that_is_missing_and_a_stop_look_alike(tmp_path):
     ticks = []
 
     def first_ended():
-        """Fio writes a section's logs when it ends; the simulated one writes all of them at once, and its time is
-        exact.
-        """
+        """Fio writes a section's logs when it ends; the simulated one writes all of them at once, in exact time."""
         if (place / "simulated").exists():
             return bool(ticks) and ticks[-1] > 0.9
         return any(log.stat().st_size for log in (place / "real").glob("*.log"))
 
-    for directory, outcome in both(
-        place,
-        job_text(Batch(1, tmp_path, two)),
-        tick=ticks.append,
-        stop_asked=first_ended,
-    ):
+    for directory, outcome in both(place, job_text(Batch(1, tmp_path, two)), tick=ticks.append, stop_asked=first_ended):
         assert outcome.stopped == "asked"
         ended, stopped = (result.state for result in read_batch(directory, two, 1, {}, {}))
         assert ended in ("finished", "over-run")  # a busy machine lets fio run longer than it was asked to

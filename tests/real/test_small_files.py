@@ -15,10 +15,7 @@ import ioatlas_lab as lab
 from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas, rows
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
-    pytest.mark.unmeasured,
-]
+pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"), pytest.mark.unmeasured]
 FILES = 40
 
 

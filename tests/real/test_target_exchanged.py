@@ -57,9 +57,7 @@ class Share:
         return [name for name, before in self._before.items() if now[name] != before]
 
     def check_end(self, done):
-        """It ended as if nothing was, or, where a check met the directory while it was away, was refused; what could
-        not be removed while he was at it is told.
-        """
+        """It ended as if nothing was, or was refused by a check; what could not be removed meanwhile is told."""
         if done.returncode != 0:
             # 4 once a load had begun: what was finished is kept.
             assert (done.returncode in (2, 4), "exchanged" in done.stderr) == (True, True), done.stderr

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search on real targets whose best setting is known: an NBD server that serves 16 requests of a connection at
-once, each in 20 ms.
-"""
+"""The search on a real target whose best setting is known: an NBD server of 16 requests a connection, each 20 ms."""
 
 import json
 import os
@@ -15,10 +13,7 @@ import pytest
 from tests.real.conftest import ioatlas
 from tests.real.target_lab import Bench, needs, wait_for
 
-pytestmark = [
-    needs("nbdkit"),
-    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
-]
+pytestmark = [needs("nbdkit"), pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
 THREADS, DELAY_SECONDS = 16, 0.020
 
 

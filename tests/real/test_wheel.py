@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wheel holds the explorer, which its build makes where it is missing, and works where the checkout is not."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time that passes only when it is told to."""
 
-from __future__ import annotations
-
 BEGIN_SECONDS = 1_700_000_000.0
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated target in time: what a job's load did, step by step, from the law and from what happened before."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence
@@ -71,7 +69,7 @@ class Device:
         self._credit_bytes = law.burst.bytes if law.burst else 0.0
         self._last_seconds = 0.0
 
-    def copy(self) -> Device:
+    def copy(self) -> "Device":
         """As it is now, to try something out."""
         other = Device(self.law)
         other._credit_bytes, other._last_seconds = self._credit_bytes, self._last_seconds

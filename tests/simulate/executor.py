@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An executor over a simulated target: nothing is started, virtual time passes, and fio's files are written."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,11 +30,7 @@ WRITTEN_BYTES = 8 << 20
 """Files up to this size hold data, larger ones are sparse."""
 _KILLED, _INTERRUPTED = -9, 128
 _MISSING = 2
-_WORDS = {
-    2: "No such file or directory",
-    5: "Input/output error",
-    28: "No space left on device",
-}
+_WORDS = {2: "No such file or directory", 5: "Input/output error", 28: "No space left on device"}
 
 
 @dataclass(frozen=True)

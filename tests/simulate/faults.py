@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong with a simulated target, and when."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

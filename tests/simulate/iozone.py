@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """IOzone's text output for the operations that its arguments ask for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

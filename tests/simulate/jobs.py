@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The job files that ioatlas writes, read back as fio reads them: global options below each section's own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ioatlas.model.cell import directions_of
+from ioatlas.model.units import words
 
 _SPLIT = re.compile(r"(?<!\\):")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|us|s|m|h|)")
@@ -67,14 +66,7 @@ class SimulatedJob:
 
     @cached_property
     def iodepth(self) -> int:
-        asynchronous = self.options.get("ioengine", "psync") not in (
-            "psync",
-            "sync",
-            "pvsync",
-            "pvsync2",
-            "vsync",
-            "mmap",
-        )
+        asynchronous = self.options.get("ioengine", "psync") not in words("psync sync pvsync pvsync2 vsync mmap")
         return int(self.number("iodepth", 1)) if asynchronous else 1
 
     def block_bytes(self, direction: str) -> float:

@@ -6,8 +6,6 @@ reached; from then on I/Os wait. A paced load makes what it offers while that is
 loads that ask for more together than there is, paced ones come first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What fio writes: its JSON in the format json+ with the keys of fio 3.33, and the logs of intervals and of I/Os."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """I/Os one by one, where a log has a row for each: paced loads, and lanes of a timed trace."""
 
-from __future__ import annotations
-
 import heapq
 import random
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What loads on small files do to a directory: the files that they make and take away."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

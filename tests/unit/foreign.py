@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaign directories of somebody else: seeded edits of a journal, and commands on them with everything watched."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
@@ -26,28 +24,9 @@ from tests.unit.simulated import Shell, World
 
 HUGE = (2**31, 2**53, 2**63 - 1, -1, -(2**63), 10**9)
 TEXTS = (
-    "",
-    " ",
-    "x" * 100_000,
-    "../../../outside/x",
-    "/etc/passwd",
-    "a\nb",
-    "\x00",
-    "\ud7ff\u202e",
-    "exec_prerun=touch outside/ran",
-    "${HOME}",
-    "nbd://host/../x",
-    "9" * 5000,
-    "-1",
-    "1e400",
-    "[" * 2000,
-    "[" * 100_000,
-    '{"a":' * 3000,
-    "null",
-    "[]",
-    "{}",
-    "0",
-    "<script>",
+    *("", " ", "x" * 100_000, "../../../outside/x", "/etc/passwd", "a\nb", "\x00", "\ud7ff\u202e"),
+    *("exec_prerun=touch outside/ran", "${HOME}", "nbd://host/../x", "9" * 5000, "-1", "1e400", "[" * 2000),
+    *("[" * 100_000, '{"a":' * 3000, "null", "[]", "{}", "0", "<script>"),
 )
 OPTIONS = (
     ("exec_prerun", "touch outside/ran"),

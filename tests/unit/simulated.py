@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole campaigns on a simulated target: no fio, no counters, virtual time; a directory of pytest's takes the files."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -185,9 +183,7 @@ class World:
         return {visit_id: tuple(parts) for visit_id, parts in found.items()}
 
     def made(self) -> list[tuple]:
-        """What the campaign came to: of every visit that counts its cell, place, seed and figures, the cells left
-        out.
-        """
+        """What the campaign came to: of visits that count cell, place, seed and figures; the cells left out."""
         visits = self.rows(
             "select v.cell_key, v.block, v.purpose, v.seed, v.verdict, v.window_start_ms, v.runtime_ms, p.stream, "
             "p.direction,"

@@ -108,12 +108,7 @@ def test_the_forger_of_these_tests_makes_what_we_make():
 
 @pytest.mark.parametrize(
     "members",
-    [
-        [("a", b"1"), ("a", b"2")],
-        [("b", b"1"), ("a", b"2")],
-        [("A", b"1"), ("a", b"2")],
-        [("a", b"1"), ("a/b", b"2")],
-    ],
+    [[("a", b"1"), ("a", b"2")], [("b", b"1"), ("a", b"2")], [("A", b"1"), ("a", b"2")], [("a", b"1"), ("a/b", b"2")]],
     ids=["twice", "unsorted", "same but for case", "file and folder"],
 )
 def test_names_are_sorted_and_stand_there_once(members):

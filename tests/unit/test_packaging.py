@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fresh checkout installs: the locks hold everything that pyproject.toml asks for, with hashes, and name no
-place.
-"""
-
-from __future__ import annotations
+"""What a fresh checkout installs: locks hold all that pyproject.toml asks for, with hashes, and name no place."""
 
 import re
 import shutil

@@ -3,6 +3,8 @@
 
 import reference
 
+from ioatlas.model.units import words
+
 
 def test_the_check_tells_which_page_is_old(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(reference, "DOCS", tmp_path)
@@ -19,17 +21,5 @@ def test_the_check_tells_which_page_is_old(tmp_path, monkeypatch, capsys):
 
 def test_every_command_has_a_section():
     text = reference.command_line()
-    for name in (
-        "map",
-        "plan",
-        "resume",
-        "show",
-        "export",
-        "compare",
-        "tune",
-        "import",
-        "translate",
-        "lab list",
-        "product show",
-    ):
+    for name in ("lab list", "product show", *words("map plan resume show export compare tune import translate")):
         assert f"# ioatlas {name}\n" in text

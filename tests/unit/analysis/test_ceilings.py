@@ -5,14 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.analysis.ceilings import (
-    Ethernet,
-    bus_ceiling,
-    goodput,
-    pci_bytes_per_s,
-    pcie_bytes_per_s,
-    pcie_generation,
-)
+from ioatlas.analysis.ceilings import Ethernet, bus_ceiling, goodput, pci_bytes_per_s, pcie_bytes_per_s, pcie_generation
 from ioatlas.errors import UsageError
 
 MB = 1e6

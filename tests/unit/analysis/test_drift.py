@@ -23,19 +23,8 @@ def campaign(effects, *, discarded=(), step=0.0, sd=0.05):
             level = effect + sd * rng.normal() + (step if block == 1 and place >= 15 else 0.0)
             part = Part("read", int(1e8 * math.exp(level)), 1000, 1000, 1e6, Histogram(), Series(20))
             number = len(visits)
-            visits.append(
-                Visit(
-                    number,
-                    key,
-                    block,
-                    place,
-                    block,
-                    1,
-                    float(number),
-                    (part,),
-                    discarded=read_reasons("bytes: wrong") if (block, place) in discarded else (),
-                )
-            )
+            why = read_reasons("bytes: wrong") if (block, place) in discarded else ()
+            visits.append(Visit(number, key, block, place, block, 1, float(number), (part,), discarded=why))
     return visits
 
 

@@ -20,11 +20,7 @@ def measured(value, spread=0.01, visits=5, **more):
 def member(name, factors, **values):
     """values: read or write rates, or what was measured."""
     told = {key: value if isinstance(value, Factor) else Factor(value) for key, value in factors.items()}
-    return Member(
-        name,
-        told,
-        {("load", d): v if isinstance(v, Measured) else measured(v) for d, v in values.items()},
-    )
+    return Member(name, told, {("load", d): v if isinstance(v, Measured) else measured(v) for d, v in values.items()})
 
 
 def effects(*members):

@@ -22,10 +22,7 @@ def visit(number, bins=(), rates=(), latencies=None, **more):
 
 def test_percentiles_are_over_the_ios_of_the_kept_visits_of_the_sweep():
     kept = [visit(1, [(100, 500)]), visit(2, [(900, 500)])]
-    others = [
-        visit(3, [(5, 10**6)], discarded=read_reasons("error: 5")),
-        visit(4, [(7, 10**6)], purpose=Purpose.FRESH),
-    ]
+    others = [visit(3, [(5, 10**6)], discarded=read_reasons("error: 5")), visit(4, [(7, 10**6)], purpose=Purpose.FRESH)]
     [curve] = latency_curves(CELLS, [*kept, *others])
     at = dict(zip(PERCENTS, curve.latencies_ns, strict=True))
     assert curve.n_ios == 1000

@@ -22,19 +22,8 @@ CELL = Cell(
 
 def part(stream, direction, ios, latency_ns):
     series = Series(1000, (1000, 2000), (ios * 2048.0, ios * 2048.0), (latency_ns, latency_ns))
-    return Part(
-        direction,
-        ios * 4096,
-        ios,
-        2000,
-        latency_ns,
-        Histogram(((int(latency_ns), ios),)),
-        series,
-        "total",
-        0,
-        0,
-        stream,
-    )
+    histogram = Histogram(((int(latency_ns), ios),))
+    return Part(direction, ios * 4096, ios, 2000, latency_ns, histogram, series, "total", 0, 0, stream)
 
 
 def visit(number, a=200, b=200, latency=(1e6, 3e6), **more):

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The findings are read by people: the tests check what they name, what they refuse to name, and the numbers in
-them.
-"""
-
-from __future__ import annotations
+"""Findings are read by people: what they name, what they refuse to name, and the numbers in them."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -48,9 +44,7 @@ def sweep(speed: Callable[..., float], *, target: str = "nas", **axes: tuple[Any
 
 
 def saturating(rw: str, bs: int, numjobs: int) -> float:
-    """At most 900 MiB/s, from 2 MiB in flight on; a little more with every byte in flight, so that there is one
-    peak.
-    """
+    """At most 900 MiB/s, from 2 MiB in flight on; a little more with every byte in flight, so there is one peak."""
     most = 900 * MIB * (1.0 if rw == "read" else 0.5)
     return most * min(1, bs * numjobs / (2 * MIB)) * (1 + bs * numjobs / 1e12)
 

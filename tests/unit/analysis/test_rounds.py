@@ -12,18 +12,8 @@ WRITES = Cell.of("d", {"rw": "randrw", "rwmixread": 0, "bs": 4096, "size": 1 << 
 
 def visit(cell, direction, number, iops, purpose=Purpose.SWEEP, discarded=""):
     part = Part(direction, int(iops) * 4096, int(iops), 1000, 1e6, Histogram(((1_000_000, int(iops)),)), Series(0))
-    return Visit(
-        number * 10 + (cell is WRITES),
-        cell.key,
-        1,
-        0,
-        number,
-        number + 1,
-        float(number),
-        (part,),
-        purpose=purpose,
-        discarded=read_reasons(discarded),
-    )
+    place = (number * 10 + (cell is WRITES), cell.key, 1, 0, number, number + 1, float(number))
+    return Visit(*place, (part,), purpose=purpose, discarded=read_reasons(discarded))
 
 
 def rounds(values, first=0):

@@ -5,15 +5,7 @@ import random
 
 import pytest
 
-from ioatlas.analysis.load_curve import (
-    Rate,
-    RateState,
-    advice,
-    mean_interval,
-    percentile_interval,
-    rates_text,
-    size_up,
-)
+from ioatlas.analysis.load_curve import Rate, RateState, advice, mean_interval, percentile_interval, rates_text, size_up
 from ioatlas.model.visit import Histogram
 
 W, B, X = RateState.WITHIN, RateState.BORDERLINE, RateState.OVER

@@ -17,10 +17,7 @@ def estimate(loaded, rate, spread=0.01, limit=None):
     cell = Cell("five", (("bs", 65536), ("iodepth", 1), ("rw", "read"), (TARGETS, loaded)))
     made = Estimate(cell=cell, direction="read", kind="measured", n_visits=3, bw_bytes_per_s=rate, limit=limit)
     return replace(
-        made,
-        bw_low=rate * (1 - spread),
-        bw_high=rate * (1 + spread),
-        targets=Shares(shares, 0.0, 0.0, loaded, loaded),
+        made, bw_low=rate * (1 - spread), bw_high=rate * (1 + spread), targets=Shares(shares, 0.0, 0.0, loaded, loaded)
     )
 
 

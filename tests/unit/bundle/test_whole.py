@@ -167,10 +167,7 @@ ROWS = {
         "visit",
         lambda rows: first(rows, status="done", purpose="sweep").update(status="discarded", reason="late"),
     ),
-    "a verdict": (
-        "visit",
-        lambda rows: first(rows, status="done", purpose="sweep").update(verdict="drifting"),
-    ),
+    "a verdict": ("visit", lambda rows: first(rows, status="done", purpose="sweep").update(verdict="drifting")),
     "a batch that was taken out": ("batch", lambda rows: rows.pop(0)),
     "a ledger that was made smaller": ("ledger", lambda rows: [row.update(bytes=1) for row in rows]),
     "when a batch ran": ("batch", lambda rows: rows[0].update(started_at=rows[0]["started_at"] - 1000)),

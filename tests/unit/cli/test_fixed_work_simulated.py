@@ -4,11 +4,11 @@
 import csv
 import io
 import json
-import sqlite3
 
 import pytest
 
 from ioatlas.errors import PartialResultError
+from tests.load_points import rows
 from tests.simulate.iozone import COLUMNS
 from tests.unit.simulated import Shell, World, killed, moments
 
@@ -30,14 +30,6 @@ def study(directory, target, *, size='"1m"', bs='["64k", "256k"]', visits=1, pro
         f"[sweep]\nsize = {size}\nbs = {bs}\n"
     )
     return path
-
-
-def rows(directory, query):
-    link = sqlite3.connect(directory / "journal.sqlite")
-    try:
-        return link.execute(query).fetchall()
-    finally:
-        link.close()
 
 
 def operations(found):

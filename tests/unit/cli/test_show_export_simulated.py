@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`show` and `export` on a campaign of a simulated target."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ioatlas.model.units import words
 from tests.unit.simulated import Shell
 
 pytestmark = pytest.mark.usefixtures("no_law")
@@ -101,20 +100,8 @@ def test_figures_are_written_where_asked_or_into_the_campaign(campaign: Path, tm
     pytest.importorskip("matplotlib")
     done = ioatlas("export", campaign, "--format", "png")
     assert done.stdout.split() == [str(campaign / "map.png")]
-    done = ioatlas(
-        "export",
-        campaign,
-        "--format",
-        "pdf",
-        "--figure",
-        "lines",
-        "--x",
-        "numjobs",
-        "--y",
-        "bs",
-        "-o",
-        tmp_path / "lines.pdf",
-    )
+    lines = words("--format pdf --figure lines --x numjobs --y bs -o")
+    done = ioatlas("export", campaign, *lines, tmp_path / "lines.pdf")
     assert (tmp_path / "lines.pdf").read_bytes().startswith(b"%PDF"), done.stderr
 
 

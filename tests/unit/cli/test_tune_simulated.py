@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from ioatlas.model.units import words
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell, killed
 
@@ -104,22 +105,7 @@ def test_a_directory_is_left_as_it_was(shell, tmp_path):
     disk_dir = tmp_path / "disk"
     disk_dir.mkdir()
     (disk_dir / "precious").write_text("keep me")
-    load = [
-        "--rw",
-        "randrw",
-        "--rwmixread",
-        "70",
-        "--bs",
-        "8k",
-        "--size",
-        "4m",
-        "--mean",
-        "1s",
-        "--max-jobs",
-        "2",
-        "--max-depth",
-        "4",
-    ]
+    load = words("--rw randrw --rwmixread 70 --bs 8k --size 4m --mean 1s --max-jobs 2 --max-depth 4")
     result, _ = tune(shell, disk_dir, *load, "--set", "direct=0", "--budget", "15s", "-o", tmp_path / "d")
     assert result["best"]["iops"] > 0
     assert [path.name for path in disk_dir.iterdir()] == ["precious"]

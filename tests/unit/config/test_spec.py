@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.options import ALLOWED
+from ioatlas.model.units import words
 from ioatlas.procedures.options import (
     MapOptions,
     campaign_schema,
@@ -131,19 +132,7 @@ VALUES = st.one_of(
     st.text("0123456789kmgKiB.,:/%-+ abx", max_size=12),
     st.sampled_from(["..", "4k..", "..4k", "1..1e9", "randread:", "4k/", ":", ",", "1h1h", "-5%"]),
 )
-KEYS = [
-    "visits",
-    "budget",
-    "cells",
-    "order_seed",
-    "window",
-    "precision",
-    "grade",
-    "max_visits",
-    "sharing",
-    "prepare",
-    "snia",
-]
+KEYS = [*words("visits budget cells order_seed window precision grade max_visits sharing prepare snia")]
 
 
 def _toml(value):

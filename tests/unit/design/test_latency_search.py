@@ -13,9 +13,7 @@ MS = 1e6
 
 @dataclass(frozen=True)
 class System:
-    """`per_job` I/Os of each job are served at once, each in `service` ms; all together at most `cap` IOPS. p99 is
-    1.2 x the mean.
-    """
+    """`per_job` I/Os of a job are served at once, each in `service` ms; in all `cap` IOPS. p99 is 1.2 x the mean."""
 
     per_job: float = 1e9
     service: float = 1.0

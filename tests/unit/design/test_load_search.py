@@ -11,9 +11,7 @@ LIMIT_NS = 30e6
 
 
 def target(capacity, service_ns=1e6, noise=0.0, seed=1):
-    """A queue with one server: response time grows without bound towards the capacity; above it the offered rate is
-    not achieved.
-    """
+    """A queue with one server: response time has no bound at capacity; above it the offered rate is not achieved."""
     generator = random.Random(seed)
 
     def trial(load, long):

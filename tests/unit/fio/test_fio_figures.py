@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each field of fio's JSON becomes, by version; jobs outside every document."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -53,9 +53,7 @@ def part(ios):
 
 
 def test_what_waited_behind_a_stall_is_charged_from_the_time_it_was_due(tmp_path):
-    """100 I/Os a second, each taking 1 ms; the 50th takes 200 ms, and the twenty due meanwhile start one after the
-    other.
-    """
+    """100 I/Os a second of 1 ms each; the 50th takes 200 ms, and the twenty due meanwhile start one after the other."""
     begin, rows, free, exact = 1_000_000.0, [], 0.0, 0.0
     for number in range(100):
         start = max(10.0 * number, free)

@@ -92,9 +92,7 @@ def test_slow_ios_with_a_latency_each_are_where_these_came_back_the_last_one_too
 
 
 def test_what_fio_logged_nothing_of_is_at_both_ends_at_the_same_rate_and_else_everywhere(tmp_path):
-    """Six I/Os more than the log has: two in the 100 ms without a sample, one before the first; nobody knows where the
-    others were.
-    """
+    """Six I/Os more than the log has: two in the 100 ms without a sample, one before the first, and three unplaced."""
     rows = [(at, 102_400, 0) for at in (50, 100, 150, 200, 250)]
     written(tmp_path, rows, [(at, 50_000_000, 0) for at in (50, 100, 150, 200, 250)])
     moved = {"read": Moved(11 << 20, 11)}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets of random physics in steps of 5 ms, by no formula of the law; a map's loads on them, without fio."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import dataclass, field, replace

@@ -21,18 +21,9 @@ COMPLETION, TOTAL = "completion", "total"
     ],
 )
 def test_a_mean_of_one_latency_never_stands_beside_a_percentile_of_another(kinds, details, shown):
-    reading = ImportedReading(
-        "a.json",
-        1,
-        "fio",
-        direction="read",
-        iops=5.0,
-        lat_mean_ns=200.0,
-        lat_p99_ns=150.0,
-        lat_kind=kinds[0],
-        lat_p99_kind=kinds[1],
-        details=details,
-    )
+    figures = {"iops": 5.0, "lat_mean_ns": 200.0, "lat_p99_ns": 150.0, "details": details}
+    kind, p99_kind = kinds
+    reading = ImportedReading("a.json", 1, "fio", direction="read", lat_kind=kind, lat_p99_kind=p99_kind, **figures)
     assert reading.latency == shown
     (shown_row,) = imported_map([Labelled("", reading)]).estimates
     assert (shown_row.lat_mean_ns, shown_row.lat_p99_ns) == shown[:2]

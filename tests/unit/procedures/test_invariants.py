@@ -42,10 +42,7 @@ LAWS = st.builds(
     stall_seconds=st.floats(0, 0.5),
     seed=st.integers(0, 9),
 )
-DISTURBANCES = st.lists(
-    st.tuples(st.sampled_from(["stop", *FaultKind]), st.floats(0, 12)),
-    max_size=3,
-)
+DISTURBANCES = st.lists(st.tuples(st.sampled_from(["stop", *FaultKind]), st.floats(0, 12)), max_size=3)
 
 
 def disturbed(world, what, seconds):

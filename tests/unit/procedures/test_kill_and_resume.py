@@ -16,9 +16,7 @@ SOON = ("dense", "by law", "tune", "fixed work")
 """Those of the long run alone go on as one of these does."""
 LATER = pytest.mark.long("procedures", "run", "store")
 BEGUN_AGAIN = frozenset({"fixed work", "iozone", "rounds", "trees"})
-"""Their visits build on each other on files that a resumed session makes anew: some are made once more, with seeds
-of their own.
-"""
+"""Visits build on files that a resumed session makes anew: some are made once more, with seeds of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +61,7 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(undisturbed, name
 
 
 def swept(made):
-    """All visits. A latency since each I/O was due comes from a log in whole milliseconds: apart by less than a
-    thousandth it is the same.
-    """
+    """All visits. Latencies since each I/O was due are of a log in milliseconds: equal within a thousandth."""
     return [
         (*row[:11], pytest.approx(row[11], rel=1e-3)) if len(row) > 2 and row[2] == "curve" else row for row in made
     ]

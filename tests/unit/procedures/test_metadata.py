@@ -148,10 +148,7 @@ def test_a_whole_campaign_leaves_nothing_and_counts_every_call(tmp_path):
     doubts = {(row[2], row[7]) for row in table.rows}
     assert ("stat", "may be cached") in doubts
     assert ("rename", "") in doubts
-    assert {one.code for one in result.findings} >= {
-        FindingCode.CACHE,
-        FindingCode.WORK_BOUNDED,
-    }
+    assert {one.code for one in result.findings} >= {FindingCode.CACHE, FindingCode.WORK_BOUNDED}
     assert [chart.title for chart in result.charts][:2] == ["Create", "Write"]
 
 

@@ -11,6 +11,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.errors import UsageError
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
+from ioatlas.model.units import words
 from ioatlas.procedures.load_points.options import LoadPointsOptions, streams_of
 from ioatlas.procedures.load_points.procedure import build_streams_plan, footprint_of, phases_of
 from ioatlas.procedures.options import MapOptions, campaign_toml, find_profile, read_campaign
@@ -198,11 +199,7 @@ def test_the_name_of_the_benchmark_is_never_claimed():
 def test_the_emerald_like_phases_in_order():
     plan = build_streams_plan(replace(find_profile("emerald-like"), targets=(("", "/mnt/nas"),)), (DIRECTORY,))
     assert [cell.option["phase"] for cell in plan.to_measure] == [
-        "hotband",
-        "random-read",
-        "random-write",
-        "sequential-read",
-        "sequential-write",
+        *words("hotband random-read random-write sequential-read sequential-write")
     ]
     (hotband, *_) = plan.to_measure
     assert len(hotband.streams) == 13

@@ -131,13 +131,7 @@ def test_at_most_so_many_cells_are_measured_of_every_footprint_and_the_law_foret
     assert all(str(one.reason.code) == "left out" for one in result.unmeasured)
 
 
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        ('precision = "5%"', "a precision"),
-        ("", "differ in more"),
-    ],
-)
+@pytest.mark.parametrize(("more", "why"), [('precision = "5%"', "a precision"), ("", "differ in more")])
 def test_few_cells_are_refused_where_the_law_cannot_choose(tmp_path, more, why):
     text = (
         FEW

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usable capacity: published examples, and what holds of every layout whatever the drives."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -224,10 +222,7 @@ def test_units_do_not_matter(case):
 
 @examples(300)
 @given(
-    record=st.integers(512, 1 << 20),
-    data=st.integers(1, 20),
-    parity=st.integers(1, 3),
-    ashift=st.sampled_from([9, 12]),
+    record=st.integers(512, 1 << 20), data=st.integers(1, 20), parity=st.integers(1, 3), ashift=st.sampled_from([9, 12])
 )
 def test_raidz_allocates_its_data_its_parity_and_less_than_a_unit_more(record, data, parity, ashift):
     taken = raidz_allocated(record, width=data + parity, parity=parity, ashift=ashift) >> ashift

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What units cost: intervals carried through, fronts, break-even prices; and the command end to end."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaigns that name their product: the sheet is checked first, kept with the campaign, and told in every answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

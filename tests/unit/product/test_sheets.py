@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Product sheets: what they take, how faults are told, and the studies' tables computed from their sheets."""
 
-from __future__ import annotations
-
 import json
 import time
 import tomllib

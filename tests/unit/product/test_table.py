@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products side by side: what is stated, what was claimed and measured, what works."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small results for the exports' tests: every kind of cell, with values that can be recognised again."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -50,9 +48,7 @@ def measured(cell: Cell, direction: str, **changes: Any) -> Estimate:
 def campaign(
     axes: Mapping[str, tuple[OptionValue, ...]], *, targets: tuple[str, ...] = ("nas",), name: str = "a campaign"
 ) -> CampaignResult:
-    """Crosses the axes; blocks larger than the file are not admissible; every seventh cell is predicted, every
-    fifth unsteady, the third cached.
-    """
+    """Crosses the axes; no block exceeds the file; every 7th cell predicted, every 5th unsteady, the 3rd cached."""
     estimates: list[Estimate] = []
     unmeasured: list[Unmeasured] = []
     for number, (target, values) in enumerate(itertools.product(targets, itertools.product(*axes.values()))):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page's data: every number that goes in comes out, within what the format promises."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

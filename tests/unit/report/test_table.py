@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,6 +11,7 @@ import pytest
 from ioatlas.model.cell import Cell
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.result import CampaignResult, ReplicateRow, Unmeasured
+from ioatlas.model.units import words
 from ioatlas.model.verdict import VerdictCode, read_unmeasured
 from ioatlas.report.export.to_json import write_json
 from ioatlas.report.table import FIXED, block_bytes, columns, rows, write_csv
@@ -21,24 +20,10 @@ from tests.unit.analysis.test_overview import result, sweep
 from .exported import MIXED, SECRET_PLACE, SHAPES, SQUARE, campaign, value_of
 
 PROMISED = [
-    "target",
-    "rw",
-    "bs_bytes",
-    "size_bytes",
-    "numjobs",
-    "iodepth",
-    "direction",
-    "kind",
-    "n_visits",
-    "bw_bytes_per_s",
-    "bw_low",
-    "bw_high",
-    "iops",
-    "lat_mean_ns",
-    "lat_p99_ns",
-    "lat_kind",
-    "verdict",
-    "method",
+    *words(
+        "target rw bs_bytes size_bytes numjobs iodepth direction kind n_visits bw_bytes_per_s bw_low bw_high "
+        "iops lat_mean_ns lat_p99_ns lat_kind verdict method"
+    )
 ]
 
 

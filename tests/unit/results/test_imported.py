@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was imported becomes a result like a campaign's: every figure imported, no visit, no interval, nothing told
-that the source did not.
-"""
+"""What was imported becomes a result: every figure imported, no visit, no interval, nothing the source did not tell."""
 
 import csv
 import io

@@ -122,10 +122,7 @@ def test_a_size_that_only_a_pattern_names_is_used():
     assert found["write"] > 8 << 20, "the default where nothing was named"
 
 
-@pytest.mark.parametrize(
-    ("name", "cells"),
-    [("orion", 7), ("quick", 24), ("standard", 300), ("exhaustive", 2016)],
-)
+@pytest.mark.parametrize(("name", "cells"), [("orion", 7), ("quick", 24), ("standard", 300), ("exhaustive", 2016)])
 def test_profiles_have_the_cells_they_say(name, cells):
     plan = build_plan(find_profile(name), (NAS,))
     assert len(plan.to_measure) == cells

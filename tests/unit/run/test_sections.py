@@ -45,11 +45,7 @@ def test_everything_written_is_added_up_by_target_and_kind():
         result(2, mixed, part("write", 3), part("trim", 1)),
         result(3, cell("u", rw="write"), part("write", 4)),
     )
-    assert intake.written == {
-        ("t", "write load"): 5 * MIB,
-        ("t", "trim load"): 1 * MIB,
-        ("u", "write load"): 4 * MIB,
-    }
+    assert intake.written == {("t", "write load"): 5 * MIB, ("t", "trim load"): 1 * MIB, ("u", "write load"): 4 * MIB}
     assert intake.load_seconds == 2 + 1 + 1
 
 

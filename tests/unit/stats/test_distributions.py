@@ -10,15 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from ioatlas.stats.distributions import (
-    beta_below,
-    f_tail,
-    log_gamma,
-    normal_tail,
-    t_beyond,
-    t_quantile,
-    t_tail,
-)
+from ioatlas.stats.distributions import beta_below, f_tail, log_gamma, normal_tail, t_beyond, t_quantile, t_tail
 
 near = partial(pytest.approx, rel=1e-10, abs=0.0)
 SMALLEST = 1e-13

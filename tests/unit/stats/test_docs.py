@@ -21,12 +21,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
         *(warmup.MSER, warmup.PELT, verdict.METHOD, intervals.VARIANCE_METHOD, drift.METHOD, many.METHOD),
         stopping.CERTIFIED_METHOD,
         *(stopping.MAP_METHOD, drift.FIT_METHOD, steadystate.METHOD, gates.METHOD),
-        *(
-            "block-shift/1",
-            "lost-cells/1",
-            openloop.METHOD,
-            "backlog-poisson/1",
-        ),
+        *("block-shift/1", "lost-cells/1", openloop.METHOD, "backlog-poisson/1"),
         intervals.SEEN_METHOD,
     ],
 )

@@ -6,13 +6,7 @@ import pytest
 import scipy.stats
 
 from ioatlas.errors import UsageError
-from ioatlas.stats.drift import (
-    ReplicateFit,
-    fit_replicates,
-    lost_cells,
-    replicate_shift,
-    shift_within,
-)
+from ioatlas.stats.drift import ReplicateFit, fit_replicates, lost_cells, replicate_shift, shift_within
 
 
 def campaign(seed, effects, cells=60, sd=0.12):
@@ -141,11 +135,7 @@ def moved(effects, errors=0.01):
         ([0.0, 0.01, -0.01, 0.3], 0.08, ""),  # four standard errors are 0.32
         ([0.0, 0.01, -0.01, 0.3], 0.07, "level +35% against the other replicates"),
         ([0.0, 0.0, 0.0, 0.05], 0.0001, ""),  # significant, not relevant
-        (
-            [0.2, -0.2, 0.3],
-            0.01,
-            "level +35% against the other replicates",
-        ),  # two others have no usual spread
+        ([0.2, -0.2, 0.3], 0.01, "level +35% against the other replicates"),  # two others have no usual spread
         ([0.0, 0.3], 0.01, ""),
     ],
 )

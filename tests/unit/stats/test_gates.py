@@ -19,16 +19,8 @@ def visit(
     direction="read",
     short_ios=0,
 ):
-    part = Part(
-        direction,
-        total_ios * bs if io_bytes is None else io_bytes,
-        total_ios,
-        runtime_ms,
-        lat_ns,
-        Histogram(),
-        Series(20),
-        short_ios=short_ios,
-    )
+    moved = total_ios * bs if io_bytes is None else io_bytes
+    part = Part(direction, moved, total_ios, runtime_ms, lat_ns, Histogram(), Series(20), short_ios=short_ios)
     return Visit(1, "k", 1, 1, 0, 7, 0.0, (part,), error, cpu)
 
 

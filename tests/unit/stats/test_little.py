@@ -182,9 +182,7 @@ def test_visits_that_contradict_themselves_are_one_finding():
 
 @given(st.lists(st.tuples(st.floats(1, 1e6), st.floats(0, 1e9)), min_size=3, max_size=20), st.integers(0, 19))
 def test_a_cut_keeps_the_number_in_flight(intervals, cut):
-    """Of real visits, 12.7 were told in flight after a cut where there was one: a slow I/O stood in another interval
-    than its bytes.
-    """
+    """Of real visits: 12.7 in flight were told after a cut, as a slow I/O stood in another interval than its bytes."""
     n = len(intervals)
     rates, latencies = zip(*intervals, strict=True)
     series = Series(10, tuple(10 * (place + 1) for place in range(n)), rates, latencies)

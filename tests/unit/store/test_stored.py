@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read back from a journal: only what somebody could have asked for, within bounds, each fault in one
-sentence.
-"""
+"""What is read back from a journal: only what could have been asked for, within bounds, each fault in one sentence."""
 
 import json
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims against synthetic results of which the right answer is known."""
 
-from __future__ import annotations
-
 import random
 from math import exp, log
 
@@ -140,8 +138,7 @@ def test_the_spread_of_repeats_is_compared():
 
 
 @pytest.mark.parametrize(
-    ("limits", "right"),
-    [(("x", "link"), "same"), (("x", "drive bandwidth"), "differs"), (("x", ""), "undecided")],
+    ("limits", "right"), [(("x", "link"), "same"), (("x", "drive bandwidth"), "differs"), (("x", ""), "undecided")]
 )
 def test_a_limit_is_named_or_not(limits, right):
     one = claim("link", kind="limit", over={})

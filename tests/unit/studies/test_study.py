@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The studies that ship: read, their campaign files accepted as a user's, their claims about what is measured."""
 
-from __future__ import annotations
-
 import pytest
 from bench.studies import measured
 from bench.studies.set_up import campaign_document, ident_of, read_document

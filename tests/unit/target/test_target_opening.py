@@ -261,8 +261,7 @@ LOCAL = "ext4 xfs zfs tmpfs fuseblk overlay"
 
 
 @pytest.mark.parametrize(
-    ("fs_type", "network"),
-    [*((name, True) for name in NETWORK.split()), *((name, False) for name in LOCAL.split())],
+    ("fs_type", "network"), [*((name, True) for name in NETWORK.split()), *((name, False) for name in LOCAL.split())]
 )
 def test_network_file_systems(fs_type, network):
     assert Mount(1, "0:1", "/", "/", fs_type, "x", "rw").is_network is network

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meters: a real command, a real small HTTP server, and what a person typed in."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

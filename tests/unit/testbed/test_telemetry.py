@@ -16,12 +16,8 @@ def sample(at, **raw):
 
 
 def test_shares_of_processors():
-    first = {
-        "/proc/stat": "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0",
-    }
-    last = {
-        "/proc/stat": "cpu  100 0 20 60 0 0 10 10 0 0\ncpu0 90 0 10 0 0 0 0 0 0 0\ncpu1 10 0 10 60 0 0 10 10 0 0",
-    }
+    first = {"/proc/stat": "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0"}
+    last = {"/proc/stat": "cpu  100 0 20 60 0 0 10 10 0 0\ncpu0 90 0 10 0 0 0 0 0 0 0\ncpu1 10 0 10 60 0 0 10 10 0 0"}
     usage = usage_between(Sample(0, 0, first), Sample(1, 1, last))
     assert usage.core_busy == pytest.approx((1.0, 0.4))
     assert (usage.softirq, usage.steal) == pytest.approx((0.05, 0.05))

@@ -5,6 +5,7 @@ import pytest
 import sqlalchemy as sa
 from made import cell, found, put, reproduce_all
 
+from ioatlas.model.units import words
 from ioatlas_atlas import accounts, audit, catalogue, changes, queries, removal, tables
 from ioatlas_atlas.asked import Asked
 from ioatlas_atlas.best import refresh
@@ -163,13 +164,7 @@ def test_nothing_that_anybody_may_ask_reads_cells(client, database, desk, alice)
     put(desk, alice, found())
     read = []
     sa.event.listen(database.engine, "before_cursor_execute", lambda _link, _cursor, said, *_: read.append(said))
-    for place in (
-        "/",
-        "/?iops=5k&p99=9ms&kind=NAS&sort=value",
-        "/products/contoso-n100",
-        "/results?q=nas",
-        "/feed.atom",
-    ):
+    for place in words("/ /?iops=5k&p99=9ms&kind=NAS&sort=value /products/contoso-n100 /results?q=nas /feed.atom"):
         assert client.get(place).status_code in (200, 308), place
         assert client.get(f"/api/v1{place}").status_code in (200, 404), place
     assert read

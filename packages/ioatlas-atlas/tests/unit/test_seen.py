@@ -16,25 +16,13 @@ from ioatlas_atlas.traffic import Rate
 
 ALL = {"nobody", "stranger", "owner", "blind", "moderator"}
 OWN = {"owner", "moderator"}
-SEEN = {
-    "public": ALL,
-    "private": OWN,
-    "embargoed": OWN,
-    "flagged": OWN,
-    "withdrawn": ALL,
-    "withdrawnprivate": OWN,
-}
+SEEN = {"public": ALL, "private": OWN, "embargoed": OWN, "flagged": OWN, "withdrawn": ALL, "withdrawnprivate": OWN}
 """Who sees title and state of each. `blind` is the owner with a token that does not allow to read."""
 WITHDRAWN = {"withdrawn", "withdrawnprivate"}
 DATA = {**SEEN, "withdrawn": OWN}
 LISTED = {name: set() if name in WITHDRAWN else who for name, who in SEEN.items()}
 
-HEADS = (
-    "/api/v1/results/{number}",
-    "/r/{id}",
-    "/r/{id}/citation.bib",
-    "/r/{id}/badge.svg",
-)
+HEADS = ("/api/v1/results/{number}", "/r/{id}", "/r/{id}/citation.bib", "/r/{id}/badge.svg")
 VALUES = (
     "/api/v1/results/{number}/cells",
     "/api/v1/results/{number}/bundle",
@@ -56,11 +44,7 @@ DOES = {
     ("POST", "/api/v1/results/{number}/reproductions"): {"by": "0"},
 }
 """What is done to a result, with a body that fits."""
-OTHER = {
-    ("POST", "/api/v1/results"),
-    ("POST", "/api/v1/results/{number}/decision"),
-    ("POST", "/note"),
-}
+OTHER = {("POST", "/api/v1/results"), ("POST", "/api/v1/results/{number}/decision"), ("POST", "/note")}
 
 
 @pytest.fixture

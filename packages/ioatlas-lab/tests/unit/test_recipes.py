@@ -5,22 +5,14 @@ import pytest
 from tests.lab_check import _mean_between
 
 from ioatlas.errors import UsageError
+from ioatlas.model.units import words
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.running import fill, filled, find, scenarios
 from ioatlas_lab.scenario import Limit, Loop, MakeFile, Run, Serve, Text
 
 PLACES = {
-    "dir",
-    "python",
-    "plugins",
-    "server",
-    "client",
-    "namespace",
-    "device",
-    "octet",
-    "gluster1_pid",
+    *words("dir python plugins server client namespace device octet gluster1_pid name"),
     *(f"{kind}{index}" for kind in ("node", "namespace", "beside") for index in range(1, 13)),
-    "name",
     *(f"loop{index}" for index in range(5)),
 }
 
@@ -29,19 +21,19 @@ PLACES = {
 def test_each_recipe_is_complete(name):
     scenario = scenarios()[name]
     recipe = scenario.build(scenario.settings)
-    words = [recipe.location]
+    told = [recipe.location]
     for step in recipe.steps:
         if isinstance(step, Serve):
-            words += [*step.argv, step.ready, *(value for _, value in step.environment)]
+            told += [*step.argv, step.ready, *(value for _, value in step.environment)]
         elif isinstance(step, Run):
-            words += step.argv
+            told += step.argv
         elif isinstance(step, (MakeFile, Loop)):
-            words.append(step.path)
+            told.append(step.path)
         elif isinstance(step, Text):
-            words += [step.path, step.text]
+            told += [step.path, step.text]
         elif isinstance(step, Limit):
-            words.append(step.device)
-    assert {place for word in words for place in re.findall(r"{(\w+)}", word)} <= PLACES
+            told.append(step.device)
+    assert {place for word in told for place in re.findall(r"{(\w+)}", word)} <= PLACES
     assert all(check.quantity in recipe.truth for check in recipe.checks)
     assert all(
         truth.unit and truth.source in {"configured", "arithmetic", "documented"} for truth in recipe.truth.values()

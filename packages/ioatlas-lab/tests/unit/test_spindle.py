@@ -82,11 +82,7 @@ def test_every_block_lies_in_one_place_of_its_own():
 
 
 def test_neighbours_are_one_stretch():
-    assert list(_stretches([5, 6, 7, 2, 9, 10])) == [
-        (5 * BLOCK, 3 * BLOCK),
-        (2 * BLOCK, BLOCK),
-        (9 * BLOCK, 2 * BLOCK),
-    ]
+    assert list(_stretches([5, 6, 7, 2, 9, 10])) == [(5 * BLOCK, 3 * BLOCK), (2 * BLOCK, BLOCK), (9 * BLOCK, 2 * BLOCK)]
     assert list(_stretches([])) == []
 
 

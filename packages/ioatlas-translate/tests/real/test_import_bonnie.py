@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importer against bonnie++ itself: its CSV line and its table say the same."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

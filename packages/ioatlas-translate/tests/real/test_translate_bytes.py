@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of translated job is run, and the bytes of each job and of each file are counted: a translation calls
-nothing exact that fio does not do.
-"""
+"""Every kind of translated job is run, and the bytes of each job and file are counted: none is wrongly called exact."""
 
 import json
 import shutil

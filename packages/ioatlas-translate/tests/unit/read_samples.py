@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How tests read text."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-from __future__ import annotations
-
 import pytest
 from read_samples import read_path, read_text
 from tests.facts import has

@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-from __future__ import annotations
-
 import json
 import subprocess
 from shutil import which
@@ -233,8 +231,7 @@ def test_real_logs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "unit"),
-    [("fio-2.16", 1000), ("fio-2.1.11", 1000), ("fio-3.12", 1), ("fio-3.33-5-g1234", 1)],
+    ("version", "unit"), [("fio-2.16", 1000), ("fio-2.1.11", 1000), ("fio-3.12", 1), ("fio-3.33-5-g1234", 1)]
 )
 @pytest.mark.parametrize("place", ["", "logs/"])
 def test_latencies_of_a_log_have_the_unit_of_the_version_beside_it(tmp_path, version, unit, place):

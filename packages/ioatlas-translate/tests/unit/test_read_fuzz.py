@@ -5,8 +5,6 @@ does not.
 IOATLAS_FUZZ_EXAMPLES sets how many inputs each test tries (default 20).
 """
 
-from __future__ import annotations
-
 import math
 import os
 import tempfile
@@ -19,59 +17,21 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.unit.samples import SAMPLES
 
+from ioatlas.model.units import words
 from ioatlas_translate.read.importer import formats_of
 from ioatlas_translate.read.source import Source
 
 EXAMPLES = int(os.environ.get("IOATLAS_FUZZ_EXAMPLES", "20"))
-FOLDERS = (
-    "fio/json",
-    "fio/text",
-    "fio/logs",
-    "iozone",
-    "diskspd",
-    "vdbench",
-    "xdd",
-    "elbencho",
-    "crystaldiskmark",
-    "bonnie",
-    "io500",
-)
-FIGURES = (
-    "iops",
-    "bw_bytes_per_s",
-    "lat_mean_ns",
-    "lat_p99_ns",
-    "bs_bytes",
-    "size_bytes",
-    "numjobs",
-    "iodepth",
-    "io_bytes",
-    "runtime_seconds",
-    "rwmixread",
-    "spread",
+FOLDERS = words("fio/json fio/text fio/logs iozone diskspd vdbench xdd elbencho crystaldiskmark bonnie io500")
+FIGURES = words(
+    "iops bw_bytes_per_s lat_mean_ns lat_p99_ns bs_bytes size_bytes numjobs iodepth io_bytes "
+    "runtime_seconds rwmixread spread"
 )
 ROUNDED = (("fio", "iops"), ("fio", "bw_bytes_per_s"), ("elbencho", "bw_bytes_per_s"))
 """Printed rounded; what tells them exactly stands further down."""
 NASTY = [
-    b"\0",
-    b"\xff\xfe",
-    b"9" * 400,
-    b"1e999",
-    b"-1",
-    b"NaN",
-    b'"',
-    b"{",
-    b"}" * 50,
-    b"[" * 3000,
-    b"\r",
-    b"\n" * 20,
-    b";" * 100,
-    b"," * 100,
-    b"<",
-    b"&x;",
-    "２".encode(),
-    b"%s",
-    b"../" * 10,
+    *(b"\0", b"\xff\xfe", b"9" * 400, b"1e999", b"-1", b"NaN", b'"', b"{", b"}" * 50, b"[" * 3000, b"\r", b"\n" * 20),
+    *(b";" * 100, b"," * 100, b"<", b"&x;", "２".encode(), b"%s", b"../" * 10),
 ]
 
 pytestmark = pytest.mark.skipif(

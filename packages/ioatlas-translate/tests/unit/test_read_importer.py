@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recognition by content, encodings, mixed and damaged files, and the command."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import json
@@ -17,6 +15,7 @@ from read_samples import read_bytes, read_path, read_text
 from tests.unit.samples import SAMPLES
 
 from ioatlas.fio.loose_json import whole_document
+from ioatlas.model.units import words
 from ioatlas_translate.import_ import command
 from ioatlas_translate.read.formats import FORMATS, LOGS, TOOLS
 from ioatlas_translate.read.kit import figure, num, size_bytes, whole
@@ -65,11 +64,7 @@ def test_several_tools_in_one_file():
     readings, problems = read_text("evening log\n" + FIO + "\n$ mdtest\n" + MDTEST + "\nand then\n" + CDM)
     assert [(r.tool, r.line) for r in readings] == [("fio", 5), ("crystaldiskmark", 30), ("mdtest", 24)] or {
         r.tool for r in readings
-    } == {
-        "fio",
-        "crystaldiskmark",
-        "mdtest",
-    }
+    } == {"fio", "crystaldiskmark", "mdtest"}
     assert problems == []
 
 
@@ -81,12 +76,7 @@ def test_names_do_not_matter():
 @pytest.mark.parametrize(
     "raw",
     [
-        b"",
-        b"\0" * 5000,
-        b"\xff" * 5000,
-        b"hello\n",
-        b"{}",
-        b"<Results>",
+        *(b"", b"\0" * 5000, b"\xff" * 5000, b"hello\n", b"{}", b"<Results>"),
         b"PK\x03\x04" + b"\x00" * 100,
         b"\x1f\x8b\x08broken",
         b"\x09\x00\x04\x00",
@@ -181,30 +171,11 @@ def test_command_exit_codes_and_output(tmp_path: Path):
         None,
     )
     names = {
-        "source",
-        "line",
-        "tool",
-        "tool_version",
-        "label",
-        "rw",
-        "bs_bytes",
-        "size_bytes",
-        "numjobs",
-        "iodepth",
-        "rwmixread",
-        "iops",
-        "bw_bytes_per_s",
-        "lat_mean_ns",
-        "lat_p99_ns",
-        "lat_kind",
-        "errors",
-        "direction",
-        "operation",
-        "statistic",
-        "n",
-        "spread",
-        "kind",
-        "notes",
+        *words(
+            "source line tool tool_version label rw bs_bytes size_bytes numjobs iodepth rwmixread iops "
+            "bw_bytes_per_s lat_mean_ns lat_p99_ns lat_kind errors direction operation statistic n spread kind "
+            "notes"
+        )
     }
     assert names <= set(record)
     partly = run(str(cut), "--json")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """xdd, ORION, elbencho, bonnie++, CrystalDiskMark, KDiskMark, IO500, IOR, mdtest."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -450,9 +448,7 @@ Passes, 2
 
 
 def test_xdd_6():
-    """Its lines begin with a carriage return, its latency is in seconds, and its CSV has the same figures between
-    commas.
-    """
+    """Lines begin with a carriage return, latency is in seconds, and its CSV has the same figures between commas."""
     passes, problems = read_text(XDD6)
     assert problems == []
     assert [(r.line, r.direction, r.iops, r.lat_mean_ns, r.iodepth, r.statistic) for r in passes] == [

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results inside mails, documents and build logs give the readings of the bare file. The texts are short ones written
-in each tool's layout.
-"""
+"""Results inside mails, documents and build logs, short ones in each tool's layout, give the bare file's readings."""
 
 import quopri
+from operator import attrgetter
 
 import pytest
 from read_samples import read_text
+
+from ioatlas.model.units import words
 
 DISKSPD = """\
 Command Line: diskspd.exe -c1G -b4K -o7 -t1 -r -w0 -d30 -Sh -L io.dat
@@ -140,31 +141,16 @@ WAYS = {
     "a patch": lambda line: "+" + line,
     "blanks that do not break": lambda line: line.replace("    ", "\xa0   "),
 }
+FIGURES = attrgetter(
+    *words("tool tool_version label direction rw operation bs_bytes size_bytes numjobs iodepth"),
+    *words("iops bw_bytes_per_s lat_mean_ns lat_p99_ns statistic"),
+)
 
 
 def _figures(text):
     readings, problems = read_text(text)
     assert readings, problems
-    return [
-        (
-            r.tool,
-            r.tool_version,
-            r.label,
-            r.direction,
-            r.rw,
-            r.operation,
-            r.bs_bytes,
-            r.size_bytes,
-            r.numjobs,
-            r.iodepth,
-            r.iops,
-            r.bw_bytes_per_s,
-            r.lat_mean_ns,
-            r.lat_p99_ns,
-            r.statistic,
-        )
-        for r in readings
-    ]
+    return [FIGURES(reading) for reading in readings]
 
 
 @pytest.mark.parametrize("tool", TEXTS)

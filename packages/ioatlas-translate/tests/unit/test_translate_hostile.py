@@ -23,6 +23,7 @@ SEEDS = {
     "fio": "[global]\nbs=4k\n[a]\nrw=randrw:8\nbssplit=4k/40:8k-16k/60\nsize=(1024*1024)\nrunning=${X}\n"
     "zonemode=strided\nrandom_distribution=zoned:60/10:40/90\n",
 }
+PIECES = ["", " ", "\n", "\0", "é", "-1", "99999999999999999999", "${A}", *"0=:,()/%k'\"\\[]"]
 
 
 def check(tool: str, text: str) -> None:
@@ -47,34 +48,7 @@ def test_mutated_commands(tool, data):
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
         length = data.draw(st.integers(0, 6))
-        piece = data.draw(
-            st.sampled_from(
-                [
-                    "",
-                    "0",
-                    "-1",
-                    "99999999999999999999",
-                    "=",
-                    ":",
-                    ",",
-                    "(",
-                    ")",
-                    "/",
-                    " ",
-                    "\n",
-                    "%",
-                    "k",
-                    "'",
-                    '"',
-                    "\\",
-                    "[",
-                    "]",
-                    "${A}",
-                    "\0",
-                    "é",
-                ]
-            )
-        )
+        piece = data.draw(st.sampled_from(PIECES))
         text = text[:start] + piece + text[start + length :]
     check(tool, text)
 

@@ -11,12 +11,7 @@ from ioatlas_atlas.database import open_database
 from ioatlas_atlas.migrations import migrate
 from postgresql import cluster
 
-_each_upload_read_once, apart, alice, blobs = (
-    shared._each_upload_read_once,
-    shared.apart,
-    shared.alice,
-    shared.blobs,
-)
+_each_upload_read_once, apart, alice, blobs = (shared._each_upload_read_once, shared.apart, shared.alice, shared.blobs)
 client, desk, people = shared.client, shared.desk, shared.people
 
 
