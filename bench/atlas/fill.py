@@ -1,13 +1,19 @@
-"""A PostgreSQL of its own with many results, made by itself: `python bench/atlas/fill.py FOLDER --results 100000`.
+"""A database with many results, made by itself: `python bench/atlas/fill.py FOLDER --results 1000000 --depths 1`.
 
-Every result has 100 cells: four kinds of load, five block sizes, five depths (`--depths` for fewer). Products differ as
-drives do (a factor of a thousand in I/Os a second), results of one product by a few per cent. A seventh has no
-intervals, a twentieth of the cells is of a cache. Texts of conditions, checks and summary are those of a real bundle.
+FOLDER gets a PostgreSQL of its own, or with `--sqlite` a file, and bundles: a real campaign that fio made, packed with
+as many keys as an account has results, so that the bundle of a result opens, though its cells are not the ones below.
+Every result has 20 cells a depth: four kinds of load, five block sizes. Products differ as drives do (a factor of a
+thousand in I/Os a second), results of one product by a few per cent. A seventh has no intervals, a twentieth of the
+cells is of a cache. Texts of conditions, checks and summary are those of the bundles.
 """
 
 import argparse
+import hashlib
 import json
+import math
+import random
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,82 +24,71 @@ sys.path[:0] = [str(one) for one in (ROOT, ROOT / "src", PACKAGE / "src", PACKAG
 import sqlalchemy as sa  # noqa: E402
 from postgresql import Cluster  # noqa: E402
 
-from ioatlas_atlas import admission  # noqa: E402
+from ioatlas.bundle import keys  # noqa: E402
+from ioatlas.bundle.opening import open_bundle, unpack  # noqa: E402
+from ioatlas.bundle.pack import pack  # noqa: E402
+from ioatlas.bundle.redaction import RedactPlan  # noqa: E402
+from ioatlas_atlas import admission, tables  # noqa: E402
 from ioatlas_atlas.admission import Limits  # noqa: E402
 from ioatlas_atlas.best import refresh  # noqa: E402
+from ioatlas_atlas.blobs import Blobs  # noqa: E402
 from ioatlas_atlas.database import open_database  # noqa: E402
+from ioatlas_atlas.derived import Derived  # noqa: E402
 from ioatlas_atlas.fairness import Declaration  # noqa: E402
 from ioatlas_atlas.migrations import migrate  # noqa: E402
 
 OPTIONS = "-c listen_addresses= -c shared_buffers=1GB -c maintenance_work_mem=1GB"
 OPTIONS += " -c max_wal_size=8GB -c effective_cache_size=8GB"
 FILLING = "-c fsync=off -c wal_level=minimal -c max_wal_senders=0 -c full_page_writes=off -c autovacuum=off"
-FILLING += " -c default_toast_compression=lz4"
-PRODUCTS, ACCOUNTS = 3000, 500
+FILLING += " -c default_toast_compression=lz4 -c work_mem=256MB"
+LIGHT = ("journal_mode=OFF", "synchronous=OFF", "cache_size=-2000000", "foreign_keys=OFF")
+BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1-of-0.2.0.ioatlas.zip"
+PRODUCTS, BATCH = 3000, 20_000
+FIRST_DAY, APART = 1.1e9, 600.0
+LOADS = {"randread": 1.0, "randwrite": 0.6, "read": 2.5, "write": 2.5}
+SIZES, DEPTHS = (4096, 16384, 65536, 262144, 1048576), (1, 16, 4, 8, 32)
 
-ACCOUNT = """
-INSERT INTO account (id, name, kind, vendor, created_at)
-SELECT 'a' || n, 'evaluator-' || n, 'member', '', 1.7e9 FROM generate_series(1, CAST(:accounts AS integer)) n"""
-PRODUCT = """
-INSERT INTO product (id, vendor, model, vendor_slug, words, added_at, kind, media, year)
-SELECT 'vendor-' || n % 60 || '-m' || n, 'Vendor ' || n % 60, 'M' || n, 'vendor-' || n % 60,
-  'vendor ' || n % 60 || ' m' || n, 1.7e9,
-  (ARRAY['NAS', 'array', 'drive', 'cloud volume', 'software', ''])[1 + n % 6],
-  (ARRAY['flash', 'spindles', 'flash and spindles', ''])[1 + n % 4], 2015 + n % 10
-FROM generate_series(1, CAST(:products AS integer)) n"""
-RESULT = """
+TEMPORARY = (
+    """CREATE TEMPORARY TABLE pool (bundle integer, sha256 text, bytes bigint, conditions json, checks json,
+         summary json)""",
+    """CREATE TEMPORARY TABLE grid (number integer, cell_key text, direction text, rw text, bs bigint, depth integer,
+         factor double precision)""",
+    """CREATE TEMPORARY TABLE made (n integer PRIMARY KEY, id text, bundle integer, owner_id text, product_id text,
+         title text, words text, state text, protocol text, drive text, price double precision, currency text, who text,
+         fits json, reached double precision, low double precision, high double precision)""",
+)
+RESULT = f"""
 INSERT INTO result (id, bundle_sha256, bundle_bytes, owner_id, product_id, title, words, state, reason, wants_private,
   embargo, permission, sponsor, conflict, flag, licence_says, verified, signature, signer, protocol, link, drive,
   price_per_tib, currency, conditions, checks, summary, testbed, fits, grade, campaign_id, procedure, measured_at,
   uploaded_at, method_version, tool_version, licence, reproduced, published_at)
-SELECT lpad(to_hex(n), 6, '0') || 'zz', encode(sha256(n::text::bytea), 'hex'), 90000,
-  'a' || 1 + who,
-  'vendor-' || p % 60 || '-m' || p, 'map ' || n || ' of M' || p,
-  'map ' || n || ' of m' || p || ' vendor ' || p % 60 || ' m' || p || ' ' || lower(drive) || ' ' || lower(protocol)
-    || ' 1000 mb/s dense_map',
-  CASE WHEN random() < 0.93 THEN 'public' WHEN random() < 0.6 THEN 'private' ELSE 'withdrawn' END,
-  'anybody may read it', false, '', '', '', '', '', 'yes', true, 'unknown', 'SHA256:' || md5(n::text), protocol,
-  '1000 Mb/s', drive, round((20 * exp(1.2 * (p % 97) / 30.0) * (0.95 + random() / 10))::numeric, 2),
-  CASE WHEN random() < 0.8 THEN 'USD' ELSE 'EUR' END,
-  CAST(:conditions AS json), CAST(:checks AS json), CAST(:summary AS json), 'of ' || who,
-  CASE WHEN n % 3 = 0 THEN json_build_array(json_build_object('use', (ARRAY['etcd', 'kafka', 'media'])[1 + p % 3],
-    'title', 'a use', 'answer', 'pass', 'margin', 1 + p % 7, 'text', 'it does', 'ways', json_build_array('write'))) END,
-  'B', md5(n::text), 'dense_map', 1.7e9 + n * 600.0, 1.7e9 + n * 600.0 + 60,
-  'gates/1', '0.3.0', 'CC-BY-4.0', 0, 1.7e9 + n * 600.0 + 60
-FROM (SELECT n, 1 + (n * 7919) % CAST(:products AS integer) AS p,
-    (n + n / CAST(:products AS integer)) % CAST(:accounts AS integer) AS who,
-    (ARRAY['NFS', 'SMB', 'iSCSI', 'local', 'S3'])[1 + n % 5] AS protocol,
-    '8 x ' || 2 + n % 11 || ' TB (WD' || (n * 31) % 200 || ')' AS drive
-  FROM generate_series(CAST(:low AS bigint), CAST(:high AS bigint)) n) made"""
+SELECT id, sha256, bytes, owner_id, product_id, title, words, state, 'anybody may read it', 1 = 0, '', '', '', '', '',
+  'yes', 1 = 1, 'unknown', 'SHA256:' || who, protocol, '1000 Mb/s', drive, price, currency, conditions, checks, summary,
+  'of ' || who, fits, 'B', 'campaign ' || n, 'dense_map', {FIRST_DAY} + n * {APART}, {FIRST_DAY} + n * {APART} + 60,
+  'gates/1', '0.3.0', 'CC-BY-4.0', 0, {FIRST_DAY} + n * {APART} + 60
+FROM made JOIN pool ON pool.bundle = made.bundle ORDER BY n"""
 CELL = """
 INSERT INTO cell (result_id, number, target, cell_key, direction, rw, bs_bytes, iodepth, numjobs, footprint_bytes,
   streams, loop, options, n_visits, iops, iops_low, iops_high, bw_bytes_per_s, bw_low, bw_high, lat_mean_ns,
   lat_mean_low_ns, lat_mean_high_ns, lat_p99_ns, lat_p99_low_ns, lat_p99_high_ns, verdict, cached, usable)
-SELECT id, number, 'target', key, CASE WHEN rw LIKE '%read' THEN 'read' ELSE 'write' END,
-  rw, bs, depth, 1, 1::bigint << 36, '', 'closed', '{}', 3, iops, iops * low, iops * high,
-  iops * bs, iops * bs * low, iops * bs * high, lat, lat * low, lat * high, lat * 4, lat * 4 * low, lat * 4 * high,
-  CASE WHEN cached THEN 'cached' ELSE 'steady' END, cached, NOT cached
-FROM (SELECT *, depth * 1e9 / iops AS lat FROM (
-  SELECT r.id, low, high, g.*, random() < 0.05 AS cached, top * g.factor * (0.97 + random() * 0.06) AS iops
-  FROM (SELECT id, CASE WHEN hashtext(id) % 7 <> 0 THEN 0.95 END AS low,
-      CASE WHEN hashtext(id) % 7 <> 0 THEN 1.05 END AS high,
-      200 * exp(6.9 * (abs(hashtext(product_id)) % 1000) / 1000.0) AS top
-    FROM result WHERE id >= :first AND id <= :last) r CROSS JOIN grid g) a) b"""
-PUBLISHER = """
-INSERT INTO publisher (campaign_id, owner_id) SELECT campaign_id, owner_id FROM result WHERE state = 'public'"""
-LATER = """
+SELECT id, number, 'target', cell_key, direction, rw, bs, depth, 1, 68719476736, '', 'closed', '{}', 3,
+  iops, iops * low, iops * high, iops * bs, iops * bs * low, iops * bs * high, depth * 1e9 / iops,
+  depth * 1e9 / iops * low, depth * 1e9 / iops * high, depth * 4e9 / iops, depth * 4e9 / iops * low,
+  depth * 4e9 / iops * high, CASE WHEN cached THEN 'cached' ELSE 'steady' END, cached, NOT cached
+FROM (SELECT n, id, low, high, grid.*, (n * 31 + number * 7) % 20 = 0 AS cached,
+    reached * factor * (0.97 + 0.06 * ((n % 100003 * 7919 + number * 7349) % 1000) / 1000.0) AS iops
+  FROM made CROSS JOIN grid) told ORDER BY n, number"""
+LATER = {
+    "postgresql": """
 SELECT pg_get_indexdef(indexrelid), 'DROP INDEX ' || indexrelid::regclass FROM pg_index
 WHERE indrelid IN ('result'::regclass, 'cell'::regclass) AND NOT indisprimary UNION ALL
 SELECT format('ALTER TABLE cell ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)),
   'ALTER TABLE cell DROP CONSTRAINT ' || conname
-FROM pg_constraint WHERE conrelid = 'cell'::regclass AND contype IN ('f', 'p')"""
-GRID = """
-CREATE TEMPORARY TABLE grid AS SELECT row_number() OVER () - 1 AS number, substr(md5(rw || bs || depth), 1, 16) AS key,
-  rw, bs::bigint, depth,
-  (CASE rw WHEN 'randread' THEN 1.0 WHEN 'randwrite' THEN 0.6 ELSE 2.5 END)
-    * sqrt(depth) * power(4096.0 / bs, 0.7) AS factor
-FROM unnest(ARRAY['randread', 'randwrite', 'read', 'write']) rw,
-  unnest(ARRAY[4096, 16384, 65536, 262144, 1048576]) bs, unnest(CAST(:depths AS integer[])) depth"""
+FROM pg_constraint WHERE conrelid = 'cell'::regclass AND contype IN ('f', 'p')""",
+    "sqlite": """
+SELECT sql, 'DROP INDEX ' || name FROM sqlite_master
+WHERE type = 'index' AND sql IS NOT NULL AND tbl_name IN ('result', 'cell')""",
+}
 
 
 class Server(Cluster):
@@ -106,55 +101,122 @@ class Server(Cluster):
         )
 
 
-def texts():
-    """What a real bundle fills three columns with."""
-    place = ROOT / "tests" / "unit" / "bundle" / "formats" / "1-of-0.2.0.ioatlas.zip"
-    import shutil
-    import tempfile
-
+def packed(blobs, count):
+    """(number, SHA-256, bytes, texts of three columns) of so many bundles of one campaign, which are kept."""
+    made = []
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "bundle.ioatlas.zip"
-        shutil.copy(place, path)
-        found = admission.read(path, Declaration(), Limits())
-    return {
-        "conditions": json.dumps(found.conditions),
-        "checks": json.dumps([one.model_dump() for one in found.checks]),
-        "summary": json.dumps(found.summary),
-    }
+        place, file = (Path(folder) / name for name in ("campaign", "bundle.ioatlas.zip"))
+        with open_bundle(BUNDLE) as bundle:
+            place.mkdir()
+            unpack(bundle, place)
+        for number in range(count):
+            own = Path(folder) / f"key{number}"
+            keys.make_key(own)
+            data = pack(place, plan=RedactPlan(), key=keys.load_key(own), licence="CC-BY-4.0").data()
+            if not made:
+                file.write_bytes(data)
+                found = admission.read(file, Declaration(), Limits())
+                told = (found.conditions, [one.model_dump() for one in found.checks], found.summary)
+                texts = tuple(map(json.dumps, told))
+            with blobs.incoming(1 << 30) as incoming:
+                incoming.write(data)
+                blobs.keep(incoming)
+                made.append((number, incoming.sha256, incoming.size_bytes, *texts))
+    return made
 
 
-def fill(url, low, high, depths, *, fresh):
-    """Results low to high with their cells."""
-    engine = sa.create_engine(url.replace("://", "+psycopg://", 1))
-    many = {"accounts": ACCOUNTS, "products": PRODUCTS}
+def grid(depths):
+    """Rows of the loads of a result."""
+    loads = [(rw, bs, depth) for rw in LOADS for bs in SIZES for depth in DEPTHS[:depths]]
+    for number, (rw, bs, depth) in enumerate(loads):
+        key = hashlib.md5(f"{rw}{bs}{depth}".encode(), usedforsecurity=False).hexdigest()[:16]
+        factor = LOADS[rw] * math.sqrt(depth) * (4096 / bs) ** 0.7
+        yield number, key, "read" if "read" in rw else "write", rw, bs, depth, factor
+
+
+def results(low, high, accounts):
+    """What differs between results. No account has a bundle twice."""
+    for n in range(low, high + 1):
+        drawn, p, place = random.Random(n), 1 + (n * 7919) % PRODUCTS, n + n // PRODUCTS
+        bundle, who = divmod(place, accounts)
+        protocol = ("NFS", "SMB", "iSCSI", "local", "S3")[n % 5]
+        drive = f"8 x {2 + n % 11} TB (WD{n * 31 % 200})"
+        words = f"map {n} of m{p} vendor {p % 60} m{p} {drive} {protocol} 1000 mb/s dense_map".lower()
+        state = "public" if drawn.random() < 0.93 else drawn.choice(("private", "withdrawn"))
+        price = round(20 * math.exp(1.2 * (p % 97) / 30) * drawn.uniform(0.95, 1.05), 2)
+        use = {"use": ("etcd", "kafka", "media")[p % 3], "title": "a use", "answer": "pass", "margin": 1 + p % 7}
+        fits = json.dumps([{**use, "text": "it does", "ways": ["write"]}]) if n % 3 == 0 else None
+        reached = 200 * math.exp(6.9 * random.Random(-p).random())
+        low_high = (0.95, 1.05) if drawn.random() < 6 / 7 else (None, None)
+        yield (
+            n, f"{n:06x}zz", bundle, f"a{who}", f"vendor-{p % 60}-m{p}", f"map {n} of M{p}", words, state, protocol,
+            drive, price, "USD" if drawn.random() < 0.8 else "EUR", str(who), fits, reached, *low_high,
+        )  # fmt: skip
+
+
+def put(link, table, rows):
+    """Rows as they are, the fastest way."""
+    if link.dialect.name == "sqlite":
+        rows = list(rows)
+        link.connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        return
+    with link.connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def fill(engine, pool, count, depths, accounts):
+    """So many results with their cells."""
     with engine.begin() as link:
-        if fresh:
-            link.execute(sa.text(ACCOUNT), many)
-            link.execute(sa.text(PRODUCT), many)
-        link.execute(sa.text("SELECT setseed(0.5)"))
-        link.execute(sa.text(GRID), {"depths": [1, 16, 4, 8, 32][:depths]})
-        link.execute(sa.text("TRUNCATE result, cell CASCADE"))  # what follows needs no log then
-        later = link.execute(sa.text(LATER)).all()
+        many = [{"id": f"a{n}", "name": f"evaluator-{n}", "kind": "member", "vendor": ""} for n in range(accounts)]
+        link.execute(sa.insert(tables.account).values(created_at=FIRST_DAY), many)
+        link.execute(sa.insert(tables.product).values(added_at=FIRST_DAY), list(map(product, range(1, PRODUCTS + 1))))
+        later = link.execute(sa.text(LATER[engine.dialect.name])).all()
         for _, drop in later:  # made anew in one go, indexes and references take a fifth of the time
             link.execute(sa.text(drop))
-        told = {**many, **texts()}
-        for begin in range(low, high + 1, 20_000):
-            last = min(high, begin + 19_999)
-            link.execute(sa.text(RESULT), {**told, "low": begin, "high": last})
-            link.execute(sa.text(CELL), {"first": f"{begin:06x}zz", "last": f"{last:06x}zz"})
+        for order in TEMPORARY:
+            link.execute(sa.text(order))
+        put(link, "pool", pool)
+        put(link, "grid", grid(depths))
+        for begin in range(1, count + 1, BATCH):
+            last = min(count, begin + BATCH - 1)
+            link.execute(sa.text("DELETE FROM made"))
+            put(link, "made", results(begin, last, accounts))
+            link.execute(sa.text(RESULT))
+            link.execute(sa.text(CELL))
             print(f"{last:,} results", file=sys.stderr, flush=True)
-        link.execute(sa.text(PUBLISHER))
+        shown = sa.select(tables.result.c.campaign_id, tables.result.c.owner_id).where(
+            tables.result.c.state == "public"
+        )
+        link.execute(sa.insert(tables.publisher).from_select(["campaign_id", "owner_id"], shown))
         for make, _ in later:
             link.execute(sa.text(make))
             print(make, file=sys.stderr, flush=True)
-        link.execute(sa.text("ANALYZE"))
+    if engine.dialect.name == "postgresql":  # which does so by itself, later
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
+            link.execute(sa.text("VACUUM ANALYZE"))
     with engine.begin() as link:
         begin = time.monotonic()
         refresh(link)
         print(f"the best of {PRODUCTS:,} products in {time.monotonic() - begin:.0f} s", flush=True)
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
-        link.execute(sa.text("VACUUM ANALYZE"))
-    engine.dispose()
+
+
+def product(n):
+    vendor = n % 60
+    named = {"id": f"vendor-{vendor}-m{n}", "vendor": f"Vendor {vendor}", "model": f"M{n}"}
+    kinds = ("NAS", "array", "drive", "cloud volume", "software", "")
+    told = {
+        "kind": kinds[n % 6],
+        "media": ("flash", "spindles", "flash and spindles", "")[n % 4],
+        "year": 2015 + n % 10,
+    }
+    return {**named, **told, "vendor_slug": f"vendor-{vendor}", "words": f"vendor {vendor} m{n}"}
+
+
+def light(connection, _):
+    """Of SQLite: what a fill need not have."""
+    for pragma in LIGHT:
+        connection.execute(f"PRAGMA {pragma}")
 
 
 def main():
@@ -162,27 +224,40 @@ def main():
     asked.add_argument("folder", type=Path)
     asked.add_argument("--results", type=int, default=100_000)
     asked.add_argument("--depths", type=int, default=5, help="cells of a result: 20 for each")
+    asked.add_argument("--sqlite", action="store_true")
     options = asked.parse_args()
     options.folder.mkdir(mode=0o755)
-    server = Server(options.folder)
-    server.start(FILLING)
-    for name, count in (("large", options.results),):
-        engine = sa.create_engine(server.url("postgres").replace("://", "+psycopg://"), isolation_level="AUTOCOMMIT")
-        with engine.connect() as link:
-            link.execute(sa.text(f"CREATE DATABASE {name}"))
-        engine.dispose()
-        held = open_database(server.url(name))
-        migrate(held)
-        held.close()
-        begin = time.monotonic()
-        fill(server.url(name), 1, count, options.depths, fresh=True)
-        print(
-            f"{name}: {count:,} results, {count * 20 * options.depths:,} cells in {time.monotonic() - begin:.0f} s",
-            flush=True,
-        )
-    server.stop()
-    server.start()
-    print(server.url("large"))
+    if options.sqlite:
+        url, server = f"sqlite:///{options.folder.absolute() / 'atlas.sqlite'}", None
+    else:
+        server = Server(options.folder)
+        server.start(FILLING)
+        url = server.new_database()
+    begin = time.monotonic()
+    held = open_database(url)
+    migrate(held)
+    held.close()
+    accounts = max(500, options.results // 200)
+    blobs = Blobs(options.folder / "blobs")
+    pool = packed(blobs, 1 + (options.results + options.results // PRODUCTS) // accounts)
+    print(f"{len(pool)} bundles in {time.monotonic() - begin:.0f} s", flush=True)
+    engine = sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    if options.sqlite:
+        sa.event.listen(engine, "connect", light)
+    fill(engine, pool, options.results, options.depths, accounts)
+    engine.dispose()
+    cells = options.results * 20 * options.depths
+    print(f"{options.results:,} results, {cells:,} cells in {time.monotonic() - begin:.0f} s", flush=True)
+    held = open_database(url)
+    begin, pages = time.monotonic(), Derived(blobs, Limits(), held)
+    for _, sha256, *_ in pool:
+        pages.warm(sha256)
+    print(f"pages of {len(pool)} bundles in {time.monotonic() - begin:.0f} s", flush=True)
+    held.close()
+    if server:
+        server.stop()
+        server.start()
+    print(url)
 
 
 if __name__ == "__main__":

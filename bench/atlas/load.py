@@ -1,6 +1,6 @@
-"""How an atlas answers with many results: `python bench/atlas/load.py URL [--seconds 20] [--clients 4]`.
+"""How an atlas answers with many results: `python bench/atlas/load.py URL BLOBS [--seconds 20] [--clients 4]`.
 
-URL: of a PostgreSQL that fill.py made. The service is one process on loopback, without its limit on requests. Each kind
+URL, BLOBS: what fill.py made. The service is one process on loopback, without its limit on requests. Each kind
 of request is sent one after another with other values every time; then all kinds together by some clients at once.
 """
 
@@ -13,7 +13,6 @@ import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -29,7 +28,7 @@ import uvicorn  # noqa: E402
 from ioatlas_atlas import accounts  # noqa: E402
 from ioatlas_atlas.app import make_app  # noqa: E402
 from ioatlas_atlas.blobs import Blobs  # noqa: E402
-from ioatlas_atlas.database import open_database  # noqa: E402
+from ioatlas_atlas.database import open_database, take_time  # noqa: E402
 from ioatlas_atlas.traffic import Rate  # noqa: E402
 
 BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1-of-0.2.0.ioatlas.zip"
@@ -168,6 +167,7 @@ def uploads(port, url, count):
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("url")
+    options.add_argument("blobs")
     options.add_argument("--each", type=int, default=200)
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--clients", type=int, default=4)
@@ -175,15 +175,20 @@ def main():
     given = options.parse_args()
     held = open_database(given.url)
     with held.reading() as link:
+        take_time(link)
         count = link.execute(sa.text("SELECT count(*) FROM result WHERE id LIKE '%zz'")).scalar_one()
         cells = link.execute(sa.text("SELECT count(*) FROM cell")).scalar_one()
-        size = link.execute(sa.text("SELECT pg_size_pretty(pg_database_size(current_database()))")).scalar_one()
+        pages = "pragma_page_count, pragma_page_size" if held.embedded else ""
+        asked = f"page_count * page_size FROM {pages}" if pages else "pg_database_size(current_database())"
+        size = link.execute(sa.text(f"SELECT {asked}")).scalar_one() / 1e9
     held.close()
-    print(f"{count:,} results, {cells:,} cells, {size}; load average {os.getloadavg()[0]:.1f} before\n", flush=True)
-    with tempfile.TemporaryDirectory(prefix="ioatlas-load-") as folder, socket.create_server(("127.0.0.1", 0)) as made:
+    print(
+        f"{count:,} results, {cells:,} cells, {size:.1f} GB; load average {os.getloadavg()[0]:.1f} before\n", flush=True
+    )
+    with socket.create_server(("127.0.0.1", 0)) as made:
         made.set_inheritable(True)
         code = f"import sys; sys.path[:0]={[*sys.path[:3], str(Path(__file__).parent)]!r}; "
-        code += f"import load; load.serve({given.url!r}, {folder + '/blobs'!r}, {made.fileno()})"
+        code += f"import load; load.serve({given.url!r}, {given.blobs!r}, {made.fileno()})"
         service = subprocess.Popen([sys.executable, "-c", code], pass_fds=[made.fileno()])
         port = made.getsockname()[1]
         try:

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
 
+from ioatlas.model.units import words
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import State
 from ioatlas_atlas.queries import NOBODY, current, public, today
@@ -22,88 +26,84 @@ from ioatlas_atlas.tables import BEST_VALUES, best, cell, product, result
 ANY_RW, ANY_SIZE = "", 0
 """The row of a product and its conditions for any load: it has no values."""
 ALIKE = 1.25
-_CONDITIONS = ("product_id", "protocol", "link")
 LOAD = ("rw", "direction", "bs_bytes", "in_flight")
-_WHO = ("owner_id", "signer", "testbed")
+_OF_RESULT = words("""
+    id owner_id signer testbed protocol link verified reproduced uploaded_at price_per_tib currency fits
+""")
+_KEYS, _OF_CELL = ("protocol", "link", *LOAD), ("result_id", *BEST_VALUES)
+_NAMES = (*_KEYS, *_OF_CELL, "confirmed", "evaluators", "least", "most")
+_IN_FLIGHT = (cell.c.iodepth * cell.c.numjobs).label("in_flight")
 
 
 def refresh(link: sa.Connection, *products: str | None) -> None:
     """Of these products, one after another; of all where none is named."""
-    number: Any = sa.bindparam("number")
-    shown = (result.c.product_id == number, public(), current(NOBODY))
-    alone = sa.select(product.c.id).where(product.c.id == number).with_for_update(key_share=True)
-    names = [*_CONDITIONS, *LOAD, "result_id", "confirmed", "evaluators", "least", "most", *BEST_VALUES]
-    conditions = [result.c[name] for name in _CONDITIONS]
-    no_load = (sa.literal(ANY_RW), sa.literal(""), sa.literal(ANY_SIZE), sa.literal(0))
-    counted = (sa.func.max(result.c.id), sa.false(), sa.func.count(sa.distinct(result.c.owner_id)))
-    some = sa.select(*conditions, *no_load, *counted).where(*shown, result.c.verified).group_by(*conditions)
-    made = [sa.insert(best).from_select(names, _best_cells(shown)), sa.insert(best).from_select(names[:10], some)]
-    orders = [alone, sa.delete(best).where(best.c.product_id == number), *made]
+    fit = (cell.c.usable, cell.c.streams == "", cell.c.loop == "closed", cell.c.iops > 0, cell.c.bs_bytes > 0)
+    load = (cell.c.rw, cell.c.direction, cell.c.bs_bytes, _IN_FLIGHT)
+    measured = sa.select(cell.c.result_id, cell.c.number, *load, *(cell.c[name] for name in BEST_VALUES)).where(*fit)
     for one in sorted({*filter(None, products or link.execute(sa.select(product.c.id)).scalars())}):
-        for order in orders:
-            link.execute(order, {"number": one})
-        _count(link, one, shown)
+        shown = (result.c.product_id == one, public(), current(NOBODY))
+        link.execute(sa.select(product.c.id).where(product.c.id == one).with_for_update(key_share=True))
+        link.execute(sa.delete(best).where(best.c.product_id == one))
+        results = link.execute(sa.select(*(result.c[name] for name in _OF_RESULT)).where(*shown)).all()
+        of = {each.id: each for each in results if each.verified}
+        cells = link.execute(measured.join(result, result.c.id == cell.c.result_id).where(*shown, result.c.verified))
+        if rows := [*_any_load(of.values()), *_each_load(cells, of)]:
+            link.execute(sa.insert(best), [{"product_id": one, **row} for row in rows])
+        link.execute(sa.update(product).where(product.c.id == one).values(_told(results)))
 
 
-def _best_cells(shown: Any) -> sa.Select[Any]:
+def _any_load(results: Collection[Any]) -> Iterator[dict[str, Any]]:
+    for way in {(one.protocol, one.link) for one in results}:
+        owners = {one.id: one.owner_id for one in results if (one.protocol, one.link) == way}
+        row = dict.fromkeys(_NAMES) | dict(zip(_KEYS, (*way, ANY_RW, "", ANY_SIZE, 0), strict=True))
+        yield row | {"result_id": max(owners), "confirmed": False, "evaluators": len({*owners.values()})}
+
+
+def _each_load(cells: Iterable[Any], of: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The cell whose interval begins highest, confirmed ones first, with the range of what each evaluator reached."""
-    alike = (cell.c.usable, cell.c.streams == "", cell.c.loop == "closed", cell.c.iops > 0, cell.c.bs_bytes > 0)
-    in_flight = (cell.c.iodepth * cell.c.numjobs).label("in_flight")
-    load = (cell.c.rw, cell.c.direction, cell.c.bs_bytes, in_flight)
-    fit = (
-        sa.select(*(result.c[name] for name in (*_CONDITIONS, *_WHO, "reproduced")), *load)
-        .add_columns(cell.c.result_id, cell.c.number)
-        .add_columns(*(cell.c[name] for name in BEST_VALUES))
-        .join(result, result.c.id == cell.c.result_id)
-        .where(*shown, result.c.verified, *alike)
-        .cte("fit")
-    )
-    keys = [fit.c[name] for name in (*_CONDITIONS, *LOAD)]
-    who = [fit.c[name] for name in _WHO]
-    each = sa.select(*keys, *who, sa.func.max(fit.c.iops).label("top")).group_by(*keys, *who).cte()
-    another = [each.c[name] == fit.c[name] for name in (*_CONDITIONS, *LOAD)]
-    another += [test for name in _WHO for test in (each.c[name] != fit.c[name], each.c[name] != "")]
-    another += [fit.c.signer != "", fit.c.testbed != "", each.c.top * ALIKE >= fit.c.iops]
-    confirmed = (fit.c.reproduced > 0) | sa.exists().where(*another)
-    told = sa.select(fit, confirmed.label("confirmed")).cte("told")
-    first = (
-        told.c.confirmed.desc(),
-        told.c.iops_low.desc().nulls_last(),
-        told.c.iops.desc(),
-        told.c.result_id,
-        told.c.number,
-    )
-    place = sa.func.row_number().over(partition_by=[told.c[one.name] for one in keys], order_by=first).label("place")
-    ranked = sa.select(told, place).cte("ranked")
-    same = [each.c[name] for name in (*_CONDITIONS, *LOAD)]
-    count, least, most = sa.func.count(sa.distinct(each.c.owner_id)), sa.func.min(each.c.top), sa.func.max(each.c.top)
-    spread = sa.select(*same, count.label("evaluators"), least.label("least"), most.label("most")).group_by(*same).cte()
-    joined = sa.and_(*(ranked.c[name] == spread.c[name] for name in (*_CONDITIONS, *LOAD)))
-    return (
-        sa.select(*(ranked.c[name] for name in (*_CONDITIONS, *LOAD)), ranked.c.result_id, ranked.c.confirmed)
-        .add_columns(spread.c.evaluators, spread.c.least, spread.c.most, *(ranked.c[name] for name in BEST_VALUES))
-        .join(spread, joined)
-        .where(ranked.c.place == 1)
+    loads = defaultdict(list)
+    for one in cells:
+        told = of[one.result_id]
+        loads[told.protocol, told.link, one.rw, one.direction, one.bs_bytes, one.in_flight].append(one)
+    for load, some in loads.items():
+        tops = {_who(of[one.result_id]): one.iops for one in sorted(some, key=attrgetter("iops"))}
+        some.sort(key=lambda one: (one.iops_low is None, -(one.iops_low or 0), -one.iops, one.result_id, one.number))
+        sure = next((one for one in some if _confirmed(of[one.result_id], one.iops, tops)), None)
+        row = dict(zip(_KEYS, load, strict=True)) | {name: getattr(sure or some[0], name) for name in _OF_CELL}
+        told = {"confirmed": sure is not None, "evaluators": len({owner for owner, *_ in tops})}
+        yield row | told | {"least": min(tops.values()), "most": max(tops.values())}
+
+
+def _who(told: Any) -> tuple[str, ...]:
+    return told.owner_id, told.signer, told.testbed
+
+
+def _confirmed(told: Any, iops: float, tops: Mapping[tuple[str, ...], float]) -> bool:
+    """tops: what each evaluator reached, by account, key and client."""
+    who = _who(told)
+    return told.reproduced > 0 or any(
+        top * ALIKE >= iops and all(mine and its and mine != its for mine, its in zip(who, other, strict=True))
+        for other, top in tops.items()
     )
 
 
-def _count(link: sa.Connection, number: str, shown: Any) -> None:
+def _told(results: Sequence[Any]) -> dict[str, Any]:
     """What is told of a product as a whole; its price is that of its newest result that has one."""
-    here = {"number": number}
-    most = (sa.func.max(result.c.reproduced), sa.func.max(result.c.uploaded_at))
-    counted = sa.select(sa.func.count(), sa.func.count(sa.distinct(result.c.owner_id)), *most).where(*shown)
-    results, evaluators, reproduced, newest = link.execute(counted, here).one()
-    priced = sa.select(result.c.price_per_tib, result.c.currency).where(*shown, result.c.price_per_tib.is_not(None))
-    row = link.execute(priced.order_by(result.c.uploaded_at.desc(), result.c.id).limit(1), here).first()
+    priced = [one for one in results if one.price_per_tib is not None]
+    newest = max(priced, key=lambda one: one.uploaded_at, default=None)
     fits: dict[str, float] = {}
-    for some in link.execute(sa.select(result.c.fits).where(*shown, result.c.verified), here).scalars():
-        for one in some or ():
-            if one["answer"] == "pass":
-                fits[one["use"]] = min(one["margin"] or 1.0, fits.get(one["use"], math.inf))
-    told = {"results": results, "evaluators": evaluators, "reproduced": reproduced or 0, "newest": newest or 0.0}
-    price, currency = row or (None, "")
-    told |= {"price_per_tib": price, "currency": currency or "", "fits": fits}
-    link.execute(sa.update(product).where(product.c.id == number).values(told))
+    for one in (fit for told in results if told.verified for fit in told.fits or ()):
+        if one["answer"] == "pass":
+            fits[one["use"]] = min(one["margin"] or 1.0, fits.get(one["use"], math.inf))
+    return {
+        "results": len(results),
+        "evaluators": len({one.owner_id for one in results}),
+        "reproduced": max((one.reproduced for one in results), default=0),
+        "newest": max((one.uploaded_at for one in results), default=0.0),
+        "price_per_tib": newest and newest.price_per_tib,
+        "currency": newest.currency if newest else "",
+        "fits": fits,
+    }
 
 
 def refresh_of(link: sa.Connection, number: str) -> None:

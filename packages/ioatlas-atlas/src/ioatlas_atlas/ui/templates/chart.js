@@ -5,6 +5,7 @@
   const NS = "http://www.w3.org/2000/svg";
   const NEAR = 24;
   const LONGEST = 30;
+  const DOTS = 500;
   /** Between ticks at least, in pixels. */
   const APART = { x: 96, y: 44 };
 
@@ -179,9 +180,13 @@
       const best = front(points, x, y);
       for (const one of best) one.best = true;
       const rest = points.filter((one) => !one.best && !one.doubted);
-      const places = new Set(rest.map((one) => Math.round(one.px) * 4096 + Math.round(one.py)));
+      const places = [...new Set(rest.map((one) => Math.round(one.px) * 4096 + Math.round(one.py)))].sort((a, b) => a - b);
       svg.classList.toggle("crowded", points.length > 500);
-      drawn(svg, "path", { class: "dots", d: Array.from(places, (at) => `M${at >> 12} ${at & 4095}h0`).join("") });
+      // A path of many dots takes a browser's painter seconds; many narrow ones do not.
+      const dots = drawn(svg, "g", { class: "dots" });
+      for (let n = 0; n < places.length; n += DOTS) {
+        drawn(dots, "path", { d: places.slice(n, n + DOTS).map((at) => `M${at >> 12} ${at & 4095}h0`).join("") });
+      }
       const doubted = points.filter((one) => one.doubted);
       const round = (one) => `M${Math.round(one.px) - 3.5} ${Math.round(one.py)}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0`;
       drawn(svg, "path", { class: "hollow", d: doubted.map(round).join("") });
