@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ioatlas.law.course import Floats
+from ioatlas.law.course import FALL, Floats
 from ioatlas.law.fit import DRAWS, Fit
 from ioatlas.law.model import Limiter, device_times
 from ioatlas.law.told import bursts, loads_of, tell
@@ -101,11 +101,14 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             alike = [{(one.ways, one.refills) for one in rival.shape.limiters} for rival in fit.rivals]
             if not all((limiter.ways, limiter.refills) in rival for rival in alike):
                 continue
-            ways = " and ".join(f"{way}s" for way in limiter.ways)
-            on = f" on {target}" if len(fits) > 1 else ""
             told, amount = _rate_words(limiter, at.size)
             mine = [one for one in fit.courses if one.taught and limiter.covers(one.direction)]
-            seen = max((one.before * limiter.size(one.bs) for one in mine), default=math.inf)
+            fast = {one.direction for one in mine if one.before * limiter.size(one.bs) > FALL * at.rate}
+            if not fast:  # what no load outran is not told of its direction
+                continue
+            ways = " and ".join(f"{way}s" for way in limiter.ways if way in fast)
+            on = f" on {target}" if len(fits) > 1 else ""
+            seen = max(one.before * limiter.size(one.bs) for one in mine)
             peak = told(min(at.rate + at.peak, seen))
             if limiter.unit == "cache":
                 full = at.size / min(at.rate, at.peak * min(one.bs for one in mine))  # filled by the smallest blocks
@@ -117,7 +120,7 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
                 text += f"The credit is back after {format_duration(at.size / at.rate)} without load."
             else:
                 text = f"The first {amount} of {ways}{on} run at {peak}, what follows at {told(at.rate)}."
-            direction = limiter.ways[0] if len(limiter.ways) == 1 else ""
+            direction = min(fast) if len(fast) == 1 else ""
             title = f"After a pause, {ways}{on}"
             found.append(Finding(FindingCode.BURST, text, title=title, target=target, direction=direction))
     return tuple(found)

@@ -66,6 +66,10 @@ def test_a_bucket_is_found_with_its_size_its_rate_and_both_directions():
     for truth, told in numbers(target, courses, fit):
         assert told.value == pytest.approx(truth, rel=0.25)
     assert {finding.target for finding in burst_findings({"t": fit})} == {"t"}
+    slow = tuple(replace(one, done=one.done / 20) if one.direction == "read" else one for one in fit.courses)
+    (told,) = burst_findings({"t": replace(fit, courses=slow)})  # nothing says that reads would be as fast
+    assert told.direction == "write"
+    assert "read" not in told.sentence
     large = cell("read", MIB, 4)
     assert limit_of(fit, large, "read").resource in ("rate limit in bytes", UNDETERMINED)
 
