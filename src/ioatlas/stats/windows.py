@@ -4,8 +4,8 @@ all the asking.
 
 Windows lie around a level, about normally on the scale of logarithms, and each follows the last. How far the level of
 all time may lie from theirs is told by a mixture of t statistics that holds at every look (Robbins 1970; Lai 1976; Wang
-and Ramdas 2025), of as many independent windows as theirs are worth. Slow windows weigh more in a mean and in a
-percentile than their number: so the spread of windows is part of the level, and its own error of the error.
+and Ramdas 2025). Slow windows weigh more in a mean and in a percentile than their number: so the spread of windows is
+part of the level, and its own error of the error.
 
 A share cannot be more than all. However its windows differ, those far below a limit near all are not made up for, nor
 are windows most of whose I/Os are slower than a percentile may be: that is told by a bet against the limit, whose gain
@@ -31,7 +31,7 @@ FEWEST = 6
 """Windows before anything is said."""
 PRECISION = 0.01
 """Of the mixture, in windows: a level is looked for within ten spreads of the limit."""
-DOUBT = 1.0
+DOUBT = 1.5
 """Standard errors that are added to how much windows are seen to follow: a few show less of it than there is."""
 LONG_MEMORY = 0.95
 """Of each window in the next, at most: what follows more than that is no series that a mean tells of."""
@@ -48,22 +48,19 @@ _HALVINGS = 26
 @dataclass(frozen=True)
 class Told:
     """What windows tell, in logarithms. low, high: the level itself, by what was counted and by windows like these.
-    error: of it, for one independent window, by how many there are. worth: how many independent ones they are.
-    most: how far it may lie at all, of windows that follow the last as much as any may. share: the most that it can be,
+    far: how far from these it may lie, by how many times as many windows as were seen. share: the most that it can be,
     of a share, by a bet; infinite of anything else. least: the least, of a percentile, by a bet; 0 of anything else.
     """
 
     low: float
     high: float
-    error: Callable[[float], float]
-    worth: float
-    most: float
+    far: Callable[[float], float]
     share: float = inf
     least: float = 0.0
 
     def interval(self) -> tuple[float, float]:
         """The level lies between these at every look; infinitely far where too little is known."""
-        far = self._far(self.worth)
+        far = self.far(1.0)
         low, high = (exp(self.low - far), exp(self.high + far)) if far < inf else (0.0, inf)
         return max(self.least, low), min(self.share, high)
 
@@ -71,13 +68,9 @@ class Told:
         """How many times what was seen it takes until the interval leaves a limit out, if all goes on as it did."""
         gap = max(self.low - log(limit), log(limit) - self.high)
         found = 1.0
-        while found < most and self._far(found * self.worth) >= gap:
+        while found < most and self.far(found) >= gap:
             found *= 1.1
         return min(found, most)
-
-    def _far(self, count: float) -> float:
-        error = self.error(count)
-        return min(self.most, error * _reach(count)) if error else 0.0
 
 
 def of_mean(values: Sequence[float], weights: Sequence[float], *, shares: bool = False) -> Told | None:
@@ -88,7 +81,8 @@ def of_mean(values: Sequence[float], weights: Sequence[float], *, shares: bool =
     if not mean > 0:
         return None
     middle, spread, worth, widest = _spread(np.log(np.maximum(x, LEAST * mean)), w)
-    told = _told((log(mean), middle + spread**2 / 2), spread, spread, worth, widest * (_reach(x.size) + widest / 2))
+    most = widest * (_reach(x.size) + widest / 2)
+    told = _told((log(mean), middle + spread**2 / 2), spread, spread, worth, x.size, most)
     return replace(told, share=1 - _least(1 - x, w * worth / w.sum())) if shares else told
 
 
@@ -104,12 +98,12 @@ def of_percentile(windows: Sequence[Histogram], left: float) -> Told | None:
     middle, spread, worth, widest = _spread(levels, w)
     counted = log(whole.percentile_ns(100 * (1 - left)) or 1)
     if not spread:
-        return _told((counted,), 0.0, 0.0, worth, 0.0)
+        return Told(counted, counted, lambda _: 0.0)
     latency = _percentile(some, levels, left)
     level = latency(spread)
     slope = max(0.0, (latency(1.2 * spread) - level) / (0.2 * spread))
     most = widest * _reach(levels.size) + latency(max(widest, spread)) - level
-    told = _told((counted, middle + level), spread, slope, worth, most)
+    told = _told((counted, middle + level), spread, slope, worth, levels.size, most)
     return replace(told, least=_slowest(some, whole, left, w * min(worth / w.sum(), 1 / w.max())))
 
 
@@ -139,15 +133,16 @@ def _gain(shares: Floats, limit: float, weights: Floats) -> bool:
     return bool(np.logaddexp.reduce(gains) > log(_NODES / RISK))
 
 
-def _told(levels: Sequence[float], spread: float, slope: float, worth: float, most: float) -> Told:
-    """slope: how much the level moves with the spread."""
-    return Told(
-        min(levels),
-        max(levels),
-        lambda count: spread * sqrt(1 / count + slope**2 / (2 * max(0.5, count - 1))),
-        worth,
-        most,
-    )
+def _told(levels: Sequence[float], spread: float, slope: float, worth: float, count: int, most: float) -> Told:
+    """slope: how much the level moves with the spread. worth: independent windows that the count of them is worth, in
+    the level's error; its own error is told by all their steps. most: how far the level may lie at all.
+    """
+
+    def far(times: float) -> float:
+        error = spread * sqrt(1 / (times * worth) + slope**2 / (2 * max(0.5, times * worth - 1)))
+        return min(most, error * _reach(times * count)) if error else 0.0
+
+    return Told(min(levels), max(levels), far)
 
 
 def _percentile(windows: Sequence[Histogram], levels: Floats, left: float) -> Callable[[float], float]:
@@ -173,8 +168,8 @@ def _percentile(windows: Sequence[Histogram], levels: Floats, left: float) -> Ca
 
 def _spread(levels: Floats, weights: Floats) -> tuple[float, float, float, float]:
     """The middle of windows, their standard deviation, how many independent ones they are worth, and the widest
-    standard deviation of a series whose windows follow the last by `LONG_MEMORY` and step from it as these do: steps
-    tell it, of which there are many, where what follows slowly has few windows' worth to show its spread.
+    standard deviation, of a series whose windows follow the last by `LONG_MEMORY`. Both are of series that step as
+    these do: steps are many, where what follows slowly has few windows' worth to show its spread.
     """
     w = weights * levels.size / weights.sum()
     middle = float((w * levels).mean())
@@ -183,12 +178,14 @@ def _spread(levels: Floats, weights: Floats) -> tuple[float, float, float, float
     if square < SAME * count:
         return middle, 0.0, float(count), 0.0
     follow = float((off[1:] * off[:-1]).sum()) / square
-    # Of two windows there is one step, which has no spread.
-    widest = float(np.std(off[1:] - LONG_MEMORY * off[:-1], ddof=int(count > 2))) / sqrt(1 - LONG_MEMORY**2)
     # A series of few windows shows less following than there is (Kendall 1954).
     follow = min(LONG_MEMORY, max(0.0, follow + (1 + 3 * follow) / count + DOUBT / count**0.5))
     worth = max(1.5, count * (1 - follow) / (1 + follow) * count / float((w * w).sum()))
-    return middle, sqrt(square / count * worth / (worth - 1)), worth, widest
+    # Of two windows there is one step, which has no spread.
+    spread, widest = (
+        float(np.std(off[1:] - by * off[:-1], ddof=int(count > 2))) / sqrt(1 - by**2) for by in (follow, LONG_MEMORY)
+    )
+    return middle, spread, worth, widest
 
 
 def _reach(count: float) -> float:

@@ -12,7 +12,7 @@ from ioatlas.errors import UsageError
 from ioatlas.fio.batch import Section, section_options
 from ioatlas.model.target import Target
 from ioatlas.model.visit import Flush, Histogram, Part, Series, Visit
-from ioatlas.procedures.fit.fits import Fit, carried, load_fits
+from ioatlas.procedures.fit.fits import Fit, _judged, carried, load_fits
 from ioatlas.procedures.fit.plan import cells_of
 from ioatlas.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready
 from ioatlas.procedures.fit.use import Quantity, Requirement
@@ -190,6 +190,15 @@ def test_what_is_undecided_asks_for_more_windows():
         rates = [(3e6, 200e6, 4e6, 80e6)[n // 5 % 4] for n in range(count)]
         found = judge(needed, [_visit(n, 0, rate=rate) for n, rate in enumerate(rates)], "")
         assert (found.answer is Answer.UNDECIDED) == (found.more > 0)
+
+
+def test_what_a_look_decided_stays_decided_while_other_requirements_are_not():
+    rates = [100e6 + n % 3 * 1e6 for n in range(12)] + [5e6, 900e6, 2e6, 700e6, 3e6, 800e6]
+    visits = [replace(_visit(n, 0, rate=rate), batch_id=n // 6) for n, rate in enumerate(rates)]
+    needed = Requirement("data", Quantity.RATE, 50e6)
+    assert judge(needed, visits, "").answer is Answer.UNDECIDED
+    assert _judged(needed, visits, "", 1) == judge(needed, visits[:12], "")
+    assert _judged(needed, [], "", 1).answer is Answer.UNDECIDED
 
 
 def test_a_few_windows_decide_nothing():

@@ -119,7 +119,7 @@ def test_what_far_too_many_exceed_is_decided_soon_however_windows_differ(share):
         side, look = _decided(_p99, [_histogram(one) for one in slow], 10e6)
         assert side == 1
         taken.append(look)
-    assert np.median(taken) == LOOKS[0]
+    assert np.median(taken) <= LOOKS[1]
     assert max(taken) <= LOOKS[2]
 
 

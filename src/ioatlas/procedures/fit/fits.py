@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from ioatlas.law.cells import foretold
@@ -141,9 +141,19 @@ def fits_of(journal: Journal, asked: Iterable[Asked], visits: Sequence[Visit]) -
     found = []
     for each in asked:
         places = [(one, *each.cells[one.load]) for one in each.use.requires]
-        judged = tuple((key, judge(one, by_cell.get(key, ()), stream, in_flight[key])) for one, key, stream in places)
+        judged = tuple((key, _judged(one, by_cell.get(key, ()), stream, in_flight[key])) for one, key, stream in places)
         found.append(Fit(each.use, each.target, judged))
     return found
+
+
+def _judged(asked: Requirement, visits: Sequence[Visit], stream: str, in_flight: int) -> Judged:
+    """By the latest look, each at the end of a batch, that decided: the test holds at every look, so what is decided
+    stays so while other requirements are not.
+    """
+    ends = [0, *{one.batch_id: place for place, one in enumerate(visits, 1)}.values()]
+    looks = (judge(asked, visits[:end], stream, in_flight) for end in reversed(ends))
+    now = next(looks)
+    return next((one for one in chain([now], looks) if one.answer is not Answer.UNDECIDED), now)
 
 
 def load_fits(journal: Journal) -> list[Fit]:
