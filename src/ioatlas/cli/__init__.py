@@ -34,6 +34,7 @@ def ioatlas() -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Entry point. Turns an IoAtlasError into one message and its exit code."""
     gc.set_threshold(50_000)  # imports make many objects and no garbage, and looking for it takes a while
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of small matrices: waiting threads take time from the load
     if os.path.expanduser("~") == "~":  # noqa: PTH111 - none, as in containers; settings and keys ask for one
         os.environ["HOME"] = "/"
     try:
