@@ -66,8 +66,7 @@ def _faster(
         if seen is not None and (seen.verdict is not VerdictCode.RUNS_DISAGREE or cell.bs_bytes <= largest):
             continue
         told = tell(fit, cell, direction)
-        # What is foretold with a number stands in the map beside the fastest.
-        most = told.high if seen is not None else told.value * (told.half_width > MOST_FORETOLD)
+        most = told.high if seen is not None else told.value
         if most * cell.bs_bytes > MUCH * best:
             why = f"{cell.rw} of {format_size(cell.bs_bytes)} with {cell.outstanding} in flight may be faster"
             return {(e.cell.key, direction): replace(e, grade=Trust.LOW, grade_reason=why, outrun=True) for e in near}

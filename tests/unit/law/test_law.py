@@ -192,7 +192,7 @@ def test_large_writes_that_wait_for_small_ones_to_leave_a_cache_are_told_as_they
     assert 60 * int(minutes) + int(seconds) == pytest.approx(70e6 / 4096 / 260.0, rel=0.15)
 
 
-@pytest.mark.parametrize("most", [1, 16])
+@pytest.mark.parametrize("most", [1, 2, 16])
 def test_the_fastest_cell_is_low_where_the_law_says_that_one_which_no_load_made_is_faster(most):
     target = Target(dict.fromkeys(BOTH, 0.04), dict.fromkeys(BOTH, 3000.0), dict.fromkeys(BOTH, 80e6))
     made = [cell("randread", 4096, 1), cell("randread", 4096, 16), cell("read", MIB, most)]
@@ -200,9 +200,9 @@ def test_the_fastest_cell_is_low_where_the_law_says_that_one_which_no_load_made_
     seen = [Estimate(one, "read", "measured", 2, iops=1.0, verdict=VerdictCode.STEADY) for one in made]
     *_, fastest = told_estimates(seen, {"t": fit}, QUICK)
     assert fastest.bw_bytes_per_s == pytest.approx(target.lasting(made[-1]) * MIB, rel=0.1)
-    assert (fastest.grade is Trust.LOW) is (most == 1)
-    assert ("in flight" in fastest.grade_reason) is (most == 1)
-    assert fastest.outrun is (most == 1)
+    assert (fastest.grade is Trust.LOW) is (most < 16)
+    assert ("in flight" in fastest.grade_reason) is (most < 16)
+    assert fastest.outrun is (most < 16)
 
 
 @pytest.mark.long("law")
