@@ -8,7 +8,7 @@ stood there alone; that is read as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from types import NoneType
@@ -58,13 +58,6 @@ class KeptRecord:
     def _field(cls) -> str:
         (name,) = (one.name for one in fields(cls) if one.name != "version")
         return name
-
-    @classmethod
-    def of_outcomes(cls, outcomes: Mapping[str, Any], targets: Sequence[str]) -> Self | None:  # noqa: ARG003
-        """The record among all that a journal holds, None when it is not there. targets: names, of which an early
-        journal may have kept a record each.
-        """
-        return cls.from_json(outcomes[cls.NAME]) if cls.NAME in outcomes else None
 
     def to_json(self) -> dict[str, Any]:
         return {"version": self.version, self.CONTENT: self.content()}

@@ -19,8 +19,6 @@ from ioatlas.store.stored import CAMPAIGN_ID, read_cell, read_target, short
 
 PART = "@"
 """In the name of a record between its kind and the target of which alone it tells."""
-EARLY = "map of "
-"""Begin of the names of records that early journals kept of each target."""
 _OUTCOMES = "SELECT * FROM outcome ORDER BY name"
 
 KindOfRecord = TypeVar("KindOfRecord", bound=KeptRecord)
@@ -137,20 +135,16 @@ class Campaigns(Seals):
 
     def kept(self, kind: type[KindOfRecord]) -> KindOfRecord:
         """The record of a kind; an empty one when nothing of it was kept. Raises as `KeptRecord.from_json`."""
-        return self._record(kind) or kind()
+        told = self._told(kind)
+        return kind.from_json(told[kind.NAME]) if told else kind()
 
     def is_kept(self, kind: type[KindOfRecord]) -> bool:
         """Whether a record of a kind was written down."""
-        known = self._value("SELECT name FROM outcome WHERE name = :name", name=kind.NAME)
-        return known is not None or self._record(kind) is not None
+        return bool(self._told(kind))
 
-    def _record(self, kind: type[KindOfRecord]) -> KindOfRecord | None:
-        """Asked for all the time: only the rows of the kind are read, and an early journal's, which have others."""
-        kept = self._rows(_OUTCOMES)
-        early = any(row.name.startswith(EARLY) for row in kept)
-        names = [row.name for row in self._rows("SELECT name FROM target WHERE :only IN ('', name)")] if early else []
-        wanted = [row for row in kept if early or row.name.partition(PART)[0] == kind.NAME]
-        return kind.of_outcomes(self._whole(wanted), names)
+    def _told(self, kind: type[KindOfRecord]) -> dict[str, Any]:
+        """Asked for all the time: only the rows of the kind are read."""
+        return self._whole(row for row in self._rows(_OUTCOMES) if row.name.partition(PART)[0] == kind.NAME)
 
     def record_names(self) -> frozenset[str]:
         """Names of the records that are kept."""
