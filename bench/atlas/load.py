@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import random
+import re
 import socket
 import statistics
 import subprocess
@@ -24,6 +25,7 @@ sys.path[:0] = [str(one) for one in (ROOT, ROOT / "src", PACKAGE / "src")]
 
 import sqlalchemy as sa  # noqa: E402
 import uvicorn  # noqa: E402
+from starlette.testclient import TestClient  # noqa: E402
 
 from ioatlas_atlas import accounts  # noqa: E402
 from ioatlas_atlas.app import make_app  # noqa: E402
@@ -33,6 +35,7 @@ from ioatlas_atlas.traffic import Rate  # noqa: E402
 
 BUNDLE = ROOT / "tests" / "unit" / "bundle" / "formats" / "1-of-0.2.0.ioatlas.zip"
 API = "/api/v1"
+READS = re.compile(r"\w[\w ]*Scan[^(]*|(?:SCAN|SEARCH) .*")
 
 
 def serve(url, folder, descriptor):
@@ -164,6 +167,26 @@ def uploads(port, url, count):
     print(f"{count} uploads, one after another: p50 {middle:.0f}, p99 {most:.0f}, longest {last:.0f} ms")
 
 
+def plans(url, blobs, count):
+    """How the database reaches the rows of each kind of request."""
+    held, asked_of_it = open_database(url), []
+
+    @sa.event.listens_for(held.engine, "before_cursor_execute")
+    def _note(_link, _cursor, statement, parameters, _context, _many):
+        if statement.lstrip().startswith("SELECT"):
+            asked_of_it.append((statement, parameters))
+
+    client, explain = TestClient(make_app(held, Blobs(Path(blobs)))), "EXPLAIN " + "QUERY PLAN " * held.embedded
+    for kind, address in asked(random.Random(1), count).items():
+        held.stock = None
+        client.get(address.replace("cursor=next", ""))
+        with held.engine.connect() as link:
+            every = [row[-1] for one in [*asked_of_it] for row in link.exec_driver_sql(explain + one[0], one[1])]
+        asked_of_it.clear()
+        print(kind, *dict.fromkeys(r for one in every for r in READS.findall(one)), sep="\n    ", flush=True)
+    held.close()
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("url")
@@ -172,6 +195,7 @@ def main():
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--clients", type=int, default=4)
     options.add_argument("--uploads", type=int, default=10)
+    options.add_argument("--plans", action="store_true", help="only how rows are reached")
     given = options.parse_args()
     held = open_database(given.url)
     with held.reading() as link:
@@ -182,6 +206,9 @@ def main():
         asked = f"page_count * page_size FROM {pages}" if pages else "pg_database_size(current_database())"
         size = link.execute(sa.text(f"SELECT {asked}")).scalar_one() / 1e9
     held.close()
+    if given.plans:
+        plans(given.url, given.blobs, count)
+        return
     print(
         f"{count:,} results, {cells:,} cells, {size:.1f} GB; load average {os.getloadavg()[0]:.1f} before\n", flush=True
     )

@@ -11,28 +11,21 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.schema import CreateTable
 
-from ioatlas.model.units import format_size
+from ioatlas.model.units import format_size, words
 from ioatlas_atlas.best import refresh
 from ioatlas_atlas.kinds import media_of
 from ioatlas_atlas.tables import metadata
 
 _GONE_TABLES = ("shared", "membership", "circle", "credit", "best")
 """`best` follows from the others, and is made anew."""
-_GONE_INDEXES = (
-    "result_newest",
-    "result_price",
-    "cell_rate",
-    "cell_bandwidth",
-    "cell_of",
-    "cell_fast",
-    "cell_soon",
-    "cell_broad",
-    "cell_any",
-)
+_GONE_INDEXES = words("""
+    result_newest result_price result_cost ix_result_product_id
+    cell_rate cell_bandwidth cell_of cell_fast cell_soon cell_broad cell_any
+""")
 
 
 def since_0_3(link: sa.Connection) -> None:
-    """To form 7. Forms 2 to 6 were those of no release, and are brought on all the same."""
+    """To form 7. Forms 2 to 6, and 8, were those of no release, and are brought on all the same."""
     for table in _GONE_TABLES:
         link.execute(sa.text(f"DROP TABLE IF EXISTS {table}"))
     for index in _GONE_INDEXES:

@@ -20,6 +20,7 @@ from ioatlas_atlas.extracted import CellFound
 
 metadata = MetaData()
 BEST_VALUES = (*VALUES[:3], *VALUES[-3:])
+_HELD = "state = 'embargoed'"
 _OWN_NUMBER = BigInteger().with_variant(Integer, "sqlite")
 _TYPES: dict[Any, Any] = {int: Integer, float: Double, bool: Boolean}
 _LARGE = frozenset({"bs_bytes", "bundle_bytes", "footprint_bytes", "iodepth", "numjobs"})
@@ -110,13 +111,14 @@ result = Table(
         decision="",
     ),
     Column("owner_id", Text, ForeignKey("account.id"), nullable=False, index=True),
-    Column("product_id", Text, ForeignKey("product.id"), index=True),
+    Column("product_id", Text, ForeignKey("product.id")),
     Column("words", Text, nullable=False, comment="what free text is looked for in, lower case"),
     Column("wants_private", Boolean, nullable=False),
     Column("licence_says", Text, nullable=False, comment="of the product, about publishing results"),
     Column("testbed", Text, nullable=False, server_default="", comment="digest of what names its client; '' unknown"),
     Index("result_time", "uploaded_at", "id"),
-    Index("result_cost", "price_per_tib", "id"),
+    Index("result_product", "product_id", "uploaded_at", "id"),
+    Index("result_embargo", "embargo", postgresql_where=sa.text(_HELD), sqlite_where=sa.text(_HELD)),
     Index("result_owner_bundle", "owner_id", "bundle_sha256", unique=True),
     Index("result_bundle", "bundle_sha256"),
     Index("result_replaces", "replaces"),
