@@ -38,6 +38,7 @@ _TOO_LARGE = 1 << 62
 
 
 _HIDDEN = ("words", "wants_private", "licence_says", "testbed", "replaces")
+_OLDER, _NEWER = result.alias("older"), result.alias("newer")
 _RESULT = tuple(column for column in result.columns if column.name not in _HIDDEN)
 
 
@@ -68,8 +69,8 @@ def told_to(viewer: Viewer, of: Any = result) -> sa.ColumnElement[bool]:
 
 def _results(viewer: Viewer) -> sa.Select[Any]:
     """Columns of results. The one that a result corrects is named to who may know of it."""
-    older = result.alias("older")
-    replaces = sa.select(older.c.id).where(older.c.id == result.c.replaces, told_to(viewer, older)).scalar_subquery()
+    named = (_OLDER.c.id == result.c.replaces, told_to(viewer, _OLDER))
+    replaces = sa.select(_OLDER.c.id).where(*named).scalar_subquery()
     columns = (account.c.name.label("owner"), product.c.vendor, product.c.model, product.c.vendor_slug)
     return (
         sa.select(*_RESULT, replaces.label("replaces"), *columns)
@@ -80,9 +81,8 @@ def _results(viewer: Viewer) -> sa.Select[Any]:
 
 def current(viewer: Viewer) -> sa.ColumnElement[bool]:
     """Which results are neither withdrawn nor corrected by one that the viewer may see."""
-    newer = result.alias("newer")
     corrected = sa.select(sa.literal(1)).where(
-        newer.c.replaces == result.c.id, newer.c.state != State.WITHDRAWN, seen_by(viewer, newer)
+        _NEWER.c.replaces == result.c.id, _NEWER.c.state != State.WITHDRAWN, seen_by(viewer, _NEWER)
     )
     return (result.c.state != State.WITHDRAWN) & ~corrected.exists()
 
