@@ -20,7 +20,7 @@ from ioatlas.config.spec import CampaignSpec
 from ioatlas.config.sweep import read_sweep
 from ioatlas.errors import UsageError
 from ioatlas.model.units import format_duration
-from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.procedures.options import CAMPAIGN, USUAL_BUDGET_SECONDS
 from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ BUDGET = CAMPAIGN.option("budget")
     "--max-depth", type=click.IntRange(1, 4096), default=256, show_default=True, help="Most I/Os in flight of a job."
 )
 @click.option("--clients", metavar="HOSTS", default="", help="Several clients: hosts.toml, a,b,c, or local:4.")
-@campaign_option(BUDGET, "Time it may take, such as 2m; at least 10s.")
+@campaign_option(BUDGET, "Time it may take, at least 10s. Default: 3m.")
 @directory_option(help="Directory of the search. Default: a new one here.")
 @measuring_options
 def command(
@@ -183,7 +183,7 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
             where="tune",
             remedy="tune one load at a time, or use `ioatlas map`",
         )
-    seconds = None
+    seconds = USUAL_BUDGET_SECONDS
     if budget is not None:
         seconds = BUDGET.option.kind.read(budget, "--budget")
         if seconds < SHORTEST_BUDGET_SECONDS:

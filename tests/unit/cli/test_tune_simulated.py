@@ -2,10 +2,12 @@
 """The search on a target whose best setting is known: it serves 16 requests at once, each in 20 ms."""
 
 import json
+from contextlib import closing
 
 import pytest
 
 from ioatlas.model.units import words
+from ioatlas.store.journal import Journal
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell, killed
 
@@ -140,6 +142,16 @@ def test_what_gains_is_proved_and_what_does_not_is_not(shell, target, tmp_path):
         assert least <= one["low"] <= one["gain"] <= one["high"] <= most
     assert not gains["ioengine"]["proved"]
     assert gains["ioengine"]["low"] <= 1.05
+
+
+def test_of_a_slow_target_each_change_is_told_within_the_usual_budget(target, tmp_path):
+    """Blocks of 1 MiB take 3.5 s each: in windows as long as of a fast target they alone would take 12 minutes."""
+    slow = Way(0.001, 10e3, 300e3)
+    shell = Shell(Law(read=slow, write=slow, noise=0.01))
+    told, _ = tune(shell, target, "--advise", "--size", "200m", "--set", "direct=0", "-o", tmp_path / "d")
+    assert all(0.5 < one["low"] <= one["high"] < 2 for one in told["gains"]), told["gains"]
+    with closing(Journal.open(tmp_path / "d")) as journal:
+        assert 60_000 < sum(visit.ran_ms for visit in journal.visits()) < 180_000
 
 
 def test_an_advice_has_no_other_goal(shell, target):

@@ -3,7 +3,7 @@
 
 Smaller changes come first. The law that they teach foretells what each change gains before it is tried. Then each is
 visited in turn with the load as it is: the visits of one replicate lie close in time, so that what drifts meanwhile
-moves both.
+moves both. Of a slow target windows are shorter, turns fewer, and what takes longest is left out.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING, Any
 from ioatlas.analysis.estimates import window_values
 from ioatlas.config.options import Constants
 from ioatlas.config.spec import CampaignSpec
-from ioatlas.design.orders import random_replicates
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord, LaidOuts
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.visit import Purpose, RemarkKind, Visit
+from ioatlas.model.visit import Visit
 from ioatlas.procedures.dense_map.procedure import DenseMap
 from ioatlas.results.parts import ResultParts
 from ioatlas.run.plan import Plan
 from ioatlas.run.procedure import PlanText, Procedure
 from ioatlas.stats.intervals import log_t_interval
-from ioatlas.store.journal import Journal, NewVisit
+from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.law.fit import Fit
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
 LOOKS, VISITS, WINDOW_SECONDS = 2, 6, 1.0
 """Visits of a load that teaches the law, and of one that is tried."""
+FEWEST, LOOKS_END = 3, 0.4
+"""Visits of a load that is tried, and the share of a budget by which the law is taught."""
 TIMES = {"numjobs": 8, "iodepth": 16}
 BLOCK_BYTES = 1 << 20
 SET_UPS = 3
@@ -157,7 +158,7 @@ def _smaller(base: Constants) -> dict[str, OptionValue]:
     return {**times, "bs": 1 << (int(base["bs"]) * BLOCK_BYTES).bit_length() // 2}
 
 
-def _loads(cells: Sequence[Cell], base: Constants) -> tuple[Cell, dict[str, Cell]]:
+def loads(cells: Sequence[Cell], base: Constants) -> tuple[Cell, dict[str, Cell]]:
     """The load as it is, and with each change, by the option that changes."""
 
     def of(options: Constants) -> Cell:
@@ -214,37 +215,15 @@ class Advise(DenseMap):
         return Procedure.summary(self, plan)
 
     def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
-        return PlanText(order="in turns", budget="a change that was not reached then is not told")
+        return PlanText(order="in turns", budget="a change that takes too long for it is foretold only")
 
-    def begin(self, journal: Journal, plan: Plan) -> None:
-        tried = _loads([cell for cell, _ in plan.cells], plan.spec.patterns[0])[1].values()
-        first = [cell.key for cell in plan.to_measure if cell not in tried]
+    def begin(self, journal: Journal, plan: Plan) -> None:  # noqa: ARG002
         journal.keep(Foretellings())
-        journal.add_visits(NewVisit(*one) for one in random_replicates(first, LOOKS, plan.spec.order_seed))
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.procedures.dense_map.steps import MapSteps
-
-        class AdviceSteps(MapSteps):
-            def sweep(self) -> None:
-                _foretell_then_try(self.runner)
+        from ioatlas.procedures.tune.turns import AdviceSteps
 
         return AdviceSteps(runner)
-
-
-def _foretell_then_try(runner: Runner) -> None:
-    journal = runner.journal
-    runner.make_planned(Purpose.SWEEP)
-    if not any(visit.replicate >= LOOKS for visit in journal.visits()):
-        base, changed = _loads(list(runner.cells.values()), runner.plan.spec.patterns[0])
-        found = foretell(base, changed, journal)
-        journal.keep(Foretellings(found))
-        told = "; ".join(f"{name}={changed[name].option[name]} {one}" for name, one in found.items())
-        runner.remark(RemarkKind.NOTE, f"Times the throughput, by the law of the target, before it is tried: {told}.")
-        keys = [cell.key for cell in (base, *changed.values())]
-        order = random_replicates(keys, VISITS, runner.plan.spec.order_seed + 1)
-        journal.add_visits(NewVisit(key, LOOKS + turn, seed) for key, turn, seed in order)
-        runner.make_planned(Purpose.SWEEP)
 
 
 def gains(cells: Sequence[Cell], visits: Sequence[Visit], base: Constants) -> list[Gain]:
@@ -257,7 +236,7 @@ def gains(cells: Sequence[Cell], visits: Sequence[Visit], base: Constants) -> li
             if one.cell_key == cell.key and one.replicate >= LOOKS and not one.discarded
         }
 
-    now, changed = _loads(cells, base)
+    now, changed = loads(cells, base)
     before, found = rates(now), []
     for name, cell in changed.items():
         after = rates(cell)

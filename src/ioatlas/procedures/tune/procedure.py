@@ -48,7 +48,7 @@ class Tune(Procedure):
 
     def seconds(self, plan: Plan) -> float:
         """What follows from what its trials give."""
-        return USUAL_SECONDS if plan.spec.budget_seconds is None else plan.spec.budget_seconds
+        return min(USUAL_SECONDS, plan.spec.budget_seconds or USUAL_SECONDS)
 
     def summary(self, plan: Plan) -> dict[str, Any]:
         told = super().summary(plan)

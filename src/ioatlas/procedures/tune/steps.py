@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -143,13 +144,12 @@ class TuneSteps(Steps):
         tuning = load_tuning(self.journal)
         if tuning.best is not None and not self.journal.has_visits(CURVE):
             left = self.budget.left
-            each = CURVE_MS if left is None else min(CURVE_MS, int(1000 * (left - 3) / 12))
-            if each < SHORTEST_CURVE_MS:
+            longest = TRIAL_LONGEST_MS if left is None else min(TRIAL_LONGEST_MS, int(1000 * (left - 3) / 12))
+            if longest < SHORTEST_CURVE_MS:
                 self.journal.add_remark(RemarkKind.LEFT_OUT, "The budget ended before the load-latency curve.")
                 return
-            longest = TRIAL_LONGEST_MS if left is None else each
             levels = curve_levels(tuning.best)
-            wanted = [min(longest, max(each, round(1000 * CURVE_IOS / level.offered_iops))) for level in levels]
+            wanted = [min(longest, max(CURVE_MS, round(1000 * CURVE_IOS / level.offered_iops))) for level in levels]
             self._plan_curve([self._step(one, one.percent, ms) for one, ms in zip(levels, wanted, strict=True)])
         self.runner.make_planned(CURVE)
         self._repeat_deciding_steps()
@@ -256,8 +256,7 @@ class TuneSteps(Steps):
     def reserve_seconds(self) -> float:
         """Kept back for the fresh visits and the curve; never more than half of the budget."""
         need = (FRESH_VISITS * FRESH_MS + 11 * CURVE_MS) / 1000 * self.budget.slowdown + 3 * self.budget.start_seconds
-        budget = self._spec.budget_seconds
-        return need if budget is None else min(need, budget / 2)
+        return min(need, (self._spec.budget_seconds or math.inf) / 2)
 
     def out_of_time(self, purpose: Purpose, taken: Sequence[Section]) -> bool:
         # Without fresh visits there is nothing to report.
