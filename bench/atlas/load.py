@@ -108,11 +108,11 @@ def shares(times):
     return statistics.median(ordered), ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))], ordered[-1]
 
 
-def one_by_one(port, count, each):
+def one_by_one(port, count, each, seed):
     print("| request | p50 ms | p99 ms | longest ms | statuses |\n|---|---|---|---|---|")
     every = []
     for kind in asked(random.Random(1), count):
-        asker = Asker(port, count, kind)
+        asker = Asker(port, count, f"{kind} {seed}")
         for _ in range(5):
             asker.ask(kind)
         times, statuses = [], set()
@@ -127,12 +127,12 @@ def one_by_one(port, count, each):
     print(f"| **all searches** | {middle:.1f} | {most:.1f} | {last:.1f} | |", flush=True)
 
 
-def together(port, count, clients, seconds):
+def together(port, count, clients, seconds, seed):
     times, lock = [], threading.Lock()
     until = time.monotonic() + seconds
 
     def go(number):
-        asker = Asker(port, count, number)
+        asker = Asker(port, count, f"{number} {seed}")
         kinds = [kind for kind in asked(random.Random(1), count) if not kind.startswith("page")]
         mine = []
         while time.monotonic() < until:
@@ -195,6 +195,7 @@ def main():
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--clients", type=int, default=4)
     options.add_argument("--uploads", type=int, default=10)
+    options.add_argument("--seed", default=os.urandom(4).hex(), help="of what is asked for; default: another each time")
     options.add_argument("--plans", action="store_true", help="only how rows are reached")
     given = options.parse_args()
     held = open_database(given.url)
@@ -209,9 +210,8 @@ def main():
     if given.plans:
         plans(given.url, given.blobs, count)
         return
-    print(
-        f"{count:,} results, {cells:,} cells, {size:.1f} GB; load average {os.getloadavg()[0]:.1f} before\n", flush=True
-    )
+    busy = os.getloadavg()[0]
+    print(f"{count:,} results, {cells:,} cells, {size:.1f} GB; load average {busy:.1f} before; --seed {given.seed}\n")
     with socket.create_server(("127.0.0.1", 0)) as made:
         made.set_inheritable(True)
         code = f"import sys; sys.path[:0]={[*sys.path[:3], str(Path(__file__).parent)]!r}; "
@@ -227,8 +227,8 @@ def main():
                     break
                 except OSError:
                     time.sleep(0.2)
-            one_by_one(port, count, given.each)
-            together(port, count, given.clients, given.seconds)
+            one_by_one(port, count, given.each, given.seed)
+            together(port, count, given.clients, given.seconds, given.seed)
             if given.uploads:
                 uploads(port, given.url, given.uploads)
         finally:

@@ -207,17 +207,21 @@ def said_of(database: Database, ids: Sequence[str]) -> tuple[list[Reply], list[t
     """Of results that all may see, of all of these where none is named: the newest replies, and (result, who measured
     it again, when, the outcome).
     """
-    here = ids or sa.select(result.c.id).where(public())
+    shown = result.alias("shown")
+
+    def here(told: Any) -> sa.ColumnElement[bool]:  # by key: replies are fewer than results
+        return told.in_(ids) if ids else sa.select(sa.literal(1)).where(shown.c.id == told, public(shown)).exists()
+
     last = reply.alias("last")
     newer = (last.c.result_id == reply.c.result_id) & (last.c.account_id == reply.c.account_id)
     newest = ~sa.select(sa.literal(1)).where(newer, last.c.version > reply.c.version).exists()
     named = account.c.name.label("account")
-    said = sa.select(reply, named).join(account, account.c.id == reply.c.account_id).where(reply.c.result_id.in_(here))
+    said = sa.select(reply, named).join(account, account.c.id == reply.c.account_id).where(here(reply.c.result_id))
     again = (
         sa.select(reproduction.c.result_id, named, reproduction.c.at, reproduction.c.outcome)
         .join(account, account.c.id == reproduction.c.account_id)
         .join(result, result.c.id == reproduction.c.by_result_id)
-        .where(reproduction.c.result_id.in_(here), reproduction.c.counted, public())
+        .where(here(reproduction.c.result_id), reproduction.c.counted, public())
         .order_by(reproduction.c.at.desc())
         .limit(MOST_ENTRIES)
     )
