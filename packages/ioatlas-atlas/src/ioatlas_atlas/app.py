@@ -63,7 +63,9 @@ def make_app(
     database: Database,
     blobs: Blobs,
     *,
+    limits: Limits | None = None,
     rate: Rate | None = None,
+    bodies: BodyLimits | None = None,
     origin: str = "",
     warm: bool = False,
     provider: Provider | None = None,
@@ -84,7 +86,8 @@ def make_app(
         redirect_slashes=False,  # it would repeat the request's Host
     )
     metrics = Metrics()
-    derived, desk = Derived(blobs, Limits(), database), Desk(database, blobs, Limits())
+    derived = Derived(blobs, limits or Limits(), database)
+    desk = Desk(database, blobs, limits or Limits())
     app.state.service = Service(database, blobs, desk, metrics, derived.warm if warm else Service.warm, origin)
     # Not by `include_router`, which would make each of them anew: 0.3 s of the first request.
     app.router.routes.extend([*api.router.routes, *handling.router.routes])
@@ -98,7 +101,7 @@ def make_app(
     app.add_exception_handler(IntegrityError, _too_late)
     app.add_exception_handler(RequestValidationError, _unfit)
     app.add_middleware(Shared, database=database)
-    app.add_middleware(Bodies, limits=BodyLimits())
+    app.add_middleware(Bodies, limits=bodies or BodyLimits())
     app.add_middleware(Traffic, limiter=Limiter(rate or Rate()), metrics=metrics)
     return app
 
