@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ioatlas.law.course import COUNT, EVEN_BINS, FALL, Course, Floats, still_falls
+from ioatlas.law.course import COUNT, EVEN_BINS, FALL, SLICE_SECONDS, Course, Floats, still_falls
 from ioatlas.law.fit import MOST_BETWEEN, Fit, Start, draw_down, limiters_at
 from ioatlas.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
@@ -293,7 +293,8 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
     lengths, logs, usual = lengths[begin:], logs[begin:], usual[begin:]
     # Of a few waves nobody knows how far the next one is; of more their spread tells.
     count = COUNT if logs.size >= FEWEST_BINS else max(COUNT, WAVE * course.outstanding)
-    counting = math.hypot(min(count / ios, course.edge_seconds / length), (begin == 0) * course.filling(ios))
+    begun = max(course.filling(ios), SLICE_SECONDS / length) if begin == 0 else 0.0
+    counting = math.hypot(min(count / ios, course.edge_seconds / length), begun)
     rest = max(1.0, course.seconds / EVEN_BINS / length) / max(1, logs.size)
     spread = counting**2 + fit.within(place) ** 2 * rest
     rough = 0.0
