@@ -48,7 +48,7 @@ class Lasting:
 
 def run(physics: Physics, cell: Cell, *, long: bool = False, rough: bool = False) -> float:
     """I/Os a second of the target from which all credit was taken."""
-    device = SteppedDevice(physics, events_per_s=500 if long or rough else 1000)
+    device = SteppedDevice(physics, events_per_s=500 if rough else 1000)
     device.exhausted(cell.way, "rand" in cell.rw, cell.size)
     at, rate = 0.0, 0.0
     slices = 2 * max((limiter.quantum for limiter in physics.limiters), default=0.0)
