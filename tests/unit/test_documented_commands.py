@@ -45,7 +45,8 @@ def commands(text, lines):
 
 def parse(words):
     """Raises click.UsageError. Paths need not be there, nor arguments where a sentence names a command."""
-    command, context, values, rest = ioatlas, click.Context(ioatlas), {}, words
+    command, context = ioatlas, click.Context(ioatlas, **ioatlas.context_settings)
+    values, rest = {}, words
     assert words[0] not in MOVED
     while rest:
         values, rest, _ = command.make_parser(context).parse_args(list(rest))
