@@ -19,7 +19,11 @@ from ioatlas.store.stored import CAMPAIGN_ID, read_cell, read_target, short
 
 PART = "@"
 """In the name of a record between its kind and the target of which alone it tells."""
-_OUTCOMES = "SELECT * FROM outcome ORDER BY name"
+_OF_KIND = f"""
+    FROM outcome
+    WHERE name = :kind OR name = :kind || '{PART}' || :only OR (:only = '' AND name GLOB :kind || '{PART}*')
+"""
+"""A kind's row, and those of its parts; asked for all the time, so that no other is read."""
 
 KindOfRecord = TypeVar("KindOfRecord", bound=KeptRecord)
 
@@ -135,16 +139,12 @@ class Campaigns(Seals):
 
     def kept(self, kind: type[KindOfRecord]) -> KindOfRecord:
         """The record of a kind; an empty one when nothing of it was kept. Raises as `KeptRecord.from_json`."""
-        told = self._told(kind)
+        told = self._whole(self._rows(f"SELECT * {_OF_KIND} ORDER BY name", kind=kind.NAME))
         return kind.from_json(told[kind.NAME]) if told else kind()
 
     def is_kept(self, kind: type[KindOfRecord]) -> bool:
         """Whether a record of a kind was written down."""
-        return bool(self._told(kind))
-
-    def _told(self, kind: type[KindOfRecord]) -> dict[str, Any]:
-        """Asked for all the time: only the rows of the kind are read."""
-        return self._whole(row for row in self._rows(_OUTCOMES) if row.name.partition(PART)[0] == kind.NAME)
+        return bool(self._rows(f"SELECT 1 {_OF_KIND}", kind=kind.NAME))
 
     def record_names(self) -> frozenset[str]:
         """Names of the records that are kept."""
@@ -154,7 +154,7 @@ class Campaigns(Seals):
         """The records as they stand in the journal: `kept` reads one of a kind. What parts of the campaign kept of
         themselves is put together; who sees one part is shown what that one kept.
         """
-        return self._whole(self._rows(_OUTCOMES))
+        return self._whole(self._rows("SELECT * FROM outcome ORDER BY name"))
 
     def _whole(self, rows: Iterable[Record]) -> dict[str, Any]:
         whole: dict[str, Any] = {}
