@@ -33,6 +33,7 @@ from ioatlas.results.comparison import compare_sides as compare
 from ioatlas.run.plan import Plan
 
 __all__ = ["compare", "export", "headlines", "load", "measure", "plan"]
+FORMATS = ("csv", "json", "html", "png", "svg", "pdf")
 
 
 def plan(text: str) -> Plan:
@@ -63,16 +64,13 @@ def headlines(result: CampaignResult) -> tuple[Headline, ...]:
 
 
 def export(result: CampaignResult, path: Path, quantity: str = "bw") -> None:
-    """Write a result as its suffix says: .csv, .json, .html (the report), or its figure as .png, .svg or
-    .pdf.
+    """Write a result as the suffix of its file says: a table, all values, the report, or a figure.
 
     quantity: what the map shows: 'bw', 'iops', 'lat_mean' or 'lat_p99'.
     """
     kind = path.suffix.lstrip(".").lower()
-    if kind not in ("html", "csv", "json", "png", "svg", "pdf"):
-        raise UsageError(
-            f"{path.name} names no format", where=str(path), remedy="end it in html, csv, json, png, svg or pdf"
-        )
+    if kind not in FORMATS:
+        raise UsageError(f"{path.name} names no format", where=str(path), remedy=f"end it in {', '.join(FORMATS)}")
     with written(path, "name another place"):
         if kind == "html":
             write_report(result, path)

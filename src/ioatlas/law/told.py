@@ -285,14 +285,15 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
     asked = float(np.exp(usual + middle)[begin:] @ lengths[begin:])
     lost = 1 - float(course.done[-1] - course.done[begin]) / asked
     rough = 1.48 * float(median(np.abs(logs - usual - middle)[begin:]))
-    chance = rough / math.sqrt(logs.size - begin) + max(COUNT, WAVE * course.outstanding) / asked
+    waves = max(COUNT, WAVE * course.outstanding)
+    chance = rough / math.sqrt(logs.size - begin) + waves / asked
     later = max(begin, int(np.searchsorted(course.edges, 0.3 * course.seconds)))
     if lost <= OFF * chance and logs.size - later >= FEWEST_BINS:  # else none can be spared for how it begins
         begin = later
     ios, length = course.done[-1] - course.done[begin], course.edges[-1] - course.edges[begin]
     lengths, logs, usual = lengths[begin:], logs[begin:], usual[begin:]
     # Of a few waves nobody knows how far the next one is; of more their spread tells.
-    count = COUNT if logs.size >= FEWEST_BINS else max(COUNT, WAVE * course.outstanding)
+    count = COUNT if logs.size >= FEWEST_BINS else waves
     begun = max(course.filling(ios), SLICE_SECONDS / length) if begin == 0 else 0.0
     counting = math.hypot(min(count / ios, course.edge_seconds / length), begun)
     rest = max(1.0, course.seconds / EVEN_BINS / length) / max(1, logs.size)
