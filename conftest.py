@@ -45,7 +45,7 @@ def _wanted(item, wanted):
         raise pytest.UsageError(f"{item.nodeid}: a real test is unmeasured, or long")
     if mark is None or wanted == ["all"]:
         return True
-    rooms = {path.stem for path in (_ROOT / "src" / "ioatlas").iterdir()}
+    rooms = {path.stem for path in (_ROOT / "src" / "ioatlas").rglob("*")}
     rooms |= {path.name.removeprefix("ioatlas-") for path in (_ROOT / "packages").iterdir()}
     if not mark.args or not rooms.issuperset(mark.args):
         raise pytest.UsageError(f"{item.nodeid}: long() names the rooms of src/ioatlas and packages that it tests")

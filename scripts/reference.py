@@ -16,14 +16,14 @@ from typing import Any
 
 import click
 
-from ioatlas import errors
+from ioatlas.answer.product.layout import RULES, SOURCES
+from ioatlas.answer.product.sheet import schema as product_schema
+from ioatlas.answer.product.sheet_file import new_sheet
 from ioatlas.cli import ioatlas
+from ioatlas.measure.procedures.options import CAMPAIGN
+from ioatlas.model import errors
 from ioatlas.model.factors import FACTOR
 from ioatlas.model.options import ALLOWED
-from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.product.layout import RULES, SOURCES
-from ioatlas.product.sheet import schema as product_schema
-from ioatlas.product.sheet_file import new_sheet
 from ioatlas.report.table import FIXED, MEANINGS, REST
 from ioatlas.store import imported, schema
 

@@ -294,7 +294,7 @@ def which_long(*, every: bool) -> tuple[str, str]:
     paths = [Path(line) for line in _git("diff", "--name-only", base, "HEAD").splitlines()]
     if any(path == Path("src/ioatlas/__init__.py") for path in paths):
         return "all", f"the version has changed since {name}: all are run"
-    changed = {Path(path.parts[2]).stem for path in paths if path.parts[:2] == ("src", "ioatlas")}
+    changed = {Path(room).stem for path in paths if path.parts[:2] == ("src", "ioatlas") for room in path.parts[2:]}
     changed |= {path.parts[1].removeprefix("ioatlas-") for path in paths if path.parts[0] == "packages"}
     changed |= {path.stem for path in paths if path.parts[-3:-1] == ("tests", "real")}
     return ",".join(sorted(changed)) or "none", f"those of what has changed since {name} are run"

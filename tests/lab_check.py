@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas_lab.running import LabTarget, exact_sleeps, filled, find, start
 from ioatlas_lab.scenario import Check, Setting
 

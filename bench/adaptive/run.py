@@ -31,11 +31,11 @@ import families
 import surfaces
 from recording import Recording, read_recording
 
-from ioatlas.law.cells import foretold
-from ioatlas.law.choose import MAIN_SECONDS, START_SECONDS, next_load, seconds_of_others
-from ioatlas.law.course import Course
-from ioatlas.law.fit import fit_law
-from ioatlas.law.read import have_one_law
+from ioatlas.answer.law.cells import foretold
+from ioatlas.answer.law.choose import MAIN_SECONDS, START_SECONDS, next_load, seconds_of_others
+from ioatlas.answer.law.course import Course
+from ioatlas.answer.law.fit import fit_law
+from ioatlas.answer.law.read import have_one_law
 from ioatlas.model.cell import Cell
 
 DATA = Path(__file__).parent / "data"

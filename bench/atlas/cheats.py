@@ -25,7 +25,7 @@ sys.path[:0] = [str(one) for one in (ROOT, ROOT / "src", PACKAGE / "src")]
 
 import numpy as np  # noqa: E402
 
-from ioatlas.fio.figures import buckets  # noqa: E402
+from ioatlas.load.fio.figures import buckets  # noqa: E402
 
 HONEST = 5
 LOADS = ["--rw", "randread,read", "--bs", "4k,64k", "--numjobs", "1", "--iodepth", "1,8", "--budget", "25s"]
@@ -228,8 +228,8 @@ def slug(name):
 def measure(name, location, out):
     """In a process of its own, with the tool patched."""
     from ioatlas.cli import main
-    from ioatlas.fio import executor
-    from ioatlas.testbed import telemetry
+    from ioatlas.load.fio import executor
+    from ioatlas.load.machine import telemetry
 
     run = executor.SystemExecutor.run
 

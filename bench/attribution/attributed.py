@@ -12,9 +12,9 @@ from typing import Any
 
 from limit_cases import Case
 
-from ioatlas.campaign import load_result, open_plan, run, start
-from ioatlas.config.spec import CampaignSpec
+from ioatlas.measure.campaign import load_result, open_plan, run, start
 from ioatlas.model.estimate import UNDETERMINED, VERY_LIKELY, Limit
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas_lab.running import start as start_target
 
 MOST_WRONG = 0.1

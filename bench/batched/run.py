@@ -23,12 +23,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from ioatlas.design.pace import Pace
-from ioatlas.fio.batch import GLOBAL, Batch, Section, job_text, section_options
-from ioatlas.fio.collect import OUTPUT, read_batch
-from ioatlas.fio.jobfile import JobSection, render_job
-from ioatlas.fio.process import find_fio, run_process
+from ioatlas.load.fio.batch import GLOBAL, Batch, Section, job_text, section_options
+from ioatlas.load.fio.collect import OUTPUT, read_batch
+from ioatlas.load.fio.jobfile import JobSection, render_job
+from ioatlas.load.fio.process import find_fio, run_process
 from ioatlas.model.cell import Cell
+from ioatlas.plan.pace import Pace
 
 MIB = 1 << 20
 NETWORK = ("atlas-bs", "atlas-bc")

@@ -30,13 +30,13 @@ from tests.unit.bundle.made import rederived  # noqa: E402
 from tests.unit.procedures.cases import EVERY, make_world  # noqa: E402
 from tests.unit.simulated import SMALL_TRACE  # noqa: E402
 
-from ioatlas import container  # noqa: E402
 from ioatlas.bundle import keys, opening, statement  # noqa: E402
 from ioatlas.bundle.pack import pack  # noqa: E402
 from ioatlas.bundle.redaction import RedactPlan  # noqa: E402
 from ioatlas.bundle.statement import DERIVED  # noqa: E402
 from ioatlas.bundle.verify import UNFIT, verify  # noqa: E402
-from ioatlas.errors import IoAtlasError  # noqa: E402
+from ioatlas.model.errors import IoAtlasError  # noqa: E402
+from ioatlas.store import archive  # noqa: E402
 
 NUMBER = re.compile(rb"(?<=[:\[,] )-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?=\s*[,}\]])|(?<=[:\[,])-?\d+(?:\.\d+)?(?=[,}\]])")
 HEAD = """
@@ -118,7 +118,7 @@ def digests_elsewhere(directories):
 def refused(data):
     """Whether a bundle in memory is refused by what every command does on opening it."""
     try:
-        opening.checked(container.of_bytes(data, "changed"))
+        opening.checked(archive.of_bytes(data, "changed"))
     except IoAtlasError:
         return True
     return False
@@ -135,7 +135,7 @@ def bytes_changed(data, places, generator):
 
 def spread_over_members(data, generator, each):
     """Places in every header and every member, so many in each."""
-    with container.of_bytes(data, "") as opened:
+    with archive.of_bytes(data, "") as opened:
         members = list(opened.members.values())
     parts = [(member.offset, member.data_offset) for member in members]
     parts += [(member.data_offset, member.end) for member in members if member.packed_bytes]
@@ -147,7 +147,7 @@ def spread_over_members(data, generator, each):
 
 
 def members_of(data):
-    with container.of_bytes(data, "") as opened:
+    with archive.of_bytes(data, "") as opened:
         return {name: opened.read(name) for name in opened.members}
 
 
@@ -175,7 +175,7 @@ def numbers_changed(members, places, generator):
     for name, start, end in places:
         data = members[name]
         changed = data[:start] + other_number(data[start:end], generator) + data[end:]
-        passed += not refused(container.as_bytes({**members, name: changed}))
+        passed += not refused(archive.as_bytes({**members, name: changed}))
     return passed
 
 
@@ -202,7 +202,7 @@ def forged(members, each, place, generator):
             changed = {**members, name: data[:start] + number + data[end:]}
             path = place / "forged.ioatlas.zip"
             try:
-                path.write_bytes(container.as_bytes(rederived(changed, key, keep=[name] if name in DERIVED else [])))
+                path.write_bytes(archive.as_bytes(rederived(changed, key, keep=[name] if name in DERIVED else [])))
                 bad = not verify(path).verified
             except (IoAtlasError, *UNFIT):
                 bad = True

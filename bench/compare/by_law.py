@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "law"))
 from generate import Target, target
 from world import mapped
 
-from ioatlas.results.comparison import compare_sides
+from ioatlas.answer.results.comparison import compare_sides
 
 WORKERS = 2
 

@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import numpy as np
 from run import campaign, drift
 
-from ioatlas.analysis.compare import Reading
-from ioatlas.analysis.many import ManyComparison, Pair, compare_many
-from ioatlas.results.comparison import compare_sides
+from ioatlas.answer.analysis.compare import Reading
+from ioatlas.answer.analysis.many import ManyComparison, Pair, compare_many
+from ioatlas.answer.results.comparison import compare_sides
 
 SEED = 15
 CASES = (

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ioatlas.analysis.many import Pair
-from ioatlas.results.comparison import compare_sides
+from ioatlas.answer.analysis.many import Pair
+from ioatlas.answer.results.comparison import compare_sides
 
 TOOL = Path(sys.executable).parent / "ioatlas"
 SEED = 20213

@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from scipy.signal import lfilter
 
-from ioatlas.analysis.compare import Reading, compare
+from ioatlas.answer.analysis.compare import Reading, compare
 
 SEED = 20212
 CASES = (

@@ -15,8 +15,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from ioatlas.analysis.compare import Reading
-from ioatlas.analysis.many import ManyComparison, compare_many
+from ioatlas.answer.analysis.compare import Reading
+from ioatlas.answer.analysis.many import ManyComparison, compare_many
 
 SEED, CELLS, CV, VISITS = 15, 24, 0.04, 6
 SET_UPS = (1, 2, 3, 6)

@@ -25,8 +25,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from scipy.stats import beta
 
-from ioatlas.analysis.compare import Reading, compare
-from ioatlas.results.comparison import GATE_LEVEL, compare_sides
+from ioatlas.answer.analysis.compare import Reading, compare
+from ioatlas.answer.results.comparison import GATE_LEVEL, compare_sides
 
 ROOT = Path(__file__).parents[2]
 SEED = 30

@@ -23,7 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from scipy.signal import lfilter
 
-from ioatlas.design.stopping import certified_grade, map_grade
+from ioatlas.plan.stopping import certified_grade, map_grade
 from ioatlas.stats.intervals import pool_variance
 from ioatlas.stats.verdict import judge
 

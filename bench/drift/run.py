@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ioatlas.analysis.drift import in_doubt, replicate_rows, to_repeat, wanders
-from ioatlas.analysis.estimates import estimate_cells
+from ioatlas.answer.analysis.drift import in_doubt, replicate_rows, to_repeat, wanders
+from ioatlas.answer.analysis.estimates import estimate_cells
 from ioatlas.model.cell import Cell
 from ioatlas.model.verdict import read_reasons
 from ioatlas.model.visit import Histogram, Part, Purpose, Series, Visit

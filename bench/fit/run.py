@@ -55,8 +55,8 @@ def _levels(random: np.random.Generator, count: int, moves: float, follow: float
 
 def _windows(kind: str, truth: float, nature: np.random.Generator, noise: np.random.Generator):
     """A requirement, and the windows of a target that is drawn by `nature`, as `noise` has them this time."""
+    from ioatlas.measure.procedures.fit.use import Quantity, Requirement
     from ioatlas.model.visit import Flush, Histogram, Part, Series, Visit
-    from ioatlas.procedures.fit.use import Quantity, Requirement
 
     seconds = KINDS[kind][0]
     count = int(BUDGET_SECONDS / seconds)
@@ -103,8 +103,8 @@ def _windows(kind: str, truth: float, nature: np.random.Generator, noise: np.ran
 
 def _answer(requirement, windows, most: int) -> tuple[str, int]:
     """As the steps of a fit ask for windows: ten, then one more for three."""
-    from ioatlas.procedures.fit.steps import FIRST, GROWTH
-    from ioatlas.procedures.fit.verdict import judge
+    from ioatlas.measure.procedures.fit.steps import FIRST, GROWTH
+    from ioatlas.measure.procedures.fit.verdict import judge
 
     made, wanted = [], FIRST
     while True:

@@ -71,7 +71,7 @@ def _rows(use: str, told: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def main() -> None:
-    from ioatlas.procedures.fit.read import ready
+    from ioatlas.measure.procedures.fit.read import ready
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)

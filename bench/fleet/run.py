@@ -19,15 +19,15 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.real.fleet_net import fleet_net
 
-from ioatlas.fio.batch import Batch, Section
-from ioatlas.fio.executor import SystemExecutor
-from ioatlas.fio.loose_json import documents
-from ioatlas.fleet.executor import FleetExecutor
-from ioatlas.fleet.hosts import read_clients
-from ioatlas.fleet.merge import read_batch_of
+from ioatlas.load.fio.batch import Batch, Section
+from ioatlas.load.fio.executor import SystemExecutor
+from ioatlas.load.fio.loose_json import documents
+from ioatlas.load.fleet.executor import FleetExecutor
+from ioatlas.load.fleet.hosts import read_clients
+from ioatlas.load.fleet.merge import read_batch_of
+from ioatlas.measure.run.sequences import fio_process
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Purpose
-from ioatlas.run.sequences import fio_process
 
 SECONDS, ROUNDS, FLEETS, RATE = 3, 5, (1, 2, 4, 10), 10**9
 LOAD = {"rw": "randread", "bs": 65536, "iodepth": 4, "size": 32 << 20}

@@ -237,7 +237,7 @@ def built(make: Callable[[Bed], Place], draw: random.Random) -> Iterator[Place]:
 
 def ask(place: Place, by: str) -> tuple[str, str]:
     """What is said of its flushes: named, in order, nothing or refused; and in which words."""
-    from ioatlas.campaign import load_result
+    from ioatlas.measure.campaign import load_result
     from ioatlas.model.finding import FindingCode
 
     where = place.where

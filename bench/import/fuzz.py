@@ -58,7 +58,7 @@ def target(reader: str, folder: Path, seconds: int) -> None:
     """Fuzz one reader in this process; libFuzzer ends it."""
     import atheris
 
-    with atheris.instrument_imports(include=["ioatlas_translate.read", "ioatlas.fio", "ioatlas.model"]):
+    with atheris.instrument_imports(include=["ioatlas_translate.read", "ioatlas.load.fio", "ioatlas.model"]):
         import importlib
         import math
 

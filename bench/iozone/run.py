@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ioatlas.campaign import load_result
-from ioatlas.fio.executor import SystemExecutor
+from ioatlas.load.fio.executor import SystemExecutor
+from ioatlas.measure.campaign import load_result
 
 CAMPAIGN = """
 profile = "iozone2017"

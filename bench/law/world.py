@@ -38,11 +38,11 @@ def mapped(physics: Physics, *options: str, keep: Path | None = None) -> Shown:
         target, campaign = Path(folder) / "target", Path(folder) / "campaign"
         target.mkdir()
         with (
-            mock.patch("ioatlas.run.environment.system_environment", return_value=environment(executor)),
-            mock.patch("ioatlas.campaign.SystemExecutor", return_value=executor),
+            mock.patch("ioatlas.measure.run.environment.system_environment", return_value=environment(executor)),
+            mock.patch("ioatlas.measure.campaign.SystemExecutor", return_value=executor),
             # A simulated file is sparse, and is read as if it were not.
             mock.patch("ioatlas.target.sites.hole_bytes", return_value=0),
-            mock.patch("ioatlas.run.conditions.has_holes", return_value=False),
+            mock.patch("ioatlas.measure.run.conditions.has_holes", return_value=False),
         ):
             done = call("map", target, "-o", campaign, *options, COLUMNS="100")
             shown = call("show", campaign, "--json", COLUMNS="100")

@@ -10,7 +10,7 @@ import subprocess
 from itertools import pairwise
 
 import ioatlas_lab as lab
-from ioatlas.analysis.ceilings import Ethernet, goodput
+from ioatlas.answer.analysis.ceilings import Ethernet, goodput
 from ioatlas_lab.catalog_root import IPERF_PORT
 
 SECONDS = 4

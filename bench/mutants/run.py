@@ -40,11 +40,11 @@ from mutations import Mutant, mutants  # noqa: E402
 
 SEED = 13
 PARSER = ("output", "records", "series", "collect", "figures", "loose_json", "io_log", "replay")
-ROOMS = {"stats": 60, "fio's parser": 60, "run": 25, "procedures": 25}
+ROOMS = {"stats": 60, "fio's parser": 60, "measure/run": 25, "measure/procedures": 25}
 """Mutants of each module, at most."""
 TESTS = tuple(
     f"tests/unit/{name}"
-    for name in ("stats", "fio", "run", "procedures", "simulate", "results", "analysis", "store", "interop", "cli")
+    for name in ("stats", "fio", "run", "procedures", "simulate", "results", "analysis", "store", "streams", "cli")
 )
 START_SECONDS, TIMES = 60.0, 10.0
 """A mutant's tests may take so many times what they took once, and so long to start; then it counts as killed.
@@ -59,7 +59,7 @@ Told = Callable[[Mutant | None, str], None]
 def modules(room: str) -> list[Path]:
     source = ROOT / "src" / "ioatlas"
     if room == "fio's parser":
-        return [source / "fio" / f"{name}.py" for name in PARSER]
+        return [source / "load" / "fio" / f"{name}.py" for name in PARSER]
     return sorted(path for path in (source / room).rglob("*.py") if path.name != "__init__.py")
 
 

@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ioatlas.fio.figures import FioDirection, FioJob, FioOutput
-from ioatlas.fio.output import parse_fio_json
+from ioatlas.load.fio.figures import FioDirection, FioJob, FioOutput
+from ioatlas.load.fio.output import parse_fio_json
 from ioatlas.stats.gates import bytes_gate, error_gate, little_gate, no_io_gate
 from ioatlas.stats.verdict import judge
 from ioatlas_translate.read.fio_json import block_size, fio_size

@@ -16,11 +16,11 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from ioatlas.fio.batch import Batch, Section, job_text
+from ioatlas.load.fio.batch import Batch, Section, job_text
+from ioatlas.measure.procedures.load_points.procedure import build_streams_plan, phases_of
+from ioatlas.measure.procedures.options import find_profile, read_campaign
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
-from ioatlas.procedures.load_points.procedure import build_streams_plan, phases_of
-from ioatlas.procedures.options import find_profile, read_campaign
 from ioatlas.stats.gates import offered_by_direction, offered_iops
 from ioatlas_translate import translate
 from ioatlas_translate.campaign_text import render_campaigns

@@ -20,15 +20,15 @@ from bench.studies.measured import LEAST_SECONDS, measured_in
 from bench.studies.set_up import campaign_document, campaign_name, check_possible, lab_of, read_document
 from bench.studies.study import NAMES, Study, find_study, targets_of
 from bench.studies.table import COLUMNS, WORDS, as_document, as_table, draw, here, summary, write_answer
-from ioatlas.analysis.wording import plural
-from ioatlas.campaign import load_result, open_plan, reopen, run, start
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.results.library import REPORT, results_folder
 from ioatlas.cli._live import Stop, TerminalLine, choose
 from ioatlas.cli._output import say_json
 from ioatlas.cli.map import describe, summary_of
-from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
+from ioatlas.measure.campaign import load_result, open_plan, reopen, run, start
+from ioatlas.measure.run.set_up import Consent
+from ioatlas.model.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.report.page import write_report
-from ioatlas.results.library import REPORT, results_folder
-from ioatlas.run.set_up import Consent
 from ioatlas.store.journal import Journal
 
 PLACE = "study"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from bench.studies.claims import Measured
 from bench.studies.study import Study, Value, targets_of
+from ioatlas.answer.results.sides import Place, read_campaign
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.quantities import COMPARED
 from ioatlas.model.result import CampaignResult
-from ioatlas.results.sides import Place, read_campaign
 from ioatlas_lab.running import filled, find
 from ioatlas_lab.scenario import Limit, Recipe
 

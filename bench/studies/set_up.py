@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.studies.study import Made, Study, targets_of
-from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.procedures.options import read_campaign
+from ioatlas.measure.procedures.options import read_campaign
+from ioatlas.model.errors import IoAtlasError, UsageError
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas_lab import instance
 from ioatlas_lab.running import down, expected, find, missing, up
 

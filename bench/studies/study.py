@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 
 Value = int | float | str
 Place = dict[str, Value | list[Value]]

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.studies.claims import Checked, Ratio
 from bench.studies.study import FigureAsked, Study
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import format_latency
@@ -191,10 +191,10 @@ def _draw(asked: FigureAsked, directory: Path, result: CampaignResult, place: Pa
 
 
 def _bars(asked: FigureAsked, directory: Path, out: Path) -> Sequence[Path]:
+    from ioatlas.answer.results import panels
+    from ioatlas.answer.results.only import parse_filter
+    from ioatlas.answer.results.sides import align, read_sides
     from ioatlas.report.export.to_panels import write_drawing
-    from ioatlas.results import panels
-    from ioatlas.results.only import parse_filter
-    from ioatlas.results.sides import align, read_sides
 
     aligned = align(read_sides([directory], asked.quantity, by_target=True))
     drawing = panels.bars(aligned, asked.quantity, where=parse_filter(asked.where), title=asked.title)

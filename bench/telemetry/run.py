@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from ioatlas.testbed.telemetry import Sample, Sampler, Watched
+from ioatlas.load.machine.telemetry import Sample, Sampler, Watched
 
 STRETCH_SECONDS = 0.1
 LOG_MS = 10

@@ -40,8 +40,8 @@ from typing import Any
 
 import numpy as np
 
-from ioatlas.campaign import load_result
-from ioatlas.procedures.options import read_campaign_file
+from ioatlas.measure.campaign import load_result
+from ioatlas.measure.procedures.options import read_campaign_file
 
 SEED2021 = Path(__file__).parents[2] / "examples" / "campaigns" / "seed2021.toml"
 PEER = "fio-plot==1.1.21"

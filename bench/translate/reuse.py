@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hierarchical reuse random walk of an SPC-1-like load, and the zipf distribution that comes nearest to it: fio has
-no such walk, and `ioatlas.interop.studies.standards` takes its theta from here.
+no such walk, and `ioatlas.load.streams.standards` takes its theta from here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ioatlas.interop.studies.standards import LEAF_BLOCKS
+from ioatlas.load.streams.standards import LEAF_BLOCKS
 
 
 @dataclass

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from reuse import calibrate
 
-from ioatlas.fio.jobfile import JobSection
+from ioatlas.load.fio.jobfile import JobSection
 from ioatlas_translate import translate
 from ioatlas_translate.translation import Job
 

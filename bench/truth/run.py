@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 
 MEASURE = str(Path(__file__).with_name("measure.py"))
 TOOL = str(Path(sys.executable).parent / "ioatlas")

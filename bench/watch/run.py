@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ioatlas.analysis.watching import Round, Rules, Watched
+from ioatlas.answer.analysis.watching import Round, Rules, Watched
 
 SEED = 20261123
 HOUR, DAY = 3600.0, 86_400.0

@@ -13,15 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ioatlas.analysis.summary import summarise
-from ioatlas.campaign import load_result as load
-from ioatlas.campaign import open_plan, run, start
-from ioatlas.errors import UsageError, written
+from ioatlas.answer.analysis.summary import summarise
+from ioatlas.answer.results.comparison import compare_sides as compare
+from ioatlas.measure.campaign import load_result as load
+from ioatlas.measure.campaign import open_plan, run, start
+from ioatlas.measure.procedures.options import CAMPAIGN
+from ioatlas.measure.run.plan import Plan
+from ioatlas.model.errors import UsageError, written
 from ioatlas.model.outcomes import Emit
 from ioatlas.model.quantities import quantity as quantity_named
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline
-from ioatlas.procedures.options import CAMPAIGN
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.export.own import has_own, own_drawing
 from ioatlas.report.export.to_figure import write_figures
@@ -29,8 +31,6 @@ from ioatlas.report.export.to_json import write_json
 from ioatlas.report.export.to_panels import write_drawing
 from ioatlas.report.page import write_report
 from ioatlas.report.table import write_csv
-from ioatlas.results.comparison import compare_sides as compare
-from ioatlas.run.plan import Plan
 
 __all__ = ["compare", "export", "headlines", "load", "measure", "plan"]
 FORMATS = ("csv", "json", "html", "png", "svg", "pdf")

@@ -17,8 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ioatlas.analysis.latencies import FEWEST_BEYOND
-from ioatlas.analysis.rounds import rounds_chart, rounds_doubts, rounds_headline, rounds_table
+from ioatlas.answer.analysis.latencies import FEWEST_BEYOND
+from ioatlas.answer.analysis.rounds import rounds_chart, rounds_doubts, rounds_headline, rounds_table
+from ioatlas.measure.procedures.load_points.result import curve_headlines, with_curves
+from ioatlas.measure.procedures.tune.parts import search_headlines
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
@@ -38,8 +40,6 @@ from ioatlas.model.result import (
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.units import format_rate, format_size, words
 from ioatlas.model.verdict import VerdictCode, read_unmeasured
-from ioatlas.procedures.load_points.result import curve_headlines, with_curves
-from ioatlas.procedures.tune.parts import search_headlines
 from ioatlas.report.page_format import ComparisonData
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

@@ -13,7 +13,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from ioatlas.fleet.hosts import Host
+from ioatlas.load.fleet.hosts import Host
 
 SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
 BUSYBOX = shutil.which("busybox")

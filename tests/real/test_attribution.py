@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.analysis.attribution import OTHERS
-from ioatlas.analysis.best import CLIENT
+from ioatlas.answer.analysis.attribution import OTHERS
+from ioatlas.answer.analysis.best import CLIENT
 from ioatlas_lab.running import find, missing
 from tests.real.pauses import Pauses
 

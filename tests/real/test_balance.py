@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.results.imported import load_imported
+from ioatlas.answer.results.imported import load_imported
 from tests.real.conftest import ioatlas
 from tests.real.target_lab import wait_for
 

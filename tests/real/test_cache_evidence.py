@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import ioatlas_lab as lab
-from ioatlas.campaign import load_result, open_plan, run, start
-from ioatlas.config.spec import CampaignSpec
+from ioatlas.measure.campaign import load_result, open_plan, run, start
+from ioatlas.measure.run.conditions import has_holes
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import verdict_class
-from ioatlas.run.conditions import has_holes
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas_lab.running import find, missing
 from tests import lab_check
 
@@ -67,7 +67,7 @@ def test_holes_are_seen_and_read_without_the_drives(tmp_path: Path) -> None:
     assert any("holes" in note for note in estimate.notes) or estimate.verdict == "discarded"
 
 
-@pytest.mark.long("analysis", "testbed")
+@pytest.mark.long("analysis", "machine")
 @pytest.mark.unmeasured
 def test_a_drive_that_is_read_alone_is_a_ceiling(tmp_path: Path) -> None:
     """The drive that is named is a file read directly; the target a file that stays in the page cache."""

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign import default_directory, open_plan
-from ioatlas.procedures.options import read_campaign
+from ioatlas.measure.campaign import default_directory, open_plan
+from ioatlas.measure.procedures.options import read_campaign
 from tests.real.conftest import disk_directory, ioatlas, rows, start
 from tests.real.target_lab import wait_for
 

@@ -6,11 +6,11 @@ import subprocess
 
 import pytest
 
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 from tests.command_line import call
 from tests.real.pauses import Pauses
 
-pytestmark = pytest.mark.long("run", "config")
+pytestmark = pytest.mark.long("run", "plan")
 RATES = {1: 16, 2: 32, 4: 64}
 """Mbit/s of nbdkit, which counts 2**20 bits, by drives."""
 SIZE_BYTES = 64 << 20

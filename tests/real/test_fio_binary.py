@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign import load_result
-from ioatlas.fio.process import die_with_us, find_fio, run_process, start_time_ticks, stop_orphan
+from ioatlas.load.fio.process import die_with_us, find_fio, run_process, start_time_ticks, stop_orphan
+from ioatlas.measure.campaign import load_result
 from tests.command_line import call
 from tests.real.target_lab import wait_for
 
@@ -102,7 +102,7 @@ def test_an_orphan_is_stopped_only_if_it_is_that_very_process():
 @pytest.mark.skipif(shutil.which("fio") is None or shutil.which("setpriv") is None, reason="fio and setpriv are needed")
 def test_fio_dies_with_the_process_that_started_it(tmp_path):
     script = (
-        "import sys; from pathlib import Path; from ioatlas.fio.process import *;"
+        "import sys; from pathlib import Path; from ioatlas.load.fio.process import *;"
         f"run_process({FOR_A_MINUTE},"
         "directory=Path(sys.argv[1]), sink='fio.err', limit_seconds=90, stop_asked=lambda: False,"
         "started=lambda pid, ticks: (Path(sys.argv[1]) / 'pid').write_text(f'{pid} {ticks}'))"

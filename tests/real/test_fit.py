@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 from tests.real.conftest import ioatlas, start
 from tests.real.target_lab import Bench, needs, root_only, run, wait_for
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.fio.batch import Batch, Section
-from ioatlas.fio.executor import SystemExecutor
-from ioatlas.fleet import connections
-from ioatlas.fleet.executor import FleetExecutor
-from ioatlas.fleet.hosts import read_clients
-from ioatlas.fleet.merge import read_batch_of
+from ioatlas.load.fio.batch import Batch, Section
+from ioatlas.load.fio.executor import SystemExecutor
+from ioatlas.load.fleet import connections
+from ioatlas.load.fleet.executor import FleetExecutor
+from ioatlas.load.fleet.hosts import read_clients
+from ioatlas.load.fleet.merge import read_batch_of
+from ioatlas.measure.run.sequences import fio_process
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Purpose, SectionState
-from ioatlas.run.sequences import fio_process
 from tests.real.fleet_net import fleet_net
 from tests.real.pauses import Pauses
 from tests.real.target_lab import wait_for

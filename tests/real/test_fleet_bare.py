@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from ioatlas.errors import UsageError
-from ioatlas.fio.process import find_fio
-from ioatlas.fleet.client import LostClientError
-from ioatlas.fleet.executor import open_client
-from ioatlas.fleet.hosts import Host, read_clients
+from ioatlas.load.fio.process import find_fio
+from ioatlas.load.fleet.client import LostClientError
+from ioatlas.load.fleet.executor import open_client
+from ioatlas.load.fleet.hosts import Host, read_clients
+from ioatlas.model.errors import UsageError
 from tests.real.bare_host import BareHost
 
 pytestmark = [

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from ioatlas.fleet.keeper import Keeper
+from ioatlas.load.fleet.keeper import Keeper
 from tests.real.conftest import disk_directory, ioatlas
 from tests.real.ssh_hosts import SSHD, SshHost, left_by
 from tests.real.target_lab import Bench

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.fio.process import find_fio
-from ioatlas.fleet.executor import open_client
-from ioatlas.fleet.hosts import read_clients
+from ioatlas.load.fio.process import find_fio
+from ioatlas.load.fleet.executor import open_client
+from ioatlas.load.fleet.hosts import read_clients
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")]
 

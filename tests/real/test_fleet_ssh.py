@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.fio.process import find_fio
-from ioatlas.fleet import keeper
-from ioatlas.fleet.client import LostClientError, sweep
-from ioatlas.fleet.executor import check_versions, open_client
+from ioatlas.load.fio.process import find_fio
+from ioatlas.load.fleet import keeper
+from ioatlas.load.fleet.client import LostClientError, sweep
+from ioatlas.load.fleet.executor import check_versions, open_client
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from tests.real.ssh_hosts import BUSYBOX, SSHD, SshHost, descendants, gone, left_by, name_of, poor_path
 from tests.real.target_lab import wait_for
 
@@ -130,7 +130,7 @@ def test_loads_on_two_hosts_end_with_their_connection(sshd, opened, tmp_path):
 
 def test_a_controller_that_is_killed_leaves_nothing_running(sshd, tmp_path):
     script = (
-        "import sys; from ioatlas.fleet.executor import open_client; from ioatlas.fleet.hosts import Host\n"
+        "import sys; from ioatlas.load.fleet.executor import open_client; from ioatlas.load.fleet.hosts import Host\n"
         "import concurrent.futures, json, time; told = json.loads(sys.argv[1])\n"
         "told['options'] = tuple(told['options']); host = Host(**told)\n"
         "with concurrent.futures.ThreadPoolExecutor(1) as pool:\n"

@@ -14,10 +14,10 @@ from unittest import mock
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.fio.process import start_time_ticks
+from ioatlas.load.fio.process import start_time_ticks
+from ioatlas.measure import campaign
+from ioatlas.measure.procedures.options import read_campaign
 from ioatlas.model.cell import Cell
-from ioatlas.procedures.options import read_campaign
 from tests.real.conftest import ioatlas
 from tests.unit.foreign import Fuzzer
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import ioatlas_lab as lab
-from ioatlas.fio.output import parse_fio_json
+from ioatlas.load.fio.output import parse_fio_json
 from ioatlas.model.verdict import VerdictCode, sentences
 from ioatlas.stats.gates import bytes_gate
 from ioatlas.stats.verdict import FEWEST, FEWEST_IOS

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from ioatlas.fio.jobfile import JobSection, render_job
+from ioatlas.load.fio.jobfile import JobSection, render_job
 
 pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"), pytest.mark.unmeasured]
 

@@ -10,7 +10,7 @@ from bench.studies.__main__ import make
 from bench.studies.study import read_study
 
 from ioatlas.cli._session import REPORT
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas_lab import instance
 from ioatlas_lab.running import missing, scenarios
 

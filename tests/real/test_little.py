@@ -5,17 +5,17 @@ import shutil
 
 import pytest
 
-from ioatlas.fio.batch import Batch, Section, job_text
-from ioatlas.fio.collect import read_batch
-from ioatlas.fio.executor import LoadProcess, SystemExecutor
+from ioatlas.load.fio.batch import Batch, Section, job_text
+from ioatlas.load.fio.collect import read_batch
+from ioatlas.load.fio.executor import LoadProcess, SystemExecutor
+from ioatlas.load.machine.telemetry import Watched
+from ioatlas.measure.run.intake import take_in
+from ioatlas.measure.run.telemetry import BatchTelemetry
 from ioatlas.model.cell import Cell
 from ioatlas.model.verdict import ReasonCode, VerdictCode
 from ioatlas.model.visit import Purpose
-from ioatlas.run.intake import take_in
-from ioatlas.run.telemetry import BatchTelemetry
 from ioatlas.stats.gates import in_flight
 from ioatlas.store.journal import PlannedVisit
-from ioatlas.testbed.telemetry import Watched
 
 pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"), pytest.mark.unmeasured]
 

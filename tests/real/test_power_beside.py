@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign import load_result, open_plan, run, start
-from ioatlas.config.spec import CampaignSpec
+from ioatlas.measure.campaign import load_result, open_plan, run, start
 from ioatlas.model.outcomes import IdleWatts
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas.report.export.to_json import document
 
 pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import ioatlas_lab as lab
-from ioatlas.fio.collect import run_job
-from ioatlas.fio.executor import SystemExecutor
-from ioatlas.fio.series import read_series
+from ioatlas.load.fio.collect import run_job
+from ioatlas.load.fio.executor import SystemExecutor
+from ioatlas.load.fio.series import read_series
 from ioatlas.target.holes import hole_bytes
 from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas

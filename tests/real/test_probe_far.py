@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.fio.process import find_fio
-from ioatlas.fleet.executor import open_client
-from ioatlas.testbed.far import FarSampler, look_at_client
-from ioatlas.testbed.host import look_at_host
-from ioatlas.testbed.sheet import Sheet
-from ioatlas.testbed.telemetry import Sampler
+from ioatlas.load.fio.process import find_fio
+from ioatlas.load.fleet.executor import open_client
+from ioatlas.load.machine.far import FarSampler, look_at_client
+from ioatlas.load.machine.host import look_at_host
+from ioatlas.load.machine.sheet import Sheet
+from ioatlas.load.machine.telemetry import Sampler
 from tests.real.ssh_hosts import BUSYBOX, SSHD, SshHost, poor_path
 from tests.real.target_lab import wait_for
 

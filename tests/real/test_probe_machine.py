@@ -11,8 +11,8 @@ import sys
 import pytest
 
 import ioatlas_lab as lab
-from ioatlas.errors import UsageError
-from ioatlas.testbed.host import testbed
+from ioatlas.load.machine.host import testbed
+from ioatlas.model.errors import UsageError
 from ioatlas_lab.running import missing
 from tests.real.target_lab import Bench
 
@@ -131,7 +131,7 @@ def test_a_user_without_rights_gets_less_but_no_error(tmp_path):
             place = None
             break
     place = place or "/tmp"
-    code = "import json, sys; from ioatlas.testbed.host import testbed; bed = testbed(sys.argv[1]); "
+    code = "import json, sys; from ioatlas.load.machine.host import testbed; bed = testbed(sys.argv[1]); "
     code += "print(json.dumps([fact.kind for fact in bed.facts]))"
     run = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code, str(place)]
     done = subprocess.run(run, capture_output=True, text=True, cwd="/", check=False)

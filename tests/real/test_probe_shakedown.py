@@ -10,9 +10,9 @@ import sys
 import pytest
 
 import ioatlas_lab as lab
-from ioatlas.errors import IoAtlasError
-from ioatlas.fio.executor import SystemExecutor
-from ioatlas.testbed.measured import client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
+from ioatlas.load.fio.executor import SystemExecutor
+from ioatlas.load.machine.measured import client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
+from ioatlas.model.errors import IoAtlasError
 from ioatlas_lab.catalog_root import IPERF_PORT
 from ioatlas_lab.running import missing
 
@@ -26,7 +26,7 @@ def needs(name):
         pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
 
 
-@pytest.mark.long("analysis", "testbed")
+@pytest.mark.long("analysis", "machine")
 @pytest.mark.unmeasured
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_a_file_in_memory_is_refused_as_a_target():
@@ -38,7 +38,7 @@ def test_a_file_in_memory_is_refused_as_a_target():
     assert checks["target"]["verdict"] == "failed"
 
 
-@pytest.mark.long("testbed", "lab")
+@pytest.mark.long("machine", "lab")
 @root
 def test_the_measured_ceiling_of_a_link_is_the_computed_one():
     needs("link-100m")

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import ioatlas_lab as lab
-from ioatlas.testbed.telemetry import Sampler, Watched, watched_of
+from ioatlas.load.machine.telemetry import Sampler, Watched, watched_of
 from ioatlas_lab.running import missing
 from tests.real.pauses import Pauses
 

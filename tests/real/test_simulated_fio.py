@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from ioatlas.fio.batch import Batch, Section, job_text
-from ioatlas.fio.collect import complete_output, read_batch
-from ioatlas.fio.executor import LoadProcess, SystemExecutor
+from ioatlas.load.fio.batch import Batch, Section, job_text
+from ioatlas.load.fio.collect import complete_output, read_batch
+from ioatlas.load.fio.executor import LoadProcess, SystemExecutor
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target
 from ioatlas.target.layout import layout_job

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.model.errors import IoAtlasError, RefusedError
 from ioatlas.target.direct import direct_io_alignment
 from ioatlas.target.guard import check_before_start, check_extent, confirm_destroy
 from ioatlas.target.identity import check_identity

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import ioatlas
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.fio.jobfile import JobSection, render_job
+from ioatlas.load.fio.jobfile import JobSection, render_job
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.target import trouble
 from ioatlas.target.direct import direct_io_alignment
 from ioatlas.target.guard import check_before_start, check_writable, confirm_overwrite
@@ -61,7 +61,7 @@ def test_an_unmounted_mount_point_of_fstab_is_refused(bench, below):
     fstab = bench.directory / "fstab"
     fstab.write_text(f"# nas\nserver:/x {str(point).replace(' ', chr(92) + '040')} nfs noauto 0 0\n")
     program = (
-        "import sys; from ioatlas.target.opening import open_target; from ioatlas.errors import IoAtlasError\n"
+        "import sys; from ioatlas.target.opening import open_target; from ioatlas.model.errors import IoAtlasError\n"
         "try: print('opened', open_target(sys.argv[1]).kind)\n"
         "except IoAtlasError as error: print(type(error).__name__, error)\n"
     )

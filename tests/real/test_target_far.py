@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, RefusedError
-from ioatlas.fio.process import find_fio
-from ioatlas.fleet.executor import open_client
-from ioatlas.fleet.hosts import read_clients
+from ioatlas.load.fio.process import find_fio
+from ioatlas.load.fleet.executor import open_client
+from ioatlas.load.fleet.hosts import read_clients
+from ioatlas.model.errors import IoAtlasError, RefusedError
 from ioatlas.target import far
 from ioatlas.target.guard import check_block_device
 from ioatlas.target.opening import open_target

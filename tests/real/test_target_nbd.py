@@ -9,11 +9,13 @@ import threading
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.fio.executor import SystemExecutor
-from ioatlas.fio.jobfile import place_options
-from ioatlas.procedures.fit.plan import cells_of
-from ioatlas.procedures.fit.read import read_uses
+from ioatlas.load.fio.executor import SystemExecutor
+from ioatlas.load.machine.path import look_at_path
+from ioatlas.load.machine.sheet import Sheet
+from ioatlas.measure.procedures.fit.plan import cells_of
+from ioatlas.measure.procedures.fit.read import read_uses
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.target import place_options
 from ioatlas.target.guard import check_before_start, check_extent, confirm_overwrite
 from ioatlas.target.identity import check_identity
 from ioatlas.target.layout import write_step
@@ -21,8 +23,6 @@ from ioatlas.target.nbd import read_export
 from ioatlas.target.opening import open_target
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import STEPS
-from ioatlas.testbed.path import look_at_path
-from ioatlas.testbed.sheet import Sheet
 from tests.real.target_lab import Bench, needs, wait_for
 
 pytestmark = [needs("nbdkit"), pytest.mark.unmeasured]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 from ioatlas.model.finding import FindingCode
 from tests.command_line import call
 from tests.real.target_lab import wait_for

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.collect import OUTPUT
-from ioatlas.fio.executor import LoadProcess, ProgramName
-from ioatlas.fio.process import POLL_SECONDS, ProcessOutcome, Program
+from ioatlas.load.fio.collect import OUTPUT
+from ioatlas.load.fio.executor import LoadProcess, ProgramName
+from ioatlas.load.fio.process import POLL_SECONDS, ProcessOutcome, Program
+from ioatlas.model.errors import IoAtlasError, UsageError
 from tests.simulate.clock import VirtualClock
 from tests.simulate.device import Device, Load
 from tests.simulate.faults import OF_JOBS, STUCK, Fault, FaultKind, Faults

@@ -13,8 +13,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from ioatlas.fio.figures import buckets
-from ioatlas.fio.series import DIRECTIONS
+from ioatlas.load.fio.figures import buckets
+from ioatlas.load.fio.series import DIRECTIONS
 from tests.simulate.device import Interval, Load
 from tests.simulate.jobs import SimulatedJob
 from tests.simulate.rows import Rows

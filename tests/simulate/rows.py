@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.fio.series import DIRECTIONS
+from ioatlas.load.fio.series import DIRECTIONS
 from tests.simulate.device import Device, Load
 from tests.simulate.jobs import SimulatedJob
 

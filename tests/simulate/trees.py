@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ioatlas.fio.collect import TOLD
-from ioatlas.fio.names_load import paths_of
+from ioatlas.load.fio.collect import TOLD
+from ioatlas.load.fio.names_load import paths_of
 from tests.simulate.jobs import SimulatedJob
 
 NAMES = "names"

@@ -33,7 +33,7 @@ def pytest_configure(config):
 @pytest.fixture(scope="module")
 def no_law():
     """For tests of how campaigns go: no law is fitted to what they measured, which would take most of their time."""
-    from ioatlas.results import by_law
+    from ioatlas.answer.results import by_law
 
     with mock.patch.object(by_law, "fitted", return_value=None):
         yield
@@ -42,7 +42,7 @@ def no_law():
 @pytest.fixture
 def with_law():
     """For one test of a module that has `no_law`."""
-    from ioatlas.results import by_law
+    from ioatlas.answer.results import by_law
     from tests.unit.simulated import fitted_once
 
     with mock.patch.object(by_law, "fitted", fitted_once):

@@ -13,20 +13,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from ioatlas import __version__, campaign
-from ioatlas.errors import IoAtlasError
-from ioatlas.law.kept import _digest
-from ioatlas.procedures.options import read_campaign
-from ioatlas.results import by_law
-from ioatlas.run.environment import Environment
-from ioatlas.run.procedure import Procedure
-from ioatlas.run.set_up import Consent
-from ioatlas.run.telemetry import Seen
+from ioatlas import __version__
+from ioatlas.answer.law.kept import _digest
+from ioatlas.answer.results import by_law
+from ioatlas.load.machine.power import PowerLog
+from ioatlas.load.machine.telemetry import Sample, Watched
+from ioatlas.measure import campaign
+from ioatlas.measure.procedures.options import read_campaign
+from ioatlas.measure.run.environment import Environment
+from ioatlas.measure.run.procedure import Procedure
+from ioatlas.measure.run.set_up import Consent
+from ioatlas.measure.run.telemetry import Seen
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.store import database
 from ioatlas.store.database import Database
 from ioatlas.store.journal import Journal
-from ioatlas.testbed.power import PowerLog
-from ioatlas.testbed.telemetry import Sample, Watched
 from tests.command_line import call
 from tests.simulate.executor import SimulatedExecutor
 from tests.simulate.faults import Fault, Faults
@@ -335,7 +336,7 @@ class Shell:
 
     def __call__(self, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
         with (
-            mock.patch("ioatlas.run.environment.system_environment", return_value=environment(self.executor)),
-            mock.patch("ioatlas.campaign.SystemExecutor", return_value=self.executor),
+            mock.patch("ioatlas.measure.run.environment.system_environment", return_value=environment(self.executor)),
+            mock.patch("ioatlas.measure.campaign.SystemExecutor", return_value=self.executor),
         ):
             return call(*arguments, **{"COLUMNS": "100", **variables})

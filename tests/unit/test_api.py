@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ioatlas import api
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from tests.unit.simulated import World
 
 MAP = """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may start a process, and why. The load of a campaign is started by fio/process.py alone."""
+"""Who may start a process, and why. The load of a campaign is started by load/fio/process.py alone."""
 
 import ast
 import re
@@ -10,26 +10,26 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "src" / "ioatlas", *sorted(ROOT.glob("packages/*/src"))]
 STARTERS = {
-    "fio/process.py": "the one place where a load is started, watched and ended",
-    "fio/names_load.py": "its jobs, when fio/process.py has started it as a program",
-    "fio/executor.py": "asks a load generator for its version",
+    "load/fio/process.py": "the one place where a load is started, watched and ended",
+    "load/fio/names_load.py": "its jobs, when load/fio/process.py has started it as a program",
+    "load/fio/executor.py": "asks a load generator for its version",
     "ioatlas_atlas/admission.py": "reads one upload, under limits; ended with the request",
     "ioatlas_atlas/ui/commands.py": "the command line, for a page of `ioatlas ui`",
     "ioatlas_translate/import_.py": "reads many files on several processors",
     "ioatlas_lab/cli.py": "the command that `ioatlas lab run` was given",
-    "fleet/bare.py": "asks a fio server about itself, through fio",
-    "fleet/local.py": "fio servers in namespaces of this machine; ended with the session",
-    "fleet/keeper.py": "a POSIX shell on a client; what lasts dies with us",
-    "fleet/ssh.py": "the tunnel to a client's fio server",
+    "load/fleet/bare.py": "asks a fio server about itself, through fio",
+    "load/fleet/local.py": "fio servers in namespaces of this machine; ended with the session",
+    "load/fleet/keeper.py": "a POSIX shell on a client; what lasts dies with us",
+    "load/fleet/ssh.py": "the tunnel to a client's fio server",
     "ioatlas_lab/far_link.py": "ip, inside a namespace of its own",
     "ioatlas_lab/instance.py": "takes down what a scenario set up: loop devices, mounts, namespaces",
     "ioatlas_lab/network.py": "ip and tc, in namespaces of its own",
     "ioatlas_lab/running.py": "sets a scenario up and starts its servers",
     "target/preparation.py": "purges a device that was named, through nvme-cli",
-    "testbed/measured.py": "what carries bytes without a drive: nbdkit's null export, iperf3",
-    "testbed/power.py": "a meter of the user's own: the command in the file of facts that was named",
-    "testbed/sheet.py": "tools that only tell of the testbed",
-    "watch/session.py": "the user's own command on an alarm, from this call's command line",
+    "load/machine/measured.py": "what carries bytes without a drive: nbdkit's null export, iperf3",
+    "load/machine/power.py": "a meter of the user's own: the command in the file of facts that was named",
+    "load/machine/sheet.py": "tools that only tell of the testbed",
+    "measure/watch.py": "the user's own command on an alarm, from this call's command line",
 }
 OF_OS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess"}
@@ -65,7 +65,7 @@ def test_only_these_modules_start_processes():
         if (names := starts(path.read_text()))
     }
     unknown = {path: names for path, names in found.items() if path not in STARTERS}
-    assert not unknown, "give the executor or the testbed's sheet the work, or say here why not"
+    assert not unknown, "give the executor or `load/machine/sheet.py` the work, or say here why not"
     assert sorted(STARTERS) == sorted(found), "they start none any more"
 
 

@@ -38,8 +38,10 @@ def clone(tmp_path, monkeypatch):
 
 
 def test_long_tests_of_what_changed_since_the_branch_left(clone):
-    commit(clone, "src/ioatlas/fleet/ssh.py", "src/ioatlas/beneath.py", "tests/real/test_tune.py", "docs/a.md")
-    assert run_tests.which_long(every=False)[0] == "beneath,fleet,test_tune"
+    commit(
+        clone, "src/ioatlas/load/fleet/ssh.py", "src/ioatlas/store/confined.py", "tests/real/test_tune.py", "docs/a.md"
+    )
+    assert run_tests.which_long(every=False)[0] == "confined,fleet,load,ssh,store,test_tune"
     commit(clone, "src/ioatlas/__init__.py")
     assert run_tests.which_long(every=False)[0] == "all"
 
@@ -56,7 +58,7 @@ def test_long_tests_of_what_changed_since_the_newest_tag(clone):
 
 
 def test_long_tests_of_what_changed_since_the_last_rest(clone):
-    commit(clone, "src/ioatlas/fleet/ssh.py", at=60)
+    commit(clone, "src/ioatlas/load/fleet/ssh.py", at=60)
     commit(clone, "packages/ioatlas-atlas/src/ioatlas_atlas/app.py", at=60 + run_tests.REST_SECONDS)
     commit(clone, "packages/ioatlas-lab/src/ioatlas_lab/one.py", at=70 + run_tests.REST_SECONDS)
     git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
@@ -64,7 +66,7 @@ def test_long_tests_of_what_changed_since_the_last_rest(clone):
 
 
 def test_long_tests_are_run_when_asked_for_and_not_at_home(clone, monkeypatch):
-    commit(clone, "src/ioatlas/fleet/ssh.py")
+    commit(clone, "src/ioatlas/load/fleet/ssh.py")
     assert run_tests.which_long(every=True)[0] == "all"
     monkeypatch.setattr(run_tests, "CI", False)
     assert run_tests.which_long(every=False)[0] == "none"

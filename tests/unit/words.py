@@ -5,7 +5,7 @@ import csv
 import re
 from pathlib import Path
 
-from ioatlas.analysis.summary import summarise
+from ioatlas.answer.analysis.summary import summarise
 from ioatlas.model.result import CampaignResult
 
 with (Path(__file__).resolve().parents[2] / "scripts" / "retired-words.csv").open(newline="") as table:

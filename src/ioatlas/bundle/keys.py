@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ioatlas.beneath import NEW_FILE
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError, faults, written
-from ioatlas.results.library import settings_file
+from ioatlas.answer.results.library import settings_file
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError, faults, written
+from ioatlas.store.confined import NEW_FILE
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import tomlkit
 
-from ioatlas import beneath
-from ioatlas.campaign import OURS
-from ioatlas.errors import IoAtlasError, UsageError, faults
-from ioatlas.fio.series import ARCHIVE
+from ioatlas.load.fio.series import ARCHIVE
+from ioatlas.load.machine.typed_in import FACTS_FILE, commands_of, read_power
+from ioatlas.measure.campaign import OURS
+from ioatlas.measure.run.telemetry import RAW
+from ioatlas.model.errors import IoAtlasError, UsageError, faults
 from ioatlas.model.visit import BatchStatus
-from ioatlas.run.telemetry import RAW
+from ioatlas.store import confined
 from ioatlas.store.imported import FILE_NAME as IMPORTED
 from ioatlas.store.journal import FILE_NAME, Journal, Tables, export
-from ioatlas.testbed.typed_in import FACTS_FILE, commands_of, read_power
 
 LEFT_OUT = frozenset({FILE_NAME, f"{FILE_NAME}-journal", IMPORTED, "report.html"})
 """The journal goes as text, and a report is made anew."""
@@ -58,7 +58,7 @@ def gather(directory: Path) -> Material:
                 where=str(directory),
                 remedy=f"let it end, or `ioatlas resume {directory}`",
             )
-    beneath.check_tree(directory, OURS)
+    confined.check_tree(directory, OURS)
     found = Material(directory, *export(directory))
     for path in _files(directory):
         _take(found, path, path.relative_to(directory))
@@ -72,7 +72,7 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _take(found: Material, path: Path, place: Path) -> None:
-    beneath.is_ordinary(path, most_bytes=MOST_BYTES)
+    confined.is_ordinary(path, most_bytes=MOST_BYTES)
     if path.name == ARCHIVE:
         found.logs.setdefault(str(place), {}).update(_unzipped(path))
     elif path.suffix == ".log" and place.parts[0] == "batches":  # of a session that died before it put them away

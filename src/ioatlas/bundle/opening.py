@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ioatlas import container
+from ioatlas.answer.results.library import OPENED
 from ioatlas.bundle import statement
 from ioatlas.bundle.statement import parse, parse_lines
-from ioatlas.container import Container
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.results.library import OPENED
+from ioatlas.model.errors import IoAtlasError, UsageError
+from ioatlas.store import archive
+from ioatlas.store.archive import Container
 from ioatlas.store.journal import rebuild
 from ioatlas.store.rules import MOST_ROWS
 
@@ -76,7 +76,7 @@ def open_bundle(path: Path) -> Bundle:
             where=str(path),
             remedy="name a file that `ioatlas bundle` wrote",
         )
-    opened = container.open_file(path)
+    opened = archive.open_file(path)
     try:
         return checked(opened)
     except BaseException:
@@ -105,7 +105,7 @@ def _check_hashes(opened: Container, attested: statement.Attestation) -> None:
     names = opened.members.keys() - {statement.FILE_NAME}
     for name in sorted(names ^ attested.subjects.keys()):
         what = "the statement does not list this file" if name in names else "it is missing"
-        raise IoAtlasError(what, where=f"{opened.where}: {name[:80]!r}", remedy=container.REMEDY)
+        raise IoAtlasError(what, where=f"{opened.where}: {name[:80]!r}", remedy=archive.REMEDY)
     for name in opened.members:
         if name == statement.FILE_NAME:
             continue

@@ -14,20 +14,21 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from ioatlas import __version__, container
+from ioatlas import __version__
 from ioatlas.bundle import descriptors, statement
 from ioatlas.bundle.keys import SigningKey
 from ioatlas.bundle.material import Material, gather
 from ioatlas.bundle.opening import lay_out
 from ioatlas.bundle.redaction import Redactor, RedactPlan, redact, redactor_of
 from ioatlas.bundle.statement import pretty
-from ioatlas.campaign import load_result
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.measure.campaign import load_result
+from ioatlas.measure.procedures.registry import procedure_of_journal
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.result import CampaignResult
-from ioatlas.procedures.registry import procedure_of_journal
 from ioatlas.report.export.to_json import document
 from ioatlas.report.table import PRICES, csv_text, joint_table
 from ioatlas.stats.gates import METHOD
+from ioatlas.store import archive
 from ioatlas.store.journal import Journal, line_of
 
 _LICENCE = re.compile(r"[A-Za-z0-9.+-]{0,64}")
@@ -46,7 +47,7 @@ class Packed:
 
     def data(self) -> bytes:
         """The bundle."""
-        return container.as_bytes(self.members)
+        return archive.as_bytes(self.members)
 
 
 def pack(directory: Path, *, plan: RedactPlan, key: SigningKey | None = None, licence: str = "") -> Packed:
@@ -92,14 +93,14 @@ def pack(directory: Path, *, plan: RedactPlan, key: SigningKey | None = None, li
 def _digest(files: Mapping[str, bytes], directory: Path) -> str:
     """Of the members as they lie in the container, whose statement is not there yet."""
     with_statement = {**files, statement.FILE_NAME: b""}
-    return container.of_bytes(container.as_bytes(with_statement), str(directory)).digest(without=statement.FILE_NAME)
+    return archive.of_bytes(archive.as_bytes(with_statement), str(directory)).digest(without=statement.FILE_NAME)
 
 
 def _files(material: Material) -> dict[str, bytes]:
     """Members by their names: the campaign's own files, its logs, and the journal as text."""
     files = {f"{statement.CAMPAIGN}{name}": data for name, data in material.files.items()}
     for name, logs in material.logs.items():
-        files[f"{statement.CAMPAIGN}{name}"] = container.as_bytes(logs)
+        files[f"{statement.CAMPAIGN}{name}"] = archive.as_bytes(logs)
     for name, table_name in ((name, one) for name, one in statement.TABLES.items() if one in material.tables):
         rows = material.tables[table_name]
         files[name] = "".join(f"{line_of(row)}\n" for row in rows).encode()

@@ -19,16 +19,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ioatlas import toml
 from ioatlas.bundle.material import Material
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.jobfile import scheme_of
+from ioatlas.load.machine.typed_in import FACTS_FILE
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.options import ALLOWED
+from ioatlas.model.target import scheme_of
 from ioatlas.model.units import words
 from ioatlas.report.redact import PUBLIC_FACTS, SITE_WORDS, names_site
+from ioatlas.store import toml
 from ioatlas.store.campaigns import PART
-from ioatlas.testbed.typed_in import FACTS_FILE
 
 PLACEHOLDERS = {
     "hosts": "host-{}",

@@ -15,28 +15,28 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
-from ioatlas import container
-from ioatlas.analysis.counters import CountedPaths
-from ioatlas.errors import IoAtlasError
-from ioatlas.fio.batch import TIMED_FLUSHES, Batch, job_text
-from ioatlas.fio.collect import JOB_FILE
-from ioatlas.fio.executor import SystemExecutor, read_clock
-from ioatlas.fio.series import ARCHIVE
+from ioatlas.answer.analysis.counters import CountedPaths
+from ioatlas.load.fio.batch import TIMED_FLUSHES, Batch, job_text
+from ioatlas.load.fio.collect import JOB_FILE
+from ioatlas.load.fio.executor import SystemExecutor, read_clock
+from ioatlas.load.fio.series import ARCHIVE
+from ioatlas.load.machine.power import PowerLog
+from ioatlas.load.machine.telemetry import Sample, Watched
+from ioatlas.measure.procedures.options import CAMPAIGN
+from ioatlas.measure.procedures.registry import procedure_of
+from ioatlas.measure.run.environment import Environment, sites_of
+from ioatlas.measure.run.gates import Gates
+from ioatlas.measure.run.intake import Intake, reinstated, unconfirmed
+from ioatlas.measure.run.plan import Plan, recorded_plan
+from ioatlas.measure.run.procedure import Procedure
+from ioatlas.measure.run.runner import PROBE_GAP_MS, Runner
+from ioatlas.measure.run.telemetry import RAW, Seen
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.outcomes import Voided
 from ioatlas.model.verdict import ReasonCode, Verdict
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, BatchStatus, Part, Purpose, Visit, VisitStatus
-from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.procedures.registry import procedure_of
-from ioatlas.run.environment import Environment, sites_of
-from ioatlas.run.gates import Gates
-from ioatlas.run.intake import Intake, reinstated, unconfirmed
-from ioatlas.run.plan import Plan, recorded_plan
-from ioatlas.run.procedure import Procedure
-from ioatlas.run.runner import PROBE_GAP_MS, Runner
-from ioatlas.run.telemetry import RAW, Seen
+from ioatlas.store import archive
 from ioatlas.store.journal import Journal, PlannedVisit
-from ioatlas.testbed.power import PowerLog
-from ioatlas.testbed.telemetry import Sample, Watched
 
 PAUSE = "startdelay="
 _NOT_BEFORE = frozenset(f"{name}={value}" for name, value in TIMED_FLUSHES.items())
@@ -238,12 +238,12 @@ def _gates(journal: Journal, sessions: int, paths: CountedPaths) -> Gates:
 
 def _unpack_logs(directory: Path) -> None:
     """Beside the outputs that they are of: of each client in a folder of its own."""
-    for archive in sorted(directory.rglob(ARCHIVE)):
-        with container.open_file(archive) as logs:
+    for packed in sorted(directory.rglob(ARCHIVE)):
+        with archive.open_file(packed) as logs:
             for name in logs.members:
-                place = archive.parent / name
+                place = packed.parent / name
                 if "/" in name or not name.endswith(".log") or place.exists():
-                    raise IoAtlasError("no batch has such a log", where=f"{archive}: {name[:80]!r}")
+                    raise IoAtlasError("no batch has such a log", where=f"{packed}: {name[:80]!r}")
                 place.write_bytes(logs.read(name))
 
 

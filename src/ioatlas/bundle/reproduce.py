@@ -9,19 +9,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from ioatlas.analysis.compare import CellComparison
-from ioatlas.analysis.wording import plural
-from ioatlas.config.spec import CampaignSpec, recorded_spec
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.answer.analysis.compare import CellComparison
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.results.comparison import SidesComparison, compare_sides
+from ioatlas.answer.results.library import shown
+from ioatlas.measure.procedures.options import CAMPAIGN, TRACE_FILE, TraceOptions
+from ioatlas.measure.procedures.registry import procedure_of
+from ioatlas.measure.procedures.tune.procedure import Tune
+from ioatlas.measure.procedures.tune.result import TuneGoal
+from ioatlas.measure.run.procedure import Procedure
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas.model.result import SHEET
 from ioatlas.model.units import per_cent
-from ioatlas.procedures.options import CAMPAIGN, TRACE_FILE, TraceOptions
-from ioatlas.procedures.registry import procedure_of
-from ioatlas.procedures.tune.procedure import Tune
-from ioatlas.procedures.tune.result import TuneGoal
-from ioatlas.results.comparison import SidesComparison, compare_sides
-from ioatlas.results.library import shown
-from ioatlas.run.procedure import Procedure
+from ioatlas.plan.spec import CampaignSpec, recorded_spec
 from ioatlas.store.journal import Journal
 
 MOST_NAMED = 8

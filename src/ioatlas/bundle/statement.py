@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from ioatlas.answer.results.library import BUNDLE_ENDING, BUNDLE_INDEX
 from ioatlas.bundle.keys import PublicKey, SigningKey, read_public
-from ioatlas.container import SEALED
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.results.library import BUNDLE_ENDING, BUNDLE_INDEX
+from ioatlas.model.errors import IoAtlasError, UsageError
+from ioatlas.store.archive import SEALED
 from ioatlas.store.journal import ORDER
 
 REMEDY = "ask for a bundle that was not changed"

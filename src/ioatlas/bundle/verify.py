@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas import __version__
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.law.cells import METHOD as LAW
 from ioatlas.bundle import descriptors, statement
 from ioatlas.bundle.keys import trusted
 from ioatlas.bundle.opening import Bundle, NotABundleError, open_bundle, unpack
 from ioatlas.bundle.remade import NOT_RECORDED, remake
 from ioatlas.bundle.statement import parse, pretty
-from ioatlas.campaign import load_result
-from ioatlas.errors import IoAtlasError
-from ioatlas.law.cells import METHOD as LAW
+from ioatlas.measure.campaign import load_result
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
 from ioatlas.report.export.to_json import document

@@ -13,7 +13,7 @@ import click
 
 from ioatlas import __version__
 from ioatlas.cli._commands import Commands
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 
 
 @click.group(

@@ -16,11 +16,11 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from ioatlas.errors import UsageError
+from ioatlas.answer.results.library import BUNDLE_ENDING, bundles, directories, is_opened, library_folders, stamp
+from ioatlas.model.errors import UsageError
 from ioatlas.model.options import ALIASES, ALLOWED
 from ioatlas.model.quantities import COMPARED
 from ioatlas.model.units import RATE_UNITS, parse_duration_seconds, rates_in
-from ioatlas.results.library import BUNDLE_ENDING, bundles, directories, is_opened, library_folders, stamp
 
 if TYPE_CHECKING:
     from ioatlas.report.export.to_gate import Gate

@@ -22,7 +22,7 @@ from typing import Any
 import click
 
 from ioatlas.cli._output import say
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 
 ATLAS = ("serve", "publish", "search", "fetch", "change", "reply")
 PACKAGES = {

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._arguments import write_gate
 from ioatlas.cli._output import columns, say_json
-from ioatlas.errors import GateError, UsageError
+from ioatlas.model.errors import GateError, UsageError
 from ioatlas.model.quantities import COMPARED
 
 if TYPE_CHECKING:
-    from ioatlas.analysis.compare import CellComparison, MapComparison
-    from ioatlas.analysis.many import Pair
+    from ioatlas.answer.analysis.compare import CellComparison, MapComparison
+    from ioatlas.answer.analysis.many import Pair
+    from ioatlas.answer.results.comparison import Apart, Group, SidesComparison
     from ioatlas.report.export.to_gate import Check, Gate
-    from ioatlas.results.comparison import Apart, Group, SidesComparison
 
 MOST_SHOWN = 12
 MOST_DETECTABLE = 0.9

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._output import folded, say, say_json
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Emit, Event

@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._arguments import Name, PathOrWord, path_option, units_option
-from ioatlas.config.options import FLAG, Declared
-from ioatlas.config.profiles import profiles
-from ioatlas.config.spec import CampaignSpec
-from ioatlas.config.sweep import read_sweep
-from ioatlas.errors import UsageError
+from ioatlas.measure.procedures.options import CAMPAIGN
+from ioatlas.model.errors import UsageError
 from ioatlas.model.outcomes import Emit
-from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.plan.options import FLAG, Declared
+from ioatlas.plan.profiles import profiles
+from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.sweep import read_sweep
 
 if TYPE_CHECKING:
+    from ioatlas.measure.run.plan import Plan
+    from ioatlas.measure.run.procedure import Procedure
+    from ioatlas.measure.run.set_up import Answer, Consent
     from ioatlas.model.factors import Configuration
-    from ioatlas.run.plan import Plan
-    from ioatlas.run.procedure import Procedure
-    from ioatlas.run.set_up import Answer, Consent
     from ioatlas.store.journal import Journal
 
 _KEY = "ioatlas.metrics"
@@ -42,7 +42,7 @@ _KEY = "ioatlas.metrics"
 def _begin(context: click.Context, _: click.Parameter, place: Path | None) -> None:
     """Remember the place; the file is written when something is measured."""
     if place is not None:
-        from ioatlas.metrics import check_place
+        from ioatlas.report.metrics import check_place
 
         check_place(place)
         context.meta[_KEY] = place
@@ -59,7 +59,7 @@ metrics_option = path_option(
 
 def with_metrics(emit: Emit) -> Emit:
     """The listener, and behind it the metrics where they were asked for. They end with the call."""
-    from ioatlas.metrics import Metrics
+    from ioatlas.report.metrics import Metrics
 
     context = click.get_current_context(silent=True)
     place = context.meta.get(_KEY) if context is not None else None
@@ -116,9 +116,9 @@ class Measuring:
         """The campaign on its opened targets. Raises UsageError for a read-only sweep of a directory, and for what the
         start of the campaign would refuse.
         """
-        from ioatlas.campaign import open_plan
-        from ioatlas.fio.executor import SystemExecutor
-        from ioatlas.procedures.registry import procedure_of
+        from ioatlas.load.fio.executor import SystemExecutor
+        from ioatlas.measure.campaign import open_plan
+        from ioatlas.measure.procedures.registry import procedure_of
 
         plan = open_plan(spec, read_only=self.read_only, facts=self.facts, procedure=procedure)
         (procedure or procedure_of(plan.spec)).check_start(plan, SystemExecutor())
@@ -144,8 +144,8 @@ class Measuring:
             click.confirm("Go on?", default=True, abort=True, err=True)
 
     def start(self, plan: Plan, directory: Path, **more: Any) -> Journal:
-        """A new campaign in the directory. more: as of `ioatlas.campaign.start`."""
-        from ioatlas.campaign import start
+        """A new campaign in the directory. more: as of `ioatlas.measure.campaign.start`."""
+        from ioatlas.measure.campaign import start
 
         return start(plan, directory, destroy=self.destroy, overwrite=self.overwrite, facts=self.facts, **more)
 
@@ -381,7 +381,7 @@ def measuring_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def consent_of(spec: CampaignSpec, destroy: Sequence[str], overwrite: Sequence[str], answers: Sequence[str]) -> Consent:
     """What was typed, and who answers. Raises UsageError where a configuration asks and nobody can."""
-    from ioatlas.run.set_up import Consent
+    from ioatlas.measure.run.set_up import Consent
 
     answer = _answerer(answers)
     asking = next((one for one in spec.configurations if one.ask), None)
@@ -405,7 +405,7 @@ def commands_of(spec: CampaignSpec) -> list[str]:
 
 
 def _answerer(answers: Sequence[str]) -> Callable[[Configuration], Answer] | None:
-    from ioatlas.run.set_up import Answer
+    from ioatlas.measure.run.set_up import Answer
 
     if answers:
         typed: Iterator[str] = itertools.chain(answers, itertools.repeat(answers[-1]))
@@ -414,7 +414,7 @@ def _answerer(answers: Sequence[str]) -> Callable[[Configuration], Answer] | Non
 
 
 def _prompt(one: Configuration) -> Answer:
-    from ioatlas.run.set_up import Answer
+    from ioatlas.measure.run.set_up import Answer
 
     words = f" ({one.words})" if one.factors else ""
     click.echo(f"\r\x1b[KNow set up {one.name}{words}: {one.ask}", err=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 
-from ioatlas.errors import IoAtlasError, UsageError, written
+from ioatlas.model.errors import IoAtlasError, UsageError, written
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.analysis.imported_answer import LOADS, SETS
-from ioatlas.analysis.imported_answer import TITLES as IMPORTED_TITLES
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.imported_answer import LOADS, SETS
+from ioatlas.answer.analysis.imported_answer import TITLES as IMPORTED_TITLES
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.product.quantity import money
 from ioatlas.cli._output import WIDEST, table_of
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.summary import Summary, Trust
-from ioatlas.product.quantity import money
 from ioatlas.report.small_map import COLOURS
 from ioatlas.report.told import beside_of, next_line, small_of, title_of, value_of, where_of
 
@@ -60,7 +60,7 @@ def console_of(width: int | None = None) -> Console:
 
 def show(result: CampaignResult, console: Console, *, place: str, report: str) -> None:
     """Print it. place: the campaign's directory as the user named it; report: the page's path, or ''."""
-    from ioatlas.analysis.summary import summarise
+    from ioatlas.answer.analysis.summary import summarise
 
     print_lines(screen(summarise(result), result, console, place=place, report=report), console)
 
@@ -107,7 +107,7 @@ def answer_lines(
 def pasted(result: CampaignResult, form: str) -> str:
     """The answer to pass on by paste, as Markdown ('md') or BBCode. Nothing in it names the site."""
     from ioatlas import __version__
-    from ioatlas.analysis.summary import summarise
+    from ioatlas.answer.analysis.summary import summarise
     from ioatlas.report.export import texts
     from ioatlas.report.export.texts import conditions
     from ioatlas.report.redact import redactor

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas import beneath
-from ioatlas.campaign import run
+from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
-from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.measure.campaign import run
+from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ReasonCode, sentences
 from ioatlas.model.visit import RemarkKind, VisitStatus
-from ioatlas.results.library import REPORT
+from ioatlas.store import confined
 from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.cli._options import Measuring
+    from ioatlas.measure.run.live import Summary
+    from ioatlas.measure.run.set_up import Consent
     from ioatlas.model.result import CampaignResult
-    from ioatlas.run.live import Summary
-    from ioatlas.run.set_up import Consent
 
 MORE_TIME = "give it more time with --budget, or a smaller sweep"
 NEEDS_TIME = frozenset({ReasonCode.NO_IO, ReasonCode.RUNTIME, ReasonCode.OVERLAP, ReasonCode.OVER_RUN, ReasonCode.LATE})
@@ -127,7 +127,7 @@ def _tell_overdrawn(summary: Summary) -> None:
 
 def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
     """A campaign of which nothing is left to do: what it came to. Nothing is changed."""
-    from ioatlas.campaign import load_result
+    from ioatlas.measure.campaign import load_result
 
     report = journal.directory / REPORT
     if not report.exists():
@@ -170,11 +170,11 @@ def findings_told(findings: Iterable[Finding], *, verbose: bool = False) -> list
 
 def write_report_of(directory: Path) -> CampaignResult:
     """What the report in a campaign's directory shows, which is written."""
-    from ioatlas.campaign import load_result
+    from ioatlas.measure.campaign import load_result
     from ioatlas.report.page import write_report
 
     path = directory / REPORT
-    beneath.is_ordinary(path, linked=False)
+    confined.is_ordinary(path, linked=False)
     result = load_result(directory)
     write_report(result, path)
     return result

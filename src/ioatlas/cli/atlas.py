@@ -13,7 +13,7 @@ import click
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._commands import Commands, examples
 from ioatlas.cli._output import say, say_json
-from ioatlas.errors import UsageError, faults
+from ioatlas.model.errors import UsageError, faults
 
 if TYPE_CHECKING:
     from ioatlas.bundle.keys import PublicKey
@@ -99,9 +99,9 @@ def trust(source: str, name: str, fingerprint: str | None, remove: bool, as_json
 
 def _named(source: str) -> PublicKey:
     """The public key that a text, a file, the .pub of a private key or a bundle names. Raises UsageError."""
-    from ioatlas import beneath
     from ioatlas.bundle import keys
     from ioatlas.bundle.opening import looks_like_bundle, open_bundle
+    from ioatlas.store import confined
 
     if source.startswith(f"{keys.KIND} "):
         return keys.read_public(source, "KEY")
@@ -112,5 +112,5 @@ def _named(source: str) -> PublicKey:
             return opened.attestation.key
     public = Path(f"{source}.pub")
     with faults(UsageError, "the key cannot be read", where=source):
-        text = beneath.read_text(public if public.exists() else Path(source), most_bytes=keys.MOST_BYTES)
+        text = confined.read_text(public if public.exists() else Path(source), most_bytes=keys.MOST_BYTES)
     return keys.read_public(text, source)

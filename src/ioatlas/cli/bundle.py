@@ -16,7 +16,7 @@ from ioatlas.cli._arguments import PathOrWord, campaign_argument, path_option, q
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, how_options
 from ioatlas.cli._output import say, say_json, says_what_does_not_fit
-from ioatlas.errors import GateError, UsageError, written
+from ioatlas.model.errors import GateError, UsageError, written
 from ioatlas.model.units import parse_percent
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ def command(
     as_json: bool,
 ) -> None:
     """Pack the campaign in DIR into one file that anybody can check: raw output, journal, values, hashes, signature."""
+    from ioatlas.answer.results.library import check_not_opened
     from ioatlas.bundle import statement
     from ioatlas.bundle.pack import check_free, pack
     from ioatlas.bundle.redaction import read_plan
     from ioatlas.report.page import put_whole
-    from ioatlas.results.library import check_not_opened
 
     check_not_opened(directory)
     path = output or Path(f"{directory.resolve().name}{statement.ENDING}")
@@ -199,10 +199,10 @@ def reproduce_command(
     """
     from ioatlas.bundle.opening import opened_directory
     from ioatlas.bundle.reproduce import judge, specification
-    from ioatlas.campaign import default_directory
     from ioatlas.cli._session import run_session
     from ioatlas.cli.compare import MOST_TOLERANCE
     from ioatlas.cli.tune import finish
+    from ioatlas.measure.campaign import default_directory
 
     share = parse_percent(tolerance, where="--tolerance", most=MOST_TOLERANCE)
     opened = opened_directory(bundle)

@@ -74,7 +74,7 @@ def command(
     """
     share = parse_percent(tolerance, where="--tolerance", most=MOST_TOLERANCE)
     _tell_the_same(sides)
-    from ioatlas.results.comparison import compare_sides
+    from ioatlas.answer.results.comparison import compare_sides
 
     found = compare_sides(sides, quantity, tolerance=share, reference=reference, by_target=by is not None, same=same)
     tell(found, **wanted)

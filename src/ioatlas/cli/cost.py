@@ -12,15 +12,15 @@ import click
 from ioatlas.cli._arguments import CampaignDirectory, latency_limit, path_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit, table_of
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import parse_percent
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from ioatlas.answer.product.cost import CostComparison, Offer
+    from ioatlas.answer.product.readings import Workload
     from ioatlas.model.result import CampaignResult
-    from ioatlas.product.cost import CostComparison, Offer
-    from ioatlas.product.readings import Workload
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -69,10 +69,10 @@ def command(
     Intervals of measured values carry through. A star marks products that no other one beats in both total
     cost and value; a question mark those where the intervals do not decide.
     """
+    from ioatlas.answer.product.cost import Terms, compare_costs
+    from ioatlas.answer.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
+    from ioatlas.answer.product.price import common_currency
     from ioatlas.cli._output import check_ending, write_table
-    from ioatlas.product.cost import Terms, compare_costs
-    from ioatlas.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
-    from ioatlas.product.price import common_currency
     from ioatlas.report.export.texts import csv_text
 
     if output is not None and output.suffix.lower() not in FIGURES:
@@ -96,7 +96,7 @@ def command(
     else:
         _print(found)
     if output is not None and output.suffix.lower() in FIGURES:
-        from ioatlas.product.cost_rows import price_drawing
+        from ioatlas.answer.product.cost_rows import price_drawing
         from ioatlas.report.export.to_panels import write_drawing
 
         for path in write_drawing(price_drawing(found, _title(found)), output):
@@ -109,10 +109,10 @@ def command(
 
 def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
     """Every product with where it was measured. Raises UsageError when sheets and results do not go together."""
-    from ioatlas.analysis.wording import plural
-    from ioatlas.campaign import load_result
-    from ioatlas.product.cost import Offer, offers_of
-    from ioatlas.product.sheet_file import read_sheet_file
+    from ioatlas.answer.analysis.wording import plural
+    from ioatlas.answer.product.cost import Offer, offers_of
+    from ioatlas.answer.product.sheet_file import read_sheet_file
+    from ioatlas.measure.campaign import load_result
 
     if not results and not sheets:
         raise UsageError(
@@ -141,9 +141,9 @@ def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
 
 def _named(directory: Path, result: CampaignResult) -> list[Offer]:
     """By the sheets that the campaign itself names. Raises UsageError where it names none."""
-    from ioatlas.product.cost import Offer
-    from ioatlas.product.kept import kept_sheet
-    from ioatlas.product.readings import targets_of
+    from ioatlas.answer.product.cost import Offer
+    from ioatlas.answer.product.kept import kept_sheet
+    from ioatlas.answer.product.readings import targets_of
 
     found = [
         Offer(sheet, result, target)
@@ -160,8 +160,8 @@ def _named(directory: Path, result: CampaignResult) -> list[Offer]:
 
 
 def _workload(at: Sequence[str], p99: str | None, mean: str | None) -> Workload:
+    from ioatlas.answer.product.readings import Workload
     from ioatlas.model.options import read_option
-    from ioatlas.product.readings import Workload
 
     options = {}
     for text in at:
@@ -189,8 +189,8 @@ def _title(found: CostComparison) -> str:
 def _print(found: CostComparison) -> None:
     from rich.text import Text
 
+    from ioatlas.answer.product.cost_rows import sentences, table
     from ioatlas.cli._screen import console_of, labelled, print_lines, rendered
-    from ioatlas.product.cost_rows import sentences, table
 
     console = console_of()
     lines: list[Text] = []

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ioatlas import beneath
+from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import SideArgument, newest, own_place, path_option, units_option, where_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
-from ioatlas.errors import IoAtlasError, UsageError, written
+from ioatlas.model.errors import IoAtlasError, UsageError, written
 from ioatlas.model.quantities import QUANTITIES
-from ioatlas.results.library import REPORT
+from ioatlas.store import confined
 
 if TYPE_CHECKING:
+    from ioatlas.answer.results.sides import Side
     from ioatlas.model.panel import Drawing, Line
     from ioatlas.model.quantities import Quantity
     from ioatlas.model.result import CampaignResult
     from ioatlas.report.export.grid import Layout
-    from ioatlas.results.sides import Side
 
 TABLES = ("csv", "json", "md", "bbcode")
 FIGURES = ("png", "svg", "pdf")
@@ -119,8 +119,8 @@ def _written(
     kind = kind or kind_of(output)
     if kind in (*TABLES, "html"):
         _check(drawn, "", f"--format {kind}")
-    from ioatlas.campaign import load_result
-    from ioatlas.results.only import only, parse_filter
+    from ioatlas.answer.results.only import only, parse_filter
+    from ioatlas.measure.campaign import load_result
 
     result = only(load_result(directory), parse_filter(where))
     if kind == "html":
@@ -155,7 +155,7 @@ def _report(result: CampaignResult, directory: Path, output: Path | None) -> Pat
 
     path = output or own_place(directory, REPORT)
     if output is None:
-        beneath.is_ordinary(path, linked=False)  # a link in somebody else's directory leads elsewhere
+        confined.is_ordinary(path, linked=False)  # a link in somebody else's directory leads elsewhere
     write_report(result, path, place=directory)
     return path
 
@@ -175,7 +175,7 @@ def kind_of(output: Path | None) -> str:
 def _check_default(directory: Path) -> None:
     """Raises RefusedError when a figure that is written beside the journal would go where a link leads."""
     endings = {f".{kind}" for kind in FIGURES}
-    beneath.check_tree(directory, {path.name for path in directory.iterdir() if path.suffix in endings})
+    confined.check_tree(directory, {path.name for path in directory.iterdir() if path.suffix in endings})
 
 
 def _check(drawn: dict[str, str], taken: str, what: str) -> None:
@@ -261,10 +261,10 @@ KINDS = ("bars", "lines", "latency")
 
 
 def _drawing(kind: str, places: Sequence[Path], where: Sequence[str], chosen: Mapping[str, str]) -> Drawing:
+    from ioatlas.answer.results import panels
+    from ioatlas.answer.results.only import parse_filter
+    from ioatlas.answer.results.sides import align, read_sides
     from ioatlas.report.export.texts import conditions
-    from ioatlas.results import panels
-    from ioatlas.results.only import parse_filter
-    from ioatlas.results.sides import align, read_sides
 
     loads, quantity = parse_filter(where), chosen.get("quantity", "bw")
     sides = read_sides(places, quantity, by_target="by" in chosen)
@@ -281,7 +281,7 @@ def _drawing(kind: str, places: Sequence[Path], where: Sequence[str], chosen: Ma
 
 def _results(sides: Sequence[Side]) -> list[tuple[str, CampaignResult]]:
     """By side the result of its targets, of those that were measured here; each campaign is read once."""
-    from ioatlas.campaign import load_result
+    from ioatlas.measure.campaign import load_result
 
     whole: dict[Path, CampaignResult] = {}
     for directory in {side.directory for side in sides if side.kind == "measured"}:

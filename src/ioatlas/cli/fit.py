@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import PathOrWord, gate_files, write_gate
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import fold, say_json
-from ioatlas.errors import UsageError
-from ioatlas.procedures.options import CAMPAIGN
+from ioatlas.measure.procedures.options import CAMPAIGN
+from ioatlas.model.errors import UsageError
 from ioatlas.report.export.to_gate import Check, Gate, Outcome
-from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
-    from ioatlas.procedures.fit.fits import Fit
+    from ioatlas.measure.procedures.fit.fits import Fit
     from ioatlas.store.journal import Journal
 
 BUDGET, CLIENTS = CAMPAIGN.option("budget"), CAMPAIGN.option("clients")
@@ -66,8 +66,8 @@ def command(
         )
     if (Path(target) / "campaign.toml").is_file():
         _tell_measured(Path(target), uses, how, (junit, markdown))
-    from ioatlas.campaign import default_directory
-    from ioatlas.config.spec import CampaignSpec
+    from ioatlas.measure.campaign import default_directory
+    from ioatlas.plan.spec import CampaignSpec
 
     given = {"fit": uses, "fit_max": most, "budget": budget, "clients": clients}
     spec = CAMPAIGN.apply(
@@ -83,10 +83,10 @@ def command(
 
 def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path | None, Path | None]) -> None:
     """The answer by the law of a campaign that was measured. Ends with its exit status."""
-    from ioatlas.campaign import load_result
-    from ioatlas.procedures.fit.fits import fits_by_law, requirement_text
-    from ioatlas.procedures.fit.read import read_uses
-    from ioatlas.procedures.fit.verdict import Answer
+    from ioatlas.measure.campaign import load_result
+    from ioatlas.measure.procedures.fit.fits import fits_by_law, requirement_text
+    from ioatlas.measure.procedures.fit.read import read_uses
+    from ioatlas.measure.procedures.fit.verdict import Answer
     from ioatlas.store.journal import Journal
 
     journal = Journal.open(directory)
@@ -124,10 +124,10 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     gate: files for JUnit and Markdown.
     """
     from ioatlas.cli._session import answer, findings_told, measured
-    from ioatlas.config.spec import recorded_spec
-    from ioatlas.procedures.fit.fits import carried, load_fits
-    from ioatlas.procedures.fit.verdict import Answer
-    from ioatlas.procedures.options import FitOptions
+    from ioatlas.measure.procedures.fit.fits import carried, load_fits
+    from ioatlas.measure.procedures.fit.verdict import Answer
+    from ioatlas.measure.procedures.options import FitOptions
+    from ioatlas.plan.spec import recorded_spec
 
     directory = journal.directory
     _, result = measured(journal, how)
@@ -145,7 +145,7 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
 
 def _gate(fits: Sequence[Fit], first: tuple[Check, ...]) -> Gate:
     """Each requirement as a check; what is undecided is skipped."""
-    from ioatlas.procedures.fit.fits import measured_text
+    from ioatlas.measure.procedures.fit.fits import measured_text
 
     checks = first + tuple(
         Check(
@@ -163,7 +163,7 @@ def _gate(fits: Sequence[Fit], first: tuple[Check, ...]) -> Gate:
 
 
 def _tell_uses(*, new: bool, as_json: bool) -> None:
-    from ioatlas.procedures.fit.read import example, read_uses, ready
+    from ioatlas.measure.procedures.fit.read import example, read_uses, ready
 
     if new:
         click.echo(example().rstrip())

@@ -12,14 +12,14 @@ from typing import Any
 
 import click
 
-from ioatlas import beneath
+from ioatlas.answer.results.library import REPORT, Entry, bundles, directories, entry, library_folders, stamp
 from ioatlas.cli._arguments import Name, campaign_argument, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import columns, folded, say_json, says_what_does_not_fit
-from ioatlas.config.profiles import check, described, profiles, text_of
 from ioatlas.model.units import utc_text
+from ioatlas.plan.profiles import check, described, profiles, text_of
 from ioatlas.report.told import answer_of
-from ioatlas.results.library import REPORT, Entry, bundles, directories, entry, library_folders, stamp
+from ioatlas.store import confined
 
 
 @click.command(name="list", epilog=examples("list"))
@@ -76,13 +76,13 @@ def open_command(directory: Path) -> None:
 
     An existing report.html is never opened as it is, because it may be somebody else's page.
     """
-    from ioatlas.campaign import load_result
+    from ioatlas.answer.results.library import is_opened, shown
+    from ioatlas.measure.campaign import load_result
     from ioatlas.report.page import write_report
-    from ioatlas.results.library import is_opened, shown
 
     result = load_result(directory)
     report = directory / REPORT
-    beneath.is_ordinary(report, linked=False)  # a link in somebody else's directory leads elsewhere
+    confined.is_ordinary(report, linked=False)  # a link in somebody else's directory leads elsewhere
     if is_opened(directory) or not os.access(directory, os.W_OK):
         import tempfile
 

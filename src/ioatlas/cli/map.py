@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import GroupedCommand, campaign_argument, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import (
@@ -28,15 +29,14 @@ from ioatlas.cli._options import (
     taken_for_map,
 )
 from ioatlas.cli._output import folded, say_json, says_what_does_not_fit
+from ioatlas.measure.procedures.options import CAMPAIGN
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
-from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.results.library import REPORT
 from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import KEPT_FREE, UNTOLD_BYTES
 
 if TYPE_CHECKING:
-    from ioatlas.run.plan import Plan
-    from ioatlas.run.procedure import Procedure
+    from ioatlas.measure.run.plan import Plan
+    from ioatlas.measure.run.procedure import Procedure
 
 
 @click.command(name="map", cls=GroupedCommand, epilog=examples("map"))
@@ -54,10 +54,10 @@ def command(
     """Measure a performance map of TARGET: a directory, a file, a block device or a URI. Several with --together.
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
-    from ioatlas.campaign import default_directory
     from ioatlas.cli._options import consent_of
     from ioatlas.cli._session import run_session
-    from ioatlas.procedures.registry import procedure_of
+    from ioatlas.measure.campaign import default_directory
+    from ioatlas.measure.procedures.registry import procedure_of
 
     plan = how.plan(asked.spec())
     if how.only_shows(plan):
@@ -105,14 +105,14 @@ def plan_command(
 
 def summary_of(plan: Plan, procedure: Procedure | None = None) -> dict[str, Any]:
     """What a plan says as JSON. procedure: where no specification names it."""
-    from ioatlas.procedures.registry import procedure_of
+    from ioatlas.measure.procedures.registry import procedure_of
 
     return (procedure or procedure_of(plan.spec)).summary(plan)
 
 
 def describe(plan: Plan, procedure: Procedure | None = None) -> str:
     """A plan in words. procedure: where no specification names it."""
-    from ioatlas.procedures.registry import procedure_of
+    from ioatlas.measure.procedures.registry import procedure_of
     from ioatlas.target.preparation import WORDS
 
     procedure = procedure or procedure_of(plan.spec)
@@ -204,17 +204,17 @@ def _short_of_room(plan: Plan) -> list[str]:
 @says_what_does_not_fit
 def resume_command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: str, trust: str | None) -> None:
     """Continue the campaign in DIR: the same plan, the visits that are still missing."""
-    from ioatlas.campaign import reopen
     from ioatlas.cli import fit, tune
     from ioatlas.cli._options import commands_of, consent_of
     from ioatlas.cli._session import run_session
-    from ioatlas.config.spec import recorded_spec
-    from ioatlas.procedures.fit.procedure import FitUses
-    from ioatlas.procedures.options import CAMPAIGN
-    from ioatlas.procedures.registry import procedure_of_journal
-    from ioatlas.procedures.tune.advice import Advise
-    from ioatlas.procedures.tune.procedure import Tune
-    from ioatlas.run.foreign import ForeignError
+    from ioatlas.measure.campaign import reopen
+    from ioatlas.measure.procedures.fit.procedure import FitUses
+    from ioatlas.measure.procedures.options import CAMPAIGN
+    from ioatlas.measure.procedures.registry import procedure_of_journal
+    from ioatlas.measure.procedures.tune.advice import Advise
+    from ioatlas.measure.procedures.tune.procedure import Tune
+    from ioatlas.measure.run.foreign import ForeignError
+    from ioatlas.plan.spec import recorded_spec
 
     try:
         journal = reopen(directory, destroy=how.destroy, overwrite=how.overwrite, trust=trust)

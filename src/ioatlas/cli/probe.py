@@ -37,7 +37,7 @@ def command(target: str, facts_file: Path | None, *, verbose: bool, as_json: boo
     A mark says how a value is known: blank = read, + = typed in, ? = doubtful (a virtual device says so about
     itself), - = not known, or the tool is missing. Nothing is written and no load is made.
     """  # noqa: D301
-    from ioatlas.testbed.host import testbed
+    from ioatlas.load.machine.host import testbed
 
     found = testbed(target, facts_file)
     if share:

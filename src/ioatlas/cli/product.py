@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from ioatlas.answer.product.figures import Figures, drives_line, needs_permission
+from ioatlas.answer.product.quantity import amount_text, both_units, in_tb, in_tib, money
+from ioatlas.answer.product.sheet import Sheet
 from ioatlas.cli._arguments import CampaignDirectory
 from ioatlas.cli._commands import Commands, examples
 from ioatlas.cli._output import WIDEST, folded, say, say_json, says_what_does_not_fit, table_of
-from ioatlas.errors import GateError, UsageError, written
-from ioatlas.product.figures import Figures, drives_line, needs_permission
-from ioatlas.product.quantity import amount_text, both_units, in_tb, in_tib, money
-from ioatlas.product.sheet import Sheet
+from ioatlas.model.errors import GateError, UsageError, written
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -148,8 +148,8 @@ def new_(sheet: Path, **given: str | float | None) -> None:
     """Write a new sheet to fill in. An existing file is left alone."""
     from datetime import UTC, datetime
 
-    from ioatlas.product.figures import figures
-    from ioatlas.product.sheet_file import new_sheet, read_sheet
+    from ioatlas.answer.product.figures import figures
+    from ioatlas.answer.product.sheet_file import new_sheet, read_sheet
 
     for name, needs in (("capacity", "drives"), ("currency", "price")):
         if given[name] is not None and given[needs] is None:
@@ -167,8 +167,8 @@ def new_(sheet: Path, **given: str | float | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
     """Check sheets, and say what is missing."""
-    from ioatlas.product.figures import check_drives, figures, remarks
-    from ioatlas.product.sheet_file import SheetError, read_sheet_file
+    from ioatlas.answer.product.figures import check_drives, figures, remarks
+    from ioatlas.answer.product.sheet_file import SheetError, read_sheet_file
 
     told = []
     faults: list[UsageError] = []
@@ -210,8 +210,8 @@ def _all_but_the_last(faults: list[UsageError]) -> NoReturn:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) -> None:
     """Show a product: capacity, and price per TiB."""
-    from ioatlas.product.figures import document, figures, remarks
-    from ioatlas.product.sheet_file import read_sheet_file
+    from ioatlas.answer.product.figures import document, figures, remarks
+    from ioatlas.answer.product.sheet_file import read_sheet_file
 
     read = read_sheet_file(sheet)
     found = figures(read, currency or "")
@@ -243,11 +243,11 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
 
     Specifications, price, what was claimed and measured, what works.
     """
-    from ioatlas.campaign import load_result
+    from ioatlas.answer.product.cost import Offer
+    from ioatlas.answer.product.sheet_file import read_sheet_file
+    from ioatlas.answer.product.table import columns, rows, table_document
     from ioatlas.cli._output import check_ending, write_table
-    from ioatlas.product.cost import Offer
-    from ioatlas.product.sheet_file import read_sheet_file
-    from ioatlas.product.table import columns, rows, table_document
+    from ioatlas.measure.campaign import load_result
 
     if output is not None:
         check_ending(output)

@@ -15,9 +15,8 @@ from typing import Any
 
 import click
 
-from ioatlas import beneath
-from ioatlas.analysis.ceilings import Ceiling, ceilings_of
-from ioatlas.analysis.shakedown import (
+from ioatlas.answer.analysis.ceilings import Ceiling, ceilings_of
+from ioatlas.answer.analysis.shakedown import (
     Check,
     background_checks,
     clients_needed,
@@ -27,16 +26,13 @@ from ioatlas.analysis.shakedown import (
     nic_checks,
     path_checks,
 )
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._arguments import PathOrWord, corrections_option, units_option
 from ioatlas.cli._options import Measuring, how_options
 from ioatlas.cli._output import room, say_json
-from ioatlas.errors import IoAtlasError, UsageError, written
-from ioatlas.fio.executor import SystemExecutor
-from ioatlas.model.testbed import Testbed
-from ioatlas.model.units import format_count, format_rate, format_size, parse_duration_seconds
-from ioatlas.testbed.host import testbed
-from ioatlas.testbed.measured import (
+from ioatlas.load.fio.executor import SystemExecutor
+from ioatlas.load.machine.host import testbed
+from ioatlas.load.machine.measured import (
     Memory,
     background,
     client_rate,
@@ -45,8 +41,12 @@ from ioatlas.testbed.measured import (
     stack_rate,
     target_rate,
 )
-from ioatlas.testbed.telemetry import watched_of
-from ioatlas.testbed.typed_in import host_and_port, quantity
+from ioatlas.load.machine.telemetry import watched_of
+from ioatlas.load.machine.typed_in import host_and_port, quantity
+from ioatlas.model.errors import IoAtlasError, UsageError, written
+from ioatlas.model.testbed import Testbed
+from ioatlas.model.units import format_count, format_rate, format_size, parse_duration_seconds
+from ioatlas.store import confined
 
 MOST_CHECKS, MOST_CEILINGS = 5, 4
 """Columns, checks and ceilings of the first screen."""
@@ -157,7 +157,7 @@ def _write(path: Path, data: Mapping[str, Any]) -> None:
     """Beside what is printed. Raises IoAtlasError."""
     place = path / "shakedown.json" if path.is_dir() else path
     with written(place, "name another place with -o"):
-        beneath.write_text(place, json.dumps(data, indent=1) + "\n", in_root=True)
+        confined.write_text(place, json.dumps(data, indent=1) + "\n", in_root=True)
 
 
 def _look(

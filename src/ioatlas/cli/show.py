@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import campaign_argument, units_option, where_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import says_what_does_not_fit, table_of
-from ioatlas.errors import written
+from ioatlas.model.errors import written
 from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.tree import is_tree
-from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -66,8 +66,8 @@ def command(
     """Show the answer of the campaign in DIR on one screen, or its map as a table."""
     import sys
 
-    from ioatlas.procedures.registry import load_result
-    from ioatlas.results.only import only, parse_filter
+    from ioatlas.answer.results.only import only, parse_filter
+    from ioatlas.measure.procedures.registry import load_result
 
     result = only(load_result(directory), parse_filter(where))
     if as_json:
@@ -89,10 +89,10 @@ def command(
         return
     from rich.text import Text
 
-    from ioatlas.analysis.summary import summarise
+    from ioatlas.answer.analysis.summary import summarise
+    from ioatlas.answer.results.library import shown
     from ioatlas.cli._screen import console_of, print_lines, show, text_tables, title_lines
     from ioatlas.model.quantities import quantity
-    from ioatlas.results.library import shown
 
     plain = not (all_cells or x or y)
     asked = bool(quantity_name) or not plain
@@ -133,7 +133,7 @@ def _findings(result: CampaignResult, width: int) -> list[Text]:
     """Every one under its title, after the numbers that the first screen has no room for."""
     from rich.text import Text
 
-    from ioatlas.analysis.summary import summarise
+    from ioatlas.answer.analysis.summary import summarise
     from ioatlas.cli._screen import MOST_HEADLINES, labelled
     from ioatlas.report.told import value_of, where_of
 

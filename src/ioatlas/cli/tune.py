@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas import beneath
+from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import PathOrWord, latency_limit
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import say_json
-from ioatlas.config.spec import CampaignSpec
-from ioatlas.config.sweep import read_sweep
-from ioatlas.errors import UsageError
+from ioatlas.measure.procedures.options import CAMPAIGN, USUAL_BUDGET_SECONDS
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import format_duration
-from ioatlas.procedures.options import CAMPAIGN, USUAL_BUDGET_SECONDS
-from ioatlas.results.library import REPORT
+from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.sweep import read_sweep
+from ioatlas.store import confined
 
 if TYPE_CHECKING:
-    from ioatlas.design.latency_search import Goal
-    from ioatlas.run.procedure import Procedure
+    from ioatlas.measure.run.procedure import Procedure
+    from ioatlas.plan.latency_search import Goal
     from ioatlas.store.journal import Journal
 
 MOST_LIMIT_NS = 60e9
@@ -94,8 +94,8 @@ def command(
     """
     if target is None:
         raise UsageError("no target is named", remedy="name one: `ioatlas tune DIRECTORY --p99 5ms`")
-    from ioatlas.campaign import default_directory
-    from ioatlas.procedures.tune.procedure import Tune
+    from ioatlas.measure.campaign import default_directory
+    from ioatlas.measure.procedures.tune.procedure import Tune
 
     goal = _goal(p99, mean, max_jobs, max_depth, max_throughput=max_throughput, advise=advise)
     spec = _spec(
@@ -106,7 +106,7 @@ def command(
         raise UsageError("it takes --advise, --cure and --undo", where="--cure", remedy="give all three of them")
     procedure: Procedure | None = Tune(goal)
     if advise:
-        from ioatlas.procedures.tune.advice import Advise, with_changes, with_command
+        from ioatlas.measure.procedures.tune.advice import Advise, with_changes, with_command
         from ioatlas.target.opening import open_target
 
         engine = open_target(target).ioengine
@@ -128,8 +128,8 @@ def command(
 def tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import measured
-    from ioatlas.config.spec import recorded_spec
-    from ioatlas.procedures.tune.advice import cure, load_gains
+    from ioatlas.measure.procedures.tune.advice import cure, load_gains
+    from ioatlas.plan.spec import recorded_spec
 
     measured(journal, how)
     spec, report = recorded_spec(journal, CAMPAIGN.tables), journal.directory / REPORT
@@ -149,7 +149,7 @@ def tell_gains(journal: Journal, how: Measuring) -> None:
 def _goal(
     p99: str | None, mean: str | None, max_jobs: int, max_depth: int, *, max_throughput: bool, advise: bool
 ) -> Goal:
-    from ioatlas.design.latency_search import Goal
+    from ioatlas.plan.latency_search import Goal
 
     name, limit_ns = latency_limit(p99, mean)
     if sum((limit_ns is not None, max_throughput, advise)) > 1:
@@ -198,8 +198,8 @@ def finish(journal: Journal, how: Measuring) -> None:
     """
     from ioatlas import __version__
     from ioatlas.cli._session import answer, measured
-    from ioatlas.procedures.tune.result import closed_cell, load_tuning
-    from ioatlas.procedures.tune.wording import asked, best_job, load_text, none_sentence
+    from ioatlas.measure.procedures.tune.result import closed_cell, load_tuning
+    from ioatlas.measure.procedures.tune.wording import asked, best_job, load_text, none_sentence
 
     directory = journal.directory
     _, result = measured(journal, how)
@@ -207,11 +207,11 @@ def finish(journal: Journal, how: Measuring) -> None:
     job = str(directory / JOB) if tuning.best else ""
     if tuning.best is not None:
         cell = closed_cell((tuning.best.numjobs, tuning.best.iodepth), (cell for cell, _ in journal.cells()))
-        beneath.write_text(
+        confined.write_text(
             directory / JOB, best_job(tuning, tuning.best, cell, journal.targets()[0], __version__), in_root=True
         )
     document = {"directory": str(directory), **tuning.as_json(), "report": str(directory / REPORT), "job": job or None}
-    beneath.write_text(directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
+    confined.write_text(directory / RESULT, json.dumps(document, indent=1) + "\n", in_root=True)
     if how.as_json:
         say_json(document)
     else:

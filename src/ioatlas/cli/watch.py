@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from ioatlas.analysis.watching import Rules
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.watching import Rules
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._live import Stop, TerminalLine, json_lines, paragraph
 from ioatlas.cli._options import Measuring, directory_option, how_options, metrics_option, with_metrics
 from ioatlas.cli._output import say, say_json, says_what_does_not_fit
-from ioatlas.errors import GateError, IoAtlasError, PartialResultError, RefusedError, UsageError
+from ioatlas.model.errors import GateError, IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.outcomes import Event
 from ioatlas.model.units import (
     format_count,
@@ -35,13 +36,12 @@ from ioatlas.model.units import (
     parse_duration_seconds,
     parse_percent,
 )
-from ioatlas.results.library import REPORT
 
 if TYPE_CHECKING:
-    from ioatlas.config.spec import CampaignSpec
-    from ioatlas.run.plan import Plan
-    from ioatlas.watch.kept import Settings
-    from ioatlas.watch.session import Alarm, Session
+    from ioatlas.measure.run.plan import Plan
+    from ioatlas.measure.watch import Alarm, Session
+    from ioatlas.measure.watch_kept import Settings
+    from ioatlas.plan.spec import CampaignSpec
 
 FEWEST_EVERY_SECONDS = 10.0
 
@@ -103,11 +103,11 @@ def command(
     Each round is a small campaign, which `ioatlas compare` reads too. Rounds take a bounded share of the
     target's time. A round that was killed is finished by the next call.
     """
+    from ioatlas.answer.results.sides import LOWER_IS_BETTER
     from ioatlas.cli._session import write_report_of
-    from ioatlas.results.sides import LOWER_IS_BETTER
-    from ioatlas.run.environment import system_environment
-    from ioatlas.watch.kept import FIT, MOST_SHARE, Settings, kept, round_seconds
-    from ioatlas.watch.session import Confirmed, Session, only_one
+    from ioatlas.measure.run.environment import system_environment
+    from ioatlas.measure.watch import Confirmed, Session, only_one
+    from ioatlas.measure.watch_kept import FIT, MOST_SHARE, Settings, kept, round_seconds
 
     if uses:
         _check_alone(click.get_current_context())
@@ -217,10 +217,10 @@ def _spec(
     read_only: bool,
 ) -> CampaignSpec:
     from ioatlas.cli._options import Asked, with_levels
-    from ioatlas.config.spec import CampaignSpec
-    from ioatlas.procedures.fit.read import in_full
-    from ioatlas.procedures.options import FitOptions
-    from ioatlas.watch.kept import default_spec, of_one_size
+    from ioatlas.measure.procedures.fit.read import in_full
+    from ioatlas.measure.procedures.options import FitOptions
+    from ioatlas.measure.watch_kept import default_spec, of_one_size
+    from ioatlas.plan.spec import CampaignSpec
 
     levels = {"size": size} if size is not None else {}
     if campaign_file is not None:
@@ -243,7 +243,7 @@ def _spec(
 
 
 def _default_directory(plan: Plan) -> Path:
-    from ioatlas.results.library import results_folder
+    from ioatlas.answer.results.library import results_folder
 
     plain = re.sub(r"[^A-Za-z0-9]+", "-", plan.targets[0].name).strip("-").lower()
     return results_folder() / f"ioatlas-watch-{plain[:60] or 'target'}"
@@ -266,9 +266,9 @@ def _end(until: str | None, now: float) -> float:
 
 def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:
     from ioatlas.cli.map import describe, summary_of
+    from ioatlas.measure.watch import UNFIT_IN_A_ROW
+    from ioatlas.measure.watch_kept import FIT
     from ioatlas.stats.sequential import run_length
-    from ioatlas.watch.kept import FIT
-    from ioatlas.watch.session import UNFIT_IN_A_ROW
 
     # Mean rounds until a change is found, by its size in standard deviations of rounds.
     limit = rules.limit(_charts(plan))
@@ -301,7 +301,7 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
 
 def _of_a_target_that_is_gone(output: Path | None, target: str | None, spec: CampaignSpec) -> Settings | None:
     """The settings of a watch that was begun when its target was there; None where there is none."""
-    from ioatlas.watch.kept import read_kept
+    from ioatlas.measure.watch_kept import read_kept
 
     found = read_kept(output) if output is not None else None
     named = target or spec.targets[0][1]
@@ -395,7 +395,7 @@ class Teller:
         """Run the user's command."""
         if self._command is None:
             return
-        from ioatlas.watch.session import run_command
+        from ioatlas.measure.watch import run_command
 
         why = run_command(self._command, alarm)
         if why:

@@ -8,14 +8,15 @@ found on the web must not be able to write elsewhere or to run something.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import parse_size_bytes, words
 
 
@@ -301,3 +302,89 @@ def check_option(name: str, value: object, *, where: str = "") -> None:
     known, normal = read_option(name, value, where=where)
     if known != name or isinstance(value, bool) or str(normal) != str(value):
         raise UsageError(f"option {name!r} is not in its normal form", where=where, remedy="write it as fio names it")
+
+
+JobValue = int | float | str | tuple[str, ...] | None
+"""What an option may be set to: None writes the bare name (`stonewall`); a tuple is a list of paths, each escaped."""
+
+_PATH_LISTS = frozenset({"filename", "directory"})
+_PATHS = _PATH_LISTS.union(
+    words("""
+        uri read_iolog write_iolog replay_redirect write_bw_log write_lat_log write_iops_log write_hist_log include
+        description
+    """)
+)
+_SIZES = frozenset(
+    words("""
+        bs bsrange bssplit blockalign ba size filesize io_size offset offset_align offset_increment zonesize zonerange
+        zoneskip rate rate_min buffer_compress_chunk number_ios rate_iops
+    """)
+)
+_BARE_SIZES = re.compile(r"^[0-9%,:/\-]+$")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_KEYWORD = re.compile(r"\$\{|\$pagesize|\$mb_memory|\$ncpus")
+
+
+def escape_path(path: str) -> str:
+    """A path as `filename` and `directory` take it: each `:` gets a backslash."""
+    return path.replace(":", "\\:")
+
+
+def bad_value(what: str, where: str, remedy: str) -> UsageError:
+    """The error of an option's value that fio would read as something else. where: the option's name."""
+    return UsageError(what, where=where, remedy=remedy)
+
+
+def _checked_text(name: str, text: str) -> str:
+    if _CONTROL.search(text):
+        raise bad_value("a value may not hold a line break or control character", name, "write it on one line")
+    if not text or text != text.strip():
+        raise bad_value(
+            f"{text!r} is empty, or begins or ends with a blank, which fio drops",
+            name,
+            "write a value without outer blanks",
+        )
+    for mark in ";#":
+        if mark in text:
+            raise bad_value(
+                f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, f"use a value without {mark!r}"
+            )
+    if _KEYWORD.search(text):
+        raise bad_value(
+            f"fio would replace part of {text!r} from its environment",
+            name,
+            "use a value without `${...}` and fio keywords",
+        )
+    if name not in _PATHS and ("[" in text or "]" in text):
+        raise bad_value(f"brackets belong to section headers: {text!r}", name, "use a value without brackets")
+    if name in _SIZES and not _BARE_SIZES.match(text):
+        raise bad_value(
+            f"{text!r} is not written in bare bytes",
+            name,
+            "give the size as an integer of bytes: fio's suffixes depend on kb_base",
+        )
+    return text
+
+
+def _paths(name: str, paths: tuple[str, ...]) -> list[str]:
+    return [escape_path(_checked_text(name, path)) for path in paths]
+
+
+def render_value(name: str, value: JobValue) -> str | None:
+    """The text after `name=`, or None for a bare option. Raises UsageError for what fio would read differently."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise bad_value(f"{value!r} is not a finite number", name, "write a finite number")
+        return str(int(value)) if value == int(value) else f"{value:.12f}".rstrip("0")
+    if isinstance(value, tuple):
+        if name not in _PATH_LISTS:
+            raise bad_value("only filename and directory take a list of paths", name, "give one value")
+        return ":".join(_paths(name, value))
+    text = _checked_text(name, value)
+    return escape_path(text) if name in _PATH_LISTS else text

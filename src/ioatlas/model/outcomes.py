@@ -14,7 +14,7 @@ from enum import StrEnum
 from types import NoneType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 
 
 @dataclass(frozen=True)

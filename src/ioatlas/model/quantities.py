@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.panel import Panel
 from ioatlas.model.units import rate_units

@@ -17,7 +17,7 @@ from decimal import Decimal
 from math import ceil, inf
 from typing import Literal
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 
 
 def words(text: str) -> tuple[str, ...]:

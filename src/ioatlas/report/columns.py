@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.analysis.latencies import FEWEST_BEYOND
+from ioatlas.answer.analysis.latencies import FEWEST_BEYOND
 from ioatlas.model.result import PERCENTS, LatencyCurve, TimeCourse
 from ioatlas.report.page_format import Column, Dictionary, Encoding, LatencyCurves, TimeCourses
 

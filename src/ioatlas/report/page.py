@@ -16,10 +16,13 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
-from ioatlas import __version__, beneath
-from ioatlas.analysis.compare import CellComparison
-from ioatlas.campaign import load_result
-from ioatlas.errors import IoAtlasError, written
+from ioatlas import __version__
+from ioatlas.answer.analysis.compare import CellComparison
+from ioatlas.answer.results.comparison import SidesComparison
+from ioatlas.answer.results.joined import joined_sides
+from ioatlas.answer.results.sides import Row
+from ioatlas.measure.campaign import load_result
+from ioatlas.model.errors import IoAtlasError, written
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import words
@@ -28,9 +31,7 @@ from ioatlas.report.page_data import report_data
 from ioatlas.report.page_format import ComparisonData
 from ioatlas.report.redact import redactor
 from ioatlas.report.told import DATA_ELEMENT_ID
-from ioatlas.results.comparison import SidesComparison
-from ioatlas.results.joined import joined_sides
-from ioatlas.results.sides import Row
+from ioatlas.store import confined
 
 _DROP = """<div class="drop" role="main">
 <h1>See fio results as a map</h1>
@@ -230,7 +231,7 @@ COLUMNS = words("""
 def write_pairs(found: SidesComparison, path: Path) -> None:
     """Raises IoAtlasError when it cannot be written."""
     with written(path, "give a place that can be written", "the table"):
-        beneath.write_text(path, csv_text(COLUMNS, _rows(found)), in_root=True)
+        confined.write_text(path, csv_text(COLUMNS, _rows(found)), in_root=True)
 
 
 def _rows(found: SidesComparison) -> Iterator[list[object]]:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ioatlas.analysis.best import as_shown, mark_of
-from ioatlas.analysis.headlines import headlines
-from ioatlas.analysis.summary import summarise
-from ioatlas.fio.jobfile import render_job
+from ioatlas.answer.analysis.best import as_shown, mark_of
+from ioatlas.answer.analysis.headlines import headlines
+from ioatlas.answer.analysis.summary import summarise
+from ioatlas.load.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.quantities import QUANTITIES

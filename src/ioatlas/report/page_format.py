@@ -20,13 +20,13 @@ from typing import Any, Final, Literal, Self, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from ioatlas.config.faults import describe
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.result import CampaignResult, ProductCost, UnitPrice
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary
 from ioatlas.model.units import RateSystem
 from ioatlas.model.verdict import UnmeasuredCode, VerdictCode
+from ioatlas.plan.faults import describe
 
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
 

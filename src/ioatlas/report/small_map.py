@@ -13,8 +13,8 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ioatlas.analysis.best import SIGNS, Mark, mark_of, speed
-from ioatlas.errors import UsageError
+from ioatlas.answer.analysis.best import SIGNS, Mark, mark_of, speed
+from ioatlas.model.errors import UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import FACTOR
 from ioatlas.model.quantities import Quantity

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
-from ioatlas.analysis.best import as_shown
-from ioatlas.analysis.factors import PRICE, PRICE_PER_TIB
+from ioatlas.answer.analysis.best import as_shown
+from ioatlas.answer.analysis.factors import PRICE, PRICE_PER_TIB
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import FACTOR, Factor, factor_names

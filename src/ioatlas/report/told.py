@@ -12,12 +12,12 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from ioatlas.analysis.best import NUMBER_WIDTH
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.best import NUMBER_WIDTH
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.results.library import REPORT
 from ioatlas.model.summary import Beside, Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size, per_cent
 from ioatlas.report.small_map import WRITTEN
-from ioatlas.results.library import REPORT
 
 
 def title_of(summary: Summary) -> str:

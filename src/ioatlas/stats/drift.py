@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.stats.distributions import NEWTON_STEPS, beta_below, t_beyond, t_tail
 from ioatlas.stats.warmup import Floats, change_points, noise_around, without_step
 

@@ -18,7 +18,7 @@ from math import comb, exp, inf, isfinite, log, sqrt
 
 import numpy as np
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.stats.distributions import f_tail, log_gamma, t_quantile
 from ioatlas.stats.warmup import Floats
 

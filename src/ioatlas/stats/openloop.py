@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.stats.warmup import Floats, as_series
 
 METHOD = "intended-constant/1"

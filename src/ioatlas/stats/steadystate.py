@@ -11,7 +11,7 @@ from math import isfinite
 
 import numpy as np
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 
 METHOD = "snia-pts-2.0/1"
 WINDOW = 5

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.stats.warmup import (
     Floats,

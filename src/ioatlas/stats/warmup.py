@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 
 Floats = NDArray[np.floating[Any]]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ioatlas import beneath
 from ioatlas.model.verdict import sentences
 from ioatlas.model.visit import BatchStatus, Visit, VisitStatus
+from ioatlas.store import confined
 from ioatlas.store import schema as t
 from ioatlas.store.campaigns import Files
 from ioatlas.store.database import MINE
@@ -54,7 +54,7 @@ class Batches(Visits, Files):
                     for section, (visit_id, runtime_ms) in enumerate(visits.items())
                 ],
             )
-        return batch_id, beneath.make_directory(self.directory, name, fresh=True)
+        return batch_id, confined.make_directory(self.directory, name, fresh=True)
 
     def set_batch_process(self, batch_id: int, pid: int, pid_started: int) -> None:
         self._do(

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from ioatlas.errors import PartialResultError
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import PartialResultError
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP
 from ioatlas.store import schema as t
 from ioatlas.store.stored import Row

@@ -19,8 +19,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, UsageError, faults
+from ioatlas.model.errors import IoAtlasError, UsageError, faults
+from ioatlas.store import confined
 from ioatlas.store.database import connect
 from ioatlas.store.rules import OBJECTS, check_count, check_file, check_objects
 from ioatlas.store.stored import Row
@@ -48,7 +48,7 @@ def digest_of(record: bytes) -> bytes:
 
 def is_imported(place: Path) -> bool:
     """Whether there are imported readings in a directory; `place` may be the file that holds them, too."""
-    return beneath.is_ordinary(place if place.name == FILE_NAME else place / FILE_NAME)
+    return confined.is_ordinary(place if place.name == FILE_NAME else place / FILE_NAME)
 
 
 class Imported:
@@ -83,7 +83,7 @@ class Imported:
         cannot be used.
         """
         path = directory / FILE_NAME
-        if not beneath.is_ordinary(path):
+        if not confined.is_ordinary(path):
             raise UsageError(
                 "nothing was imported here", where=str(directory), remedy=f"`ioatlas import FILES -o {directory}` does"
             )

@@ -17,10 +17,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, UsageError, faults
+from ioatlas.model.errors import IoAtlasError, UsageError, faults
+from ioatlas.store import confined, seal
 from ioatlas.store import schema as t
-from ioatlas.store import seal
 from ioatlas.store.batches import Batches, BatchRow
 from ioatlas.store.campaigns import Campaigns, Cells
 from ioatlas.store.database import FILE_NAME, Database, Record
@@ -43,7 +42,7 @@ class Journal(Campaigns, Cells, Batches):
         Raises UsageError for a campaign.
         """
         path = directory / FILE_NAME
-        if beneath.is_ordinary(path):
+        if confined.is_ordinary(path):
             check_file(path)
         directory.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as opened:
@@ -64,7 +63,7 @@ class Journal(Campaigns, Cells, Batches):
     def is_unmade(cls, directory: Path) -> bool:
         """Whether a campaign was to be made in `directory`, and the process died before it was."""
         path = directory / FILE_NAME
-        if not beneath.is_ordinary(path):
+        if not confined.is_ordinary(path):
             return False
         check_file(path)
         try:
@@ -82,7 +81,7 @@ class Journal(Campaigns, Cells, Batches):
         IoAtlasError when there is none, it is of a newer format, or it holds what no campaign writes.
         """
         path = directory / FILE_NAME
-        if not beneath.is_ordinary(path):
+        if not confined.is_ordinary(path):
             raise UsageError(
                 "this is not the directory of a campaign: it has no journal"
                 if directory.exists()

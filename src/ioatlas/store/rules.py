@@ -14,12 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ioatlas import beneath
-from ioatlas.errors import IoAtlasError
 from ioatlas.model.cell import TARGETS
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import words
 from ioatlas.model.verdict import ASIDE
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, VisitStatus
+from ioatlas.store import confined
 from ioatlas.store.schema import Column, Table
 from ioatlas.store.stored import LARGEST, REMEDY, STATES, Row, short
 
@@ -199,12 +199,12 @@ def check_file(path: Path) -> None:
 
     Raises RefusedError or IoAtlasError. A rollback journal that names another file would have SQLite delete that one.
     """
-    beneath.is_ordinary(path, most_bytes=LARGEST_FILE)
+    confined.is_ordinary(path, most_bytes=LARGEST_FILE)
     for ending in ("-wal", "-shm"):
-        if beneath.is_ordinary(path.with_name(path.name + ending)):
+        if confined.is_ordinary(path.with_name(path.name + ending)):
             raise _refused(path, f"beside it lies {path.name}{ending}, which ioatlas never makes")
     rollback = path.with_name(f"{path.name}-journal")
-    if beneath.is_ordinary(rollback, most_bytes=LARGEST_FILE):
+    if confined.is_ordinary(rollback, most_bytes=LARGEST_FILE):
         with rollback.open("rb") as file:
             file.seek(max(0, rollback.stat().st_size - 8))
             if file.read(8) == bytes.fromhex("d9d505f920a163d7"):

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ioatlas.beneath import NEW_FILE
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.store import schema as t
+from ioatlas.store.confined import NEW_FILE
 from ioatlas.store.database import Database
 
 NAME = "seal"

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.jobfile import URI_ENGINES, check_uri, render_value, scheme_of
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell, Options
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.fixed_work import FIO, IOZONE, STATE
-from ioatlas.model.options import GROWING, Preparation, Sharing, check_option
-from ioatlas.model.target import Identity, Target
+from ioatlas.model.options import GROWING, Preparation, Sharing, check_option, render_value
+from ioatlas.model.target import URI_ENGINES, Identity, Target, check_uri, scheme_of
 from ioatlas.model.tree import STATE as IN_A_TREE
 
 REMEDY = "use the ioatlas that made it, or restore a copy; from somebody else, ask for one that was not changed"

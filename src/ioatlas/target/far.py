@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ioatlas.errors import RefusedError
-from ioatlas.fleet.client import Client
+from ioatlas.load.fleet.client import Client
+from ioatlas.load.machine.devices import SECTOR_BYTES, device_number, device_of
+from ioatlas.load.machine.mounts import PSEUDO_TYPES, Mount, parse_mountinfo, unescape
+from ioatlas.model.errors import RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.target.guard import refuse
 from ioatlas.target.signatures import FRONT_BYTES, own_signatures
-from ioatlas.testbed.devices import SECTOR_BYTES, device_number, device_of
-from ioatlas.testbed.mounts import PSEUDO_TYPES, Mount, parse_mountinfo, unescape
 
 LOOK_SECONDS = 30.0
 _SCRIPT = Path(__file__).with_name("far.sh")

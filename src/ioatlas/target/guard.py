@@ -15,15 +15,23 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.load.machine.devices import (
+    BlockDevice,
+    above,
+    below,
+    btrfs_siblings,
+    device_of,
+    loops_of_file,
+    same_storage,
+)
+from ioatlas.load.machine.mounts import Mount, every_visible_mount, mount_of, unescape
+from ioatlas.model.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
 from ioatlas.target import nbd
 from ioatlas.target.identity import check_identity, identify
 from ioatlas.target.signatures import read_signatures
 from ioatlas.target.trouble import answer_within, speaking, spoken
-from ioatlas.testbed.devices import BlockDevice, above, below, btrfs_siblings, device_of, loops_of_file, same_storage
-from ioatlas.testbed.mounts import Mount, every_visible_mount, mount_of, unescape
 
 SPIN_UP_SECONDS = 60.0
 """How long reading a few blocks may take: a disk in standby has to spin up first."""

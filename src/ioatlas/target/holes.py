@@ -13,8 +13,8 @@ import fcntl
 import os
 import struct
 
-from ioatlas.beneath import NEW_FILE
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
+from ioatlas.store.confined import NEW_FILE
 from ioatlas.target.trouble import opened, speaking, spoken
 
 _BLKDISCARD = 0x1277

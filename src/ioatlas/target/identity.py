@@ -8,13 +8,13 @@ import stat
 from dataclasses import replace
 from functools import cache
 
-from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.load.machine.devices import BlockDevice, device_number, device_of
+from ioatlas.load.machine.mounts import Mount, mount_of
+from ioatlas.model.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Identity, Target, TargetKind
 from ioatlas.target import nbd
 from ioatlas.target.signatures import filesystem_uuid
 from ioatlas.target.trouble import answer_within
-from ioatlas.testbed.devices import BlockDevice, device_number, device_of
-from ioatlas.testbed.mounts import Mount, mount_of
 
 _ASSIGNED_BY_KERNEL = frozenset({"device_number", "source"})
 """Facts that a reboot or a new mount may change although the storage is the same."""

@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, PartialResultError
-from ioatlas.fio.collect import OUTPUT, run_job
-from ioatlas.fio.executor import Executor
-from ioatlas.fio.figures import FioJob
-from ioatlas.fio.jobfile import JobSection, JobValue, render_job
-from ioatlas.fio.series import Moved, read_series
+from ioatlas.load.fio.collect import OUTPUT, run_job
+from ioatlas.load.fio.executor import Executor
+from ioatlas.load.fio.figures import FioJob
+from ioatlas.load.fio.jobfile import JobSection, render_job
+from ioatlas.load.fio.series import Moved, read_series
+from ioatlas.model.errors import IoAtlasError, PartialResultError
+from ioatlas.model.options import JobValue
 from ioatlas.model.outcomes import Emit, Event, LaidOut
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size
+from ioatlas.store import confined
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import Step
 
@@ -137,7 +138,7 @@ def write_steps(
             places,
             extents,
             direct=direct,
-            directory=beneath.make_directory(directory, step.what.replace(" ", "-")),
+            directory=confined.make_directory(directory, step.what.replace(" ", "-")),
             stop_asked=stop_asked,
             progress=progress,
             held=held,

@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ioatlas.beneath import NEW_FILE, names_in
-from ioatlas.errors import RefusedError
-from ioatlas.fio.process import start_time_ticks
+from ioatlas.load.fio.process import start_time_ticks
+from ioatlas.model.errors import RefusedError
 from ioatlas.model.target import Target
+from ioatlas.store.confined import NEW_FILE, names_in
 from ioatlas.target.opening import MARKER
 from ioatlas.target.trouble import answer_within, opened, speaking
 

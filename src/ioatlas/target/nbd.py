@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.target import NO_FLUSHES
 from ioatlas.target import trouble
 

@@ -8,15 +8,15 @@ import re
 import stat
 from dataclasses import replace
 
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.fio.executor import lacks_engine
-from ioatlas.fio.jobfile import URI_ENGINES, check_no_secret, check_uri, masked, render_value, scheme_of
-from ioatlas.model.target import Identity, Target
+from ioatlas.load.fio.executor import lacks_engine
+from ioatlas.load.machine.devices import device_of, devices_under_filesystem
+from ioatlas.load.machine.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.options import render_value
+from ioatlas.model.target import URI_ENGINES, Identity, Target, check_no_secret, check_uri, masked, scheme_of
 from ioatlas.target import nbd
 from ioatlas.target.identity import describe_mode, identify, kind_of
 from ioatlas.target.trouble import answer_within
-from ioatlas.testbed.devices import device_of, devices_under_filesystem
-from ioatlas.testbed.mounts import PSEUDO_TYPES, mount_of, unmounted_mount_point
 
 WORKSPACE_PREFIX = ".ioatlas-"
 """How the one subdirectory begins that ioatlas makes in a directory target."""

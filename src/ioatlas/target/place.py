@@ -6,12 +6,12 @@ from __future__ import annotations
 import os
 import stat
 
-from ioatlas.errors import IoAtlasError, RefusedError
+from ioatlas.load.machine.devices import BlockDevice, above, below, device_of, devices_under_filesystem
+from ioatlas.load.machine.mounts import mount_of
+from ioatlas.model.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, format_size_rounded
 from ioatlas.target.trouble import answer_within
-from ioatlas.testbed.devices import BlockDevice, above, below, device_of, devices_under_filesystem
-from ioatlas.testbed.mounts import mount_of
 
 KEPT_FREE = 0.1
 """The share of the free space that stays free."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ioatlas.fleet.sharing import file_of
+from ioatlas.load.fleet.sharing import file_of
 from ioatlas.model.cell import Cell, OptionValue
 
 _DATA = """

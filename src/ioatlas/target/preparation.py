@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ioatlas.design.snia import FILL_BLOCK_BYTES, FILL_PASSES
-from ioatlas.errors import IoAtlasError, UsageError, faults
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import IoAtlasError, UsageError, faults
 from ioatlas.model.options import Preparation, Purge
 from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.target import Target
+from ioatlas.plan.snia import FILL_BLOCK_BYTES, FILL_PASSES
 from ioatlas.target.guard import check_before_start
 from ioatlas.target.holes import discard, punch_file
 

@@ -14,7 +14,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.target.trouble import opened, speaking
 
 # From <blkid/blkid.h>; `wipefs` sets the same.

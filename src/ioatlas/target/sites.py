@@ -12,17 +12,16 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from ioatlas import beneath
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.fio.executor import Executor
-from ioatlas.fio.held import moved, reached
-from ioatlas.fio.jobfile import JobValue, place_options
+from ioatlas.load.fio.executor import Executor
+from ioatlas.load.fio.held import moved, reached
 from ioatlas.model.cell import Cell
-from ioatlas.model.options import Purge
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.options import JobValue, Purge
 from ioatlas.model.outcomes import Emit, Event, LaidOuts, PreparedTarget, PreparedTargets
-from ioatlas.model.target import Group, Target, on_members
+from ioatlas.model.target import Group, Target, on_members, place_options
 from ioatlas.model.units import format_size_rounded
 from ioatlas.model.visit import RemarkKind
+from ioatlas.store import confined
 from ioatlas.store.journal import Journal
 from ioatlas.target.direct import DirectIo, direct_io_alignment
 from ioatlas.target.guard import check_before_start, check_extent
@@ -349,7 +348,9 @@ class Sites:
                 places,
                 wanted,
                 direct=use.needs_direct(target.name),
-                directory=beneath.make_directory(self._journal.directory, f"layout/{beneath.plain_name(target.name)}"),
+                directory=confined.make_directory(
+                    self._journal.directory, f"layout/{confined.plain_name(target.name)}"
+                ),
                 stop_asked=self._stop_asked,
                 emit=self._emit,
                 book=lambda what, count_bytes: self._journal.add_ledger(target.name, what, count_bytes),

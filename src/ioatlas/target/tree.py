@@ -14,7 +14,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable
 
-from ioatlas.beneath import DIRECTORY
+from ioatlas.store.confined import DIRECTORY
 
 TREE = "tree"
 """The one name in a campaign's directory that is a directory."""

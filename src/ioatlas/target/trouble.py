@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from ioatlas.errors import IoAtlasError
-from ioatlas.toml import shipped
+from ioatlas.model.errors import IoAtlasError
+from ioatlas.store.toml import shipped
 
 Answer = TypeVar("Answer")
 

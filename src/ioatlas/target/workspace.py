@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from ioatlas.beneath import DIRECTORY, names_in
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.load.machine.devices import device_number
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Target
+from ioatlas.store.confined import DIRECTORY, names_in
 from ioatlas.target.direct import DirectIo, probe_directory
 from ioatlas.target.holes import make_sparse
 from ioatlas.target.identity import check_identity
@@ -27,7 +28,6 @@ from ioatlas.target.marker import MARKER_NEW, Marker, adopt, check_marker, read_
 from ioatlas.target.opening import MARKER, WORKSPACE_PREFIX
 from ioatlas.target.tree import TREE, Tick, is_gone, make_tree, remove_tree, tree_fault
 from ioatlas.target.trouble import opened, speaking, spoken
-from ioatlas.testbed.devices import device_number
 
 REMOVAL_WAITS_SECONDS = (0.0, *(0.02,) * 10, 0.25, 0.5)
 """Before each attempt to remove the emptied directory."""

@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.analysis.cache import judge_caches
+from ioatlas.answer.analysis.cache import judge_caches
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import VerdictCode

@@ -5,8 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.analysis.ceilings import Ethernet, bus_ceiling, goodput, pci_bytes_per_s, pcie_bytes_per_s, pcie_generation
-from ioatlas.errors import UsageError
+from ioatlas.answer.analysis.ceilings import (
+    Ethernet,
+    bus_ceiling,
+    goodput,
+    pci_bytes_per_s,
+    pcie_bytes_per_s,
+    pcie_generation,
+)
+from ioatlas.model.errors import UsageError
 
 MB = 1e6
 GIGABIT = 1e9

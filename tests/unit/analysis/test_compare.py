@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ioatlas.analysis.compare import Reading, between_campaigns, compare
-from ioatlas.errors import UsageError
+from ioatlas.answer.analysis.compare import Reading, between_campaigns, compare
+from ioatlas.model.errors import UsageError
 from tests.examples import examples
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.analysis.imported import counterparts, load_of, told_by_one
+from ioatlas.answer.analysis.imported import counterparts, load_of, told_by_one
 from ioatlas.model.cell import Cell
 
 

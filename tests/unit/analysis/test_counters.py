@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.analysis.counters import (
+from ioatlas.answer.analysis.counters import (
     BatchCount,
     CountedPath,
     counter_findings,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ioatlas.analysis.drift import drift_findings, in_doubt, replicate_rows, shifts, to_repeat, wanders
+from ioatlas.answer.analysis.drift import drift_findings, in_doubt, replicate_rows, shifts, to_repeat, wanders
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.verdict import read_reasons

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.estimates import cell_verdict, estimate_cells, judged_visits, window_values
+from ioatlas.answer.analysis.estimates import cell_verdict, estimate_cells, judged_visits, window_values
 from ioatlas.model.cell import Cell
 from ioatlas.model.verdict import VerdictCode, read_reasons, read_verdict
 from ioatlas.model.visit import Histogram, Part, Purpose, Series, Visit

@@ -6,7 +6,14 @@ import random
 
 import pytest
 
-from ioatlas.analysis.factors import factor_charts, factor_effects, factor_findings, factor_tables, pairs, ratio_of
+from ioatlas.answer.analysis.factors import (
+    factor_charts,
+    factor_effects,
+    factor_findings,
+    factor_tables,
+    pairs,
+    ratio_of,
+)
 from ioatlas.model.estimate import Bound
 from ioatlas.model.factors import Factor, Measured, Member
 

@@ -4,8 +4,8 @@ from statistics import fmean, stdev
 
 import pytest
 
-from ioatlas.analysis.estimates import estimate_cells
-from ioatlas.analysis.fixed_work import Speeds, agreement_table, agreements, charts, readings, sequence_findings
+from ioatlas.answer.analysis.estimates import estimate_cells
+from ioatlas.answer.analysis.fixed_work import Speeds, agreement_table, agreements, charts, readings, sequence_findings
 from ioatlas.model.fixed_work import sequence_cell
 from ioatlas.model.panel import Line
 from ioatlas.model.units import rates_in

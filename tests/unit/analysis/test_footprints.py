@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
-from ioatlas.analysis.footprints import with_history, written_before
+from ioatlas.answer.analysis.footprints import with_history, written_before
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import VerdictCode, read_reasons

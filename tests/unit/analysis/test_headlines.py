@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.balance import balance_findings, client_findings, groups_of
-from ioatlas.analysis.energy import power_findings, with_watts
-from ioatlas.analysis.headlines import _ORDER, headlines
+from ioatlas.answer.analysis.balance import balance_findings, client_findings, groups_of
+from ioatlas.answer.analysis.energy import power_findings, with_watts
+from ioatlas.answer.analysis.headlines import _ORDER, headlines
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode

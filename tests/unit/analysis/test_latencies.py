@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Percentiles and courses of visits, as people look at them."""
 
-from ioatlas.analysis.latencies import FEWEST_BEYOND, MOST_POINTS, latency_curves, time_courses
+from ioatlas.answer.analysis.latencies import FEWEST_BEYOND, MOST_POINTS, latency_curves, time_courses
 from ioatlas.model.cell import Cell
 from ioatlas.model.result import PERCENTS
 from ioatlas.model.verdict import read_reasons, read_verdict

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from ioatlas.analysis.ceilings import ceilings_of
-from ioatlas.errors import UsageError
+from ioatlas.answer.analysis.ceilings import ceilings_of
+from ioatlas.model.errors import UsageError
 from ioatlas.model.testbed import Fact, Testbed
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.analysis.load_curve import ALL, STREAM, apart, load_point, mean_latency_ns, together
+from ioatlas.answer.analysis.load_curve import ALL, STREAM, apart, load_point, mean_latency_ns, together
 from ioatlas.model.cell import Cell
 from ioatlas.model.load_curve import LoadCurve
 from ioatlas.model.verdict import read_reasons, read_verdict

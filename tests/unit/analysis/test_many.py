@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.analysis.compare import Reading, compare
-from ioatlas.analysis.many import compare_many, letters, turned
+from ioatlas.answer.analysis.compare import Reading, compare
+from ioatlas.answer.analysis.many import compare_many, letters, turned
 from tests.examples import examples
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.analysis.best import best_of, groups, in_flight_bytes, speed
-from ioatlas.analysis.headlines import findings
+from ioatlas.answer.analysis.best import best_of, groups, in_flight_bytes, speed
+from ioatlas.answer.analysis.headlines import findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from ioatlas.analysis.reduction import reduction_findings
+from ioatlas.answer.analysis.reduction import reduction_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import VerdictCode

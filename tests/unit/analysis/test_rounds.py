@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from ioatlas.analysis.rounds import result_of, rounds_estimates, rounds_finding, rounds_of
+from ioatlas.answer.analysis.rounds import result_of, rounds_estimates, rounds_finding, rounds_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.verdict import read_reasons
 from ioatlas.model.visit import Histogram, Part, Purpose, Series, Visit

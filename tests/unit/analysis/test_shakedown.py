@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.shakedown import (
+from ioatlas.answer.analysis.ceilings import Ceiling
+from ioatlas.answer.analysis.shakedown import (
     background_checks,
     clients_needed,
     clock_check,

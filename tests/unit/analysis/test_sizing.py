@@ -5,7 +5,15 @@ import random
 
 import pytest
 
-from ioatlas.analysis.load_curve import Rate, RateState, advice, mean_interval, percentile_interval, rates_text, size_up
+from ioatlas.answer.analysis.load_curve import (
+    Rate,
+    RateState,
+    advice,
+    mean_interval,
+    percentile_interval,
+    rates_text,
+    size_up,
+)
 from ioatlas.model.visit import Histogram
 
 W, B, X = RateState.WITHIN, RateState.BORDERLINE, RateState.OVER

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.analysis import trust
-from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, with_fresh
-from ioatlas.analysis.summary import summarise
-from ioatlas.analysis.trust import badge
+from ioatlas.answer.analysis import trust
+from ioatlas.answer.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, with_fresh
+from ioatlas.answer.analysis.summary import summarise
+from ioatlas.answer.analysis.trust import badge
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.balance import balance_findings, groups_of_targets
-from ioatlas.analysis.shares import OWN, SHARED, VARY, with_group_limits
+from ioatlas.answer.analysis.balance import balance_findings, groups_of_targets
+from ioatlas.answer.analysis.shares import OWN, SHARED, VARY, with_group_limits
 from ioatlas.model.cell import TARGETS, Cell
 from ioatlas.model.estimate import Estimate, Limit, Share, Shares
 from ioatlas.model.testbed import DiskUsage, Fact, NicUsage, Testbed, Usage

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of loads: fio's defaults for its own, only what is told for those of other tools."""
 
-from ioatlas.analysis.wording import Namer
+from ioatlas.answer.analysis.wording import Namer
 from ioatlas.model.cell import Cell
 
 

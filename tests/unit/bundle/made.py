@@ -8,15 +8,15 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from ioatlas import container
 from ioatlas.bundle import descriptors, keys, statement
 from ioatlas.bundle.opening import lay_out
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.statement import pretty
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 from ioatlas.report.export.to_json import document
 from ioatlas.report.table import csv_text, joint_table
+from ioatlas.store import archive
 from ioatlas.store.journal import export
 from tests.unit.procedures.cases import make_world
 
@@ -63,7 +63,7 @@ def resigned(members, signer=None):
     files = {name: data for name, data in members.items() if name != statement.FILE_NAME}
     index = json.loads(files["bundle.json"])
     with_statement = {**files, statement.FILE_NAME: b""}
-    opened = container.of_bytes(container.as_bytes(with_statement), "")
+    opened = archive.of_bytes(archive.as_bytes(with_statement), "")
     predicate = {
         "format": index["format"],
         "campaign": index["campaign"],

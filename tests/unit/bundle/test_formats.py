@@ -9,7 +9,7 @@ import pytest
 
 from ioatlas.bundle import opening, statement
 from ioatlas.bundle.verify import verify
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 from ioatlas.report.export.to_json import document
 
 FOLDER = Path(__file__).parent / "formats"

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from ioatlas.bundle import keys
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.errors import RefusedError, UsageError
 from tests.command_line import call
 
 LINE = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJUJ0QRhY7SdkRCjfuP1KW0l/azvgrNF2JeAW5rM7tqI alice"

@@ -9,14 +9,14 @@ import zipfile
 
 import pytest
 
-from ioatlas import container
+from ioatlas.answer.results.evidence import is_remote
 from ioatlas.bundle.material import gather
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import Redactor, RedactPlan, read_plan, redactor_of
 from ioatlas.bundle.verify import verify
-from ioatlas.errors import UsageError
-from ioatlas.results.evidence import is_remote
-from ioatlas.testbed import typed_in
+from ioatlas.load.machine import typed_in
+from ioatlas.model.errors import UsageError
+from ioatlas.store import archive
 from tests.unit.bundle.made import bundle_file, campaign
 from tests.unit.procedures.cases import TRACE
 from tests.unit.simulated import Shell, World
@@ -221,8 +221,8 @@ def test_a_target_that_is_a_uri_stays_one(planted):
 
 def test_archives_of_logs_are_of_the_one_form(shared):
     name = "campaign/batches/00001/logs.zip"
-    logs = container.of_bytes(shared.members[name], name)
-    assert container.as_bytes({log: logs.read(log) for log in logs.members}) == shared.members[name]
+    logs = archive.of_bytes(shared.members[name], name)
+    assert archive.as_bytes({log: logs.read(log) for log in logs.members}) == shared.members[name]
 
 
 def test_a_target_named_by_a_folder_from_where_one_stood_keeps_its_name(tmp_path, monkeypatch):
@@ -238,5 +238,5 @@ def test_a_target_named_by_a_folder_from_where_one_stood_keeps_its_name(tmp_path
     members = pack(tmp_path / "made", plan=RedactPlan(), key=None).members
     assert any(name.startswith("campaign/layout/nas1/") for name in members)
     assert not any(str(tmp_path).encode() in data for data in members.values())
-    found = verify(bundle_file(tmp_path, container.as_bytes(members)))
+    found = verify(bundle_file(tmp_path, archive.as_bytes(members)))
     assert found.verified, found.checks

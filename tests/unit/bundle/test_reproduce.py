@@ -10,7 +10,7 @@ from ioatlas.bundle.opening import opened_directory
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.reproduce import specification
-from ioatlas.config.spec import CampaignSpec
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas.store.journal import Journal
 from tests.simulate.law import Way
 from tests.unit.bundle.made import bundle_file, campaign, packed

@@ -8,14 +8,14 @@ import re
 
 import pytest
 
-from ioatlas import container
 from ioatlas.bundle import keys, opening, statement
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.verify import Signature, verify
-from ioatlas.campaign import load_result
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.measure.campaign import load_result
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.report.export.to_json import document
+from ioatlas.store import archive
 from ioatlas.store.journal import export
 from tests.command_line import call
 from tests.unit.bundle.made import bundle_file, campaign, changed, key, packed, rederived, resigned
@@ -86,14 +86,14 @@ def test_a_changed_byte_is_refused_wherever_it_is(tmp_path):
 def test_no_bit_of_the_statement_is_without_meaning(tmp_path):
     """It was deflated once, and the last byte of a deflate stream has bits that nobody reads."""
     data = packed("trace").data()
-    member = container.of_bytes(data, "").members[statement.FILE_NAME]
+    member = archive.of_bytes(data, "").members[statement.FILE_NAME]
     assert member.packed_bytes == member.size_bytes
     for place in range(member.end - 40, member.end):
         for bit in range(8):
             bad = bytearray(data)
             bad[place] ^= 1 << bit
             with pytest.raises(IoAtlasError):
-                opening.checked(container.of_bytes(bytes(bad), ""))
+                opening.checked(archive.of_bytes(bytes(bad), ""))
 
 
 def test_a_signature_that_was_taken_off_moved_or_replayed_is_refused(tmp_path):
@@ -101,7 +101,7 @@ def test_a_signature_that_was_taken_off_moved_or_replayed_is_refused(tmp_path):
 
     def refused(envelope):
         members = {**mine, statement.FILE_NAME: envelope}
-        return verify(bundle_file(tmp_path, container.as_bytes(members))).signature is Signature.BAD
+        return verify(bundle_file(tmp_path, archive.as_bytes(members))).signature is Signature.BAD
 
     held = json.loads(mine[statement.FILE_NAME])
     theirs = json.loads(other[statement.FILE_NAME])
@@ -125,7 +125,7 @@ class Anybody:
 
 
 def test_a_key_that_anybody_can_sign_with_signs_no_bundle(tmp_path):
-    assert verify(bundle_file(tmp_path, container.as_bytes(resigned(packed("trace").members, Anybody)))).refused
+    assert verify(bundle_file(tmp_path, archive.as_bytes(resigned(packed("trace").members, Anybody)))).refused
 
 
 CHANGES = {
@@ -141,7 +141,7 @@ CHANGES = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_does_not_follow_from_raw_output_is_refused_whoever_signed_it(what, tmp_path):
     members = changed(packed("points").members, *CHANGES[what])
-    found = verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key()))))
+    found = verify(bundle_file(tmp_path, archive.as_bytes(resigned(members, key()))))
     assert found.signature is Signature.UNKNOWN
     assert failed(found)
 
@@ -177,7 +177,7 @@ ROWS = {
 @pytest.mark.parametrize("what", ROWS)
 def test_a_journal_that_is_not_what_was_measured_is_refused_whoever_signed_it(what, tmp_path):
     members = with_rows(packed("points").members, *ROWS[what])
-    found = verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key()))))
+    found = verify(bundle_file(tmp_path, archive.as_bytes(resigned(members, key()))))
     assert failed(found), found.checks
 
 
@@ -210,10 +210,10 @@ FORGED = {
 @pytest.mark.parametrize("what", FORGED)
 def test_who_claims_another_version_to_be_checked_less_is_not_verified(what, tmp_path):
     members = FORGED[what](packed("points").members)
-    honest = verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key()))))
+    honest = verify(bundle_file(tmp_path, archive.as_bytes(resigned(members, key()))))
     assert honest.refused
     keep = ["data/result.json"] if what in ("a value", "a name") else []
-    path = bundle_file(tmp_path, container.as_bytes(rederived(_as_if_older(members), key(), keep=keep)))
+    path = bundle_file(tmp_path, archive.as_bytes(rederived(_as_if_older(members), key(), keep=keep)))
     found = verify(path)
     assert (found.refused, found.verified) == (False, False), found.checks
     told = call("verify", path)
@@ -227,18 +227,18 @@ def test_who_claims_another_version_to_be_checked_less_is_not_verified(what, tmp
 def test_a_version_is_told_only_where_it_is_one(tmp_path):
     index = json.loads(packed("trace").members["bundle.json"]) | {"packed_with": "ioatlas 0.2.0\x1b[2J"}
     members = {**packed("trace").members, "bundle.json": json.dumps(index).encode()}
-    assert verify(bundle_file(tmp_path, container.as_bytes(resigned(members, key())))).packed_with == ""
+    assert verify(bundle_file(tmp_path, archive.as_bytes(resigned(members, key())))).packed_with == ""
 
 
 def test_raw_output_that_was_taken_out_or_changed_is_refused_whoever_signed_it(tmp_path):
     members = packed("points").members
     name = "campaign/batches/00001/fio.json"
     without = {key: data for key, data in members.items() if key != name}
-    found = verify(bundle_file(tmp_path, container.as_bytes(resigned(without, key()))))
+    found = verify(bundle_file(tmp_path, archive.as_bytes(resigned(without, key()))))
     assert "raw output" in failed(found)
     text = re.sub(r'"io_bytes": (?=[1-9])', '"io_bytes": 1', members[name].decode(), count=1)
     assert text != members[name].decode()
-    found = verify(bundle_file(tmp_path, container.as_bytes(resigned({**members, name: text.encode()}, key()))))
+    found = verify(bundle_file(tmp_path, archive.as_bytes(resigned({**members, name: text.encode()}, key()))))
     assert "raw output" in failed(found)
 
 
@@ -258,17 +258,17 @@ def _with_forged_law(members):
 
 def test_a_law_that_was_kept_otherwise_is_not_believed(tmp_path, monkeypatch):
     """Neither by who opens a bundle nor by who verifies one whose values follow from it."""
-    monkeypatch.setattr("ioatlas.law.kept._digest", lambda _: "these")  # its forger knows it as well
+    monkeypatch.setattr("ioatlas.answer.law.kept._digest", lambda _: "these")  # its forger knows it as well
     forged = _with_forged_law(packed("dense").members)
-    path = bundle_file(tmp_path, container.as_bytes(rederived(forged, key())))
+    path = bundle_file(tmp_path, archive.as_bytes(rederived(forged, key())))
     assert verify(path).verified
     honest = json.loads(packed("dense").members["data/result.json"])["rows"]
     assert document(load_result(opening.opened_directory(path)))["rows"] == honest
     with monkeypatch.context() as believing:
-        believing.setattr("ioatlas.results.by_law.is_opened", lambda _: False)
+        believing.setattr("ioatlas.answer.results.by_law.is_opened", lambda _: False)
         told = rederived(forged, key())
     assert json.loads(told["data/result.json"])["rows"] != honest
-    assert "values" in failed(verify(bundle_file(tmp_path, container.as_bytes(told))))
+    assert "values" in failed(verify(bundle_file(tmp_path, archive.as_bytes(told))))
 
 
 HOSTILE = {
@@ -297,7 +297,7 @@ def test_hostile_content_is_refused_in_one_message_whoever_signed_it(what, tmp_p
         forged = resigned({**members, **HOSTILE[what]}, key())
     except TypeError:  # the helper cannot read this index
         forged = {**resigned(members, key()), **HOSTILE[what]}
-    path = bundle_file(tmp_path, container.as_bytes(forged))
+    path = bundle_file(tmp_path, archive.as_bytes(forged))
     told = call("verify", path)
     assert told.returncode == 3, told
     assert "REFUSED" in told.stdout
@@ -314,7 +314,7 @@ def test_what_is_no_bundle_is_told_apart(data, tmp_path):
 
 def test_a_newer_format_is_not_guessed_at(tmp_path):
     members = changed(packed("trace").members, "bundle.json", lambda value: value.update(format=99))
-    found = verify(bundle_file(tmp_path, container.as_bytes(resigned(members))))
+    found = verify(bundle_file(tmp_path, archive.as_bytes(resigned(members))))
     assert "newer ioatlas" not in str(found.checks)
     assert "format 99" in found.checks[0].text
 

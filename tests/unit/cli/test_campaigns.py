@@ -12,12 +12,12 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
+from ioatlas.answer.results.library import directories, library_folders, results_folder
 from ioatlas.cli import ioatlas
 from ioatlas.cli._arguments import OPTION_GROUPS, RARE, REST
 from ioatlas.cli._commands import MOVED
-from ioatlas.config.profiles import described
-from ioatlas.errors import UsageError
-from ioatlas.results.library import directories, library_folders, results_folder
+from ioatlas.model.errors import UsageError
+from ioatlas.plan.profiles import described
 from tests.unit.simulated import World
 
 pytestmark = pytest.mark.usefixtures("no_law")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign import load_result
+from ioatlas.answer.results.comparison import compare_sides
+from ioatlas.answer.results.joined import joined_sides
+from ioatlas.measure.campaign import load_result
 from ioatlas.model.panel import Table
-from ioatlas.results.comparison import compare_sides
-from ioatlas.results.joined import joined_sides
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 

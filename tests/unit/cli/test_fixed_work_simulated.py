@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from ioatlas.errors import PartialResultError
+from ioatlas.model.errors import PartialResultError
 from tests.load_points import rows
 from tests.simulate.iozone import COLUMNS
 from tests.unit.simulated import Shell, World, killed, moments

@@ -10,7 +10,7 @@ import pytest
 
 from ioatlas.cli import ioatlas
 from ioatlas.cli.shakedown import _times
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 
 MEASURING = {
     "map": {"-o", "--budget", "--yes", "--json", "--dry-run", "-q", "-v", "--open", "--clients", "--facts"},

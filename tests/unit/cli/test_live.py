@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from ioatlas.cli._live import PLAIN_SECONDS, PlainLines, Progress
+from ioatlas.measure.run.live import axes_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Event
-from ioatlas.run.live import axes_of
 from tests.unit.simulated import LAW, World
 
 pytestmark = pytest.mark.usefixtures("no_law")

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from ioatlas.cli import export, ioatlas
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from tests.unit.simulated import World
 
 pytestmark = pytest.mark.usefixtures("no_law")

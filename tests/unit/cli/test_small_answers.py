@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`shakedown` and `probe` answer on one screen."""
 
-from ioatlas.analysis.ceilings import Ceiling
-from ioatlas.analysis.shakedown import Check
+from ioatlas.answer.analysis.ceilings import Ceiling
+from ioatlas.answer.analysis.shakedown import Check
 from ioatlas.cli.probe import answer as facts
 from ioatlas.cli.shakedown import answer
 from ioatlas.model.testbed import Fact, Testbed

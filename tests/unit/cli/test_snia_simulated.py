@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.errors import PartialResultError
+from ioatlas.model.errors import PartialResultError
 from ioatlas.stats.steadystate import steady_state
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell, World, killed, moments

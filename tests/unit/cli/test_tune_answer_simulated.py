@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell
 

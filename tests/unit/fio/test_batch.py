@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ioatlas.fio.batch import Batch, Section, job_text, take_sections
-from ioatlas.fio.series import read_series
+from ioatlas.load.fio.batch import Batch, Section, job_text, take_sections
+from ioatlas.load.fio.series import read_series
 from ioatlas.model.cell import Cell
 
 

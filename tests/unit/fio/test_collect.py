@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from ioatlas.fio.batch import Section
-from ioatlas.fio.collect import read_batch
+from ioatlas.load.fio.batch import Section
+from ioatlas.load.fio.collect import read_batch
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Purpose, SectionState
 

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.executor import Executor, LoadProcess, SystemClock, SystemExecutor, limit_seconds
-from ioatlas.fio.process import Program
+from ioatlas.load.fio.executor import Executor, LoadProcess, SystemClock, SystemExecutor, limit_seconds
+from ioatlas.load.fio.process import Program
+from ioatlas.model.errors import IoAtlasError, UsageError
 
 
 def tool(folder, name, script):

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from ioatlas.fio.figures import direction_of
-from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
+from ioatlas.load.fio.figures import direction_of
+from ioatlas.load.fio.output import parse_fio_json, parse_whole_fio_json
 from tests.facts import has
 
 READ = {"io_bytes": 8, "bw": 4, "iops": 2.0, "runtime": 1000, "total_ios": 2, "short_ios": 3, "drop_ios": 5}

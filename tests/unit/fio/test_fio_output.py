@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.fio.figures import bucket_value
-from ioatlas.fio.output import parse_fio_json
+from ioatlas.load.fio.figures import bucket_value
+from ioatlas.load.fio.output import parse_fio_json
 from tests.examples import examples
 from tests.facts import has
 from tests.unit.samples import SAMPLES, sample

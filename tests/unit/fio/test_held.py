@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from ioatlas.fio.executor import LoadProcess, SystemExecutor
-from ioatlas.fio.held import by_descriptor, moved, moved_job, reached, with_names
+from ioatlas.load.fio.executor import LoadProcess, SystemExecutor
+from ioatlas.load.fio.held import by_descriptor, moved, moved_job, reached, with_names
 
 JOB = r"""[v1]
 filename=/nas\:1/.ioatlas-x/shared.dat:/nas\:1/.ioatlas-xy/other

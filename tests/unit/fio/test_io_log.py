@@ -3,8 +3,8 @@
 
 import pytest
 
-from ioatlas.fio.batch import Batch, Section, job_text
-from ioatlas.fio.series import MOST_ROWS, logs_each_io, paced_iops, read_io_log
+from ioatlas.load.fio.batch import Batch, Section, job_text
+from ioatlas.load.fio.series import MOST_ROWS, logs_each_io, paced_iops, read_io_log
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Histogram, Part, Series
 

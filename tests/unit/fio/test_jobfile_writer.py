@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from ioatlas.errors import UsageError
-from ioatlas.fio.jobfile import JobSection, render_job
+from ioatlas.load.fio.jobfile import JobSection, render_job
+from ioatlas.model.errors import UsageError
 
 
 def test_order_does_not_depend_on_the_mapping():

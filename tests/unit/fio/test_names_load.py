@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from ioatlas.fio.collect import SCRIPT, TOLD, names_process
-from ioatlas.fio.names_load import rounded
-from ioatlas.fio.output import parse_fio_json
+from ioatlas.load.fio.collect import SCRIPT, TOLD, names_process
+from ioatlas.load.fio.names_load import rounded
+from ioatlas.load.fio.output import parse_fio_json
 
 JOBS, FILES = 2, 20
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.fio.replay import TimedIo, Trace, lane_name, lane_sections, read_replay, write_trace
+from ioatlas.load.fio.replay import TimedIo, Trace, lane_name, lane_sections, read_replay, write_trace
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.stats.gates import judge_visit

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ioatlas.fio.series import Moved, read_series
+from ioatlas.load.fio.series import Moved, read_series
 
 KIB = 1024
 START = 1_000_000

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-from ioatlas.fio.collect import run_job
-from ioatlas.fio.process import ProcessOutcome
+from ioatlas.load.fio.collect import run_job
+from ioatlas.load.fio.process import ProcessOutcome
 
 
 class Fio:

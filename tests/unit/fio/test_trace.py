@@ -3,8 +3,8 @@
 
 import pytest
 
-from ioatlas.errors import UsageError
-from ioatlas.fio.replay import MOST_IOS, TimedIo, lane_of, lane_text, read_trace, trace_text
+from ioatlas.load.fio.replay import MOST_IOS, TimedIo, lane_of, lane_text, read_trace, trace_text
+from ioatlas.model.errors import UsageError
 from tests.facts import has
 
 TWO_FILES = """fio version 3 iolog

@@ -3,9 +3,9 @@
 
 import pytest
 
-from ioatlas.errors import UsageError
-from ioatlas.fio.jobfile import URI_ENGINES, check_no_secret, check_uri, masked, place_options, scheme_of
+from ioatlas.model.errors import UsageError
 from ioatlas.model.options import ENGINES
+from ioatlas.model.target import URI_ENGINES, check_no_secret, check_uri, masked, place_options, scheme_of
 
 
 def test_each_scheme_has_an_engine_that_a_sweep_may_name():

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 from typing import ClassVar
 
-from ioatlas import campaign
-from ioatlas.fio.executor import LoadProcess
-from ioatlas.fio.process import ProcessOutcome
-from ioatlas.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
+from ioatlas.load.fio.executor import LoadProcess
+from ioatlas.load.fio.process import ProcessOutcome
+from ioatlas.load.fleet.client import Address, ClientFacts, ClockOffset, LostClientError
+from ioatlas.measure import campaign
 from tests.simulate.executor import SimulatedExecutor
 from tests.simulate.output import VERSION
 from tests.unit.simulated import LAW, World, environment

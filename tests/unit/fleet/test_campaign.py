@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from ioatlas.campaign import load_result
-from ioatlas.errors import PartialResultError, UsageError
-from ioatlas.fleet.hosts import read_clients
+from ioatlas.load.fleet.hosts import read_clients
+from ioatlas.measure.campaign import load_result
+from ioatlas.model.errors import PartialResultError, UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.report.export.to_json import document
 from tests.simulate.faults import Fault, FaultKind
@@ -38,7 +38,7 @@ def text(more="", sweep="", clients="a,b,c"):
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
-    monkeypatch.setattr("ioatlas.fleet.executor.open_client", lambda host, fio, **_: FakeClient(host, fio))
+    monkeypatch.setattr("ioatlas.load.fleet.executor.open_client", lambda host, fio, **_: FakeClient(host, fio))
     return FleetWorld(tmp_path)
 
 

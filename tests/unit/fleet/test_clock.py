@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.fleet.client import Exchange, offset_of
+from ioatlas.load.fleet.client import Exchange, offset_of
 
 SECONDS = st.floats(0, 2)
 

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from ioatlas.fleet import connections
-from ioatlas.fleet.client import Address
+from ioatlas.load.fleet import connections
+from ioatlas.load.fleet.client import Address
 
 LONG = 60.0
 NAMES = ("one", "two", "three")

@@ -3,8 +3,8 @@
 
 import pytest
 
-from ioatlas.errors import UsageError
-from ioatlas.fleet.hosts import Host, read_clients
+from ioatlas.load.fleet.hosts import Host, read_clients
+from ioatlas.model.errors import UsageError
 
 FILE = """
 [defaults]

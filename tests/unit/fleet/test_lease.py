@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.fleet import keeper
+from ioatlas.load.fleet import keeper
 
 SCRIPT = Path(keeper.__file__).with_name("keeper.sh").read_text(encoding="utf-8")
 BEGINS = "  trap 'quiet=0' USR1\n"

@@ -7,10 +7,11 @@ import tempfile
 
 import pytest
 
-from ioatlas.fleet.client import PrivateDirectory, sweep
+from ioatlas.load.fleet.client import PrivateDirectory, sweep
 
 KILLED = (
-    "import os; from ioatlas.fleet.client import PrivateDirectory as P; print(P().path, flush=True); os.kill({}, 9)"
+    "import os; from ioatlas.load.fleet.client import PrivateDirectory as P; "
+    "print(P().path, flush=True); os.kill({}, 9)"
 )
 
 

@@ -3,9 +3,9 @@
 
 import pytest
 
-from ioatlas.fio.executor import Spread
-from ioatlas.fio.held import moved_job
-from ioatlas.fleet.sharing import file_of, job_of, participants, rate_of, span_seconds
+from ioatlas.load.fio.executor import Spread
+from ioatlas.load.fio.held import moved_job
+from ioatlas.load.fleet.sharing import file_of, job_of, participants, rate_of, span_seconds
 
 TEXT = """[global]
 thread=1

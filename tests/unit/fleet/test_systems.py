@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 
-from ioatlas.errors import UsageError
-from ioatlas.fleet.bare import warnings_of
-from ioatlas.fleet.hosts import Host
-from ioatlas.fleet.systems import engine_of, job_for, path_of, remarks_of
+from ioatlas.load.fleet.bare import warnings_of
+from ioatlas.load.fleet.hosts import Host
+from ioatlas.load.fleet.systems import engine_of, job_for, path_of, remarks_of
+from ioatlas.model.errors import UsageError
 
 JOB = """[global]
 group_reporting=1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A batch on clients of which one goes away."""
 
-from ioatlas.fleet.connections import CONNECT_SECONDS, LATE_SECONDS, NAMING_SECONDS, Watch
+from ioatlas.load.fleet.connections import CONNECT_SECONDS, LATE_SECONDS, NAMING_SECONDS, Watch
 
 
 class Batch:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ioatlas.law.choose import next_load
-from ioatlas.law.course import Course, cut
+from ioatlas.answer.law.choose import next_load
+from ioatlas.answer.law.course import Course, cut
 from ioatlas.model.cell import Cell
 
 STEP = 0.005

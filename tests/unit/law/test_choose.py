@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.law.choose import MAIN_SECONDS, MOST_WAVE, SECOND, main_cells, next_load, seconds_of_others
-from ioatlas.law.fit import fit_law
-from ioatlas.law.told import tell
+from ioatlas.answer.law.choose import MAIN_SECONDS, MOST_WAVE, SECOND, main_cells, next_load, seconds_of_others
+from ioatlas.answer.law.fit import fit_law
+from ioatlas.answer.law.told import tell
 from tests.examples import examples
 from tests.unit.law.stepped import MIB, QUICK, START, Bucket, Target, drawn, mapped
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.law import kept
-from ioatlas.law.cells import foretold
-from ioatlas.law.fit import fit_law
-from ioatlas.law.kept import fit_of, record_of
-from ioatlas.law.limits import burst_findings, limit_of
-from ioatlas.law.told import tell
+from ioatlas.answer.law import kept
+from ioatlas.answer.law.cells import foretold
+from ioatlas.answer.law.fit import fit_law
+from ioatlas.answer.law.kept import fit_of, record_of
+from ioatlas.answer.law.limits import burst_findings, limit_of
+from ioatlas.answer.law.told import tell
 from tests.unit.law.stepped import QUICK, Bucket, Target, mapped
 
 BOTH = ("read", "write")

@@ -13,18 +13,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ioatlas.law.cells import MOST_FORETOLD, foretold, told_estimates
-from ioatlas.law.choose import main_cells
-from ioatlas.law.course import Course, cut
-from ioatlas.law.fit import _fit_shape, _moves, _starts, fit_law
-from ioatlas.law.limits import burst_findings, limit_of
-from ioatlas.law.model import Limiter, Shape
-from ioatlas.law.told import grade, tell
+from ioatlas.answer.law.cells import MOST_FORETOLD, foretold, told_estimates
+from ioatlas.answer.law.choose import main_cells
+from ioatlas.answer.law.course import Course, cut
+from ioatlas.answer.law.fit import _fit_shape, _moves, _starts, fit_law
+from ioatlas.answer.law.limits import burst_findings, limit_of
+from ioatlas.answer.law.model import Limiter, Shape
+from ioatlas.answer.law.told import grade, tell
+from ioatlas.answer.results.by_law import law_tables
 from ioatlas.model.estimate import UNDETERMINED, Estimate
 from ioatlas.model.summary import Trust
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.results.by_law import law_tables
 from tests.unit.law.stepped import MIB, QUICK, Bucket, Target, WriteBack, cell, drawn, mapped, pausing, visited
 
 BOTH = ("read", "write")

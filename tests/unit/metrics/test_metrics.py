@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as read_plain
 
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas.metrics import FAMILIES, Values, check_place
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.report.metrics import FAMILIES, Values, check_place
 from tests.unit.simulated import Shell
 
 DASHBOARD = Path(__file__).parents[3] / "examples" / "grafana" / "ioatlas.json"

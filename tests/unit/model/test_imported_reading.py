@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.analysis.imported import imported_map
+from ioatlas.answer.analysis.imported import imported_map
 from ioatlas.model.imported_reading import ImportedReading, Labelled, OneLatency
 
 COMPLETION, TOTAL = "completion", "total"

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from ioatlas.analysis.counters import CountedPath, CountedPaths
-from ioatlas.design.latency_search import Goal
-from ioatlas.errors import IoAtlasError
+from ioatlas.answer.analysis.counters import CountedPath, CountedPaths
+from ioatlas.measure.procedures.tune.result import Refuted, TuneEnd, TuneGoal, Unrunnable
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.outcomes import (
     Chosen,
     HighestLoad,
@@ -26,7 +26,7 @@ from ioatlas.model.outcomes import (
     Voided,
     VoidedReplicate,
 )
-from ioatlas.procedures.tune.result import Refuted, TuneEnd, TuneGoal, Unrunnable
+from ioatlas.plan.latency_search import Goal
 from tests.unit.simulated import new_journal
 
 KNOWN = [

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from ioatlas.design.latency_search import Goal
-from ioatlas.procedures.tune.procedure import Tune
+from ioatlas.measure.procedures.tune.procedure import Tune
+from ioatlas.plan.latency_search import Goal
 from tests.load_points import TWO_STREAMS
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import LAW, World

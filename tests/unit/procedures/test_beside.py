@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.analysis.summary import summarise
+from ioatlas.answer.analysis.summary import summarise
+from ioatlas.measure import campaign
 from ioatlas.model.visit import Purpose
 from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell, World

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
+from ioatlas.measure import campaign
+from ioatlas.measure.procedures.options import campaign_toml, read_campaign
+from ioatlas.measure.run.set_up import Answer, Consent
+from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.verdict import UnmeasuredCode
-from ioatlas.procedures.options import campaign_toml, read_campaign
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import write_csv
-from ioatlas.run.set_up import Answer, Consent
 from tests.simulate.device import Device
 from tests.simulate.executor import SimulatedExecutor
 from tests.simulate.law import Law, Way

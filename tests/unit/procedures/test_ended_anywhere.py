@@ -7,10 +7,10 @@ import sqlite3
 
 import pytest
 
-from ioatlas.campaign import load_result
-from ioatlas.design.latency_search import Goal
-from ioatlas.errors import PartialResultError
-from ioatlas.procedures.tune.procedure import Tune
+from ioatlas.measure.campaign import load_result
+from ioatlas.measure.procedures.tune.procedure import Tune
+from ioatlas.model.errors import PartialResultError
+from ioatlas.plan.latency_search import Goal
 from ioatlas.store.journal import Journal
 from tests.unit.procedures.cases import DENSE, EVERY, FEW_CELLS, LAWS
 from tests.unit.simulated import LAW, Shell, World, around_transactions, spread

@@ -8,15 +8,15 @@ from itertools import pairwise
 
 import pytest
 
-from ioatlas.errors import UsageError
-from ioatlas.fio.batch import Section, section_options
+from ioatlas.load.fio.batch import Section, section_options
+from ioatlas.measure.procedures.fit.fits import Fit, _judged, carried, load_fits
+from ioatlas.measure.procedures.fit.plan import cells_of
+from ioatlas.measure.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready
+from ioatlas.measure.procedures.fit.use import Quantity, Requirement
+from ioatlas.measure.procedures.fit.verdict import Answer, Judged, judge
+from ioatlas.model.errors import UsageError
 from ioatlas.model.target import Target
 from ioatlas.model.visit import Flush, Histogram, Part, Series, Visit
-from ioatlas.procedures.fit.fits import Fit, _judged, carried, load_fits
-from ioatlas.procedures.fit.plan import cells_of
-from ioatlas.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready
-from ioatlas.procedures.fit.use import Quantity, Requirement
-from ioatlas.procedures.fit.verdict import Answer, Judged, judge
 from tests.command_line import call
 from tests.simulate.law import Law, Way
 from tests.unit.procedures.cases import FIT

@@ -3,11 +3,11 @@
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.design.latency_search import Goal
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.procedures.options import TRACE_FILE, read_campaign
-from ioatlas.procedures.tune.procedure import Tune
+from ioatlas.measure import campaign
+from ioatlas.measure.procedures.options import TRACE_FILE, read_campaign
+from ioatlas.measure.procedures.tune.procedure import Tune
+from ioatlas.model.errors import IoAtlasError, UsageError
+from ioatlas.plan.latency_search import Goal
 from tests.unit.procedures.cases import EVERY, FIXED_WORK, TRACE, TUNE
 from tests.unit.simulated import SMALL_TRACE, World
 

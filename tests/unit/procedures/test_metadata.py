@@ -3,18 +3,18 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.small_files import cache_doubt, described, plain, rates_table, tree_findings
-from ioatlas.campaign import load_result, open_plan
+from ioatlas.answer.analysis.small_files import cache_doubt, described, plain, rates_table, tree_findings
 from ioatlas.cli.map import describe
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.batch import Batch, Section, job_text
+from ioatlas.load.fio.batch import Batch, Section, job_text
+from ioatlas.measure.campaign import load_result, open_plan
+from ioatlas.measure.procedures.metadata.procedure import build_tree_plan
+from ioatlas.measure.procedures.metadata.steps import TreeSteps
+from ioatlas.measure.procedures.options import campaign_toml, read_campaign
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.target import Target
 from ioatlas.model.tree import Operation, Tree, tree_cell, tree_operation, trees_of
-from ioatlas.procedures.metadata.procedure import build_tree_plan
-from ioatlas.procedures.metadata.steps import TreeSteps
-from ioatlas.procedures.options import campaign_toml, read_campaign
 from tests.simulate.faults import Fault, FaultKind
 from tests.unit.procedures.cases import TREES
 from tests.unit.simulated import World
@@ -46,7 +46,7 @@ def test_the_plan_tells_inodes_time_and_cleaning_before_anything_runs(tmp_path):
     head = 'file_sizes = "4k"\nsharing = "private"\nvisits = 3\ndirectory_depth = "2"'
     path = tmp_path / "c.toml"
     path.write_text(f'{head}\n[target]\npath = "{tmp_path}"\n[sweep]\nnrfiles = 250\nnumjobs = 4\n')
-    from ioatlas.procedures.options import read_campaign_file
+    from ioatlas.measure.procedures.options import read_campaign_file
 
     plan = open_plan(read_campaign_file(path))
     told = describe(plan)

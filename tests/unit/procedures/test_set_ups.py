@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.config.configurations import Configuration
-from ioatlas.errors import PartialResultError, UsageError
+from ioatlas.answer.results.comparison import ONE_SET_UP, compare_sides
+from ioatlas.measure import campaign
+from ioatlas.measure.procedures.options import read_campaign
+from ioatlas.measure.run.blocks import passes
+from ioatlas.model.errors import PartialResultError, UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.visit import set_up_of
-from ioatlas.procedures.options import read_campaign
-from ioatlas.results.comparison import ONE_SET_UP, compare_sides
-from ioatlas.run.blocks import passes
+from ioatlas.plan.configurations import Configuration
 from tests.simulate.device import Device
 from tests.simulate.executor import SimulatedExecutor
 from tests.unit.procedures.test_configurations import SWEEP, Switching, as_measured, law

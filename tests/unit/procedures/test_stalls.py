@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.errors import PartialResultError
+from ioatlas.measure import campaign
+from ioatlas.model.errors import PartialResultError
 from ioatlas.model.verdict import ReasonCode
 from tests.simulate.faults import Fault, FaultKind
 from tests.simulate.law import Law, Way

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.cli.map import summary_of
-from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import UsageError
+from ioatlas.measure.procedures.load_points.options import LoadPointsOptions, streams_of
+from ioatlas.measure.procedures.load_points.procedure import build_streams_plan, footprint_of, phases_of
+from ioatlas.measure.procedures.options import MapOptions, campaign_toml, find_profile, read_campaign
+from ioatlas.measure.run.plan import Plan, plan_record
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import UsageError
 from ioatlas.model.target import Target
 from ioatlas.model.units import words
-from ioatlas.procedures.load_points.options import LoadPointsOptions, streams_of
-from ioatlas.procedures.load_points.procedure import build_streams_plan, footprint_of, phases_of
-from ioatlas.procedures.options import MapOptions, campaign_toml, find_profile, read_campaign
-from ioatlas.run.plan import Plan, plan_record
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas.stats.gates import offered_iops
 
 GIB = 1 << 30

@@ -3,15 +3,15 @@
 
 import pytest
 
-from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import UsageError
-from ioatlas.fio.batch import Section
-from ioatlas.fio.replay import LEAD_MS, cap_ms
+from ioatlas.load.fio.batch import Section
+from ioatlas.load.fio.replay import LEAD_MS, cap_ms
+from ioatlas.measure.procedures.options import TraceOptions
+from ioatlas.measure.procedures.trace import summed_up
+from ioatlas.measure.run.plan import default_pace
+from ioatlas.measure.run.sequences import expected_seconds
 from ioatlas.model.cell import Cell
-from ioatlas.procedures.options import TraceOptions
-from ioatlas.procedures.trace import summed_up
-from ioatlas.run.plan import default_pace
-from ioatlas.run.sequences import expected_seconds
+from ioatlas.model.errors import UsageError
+from ioatlas.plan.spec import CampaignSpec
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.config.spec import CampaignSpec
-from ioatlas.design.latency_search import Goal
+from ioatlas.measure.procedures.tune.advice import Foretold, Gain, cure, gains
+from ioatlas.measure.procedures.tune.result import Best, curve_levels, curve_point, trial_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Histogram, Part, Series, Visit
-from ioatlas.procedures.tune.advice import Foretold, Gain, cure, gains
-from ioatlas.procedures.tune.result import Best, curve_levels, curve_point, trial_of
+from ioatlas.plan.latency_search import Goal
+from ioatlas.plan.spec import CampaignSpec
 from ioatlas.stats.gates import offered_iops
 
 

@@ -3,8 +3,8 @@
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.errors import UsageError
+from ioatlas.measure import campaign
+from ioatlas.model.errors import UsageError
 from ioatlas.model.outcomes import Voided
 from ioatlas.model.visit import RemarkKind
 from tests.simulate.law import Law, Way
@@ -81,7 +81,7 @@ def test_load_points_are_made_shorter_or_fewer_for_a_budget(tmp_path, text):
     assert max(asked) < 4000
 
 
-@pytest.mark.long("procedures", "design")
+@pytest.mark.long("procedures", "plan")
 def test_precision_goes_on_until_every_cell_has_it(tmp_path):
     world = World(tmp_path, Law(read=Way(100e-6, 50_000, 1e9), write=Way(200e-6, 20_000, 5e8), noise=0.15))
     world.run(f"precision = 0.05\n{DENSE.replace('visits = 3', 'visits = 2')}")

@@ -5,12 +5,12 @@ from functools import cache
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.errors import IoAtlasError, PartialResultError
+from ioatlas.measure import campaign
+from ioatlas.measure.procedures.options import CAMPAIGN, read_campaign
+from ioatlas.measure.procedures.registry import procedure_of, procedure_of_journal
+from ioatlas.measure.run.plan import recorded_plan
+from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.finding import FindingCode
-from ioatlas.procedures.options import CAMPAIGN, read_campaign
-from ioatlas.procedures.registry import procedure_of, procedure_of_journal
-from ioatlas.run.plan import recorded_plan
 from tests.simulate.clock import BEGIN_SECONDS
 from tests.simulate.faults import Fault, FaultKind
 from tests.unit.procedures.cases import EVERY, LONG, make_world

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.errors import UsageError
+from ioatlas.measure import campaign
+from ioatlas.measure.procedures.options import read_campaign
+from ioatlas.measure.procedures.registry import procedure_of
+from ioatlas.model.errors import UsageError
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import LaidOuts
 from ioatlas.model.summary import Trust
-from ioatlas.procedures.options import read_campaign
-from ioatlas.procedures.registry import procedure_of
 from ioatlas.store.journal import Journal
 from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell, World

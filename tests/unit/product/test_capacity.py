@@ -5,11 +5,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ioatlas.errors import UsageError
-from ioatlas.product.capacity import failures_survived, usable_capacity
-from ioatlas.product.layout import DRAID, RAIDZ, LayoutKind, draid_allocated, raidz_allocated, slop_bytes
-from ioatlas.product.quantity import TB, TIB, capacity_bytes
-from ioatlas.product.sheet import Layout
+from ioatlas.answer.product.capacity import failures_survived, usable_capacity
+from ioatlas.answer.product.layout import DRAID, RAIDZ, LayoutKind, draid_allocated, raidz_allocated, slop_bytes
+from ioatlas.answer.product.quantity import TB, TIB, capacity_bytes
+from ioatlas.answer.product.sheet import Layout
+from ioatlas.model.errors import UsageError
 from tests.examples import examples
 
 K = LayoutKind

@@ -11,17 +11,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ioatlas.answer.product.cost import (
+    Front,
+    Offer,
+    Terms,
+    answers,
+    compare_costs,
+    costed,
+    divided,
+    mean_watts,
+    with_fronts,
+)
+from ioatlas.answer.product.cost_rows import sentences
+from ioatlas.answer.product.figures import figures
+from ioatlas.answer.product.quantity import TIB
+from ioatlas.answer.product.readings import Reading, Unit, Workload, readings
+from ioatlas.answer.product.sheet_file import read_sheet
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.product.cost import Front, Offer, Terms, answers, compare_costs, costed, divided, mean_watts, with_fronts
-from ioatlas.product.cost_rows import sentences
-from ioatlas.product.figures import figures
-from ioatlas.product.quantity import TIB
-from ioatlas.product.readings import Reading, Unit, Workload, readings
-from ioatlas.product.sheet_file import read_sheet
 from tests.command_line import call
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import LAW, Shell

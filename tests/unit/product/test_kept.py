@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign import load_result
-from ioatlas.procedures.options import read_campaign_file
-from ioatlas.product.kept import kept_sheet
+from ioatlas.answer.product.kept import kept_sheet
+from ioatlas.measure.campaign import load_result
+from ioatlas.measure.procedures.options import read_campaign_file
 from ioatlas.report.page_data import report_data
 from tests.unit.simulated import LAW, Shell
 

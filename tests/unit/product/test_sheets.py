@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.errors import UsageError
-from ioatlas.product.figures import figures, remarks
-from ioatlas.product.price import bill_of, charged, monthly
-from ioatlas.product.quantity import TB, TIB
-from ioatlas.product.sheet import Origin, Period, Rate, RateOf, schema
-from ioatlas.product.sheet_file import read_sheet, read_sheet_file
+from ioatlas.answer.product.figures import figures, remarks
+from ioatlas.answer.product.price import bill_of, charged, monthly
+from ioatlas.answer.product.quantity import TB, TIB
+from ioatlas.answer.product.sheet import Origin, Period, Rate, RateOf, schema
+from ioatlas.answer.product.sheet_file import read_sheet, read_sheet_file
+from ioatlas.model.errors import UsageError
 from tests.command_line import call
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "products"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from ioatlas.answer.product.cost import Offer
+from ioatlas.answer.product.sheet_file import read_sheet
+from ioatlas.answer.product.table import Kept, check_claim, columns, rows
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.product.cost import Offer
-from ioatlas.product.sheet_file import read_sheet
-from ioatlas.product.table import Kept, check_claim, columns, rows
 from tests.command_line import call
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "products"

@@ -6,12 +6,12 @@ import os
 
 import pytest
 
-from ioatlas.campaign import load_result
+from ioatlas.answer.results.library import REPORT
 from ioatlas.cli import ioatlas
+from ioatlas.measure.campaign import load_result
 from ioatlas.report.page import write_report
 from ioatlas.report.small_map import WRITTEN, in_words, letters, small_map
 from ioatlas.report.told import DATA_ELEMENT_ID, answer_in, answer_of
-from ioatlas.results.library import REPORT
 from tests.unit.simulated import World
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 from ioatlas.model.estimate import Limit
 from ioatlas.model.quantities import quantity
 from ioatlas.model.result import CampaignResult

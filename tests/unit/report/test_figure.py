@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from matplotlib.text import Text
 
-from ioatlas.errors import IoAtlasError, UsageError
 from ioatlas.model import panel
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.quantities import QUANTITIES, quantity
 from ioatlas.report.export import printing
 from ioatlas.report.export.drawing import Drawing

@@ -4,8 +4,8 @@
 import json
 from dataclasses import replace
 
+from ioatlas.measure.procedures.load_points.result import with_curves
 from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread, StreamPoint
-from ioatlas.procedures.load_points.result import with_curves
 from ioatlas.report.export.to_json import document
 
 from .exported import SQUARE, campaign

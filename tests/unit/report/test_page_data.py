@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT / "tests" / "browser"))
 
 import synthetic  # noqa: E402
 
-from ioatlas.analysis.best import mark_of  # noqa: E402
-from ioatlas.errors import IoAtlasError  # noqa: E402
+from ioatlas.answer.analysis.best import mark_of  # noqa: E402
 from ioatlas.model.cell import Cell  # noqa: E402
+from ioatlas.model.errors import IoAtlasError  # noqa: E402
 from ioatlas.model.estimate import Estimate  # noqa: E402
 from ioatlas.model.finding import Finding, FindingCode  # noqa: E402
 from ioatlas.model.result import CampaignResult, Unmeasured  # noqa: E402

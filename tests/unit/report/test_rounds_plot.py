@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.rounds import rounds_chart
-from ioatlas.errors import UsageError
+from ioatlas.answer.analysis.rounds import rounds_chart
+from ioatlas.model.errors import UsageError
 from ioatlas.model.result import RoundsResult
 from ioatlas.report.export import printing
 from ioatlas.report.export.own import own_drawing

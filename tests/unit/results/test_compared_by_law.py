@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.results.comparison import compare_sides
-from ioatlas.results.sides import read_campaign
+from ioatlas.answer.results.comparison import compare_sides
+from ioatlas.answer.results.sides import read_campaign
+from ioatlas.measure import campaign
 from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import World
 

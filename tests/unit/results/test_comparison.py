@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ioatlas.analysis.compare import Reading
-from ioatlas.analysis.many import compare_many
+from ioatlas.answer.analysis.compare import Reading
+from ioatlas.answer.analysis.many import compare_many
+from ioatlas.answer.results import comparison
+from ioatlas.answer.results.comparison import SidesComparison, compare_sides, conditions_apart
+from ioatlas.answer.results.sides import Row, Side
 from ioatlas.cli._comparison import answer
 from ioatlas.model.cell import Cell
-from ioatlas.results import comparison
-from ioatlas.results.comparison import SidesComparison, compare_sides, conditions_apart
-from ioatlas.results.sides import Row, Side
 
 
 def side(name: str, *, speed: float = 1.0, measured=range(10), predicted=(), seed: int = 0, **facts: str) -> Side:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What two campaigns differ in is told by values, not by silence."""
 
+from ioatlas.answer.results.comparison import options_apart
 from ioatlas.model.cell import Cell
-from ioatlas.results.comparison import options_apart
 
 
 def cells(**options):

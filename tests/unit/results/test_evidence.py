@@ -3,13 +3,13 @@
 
 import pytest
 
-from ioatlas.analysis.attribution import Seen, limits_of
-from ioatlas.analysis.cache import CacheReport
-from ioatlas.analysis.ceilings import Ceiling
+from ioatlas.answer.analysis.attribution import Seen, limits_of
+from ioatlas.answer.analysis.cache import CacheReport
+from ioatlas.answer.analysis.ceilings import Ceiling
+from ioatlas.answer.results.evidence import is_remote
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.testbed import CpuShares, Fact, Testbed, Usage
-from ioatlas.results.evidence import is_remote
 
 CELL = Cell("target", (("rw", "read"), ("bs", 65536)))
 LINK = Ceiling("10 Gb/s link", "link", 1.2e9, None, "computed")

@@ -13,16 +13,16 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
-from ioatlas.analysis.imported import imported_map
-from ioatlas.analysis.summary import summarise
-from ioatlas.campaign import load_result
+from ioatlas.answer.analysis.imported import imported_map
+from ioatlas.answer.analysis.summary import summarise
+from ioatlas.answer.results.comparison import compare_sides
 from ioatlas.cli.export import command as export_command
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.measure.campaign import load_result
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.imported_reading import ImportedReading, Labelled
 from ioatlas.model.quantities import quantity
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import write_csv
-from ioatlas.results.comparison import compare_sides
 from ioatlas.store.imported import Imported
 from ioatlas_translate.import_ import command
 

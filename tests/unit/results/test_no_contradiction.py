@@ -8,10 +8,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ioatlas.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, client_limited, disagrees, found_unsteady, half_interval
-from ioatlas.analysis.headlines import findings, headlines
-from ioatlas.analysis.summary import summarise
-from ioatlas.campaign import load_result
+from ioatlas.answer.analysis.best import (
+    NUMBER_WIDTH,
+    STEADY_WIDTH,
+    client_limited,
+    disagrees,
+    found_unsteady,
+    half_interval,
+)
+from ioatlas.answer.analysis.headlines import findings, headlines
+from ioatlas.answer.analysis.summary import summarise
+from ioatlas.measure.campaign import load_result
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import FindingCode
@@ -163,7 +170,7 @@ def test_sentences_of_any_result_agree(rows):
             fresh.append(replace(e, bw_bytes_per_s=again, bw_low=again * 0.9, bw_high=again * 1.1))
     nas = (Target("nas", "directory", "/nas"),)
     plain = CampaignResult("id", "any", 0.0, "0", nas, axes={}, constants={}, estimates=tuple(estimates))
-    from ioatlas.analysis.best import with_fresh
+    from ioatlas.answer.analysis.best import with_fresh
 
     merged = replace(plain, estimates=with_fresh(plain.estimates, fresh))
     agree(replace(merged, findings=headlines(findings(merged))))

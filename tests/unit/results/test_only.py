@@ -3,12 +3,12 @@
 
 import pytest
 
-from ioatlas.errors import UsageError
+from ioatlas.answer.results.only import only, parse_filter
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
-from ioatlas.results.only import only, parse_filter
 
 CELLS = [Cell.of("t", {"rw": rw, "bs": bs, "numjobs": 1}) for rw in ("read", "randread") for bs in (4096, 65536)]
 

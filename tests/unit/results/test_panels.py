@@ -10,11 +10,11 @@ import xml.etree.ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
+from ioatlas.answer.results.only import parse_filter
+from ioatlas.answer.results.panels import bars, latency_curves, lines
+from ioatlas.answer.results.sides import align, read_sides
 from ioatlas.cli import ioatlas
-from ioatlas.errors import UsageError
-from ioatlas.results.only import parse_filter
-from ioatlas.results.panels import bars, latency_curves, lines
-from ioatlas.results.sides import align, read_sides
+from ioatlas.model.errors import UsageError
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 
@@ -114,7 +114,7 @@ def test_lines_have_a_panel_for_each_other_option_and_their_ceilings(sides):
 
 
 def test_percentiles_are_those_of_the_result(sides):
-    from ioatlas.campaign import load_result
+    from ioatlas.measure.campaign import load_result
 
     result = load_result(sides[0])
     where = parse_filter(["rw=randread", "bs=4k", "numjobs=4"])

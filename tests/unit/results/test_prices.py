@@ -6,14 +6,14 @@ import io
 
 import pytest
 
-from ioatlas import campaign
+from ioatlas.answer.results.factors import _held, price_factors
+from ioatlas.measure import campaign
 from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.result import ProductCost
 from ioatlas.report.export.grid import lay_out
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import PRICES, write_csv
-from ioatlas.results.factors import _held, price_factors
 from tests.unit.procedures.test_configurations import RATES, Switching
 
 pytestmark = pytest.mark.usefixtures("no_law")

@@ -10,10 +10,10 @@ from statistics import mean, stdev
 
 import pytest
 
-from ioatlas.errors import UsageError
+from ioatlas.answer.results.imported import load_imported
+from ioatlas.answer.results.sides import Side, align, read_sides, set_aside
 from ioatlas.model.cell import Cell
-from ioatlas.results.imported import load_imported
-from ioatlas.results.sides import Side, align, read_sides, set_aside
+from ioatlas.model.errors import UsageError
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells, sections and visits as a session has them."""
 
-from ioatlas.fio.batch import Section
-from ioatlas.fio.collect import SectionResult
+from ioatlas.load.fio.batch import Section
+from ioatlas.load.fio.collect import SectionResult
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Histogram, Part, Purpose, SectionState, Series, Visit
 from ioatlas.store.journal import PlannedVisit

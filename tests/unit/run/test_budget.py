@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from ioatlas.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
+from ioatlas.measure.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
 from tests.unit.simulated import World
 
 pytestmark = pytest.mark.usefixtures("no_law")

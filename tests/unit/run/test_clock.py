@@ -6,8 +6,8 @@ import pytest
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import RedactPlan
 from ioatlas.bundle.verify import verify
-from ioatlas.campaign import load_result
-from ioatlas.fio.executor import BatchClock, SessionTime, read_clock
+from ioatlas.load.fio.executor import BatchClock, SessionTime, read_clock
+from ioatlas.measure.campaign import load_result
 from ioatlas.model.finding import FindingCode
 from ioatlas.store.journal import Journal
 from tests.simulate.clock import VirtualClock

@@ -9,17 +9,17 @@ import time
 
 import pytest
 
-from ioatlas.errors import IoAtlasError
-from ioatlas.fio.batch import Section
+from ioatlas.load.fio.batch import Section
+from ioatlas.load.machine.measured import Rate
+from ioatlas.load.machine.power import PowerLog, PowerSample
+from ioatlas.load.machine.telemetry import Sample, Watched
+from ioatlas.measure.run import conditions
+from ioatlas.measure.run.telemetry import RAW, BatchTelemetry, Seen
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import read_verdict
 from ioatlas.model.visit import Histogram, Part, Purpose, Visit
-from ioatlas.run import conditions
-from ioatlas.run.telemetry import RAW, BatchTelemetry, Seen
-from ioatlas.testbed.measured import Rate
-from ioatlas.testbed.power import PowerLog, PowerSample
-from ioatlas.testbed.telemetry import Sample, Watched
 from tests.simulate.executor import SimulatedExecutor
 
 CELL = Cell.of("here", {"rw": "read", "bs": 4096, "size": 1 << 20, "ioengine": "psync"})

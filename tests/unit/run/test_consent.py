@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from ioatlas.errors import RefusedError
-from ioatlas.run import set_up
-from ioatlas.run.set_up import Consent, confirm_writing
+from ioatlas.measure.run import set_up
+from ioatlas.measure.run.set_up import Consent, confirm_writing
+from ioatlas.model.errors import RefusedError
 
 SIZE = "134217728"
 

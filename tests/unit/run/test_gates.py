@@ -3,9 +3,9 @@
 
 import pytest
 
-from ioatlas.analysis.counters import CountedPath
-from ioatlas.run.gates import AMPLIFIED, Gates, counted_path
-from ioatlas.testbed.telemetry import Watched
+from ioatlas.answer.analysis.counters import CountedPath
+from ioatlas.load.machine.telemetry import Watched
+from ioatlas.measure.run.gates import AMPLIFIED, Gates, counted_path
 from tests.unit.run.made import MIB, cell, part, planned, result
 
 DISK = Watched(("sda",), (), "", tops=("sda",))

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from ioatlas.fio.held import moved, reached
-from ioatlas.fleet.hosts import Host
+from ioatlas.load.fio.held import moved, reached
+from ioatlas.load.fleet.hosts import Host
+from ioatlas.measure.run import environment
 from ioatlas.model.target import Target
-from ioatlas.run import environment
 from ioatlas.target.opening import MARKER
 from ioatlas.target.workspace import Workspace, directory_name
 

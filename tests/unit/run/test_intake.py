@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ioatlas.fio.batch import Section
-from ioatlas.fio.collect import SectionResult
+from ioatlas.load.fio.batch import Section
+from ioatlas.load.fio.collect import SectionResult
+from ioatlas.measure.run.intake import LONGER, reinstated, take_in
 from ioatlas.model.cell import Cell
 from ioatlas.model.verdict import Verdict, VerdictCode, sentences
 from ioatlas.model.visit import Histogram, Part, Purpose, SectionState, Series, Visit
-from ioatlas.run.intake import LONGER, reinstated, take_in
 from ioatlas.store.journal import PlannedVisit
 
 CELL = Cell.of(

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.fio.batch import Batch
+from ioatlas.load.fio.batch import Batch
+from ioatlas.load.machine.telemetry import Watched
+from ioatlas.measure.run.live import progress_event, visit_events
+from ioatlas.measure.run.sequences import expected_seconds, fio_process, load_seconds
+from ioatlas.measure.run.telemetry import together
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Purpose
-from ioatlas.run.live import progress_event, visit_events
-from ioatlas.run.sequences import expected_seconds, fio_process, load_seconds
-from ioatlas.run.telemetry import together
-from ioatlas.testbed.telemetry import Watched
 from tests.unit.run.made import cell, part, result, section
 
 

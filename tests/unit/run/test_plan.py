@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from ioatlas.cli.map import summary_of
-from ioatlas.config.spec import CampaignSpec
-from ioatlas.errors import UsageError
+from ioatlas.measure.procedures.dense_map.plan import build_plan
+from ioatlas.measure.procedures.options import find_profile, read_campaign_file
+from ioatlas.measure.run.plan import FIO_SECONDS, default_pace, visit_turns
+from ioatlas.measure.run.procedure import Procedure
+from ioatlas.model.errors import UsageError
 from ioatlas.model.options import Preparation
 from ioatlas.model.target import Target
-from ioatlas.procedures.dense_map.plan import build_plan
-from ioatlas.procedures.options import find_profile, read_campaign_file
-from ioatlas.run.plan import FIO_SECONDS, default_pace, visit_turns
-from ioatlas.run.procedure import Procedure
+from ioatlas.plan.spec import CampaignSpec
 
 MIB = 1 << 20
 EXAMPLES = Path(__file__).parents[3] / "examples" / "campaigns"

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.fleet.merge import outweighing_ms
+from ioatlas.load.fleet.merge import outweighing_ms
+from ioatlas.load.machine.telemetry import Watched
+from ioatlas.measure.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
+from ioatlas.measure.run.gates import Gates
+from ioatlas.measure.run.intake import take_in
 from ioatlas.model.verdict import Reason, ReasonCode, VerdictCode, sentences
 from ioatlas.model.visit import Purpose, SectionState, VisitShare
-from ioatlas.run.budget import USUAL_SLOWDOWN, USUAL_START_SECONDS, Budget
-from ioatlas.run.gates import Gates
-from ioatlas.run.intake import take_in
-from ioatlas.testbed.telemetry import Watched
 from tests.unit.run.made import MIB, cell, part, planned, result
 
 

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from ioatlas.measure.run.budget import Budget
+from ioatlas.measure.run.live import Summary
 from ioatlas.model.verdict import Reason, ReasonCode
 from ioatlas.model.visit import Purpose
-from ioatlas.run.budget import Budget
-from ioatlas.run.live import Summary
 
 LATE = (Reason(ReasonCode.LATE, "late"),)
 MADE = [("a", Purpose.PROBE, ()), ("a", Purpose.SWEEP, ()), ("a", Purpose.FRESH, ()), ("b", Purpose.SWEEP, LATE)]

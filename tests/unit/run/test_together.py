@@ -6,11 +6,11 @@ import sqlite3
 
 import pytest
 
-from ioatlas import campaign
-from ioatlas.campaign import load_result
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.measure import campaign
+from ioatlas.measure.campaign import load_result
+from ioatlas.measure.procedures.options import read_campaign
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.finding import FindingCode
-from ioatlas.procedures.options import read_campaign
 from ioatlas.report.export.to_json import document
 from ioatlas.store.journal import export, rebuild
 from ioatlas.target import sites
@@ -164,7 +164,7 @@ def test_a_target_that_hangs_is_named(world, monkeypatch):
 
 
 def test_clients_and_targets_together_have_a_share_each(tmp_path, monkeypatch):
-    monkeypatch.setattr("ioatlas.fleet.executor.open_client", lambda host, fio, **_: FakeClient(host, fio))
+    monkeypatch.setattr("ioatlas.load.fleet.executor.open_client", lambda host, fio, **_: FakeClient(host, fio))
     world = with_targets(FleetWorld(tmp_path))
     world.run(text(more='clients = "x,y"'))
     (e,) = load_result(world.directory).estimates

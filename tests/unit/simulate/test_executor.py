@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.batch import TURN_MS, Batch, Section, job_text
-from ioatlas.fio.collect import read_batch
-from ioatlas.fio.executor import Executor, LoadProcess
-from ioatlas.fio.figures import bucket_value
-from ioatlas.fio.replay import read_trace, write_trace
-from ioatlas.interop.studies.fixed_work import iozone_table
+from ioatlas.load.fio.batch import TURN_MS, Batch, Section, job_text
+from ioatlas.load.fio.collect import read_batch
+from ioatlas.load.fio.executor import Executor, LoadProcess
+from ioatlas.load.fio.figures import bucket_value
+from ioatlas.load.fio.replay import read_trace, write_trace
+from ioatlas.load.streams.fixed_work import iozone_table
 from ioatlas.model.cell import TRACE, TRACE_SECONDS, Cell
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.stats.gates import in_flight
 from tests.simulate.device import Device, Interval, Load
 from tests.simulate.executor import SimulatedExecutor

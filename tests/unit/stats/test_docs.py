@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.analysis import many
-from ioatlas.design import stopping
-from ioatlas.fio.series import MOST_ROWS
+from ioatlas.answer.analysis import many
+from ioatlas.load.fio.series import MOST_ROWS
 from ioatlas.model.verdict import VerdictCode
+from ioatlas.plan import stopping
 from ioatlas.stats import drift, gates, intervals, openloop, steadystate, verdict, warmup
 
 TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_text()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.stats.drift import ReplicateFit, fit_replicates, lost_cells, replicate_shift, shift_within
 
 

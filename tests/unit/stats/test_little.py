@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.analysis.estimates import window_values
-from ioatlas.analysis.headlines import law_findings
-from ioatlas.fio.collect import with_flush
-from ioatlas.fio.figures import LatencyStats, buckets
+from ioatlas.answer.analysis.estimates import window_values
+from ioatlas.answer.analysis.headlines import law_findings
+from ioatlas.load.fio.collect import with_flush
+from ioatlas.load.fio.figures import LatencyStats, buckets
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.verdict import ReasonCode, VerdictCode

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.stats.openloop import intended_from, intended_latency
 from ioatlas.stats.steadystate import steady_state
 from tests.examples import examples

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.stats import verdict, warmup
 from ioatlas.stats.verdict import FEWEST, judge
 from ioatlas.stats.warmup import Noise, change_points, mser_cut, noise_around, trim_spikes, without_step

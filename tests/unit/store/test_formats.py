@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
 from ioatlas.store import schema
 from tests.command_line import call
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.target import Identity, Target
 from ioatlas.model.verdict import BUDGET_ENDED, ReasonCode, Verdict, VerdictCode, read_reasons, read_verdict, sentences
 from ioatlas.model.visit import BatchStatus, Histogram, Part, Purpose, RemarkKind, Series, Visit, VisitStatus

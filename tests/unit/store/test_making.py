@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.store import schema
 from ioatlas.store.journal import Journal
 from tests.unit.procedures.cases import DENSE, TRACE

@@ -8,10 +8,10 @@ import zlib
 
 import pytest
 
-from ioatlas.campaign import load_result
-from ioatlas.errors import IoAtlasError
-from ioatlas.procedures.options import CAMPAIGN
-from ioatlas.run.plan import recorded_plan
+from ioatlas.measure.campaign import load_result
+from ioatlas.measure.procedures.options import CAMPAIGN
+from ioatlas.measure.run.plan import recorded_plan
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.store.journal import Journal
 from ioatlas.store.rules import RULES
 from ioatlas.store.visits import LARGEST_UNPACKED

@@ -6,12 +6,12 @@ from bench.studies import measured
 from bench.studies.set_up import campaign_document, ident_of, read_document
 from bench.studies.study import NAMES, Claim, find_study, read_study, targets_of
 
-from ioatlas.campaign import open_plan
-from ioatlas.errors import UsageError
-from ioatlas.interop.studies.fixed_work import iozone_round
+from ioatlas.load.streams.fixed_work import iozone_round
+from ioatlas.measure.campaign import open_plan
+from ioatlas.measure.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import parse_size_bytes
-from ioatlas.procedures.fixed_work.options import FixedWorkOptions
 from ioatlas_lab.network import octet_of
 from ioatlas_lab.running import filled, find
 

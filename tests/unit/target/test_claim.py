@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ioatlas.errors import RefusedError
+from ioatlas.model.errors import RefusedError
 from ioatlas.model.target import Identity, Target
 from ioatlas.target.marker import claimed
 from ioatlas.target.opening import open_target

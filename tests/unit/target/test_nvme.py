@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.target import preparation
 
 SIZE = 1 << 20

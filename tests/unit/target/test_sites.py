@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.outcomes import PreparedTarget, PreparedTargets
 from ioatlas.model.target import Identity, Target
 from ioatlas.store.journal import Journal

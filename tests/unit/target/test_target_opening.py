@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.load.machine.mounts import Mount, mount_of, read_mountinfo
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Identity, Target
 from ioatlas.target.direct import direct_io_alignment
 from ioatlas.target.guard import check_extent, check_writable
@@ -18,7 +19,6 @@ from ioatlas.target.layout import remedy_for
 from ioatlas.target.opening import open_target
 from ioatlas.target.place import UNTOLD_BYTES, check_journal_place, check_space, usable_bytes
 from ioatlas.target.trouble import answer_within
-from ioatlas.testbed.mounts import Mount, mount_of, read_mountinfo
 from tests.facts import has
 
 

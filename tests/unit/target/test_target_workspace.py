@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.target.opening import MARKER, open_target
 from ioatlas.target.workspace import Workspace, clean, leftovers
 

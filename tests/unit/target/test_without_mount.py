@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.target import opening
 from ioatlas.target.opening import open_target
 

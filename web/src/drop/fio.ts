@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fio's JSON (json and json+, fio 2.0.14 to 3.4x) as readings: the figures that `ioatlas import` reads (src/ioatlas/fio).
+// fio's JSON (json and json+, fio 2.0.14 to 3.4x) as readings: the figures that `ioatlas import` reads (src/ioatlas/load/fio).
 type Json = Record<string, unknown>;
 
 /** Latencies of one kind in nanoseconds; NaN is unknown. */

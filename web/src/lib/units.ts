@@ -76,7 +76,7 @@ export function latency(ns: number): string {
   return `${significant(ns)} ns`;
 }
 
-/** "31%", "7.6%": two digits, as `ioatlas.analysis.wording` has it. */
+/** "31%", "7.6%": two digits, as `ioatlas.answer.analysis.wording` has it. */
 export function percent(fraction: number): string {
   if (!Number.isFinite(fraction)) return "–";
   return `${fraction >= 0.1 ? Math.round(fraction * 100) : significant(fraction * 100, 2)}%`;

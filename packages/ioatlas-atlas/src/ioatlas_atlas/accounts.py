@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas import audit
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.records import Account, AccountKind, Scope, Viewer

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from pydantic import ValidationError
 
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas_atlas.blobs import full
 from ioatlas_atlas.extract import DISK_FULL
 from ioatlas_atlas.extracted import MOST_OUTPUT_BYTES, CheckFound, Found

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from ioatlas import __version__
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas_atlas import api, browsers, handling
 from ioatlas_atlas.admission import BusyError, Limits, NotAdmittedError
 from ioatlas_atlas.api import Service, problem

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import parse_duration_seconds, parse_size_bytes
 from ioatlas_atlas.catalogue import MOST_PAGES, Sort, Sought
 from ioatlas_atlas.shelf import FACETS

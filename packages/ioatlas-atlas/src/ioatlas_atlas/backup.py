@@ -21,7 +21,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ioatlas import __version__
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas_atlas import tables
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.database import Database, take_time

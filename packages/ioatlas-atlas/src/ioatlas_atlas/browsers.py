@@ -8,7 +8,7 @@ import time
 
 import sqlalchemy as sa
 
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import accounts, audit
 from ioatlas_atlas.database import Database, insert_new
 from ioatlas_atlas.records import Account, Viewer

@@ -15,8 +15,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ioatlas.errors import RefusedError, UsageError
-from ioatlas.product.sheet import Permission, Publishing
+from ioatlas.answer.product.sheet import Permission, Publishing
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import audit, fairness
 from ioatlas_atlas.best import refresh_of
 from ioatlas_atlas.database import Database, insert_new

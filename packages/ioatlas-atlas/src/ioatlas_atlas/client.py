@@ -13,7 +13,7 @@ from typing import IO, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from ioatlas import __version__
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 
 TIMEOUT_SECONDS = 60
 READING_SECONDS = 600

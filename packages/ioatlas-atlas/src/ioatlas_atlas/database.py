@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DataError, OperationalError, SQLAlchemyError
 
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas_atlas.blobs import NoRoomError
 
 FIRST_POSTGRESQL = 15

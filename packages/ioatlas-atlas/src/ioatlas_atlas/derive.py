@@ -23,10 +23,10 @@ MOST_LETTERS = 64 << 20
 def main(arguments: list[str]) -> int:
     """0 with both files written."""
     confine(json.loads(arguments[1]))
-    from ioatlas.analysis.best import mark_of
-    from ioatlas.analysis.wording import plural
+    from ioatlas.answer.analysis.best import mark_of
+    from ioatlas.answer.analysis.wording import plural
     from ioatlas.bundle.opening import opened_directory
-    from ioatlas.campaign import load_result
+    from ioatlas.measure.campaign import load_result
     from ioatlas.report.export.to_json import document
     from ioatlas.report.page import report_html
     from ioatlas.report.table import entries

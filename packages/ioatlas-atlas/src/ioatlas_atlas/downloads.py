@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.report.export import to_parquet
 from ioatlas.report.table import Value, csv_text, meaning, plain
 

@@ -25,11 +25,11 @@ from ioatlas.model.units import format_size, words
 from ioatlas_atlas.kinds import kind_of, link_speed, media_of, plain_facts
 
 if TYPE_CHECKING:
+    from ioatlas.answer.product.sheet import Sheet
     from ioatlas.bundle.verify import Verification
+    from ioatlas.measure.procedures.fit.fits import Fit
     from ioatlas.model.estimate import Estimate
     from ioatlas.model.result import CampaignResult
-    from ioatlas.procedures.fit.fits import Fit
-    from ioatlas.product.sheet import Sheet
 
 MOST_TEXT = 480
 DISK_FULL = 28
@@ -89,7 +89,7 @@ def confine(limits: Mapping[str, int]) -> None:
 def _read(path: Path, limits: Mapping[str, int], declared: Mapping[str, Any]) -> dict[str, Any]:
     from ioatlas.bundle.opening import NotABundleError, open_bundle, opened_directory
     from ioatlas.bundle.verify import UNFIT, verify
-    from ioatlas.errors import IoAtlasError
+    from ioatlas.model.errors import IoAtlasError
 
     try:
         if refused := _too_much(path, limits):
@@ -115,17 +115,17 @@ def _read(path: Path, limits: Mapping[str, int], declared: Mapping[str, Any]) ->
 
 def _too_much(path: Path, limits: Mapping[str, int]) -> str:
     """What a bundle would unpack to is known from its list of files alone."""
-    from ioatlas import container
     from ioatlas.bundle.opening import looks_like_bundle
+    from ioatlas.store import archive
 
     if not looks_like_bundle(path):
         return "this is no bundle"
     unpacked = logs = 0
-    with container.open_file(path) as opened:
+    with archive.open_file(path) as opened:
         if len(opened.members) > limits["members"]:
             return f"it has more than {limits['members']:,} files"
         for name, outer in opened.members.items():
-            inside = container.of_bytes(opened.read(name), name).members if name.endswith(".zip") else {}
+            inside = archive.of_bytes(opened.read(name), name).members if name.endswith(".zip") else {}
             unpacked += outer.size_bytes + sum(one.size_bytes for one in inside.values())
             logs += len(inside)
             if logs > limits["logs"]:
@@ -140,9 +140,9 @@ def _too_much(path: Path, limits: Mapping[str, int]) -> str:
 def _found(
     directory: Path, index: Mapping[str, Any], checked: Verification, declared: Mapping[str, Any]
 ) -> dict[str, Any]:
+    from ioatlas.answer.product.figures import drives_line, figures
+    from ioatlas.answer.product.kept import kept_sheet
     from ioatlas.bundle.verify import Signature
-    from ioatlas.product.figures import drives_line, figures
-    from ioatlas.product.kept import kept_sheet
     from ioatlas.report.export.to_json import document
     from ioatlas_atlas import fairness, plausible
 
@@ -198,11 +198,11 @@ def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
     loads, else the law. What a bundle says of uses is not believed, nor less than a use works on taken for it: a cache
     may hold that.
     """
-    from ioatlas.errors import UsageError
+    from ioatlas.measure.procedures.fit.fits import fits_by_law, fits_of, told
+    from ioatlas.measure.procedures.fit.plan import asked
+    from ioatlas.measure.procedures.fit.read import read_uses, ready
     from ioatlas.model.cell import directions_of
-    from ioatlas.procedures.fit.fits import fits_by_law, fits_of, told
-    from ioatlas.procedures.fit.plan import asked
-    from ioatlas.procedures.fit.read import read_uses, ready
+    from ioatlas.model.errors import UsageError
     from ioatlas.store.journal import Journal
 
     found: list[Fit] = []
@@ -266,7 +266,7 @@ def _cells(result: CampaignResult) -> list[dict[str, Any]]:
 
 
 def _cell(one: Estimate, swept: tuple[str, ...]) -> dict[str, Any]:
-    from ioatlas.analysis.best import usable
+    from ioatlas.answer.analysis.best import usable
     from ioatlas.model.verdict import VerdictCode
 
     cell = one.cell

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from ioatlas.analysis.best import usable
-from ioatlas.analysis.wording import plural
-from ioatlas.errors import UsageError
+from ioatlas.answer.analysis.best import usable
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.product.figures import drives_line, held_by_licence
+from ioatlas.answer.product.sheet import Publishing, Sheet
+from ioatlas.model.errors import UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
-from ioatlas.product.figures import drives_line, held_by_licence
-from ioatlas.product.sheet import Publishing, Sheet
 from ioatlas_atlas.kinds import link_speed, plain_facts
 
 MOST_DISCARDED = 0.1

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ioatlas.analysis.best import SIGNS, Mark
+from ioatlas.answer.analysis.best import SIGNS, Mark
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 
 LEVELS = 10

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas import steps as steps_of
 from ioatlas_atlas import tables
 from ioatlas_atlas.database import Database, check_version, take_time

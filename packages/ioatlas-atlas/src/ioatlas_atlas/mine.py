@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import accounts, browsers, changes, queries, removal
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.blobs import Blobs

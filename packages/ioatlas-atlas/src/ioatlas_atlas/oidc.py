@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas_atlas.client import LOOPBACK
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")

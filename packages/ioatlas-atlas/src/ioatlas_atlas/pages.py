@@ -19,12 +19,12 @@ from starlette.staticfiles import StaticFiles
 
 import ioatlas.report
 from ioatlas import __version__
-from ioatlas.analysis.best import SIGNS
-from ioatlas.errors import IoAtlasError
+from ioatlas.answer.analysis.best import SIGNS
+from ioatlas.answer.product.quantity import amount_text, money
+from ioatlas.measure.procedures.fit.fits import times
+from ioatlas.measure.procedures.fit.read import read_uses, ready
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_latency
-from ioatlas.procedures.fit.fits import times
-from ioatlas.procedures.fit.read import read_uses, ready
-from ioatlas.product.quantity import amount_text, money
 from ioatlas_atlas import catalogue, citation, downloads, heat, pareto, queries, ranking, replies, views
 from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
 from ioatlas_atlas.catalogue import Sought

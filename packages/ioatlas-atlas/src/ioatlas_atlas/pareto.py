@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ioatlas.answer.product.quantity import amount_text
 from ioatlas.model.units import format_count
-from ioatlas.product.quantity import amount_text
 from ioatlas_atlas.heat import SMALL_BYTES
 from ioatlas_atlas.views import told
 

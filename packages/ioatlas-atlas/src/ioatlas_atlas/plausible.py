@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ioatlas import beneath
 from ioatlas.bundle.remade import LINES, samples_of
-from ioatlas.errors import IoAtlasError
-from ioatlas.fio.collect import OUTPUT
-from ioatlas.fio.figures import buckets, latency_of
-from ioatlas.fio.loose_json import documents
-from ioatlas.fio.output import looks_like_job
+from ioatlas.load.fio.collect import OUTPUT
+from ioatlas.load.fio.figures import buckets, latency_of
+from ioatlas.load.fio.loose_json import documents
+from ioatlas.load.fio.output import looks_like_job
+from ioatlas.load.machine.telemetry import SCHEDULER, THREADS, Sample
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_count, format_latency, format_rate
 from ioatlas.model.visit import Part, Visit
-from ioatlas.testbed.telemetry import SCHEDULER, THREADS, Sample
+from ioatlas.store import confined
 
 if TYPE_CHECKING:
-    from ioatlas.product.sheet import Sheet
+    from ioatlas.answer.product.sheet import Sheet
     from ioatlas.store.journal import Journal
 
 Key = tuple[str, str]
@@ -115,7 +115,7 @@ def _of_raw_output(journal: Journal) -> dict[Key, str]:
 def _jobs(place: Path) -> dict[str, Mapping[str, Any]]:
     """{fio's name of a job: its record}, of what the batch was read from; nothing where the file is not fio's."""
     try:
-        text = beneath.read_text(place / OUTPUT)
+        text = confined.read_text(place / OUTPUT)
     except (OSError, IoAtlasError):
         return {}
     told = [one.value["jobs"] for one in documents(text, []) if isinstance(one.value.get("jobs"), list)]

@@ -9,10 +9,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ioatlas.answer.product.kept import kept_sheet
 from ioatlas.bundle.opening import open_bundle, opened_directory
 from ioatlas.bundle.verify import Verification, verify
-from ioatlas.campaign import load_result
-from ioatlas.product.kept import kept_sheet
+from ioatlas.measure.campaign import load_result
 from ioatlas_atlas.extract import title_of
 from ioatlas_atlas.fairness import Condition, Declaration, Publication, Told, checklist, day_of, grade, publication
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.extracted import FitFound
 from ioatlas_atlas.fairness import State

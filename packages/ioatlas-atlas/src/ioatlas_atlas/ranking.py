@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ioatlas.analysis.best import SIGNS, Mark
+from ioatlas.answer.analysis.best import SIGNS, Mark
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
 from ioatlas_atlas.kinds import link_speed
 

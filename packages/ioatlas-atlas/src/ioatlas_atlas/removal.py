@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ioatlas.errors import RefusedError
+from ioatlas.model.errors import RefusedError
 from ioatlas_atlas import audit
 from ioatlas_atlas.best import refresh, refresh_of, touched
 from ioatlas_atlas.blobs import Blobs

@@ -8,7 +8,7 @@ import time
 
 import sqlalchemy as sa
 
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import audit, changes
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import State

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import queries, replies, views
 from ioatlas_atlas.bodies import Form, taken
 from ioatlas_atlas.pages import Pages

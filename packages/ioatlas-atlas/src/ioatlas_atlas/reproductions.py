@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from ioatlas.bundle.reproduce import Outcome
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import audit, changes
 from ioatlas_atlas.admission import Limits, confined
 from ioatlas_atlas.again import OUTCOME

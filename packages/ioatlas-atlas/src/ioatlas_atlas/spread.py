@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.units import format_count
 from ioatlas_atlas.best import LOAD
 from ioatlas_atlas.database import Database

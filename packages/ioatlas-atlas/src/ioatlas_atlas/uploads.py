@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import accounts, admission, audit, changes, spread, tables
 from ioatlas_atlas.admission import Limits, NotAdmittedError, Turns
 from ioatlas_atlas.best import refresh_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, per_cent
 from ioatlas.report.redact import names_site
 from ioatlas_atlas.extracted import FitFound

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 from starlette.testclient import TestClient
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas_atlas import accounts, admission, derive, derived, extract
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.app import make_app

@@ -5,7 +5,7 @@ import pytest
 import sqlalchemy as sa
 from made import found, put
 
-from ioatlas.errors import RefusedError, UsageError
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import queries, tables
 from ioatlas_atlas.backup import backup, restore
 from ioatlas_atlas.blobs import Blobs

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from made import OLD_BUNDLE, cell, found, put
 
 from ioatlas.bundle.reproduce import Outcome
-from ioatlas.errors import RefusedError
+from ioatlas.model.errors import RefusedError
 from ioatlas_atlas import accounts, changes, queries, removal, reproductions, spread, uploads
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.audit import entries

@@ -14,7 +14,7 @@ from made import OLD_BUNDLE, bundle_of_today, found, put
 from tests.command_line import call
 
 from ioatlas.bundle.reproduce import Outcome
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas import accounts, queries, reproductions
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.client import Client

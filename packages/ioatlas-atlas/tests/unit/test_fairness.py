@@ -5,10 +5,10 @@ from datetime import date
 import pytest
 from tests.unit.bundle.made import campaign
 
-from ioatlas.campaign import load_result
+from ioatlas.answer.product.sheet_file import read_sheet
+from ioatlas.measure.campaign import load_result
 from ioatlas.model.result import Unmeasured
 from ioatlas.model.verdict import read_unmeasured
-from ioatlas.product.sheet_file import read_sheet
 from ioatlas_atlas.extract import title_of
 from ioatlas_atlas.fairness import Condition, Declaration, Grade, State, Told, checklist, grade, publication
 from ioatlas_atlas.kinds import kind_of, media_of

@@ -9,8 +9,8 @@ from made import cell, found, put
 from tests.simulate.law import Law, Way
 from tests.unit.simulated import Shell, World
 
-from ioatlas.campaign import load_result
-from ioatlas.procedures.fit.fits import load_fits
+from ioatlas.measure.campaign import load_result
+from ioatlas.measure.procedures.fit.fits import load_fits
 from ioatlas.target import opening
 from ioatlas_atlas import accounts, catalogue, extract, queries, removal, spread, tables
 from ioatlas_atlas.asked import Asked

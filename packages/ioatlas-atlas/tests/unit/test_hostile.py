@@ -21,8 +21,8 @@ from served import admission_read
 from starlette.testclient import TestClient
 from tests.unit.bundle.made import resigned
 
-from ioatlas import container
 from ioatlas.bundle import keys
+from ioatlas.store import archive
 from ioatlas_atlas import admission, extract
 from ioatlas_atlas.admission import Limits, NotAdmittedError
 from ioatlas_atlas.app import make_app
@@ -274,7 +274,7 @@ def test_answers_to_somebody_are_in_no_cache(client, people):
 
 
 def members():
-    with container.open_file(OLD_BUNDLE) as opened:
+    with archive.open_file(OLD_BUNDLE) as opened:
         return {name: opened.read(name) for name in opened.members}
 
 
@@ -284,7 +284,7 @@ def forge(tmp_path_factory):
     path = tmp_path_factory.mktemp("forger") / "key"
     keys.make_key(path)
     key = keys.load_key(path)
-    return lambda changed: container.as_bytes(resigned({**members(), **changed}, key))
+    return lambda changed: archive.as_bytes(resigned({**members(), **changed}, key))
 
 
 def zipped(*entries):
@@ -306,7 +306,7 @@ def renamed(old, new):
 
 def logs(count, size):
     """The archive of logs of a batch that unpacks to much."""
-    return container.as_bytes({f"a_{number}.log": b"0" * size for number in range(count)})
+    return archive.as_bytes({f"a_{number}.log": b"0" * size for number in range(count)})
 
 
 SMALL = Limits(members=200, logs=50, unpacked_bytes=32 * MIB)
@@ -351,7 +351,7 @@ def test_what_would_unpack_to_too_much_is_refused_by_its_lists_alone(changed, wh
 def test_logs_replace_no_raw_output(forge, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "bundle.ioatlas.zip"
-    hidden = container.as_bytes({"fio.json": members()["campaign/batches/00001/fio.json"]})
+    hidden = archive.as_bytes({"fio.json": members()["campaign/batches/00001/fio.json"]})
     path.write_bytes(forge({"campaign/batches/00001/logs.zip": hidden}))
     told = extract._read(path, asdict(Limits()), asdict(Declaration()))
     assert "no batch has such a log" in json.dumps(told)

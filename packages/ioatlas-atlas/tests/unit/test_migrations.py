@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas import catalogue, migrations, queries
 from ioatlas_atlas.migrations import Form, check_current, form_of, migrate
 from ioatlas_atlas.records import Wanted

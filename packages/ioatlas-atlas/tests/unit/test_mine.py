@@ -6,7 +6,7 @@ import time
 import pytest
 from made import found, put
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas import accounts, queries
 
 HERE = {"Origin": "http://testserver"}

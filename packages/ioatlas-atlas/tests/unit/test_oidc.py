@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from cryptography.hazmat.primitives.asymmetric import rsa
 from starlette.testclient import TestClient
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas import accounts, browsers
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.oidc import Provider

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from made import OLD_BUNDLE, cell
 
+from ioatlas.answer.product.sheet_file import read_sheet
 from ioatlas.bundle.opening import opened_directory
-from ioatlas.campaign import load_result
-from ioatlas.fio.figures import buckets
-from ioatlas.product.sheet_file import read_sheet
+from ioatlas.load.fio.figures import buckets
+from ioatlas.measure.campaign import load_result
 from ioatlas_atlas import extract, plausible
 
 SHEET = """format = 1

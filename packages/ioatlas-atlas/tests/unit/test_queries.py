@@ -5,7 +5,7 @@ import pytest
 import sqlalchemy as sa
 from made import found, put
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas import queries
 from ioatlas_atlas.records import Wanted
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas.cli._serve_place import Place, blobs_of
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas.asked import Asked
 from ioatlas_atlas.citation import as_bibtex, as_text
 from ioatlas_atlas.downloads import as_csv

@@ -15,8 +15,8 @@ from tests.unit.bundle.made import bundle_file, campaign, packed
 from tests.unit.simulated import Shell
 
 from ioatlas.bundle.redaction import RedactPlan
-from ioatlas.errors import RefusedError, UsageError
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import VerdictCode
 from ioatlas_atlas.ui import site

@@ -11,10 +11,10 @@ import pytest
 from starlette.testclient import TestClient
 from tests.unit.simulated import Shell
 
-from ioatlas.campaign import load_result
+from ioatlas.measure.campaign import load_result
+from ioatlas.measure.run import live
 from ioatlas.report.small_map import in_words, letters
 from ioatlas.report.told import answer_of
-from ioatlas.run import live
 from ioatlas_atlas.ui import app, commands
 from ioatlas_atlas.ui import shelf as shelf_module
 from ioatlas_atlas.ui.app import make_app

@@ -5,7 +5,7 @@ import pytest
 from made import OLD_BUNDLE, bundle_of_today
 from tests.unit.bundle.made import changed, resigned
 
-from ioatlas import container
+from ioatlas.store import archive
 
 UPLOAD = "/api/v1/results"
 
@@ -41,10 +41,10 @@ def test_a_bundle_is_taken_in_found_and_given_back_as_it_was(client, people):
 
 
 def test_what_an_older_version_is_said_to_have_packed_gains_no_badge_by_it(client, people):
-    opened = container.of_bytes(OLD_BUNDLE.read_bytes(), "")
+    opened = archive.of_bytes(OLD_BUNDLE.read_bytes(), "")
     members = {name: opened.read(name) for name in opened.members}
     forged = changed(members, "data/result.json", lambda told: told["rows"][0].update(iops=9e9))
-    told = send(client, people["alice"], container.as_bytes(resigned(forged))).json()
+    told = send(client, people["alice"], archive.as_bytes(resigned(forged))).json()
     assert told["badge"] == "unchecked"
     assert told["id"] in client.get(UPLOAD).text
     assert told["id"] not in client.get("/api/v1/products", params={"iops": 0}).text
@@ -58,8 +58,8 @@ def test_what_another_account_published_is_refused(client, people):
     assert client.patch(f"{UPLOAD}/{first}", json={"private": False}, headers=people["alice"]).status_code == 200
     copied = send(client, people["robert"])
     assert (copied.status_code, first in copied.json()["detail"]) == (403, True), copied.text
-    opened = container.of_bytes(OLD_BUNDLE.read_bytes(), "")
-    again = container.as_bytes(resigned({name: opened.read(name) for name in opened.members}))
+    opened = archive.of_bytes(OLD_BUNDLE.read_bytes(), "")
+    again = archive.as_bytes(resigned({name: opened.read(name) for name in opened.members}))
     assert send(client, people["robert"], again).status_code == 403  # signed anew it is the same campaign
     assert client.post(f"{UPLOAD}/{first}/withdraw", json={"reason": "x"}, headers=people["alice"]).status_code == 204
     assert send(client, people["robert"]).status_code == 403

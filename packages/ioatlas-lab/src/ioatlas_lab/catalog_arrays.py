@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_lab.array_model import Layout, cached_iops, random_iops, stream_bytes_per_s
 from ioatlas_lab.catalog_root import PORT, bucket_bytes, iperf_server
 from ioatlas_lab.instance import SHEET

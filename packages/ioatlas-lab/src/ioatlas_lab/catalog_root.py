@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.scenario import (

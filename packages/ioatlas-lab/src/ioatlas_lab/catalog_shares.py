@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas_lab.catalog_root import BUFFERED, OWN_BYTES, iperf_server, mounted
 from ioatlas_lab.network import goodput_bytes_per_s

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_lab.catalog_root import PORT, iperf_server
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.scenario import (

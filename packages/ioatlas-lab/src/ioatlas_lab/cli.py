@@ -16,7 +16,7 @@ import click
 
 from ioatlas.cli._arguments import Name
 from ioatlas.cli._output import folded, say, say_json
-from ioatlas.errors import IoAtlasError, UsageError, faults
+from ioatlas.model.errors import IoAtlasError, UsageError, faults
 from ioatlas.model.units import parse_size_bytes
 from ioatlas_lab import instance, scenarios
 from ioatlas_lab.running import LabTarget, down, missing, start, up

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.process import start_time_ticks
+from ioatlas.load.fio.process import start_time_ticks
+from ioatlas.model.errors import IoAtlasError, UsageError
 
 MARK = "IOATLAS_LAB_INSTANCE"
 STATE = "instance.json"

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas_lab.scenario import Link, Nodes
 
 _TCP_IP_HEADERS = 52  # IPv4 20, TCP 20, timestamps 12

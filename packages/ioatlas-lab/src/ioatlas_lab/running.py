@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.process import find_fio, start_time_ticks
+from ioatlas.load.fio.process import find_fio, start_time_ticks
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas_lab import instance
 from ioatlas_lab.network import lay_link, lay_nodes, node_of, octet_of, server_of
 from ioatlas_lab.scenario import (

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import pairs, parse_size_bytes, words
-from ioatlas.toml import shipped
+from ioatlas.store.toml import shipped
 
 Setting = int | float | str
 

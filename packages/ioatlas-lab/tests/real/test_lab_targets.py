@@ -15,8 +15,8 @@ from tests.real.conftest import ioatlas
 from tests.real.pauses import Pauses
 
 import ioatlas_lab as lab
-from ioatlas.errors import IoAtlasError, UsageError
-from ioatlas.fio.process import start_time_ticks
+from ioatlas.load.fio.process import start_time_ticks
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas_lab import instance
 from ioatlas_lab.running import missing
 from ioatlas_lab.scenario import Check

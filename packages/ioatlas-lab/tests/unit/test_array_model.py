@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from ioatlas.errors import UsageError
-from ioatlas.product.figures import figures
-from ioatlas.product.sheet_file import read_sheet
+from ioatlas.answer.product.figures import figures
+from ioatlas.answer.product.sheet_file import read_sheet
+from ioatlas.model.errors import UsageError
 from ioatlas_lab.array_model import SSD, Array, Layout, cached_iops, random_iops, stream_bytes_per_s
 from ioatlas_lab.catalog_arrays import array_sheet, layout_of
 from ioatlas_lab.running import filled, find

@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.running import expected, filled, find
 from ioatlas_lab.scenario import Link, Nodes, Serve

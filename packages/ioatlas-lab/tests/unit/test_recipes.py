@@ -4,7 +4,7 @@ import re
 import pytest
 from tests.lab_check import _mean_between
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas_lab.network import goodput_bytes_per_s
 from ioatlas_lab.running import fill, filled, find, scenarios

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_lab.catalog_spindle import SIGMAS, spindle
 from ioatlas_lab.running import filled, find
 from ioatlas_lab.spindle_disk import _SETTINGS, BLOCK, RESERVE, SEGMENT, TRACK, Log, _stretches, make

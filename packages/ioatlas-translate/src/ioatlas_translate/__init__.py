@@ -6,7 +6,7 @@ from __future__ import annotations
 import importlib
 from typing import cast
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_translate.command import located, open_argument
 from ioatlas_translate.translation import Translation
 

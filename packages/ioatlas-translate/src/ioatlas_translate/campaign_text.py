@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import tomlkit
 
-from ioatlas.analysis.wording import plural
-from ioatlas.errors import UsageError
-from ioatlas.fio.jobfile import JobValue
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.cell import OptionValue
-from ioatlas.model.options import read_option
+from ioatlas.model.errors import UsageError
+from ioatlas.model.options import JobValue, read_option
 from ioatlas.model.units import exact_duration, words
 
 if TYPE_CHECKING:

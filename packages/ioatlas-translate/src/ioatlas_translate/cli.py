@@ -9,7 +9,7 @@ import click
 
 from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._output import say_json
-from ioatlas.errors import IoAtlasError, UsageError, faults
+from ioatlas.model.errors import IoAtlasError, UsageError, faults
 from ioatlas_translate import TOOLS, translate
 
 _STARTED_BY = {

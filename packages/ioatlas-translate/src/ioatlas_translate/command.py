@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import UsageError, faults
-from ioatlas.interop.fidelity import Fidelity
+from ioatlas.load.streams.fidelity import Fidelity
+from ioatlas.model.errors import UsageError, faults
 
 _TEXT_MAX = 4 << 20
 _WINDOWS = re.compile(r"(^|[\s\"'=])[A-Za-z]:\\|\\\\[A-Za-z0-9]|\.exe\b", re.IGNORECASE)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ioatlas.errors import UsageError
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.errors import UsageError
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line, located
 from ioatlas_translate.diskspd_command import TOLD, Span, Spec, read_command, read_profile

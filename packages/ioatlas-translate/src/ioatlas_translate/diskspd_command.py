@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from xml.etree import ElementTree as ET
 
-from ioatlas.errors import UsageError, faults
-from ioatlas.interop.fidelity import Notes, notes_in
+from ioatlas.load.streams.fidelity import Notes, notes_in
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.errors import UsageError, faults
 from ioatlas.model.units import pairs, words
 from ioatlas_translate.command import (
     BINARY,

@@ -14,13 +14,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from ioatlas.errors import UsageError
-from ioatlas.fio.jobfile import JobSection, JobValue
-from ioatlas.interop.compile import seconds_option
-from ioatlas.interop.fidelity import Fidelity, Notes, notes_in
-from ioatlas.model.options import ALLOWED, ENGINES, REFUSED, RW_VALUES, read_option
+from ioatlas.load.fio.jobfile import JobSection
+from ioatlas.load.streams.compile import seconds_option
+from ioatlas.load.streams.fidelity import Fidelity, Notes, notes_in
+from ioatlas.model.errors import UsageError
+from ioatlas.model.options import ALLOWED, ENGINES, REFUSED, RW_VALUES, JobValue, read_option
 from ioatlas.model.units import pairs, words
-from ioatlas.toml import shipped
+from ioatlas.store.toml import shipped
 from ioatlas_translate.command import Source, command_line
 from ioatlas_translate.jobfile_read import (
     RawJobFile,

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ioatlas.analysis.imported_answer import by_kind
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.imported_answer import by_kind
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import folded
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_translate.read.formats import NOT_READ, TOOLS
 
 if TYPE_CHECKING:
@@ -188,9 +188,9 @@ def _found(files: tuple[Path, ...], problems: list[str], temporary: ExitStack) -
 
 def _answer(directory: Path, name: str, kept: bool) -> None:
     """One screen, as `show` has it of what was imported into the directory."""
-    from ioatlas.analysis.headlines import headlines
+    from ioatlas.answer.analysis.headlines import headlines
+    from ioatlas.answer.results.imported import load_imported
     from ioatlas.cli._screen import console_of, show
-    from ioatlas.results.imported import load_imported
 
     found = load_imported(directory, name)
     result = replace(found, findings=headlines(found.findings))
@@ -335,8 +335,8 @@ def is_own(name: str) -> bool:
 def source_of(name: str) -> Source:
     """Its values as a source. What is wrong with it is a problem of the source."""
     from ioatlas.bundle.opening import opened_directory
-    from ioatlas.campaign import load_result
-    from ioatlas.errors import IoAtlasError
+    from ioatlas.measure.campaign import load_result
+    from ioatlas.model.errors import IoAtlasError
     from ioatlas.report.export.to_json import write_json
     from ioatlas_translate.read.source import Source
 

@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Fidelity, Notes, notes_in
-from ioatlas.interop.studies.fixed_work import TESTS, WRITERS, operation
+from ioatlas.load.streams.fidelity import Fidelity, Notes, notes_in
+from ioatlas.load.streams.fixed_work import TESTS, WRITERS, operation
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas.model.workload import Arrival, Stream, Workload
 from ioatlas_translate.command import (

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
-from ioatlas.toml import shipped
+from ioatlas.store.toml import shipped
 from ioatlas_translate.command import Source
 
 _TOLD = shipped("ioatlas_translate", "options.toml")["fio"]

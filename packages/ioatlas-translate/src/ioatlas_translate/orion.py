@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Notes, notes_in
+from ioatlas.load.streams.fidelity import Notes, notes_in
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas.model.workload import Address, Stream, Workload
 from ioatlas_translate.command import (

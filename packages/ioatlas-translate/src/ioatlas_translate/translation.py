@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ioatlas.errors import UsageError
-from ioatlas.fio.jobfile import JobSection, JobValue, render_job
-from ioatlas.interop.compile import compile_workload
-from ioatlas.interop.fidelity import Fidelity
+from ioatlas.load.fio.jobfile import JobSection, render_job
+from ioatlas.load.streams.compile import compile_workload
+from ioatlas.load.streams.fidelity import Fidelity
+from ioatlas.model.errors import UsageError
+from ioatlas.model.options import JobValue
 from ioatlas.model.units import words
 from ioatlas.model.workload import Workload
 

@@ -13,9 +13,9 @@ import re
 from collections import deque
 from dataclasses import replace
 
-from ioatlas.analysis.wording import plural
-from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Notes
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.load.streams.fidelity import Notes
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import pairs
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.command import Source, command_line

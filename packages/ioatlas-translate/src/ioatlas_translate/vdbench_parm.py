@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ioatlas.errors import UsageError
-from ioatlas.interop.fidelity import Notes, notes_in
+from ioatlas.load.streams.fidelity import Notes, notes_in
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
-from ioatlas.toml import shipped
+from ioatlas.store.toml import shipped
 from ioatlas_translate.command import BINARY, Source, sized
 from ioatlas_translate.translation import safe_name
 

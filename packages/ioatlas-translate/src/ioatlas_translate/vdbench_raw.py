@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ioatlas.errors import UsageError
-from ioatlas.interop.studies.standards import hot_band
+from ioatlas.load.streams.standards import hot_band
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.errors import UsageError
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
 from ioatlas_translate.translation import SECTIONS_MAX, safe_name
 from ioatlas_translate.vdbench_parm import TOLD, Definition, ParameterFile, Run, expanded, matching, number, numbers

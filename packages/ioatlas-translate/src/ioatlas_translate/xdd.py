@@ -14,13 +14,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ioatlas.errors import UsageError
-from ioatlas.interop.compile import seconds_option
-from ioatlas.interop.fidelity import Notes, notes_in
+from ioatlas.load.streams.compile import seconds_option
+from ioatlas.load.streams.fidelity import Notes, notes_in
 from ioatlas.model.cell import OptionValue
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import pairs, words
 from ioatlas.model.workload import Address, Arrival, Stream, Workload
-from ioatlas.toml import shipped
+from ioatlas.store.toml import shipped
 from ioatlas_translate.command import (
     Action,
     Read,

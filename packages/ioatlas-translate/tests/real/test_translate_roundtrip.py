@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.real.pauses import Pauses
 
-from ioatlas.fio.jobfile import JobSection
+from ioatlas.load.fio.jobfile import JobSection
 from ioatlas_translate import translate
 from ioatlas_translate.translation import Job, Translation
 

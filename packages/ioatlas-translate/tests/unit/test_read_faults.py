@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from read_samples import one, read_path, read_text
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_translate.import_ import command
 from ioatlas_translate.read import fio_json
 from ioatlas_translate.read.importer import walk

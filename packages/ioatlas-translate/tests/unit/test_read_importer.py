@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from read_samples import read_bytes, read_path, read_text
 from tests.unit.samples import SAMPLES
 
-from ioatlas.fio.loose_json import whole_document
+from ioatlas.load.fio.loose_json import whole_document
 from ioatlas.model.units import words
 from ioatlas_translate.import_ import command
 from ioatlas_translate.read.formats import FORMATS, LOGS, TOOLS

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.analysis.imported import imported_map
+from ioatlas.answer.analysis.imported import imported_map
 from ioatlas.model.imported_reading import ImportedReading, Labelled
 from ioatlas_translate.read.physics import doubts
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
+from ioatlas.measure.procedures.load_points.procedure import build_streams_plan
+from ioatlas.measure.procedures.options import read_campaign
 from ioatlas.model.target import Target
-from ioatlas.procedures.load_points.procedure import build_streams_plan
-from ioatlas.procedures.options import read_campaign
 from ioatlas.stats.gates import offered_iops
 from ioatlas_translate import translate
 from ioatlas_translate.campaign_text import render_campaigns

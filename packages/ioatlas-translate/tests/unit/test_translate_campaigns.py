@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from translated import jobs
 
-from ioatlas.errors import UsageError
-from ioatlas.procedures.options import read_campaign
+from ioatlas.measure.procedures.options import read_campaign
+from ioatlas.model.errors import UsageError
 from ioatlas_translate import translate
 from ioatlas_translate.campaign_text import render_campaigns
 from ioatlas_translate.cli import command

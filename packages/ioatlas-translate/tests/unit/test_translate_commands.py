@@ -4,8 +4,8 @@
 import pytest
 from translated import jobs, levels
 
-from ioatlas.errors import UsageError
-from ioatlas.fio.jobfile import render_job
+from ioatlas.load.fio.jobfile import render_job
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas_translate import translate
 from ioatlas_translate.command import split_words

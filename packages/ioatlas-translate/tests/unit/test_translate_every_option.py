@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from translated import jobs, levels
 
-import ioatlas.interop
+import ioatlas.load.streams
 import ioatlas_translate
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.options import ALLOWED, REFUSED
 from ioatlas_translate import TOOLS, diskspd, diskspd_command, fio, iozone, orion, translate, vdbench_parm, xdd
 
@@ -151,7 +151,7 @@ def test_a_value_that_is_none_is_refused_in_one_sentence(word):
         translate("vdbench", RAW[2].format(**{**dict.fromkeys(("sd", "wd", "rd"), ""), kind: f",{given}"}))
 
 
-@pytest.mark.parametrize("package", [ioatlas.interop, ioatlas_translate])
+@pytest.mark.parametrize("package", [ioatlas.load.streams, ioatlas_translate])
 def test_the_notes_of_the_tables_are_those_that_are_told(package):
     folder = Path(package.__file__).parent
     tables = tomllib.loads((folder / "fidelity.toml").read_text())

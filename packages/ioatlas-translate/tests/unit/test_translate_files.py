@@ -3,10 +3,10 @@
 
 from translated import jobs, levels
 
-from ioatlas.fio.jobfile import JobSection, render_job
+from ioatlas.load.fio.jobfile import JobSection, render_job
+from ioatlas.measure.procedures.options import read_campaign
 from ioatlas.model.cell import Cell
 from ioatlas.model.options import read_option
-from ioatlas.procedures.options import read_campaign
 from ioatlas_translate import translate
 from ioatlas_translate.campaign_text import render_campaigns
 from ioatlas_translate.command import Source

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 from ioatlas_translate import TOOLS, translate
 
 SEEDS = {

@@ -3,7 +3,7 @@
 
 import pytest
 
-from ioatlas.interop.studies.fixed_work import iozone_arguments, iozone_round
+from ioatlas.load.streams.fixed_work import iozone_arguments, iozone_round
 from ioatlas_translate import translate
 
 

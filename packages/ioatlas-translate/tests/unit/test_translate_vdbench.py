@@ -4,7 +4,7 @@
 import pytest
 from translated import jobs, levels
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_translate import translate
 from ioatlas_translate.translation import job_to_dict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ioatlas.analysis.best import Mark, mark_of
+from ioatlas.answer.analysis.best import Mark, mark_of
 from ioatlas.model import panel
 from ioatlas.model.quantities import Quantity, Unit
 from ioatlas.report.export.grid import Axis, Layout, Level, Page, Tile

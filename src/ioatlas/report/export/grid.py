@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ioatlas.analysis.imported import NO_DATA
-from ioatlas.analysis.wording import UNKNOWN_STATE, size_text
-from ioatlas.errors import UsageError
+from ioatlas.answer.analysis.imported import NO_DATA
+from ioatlas.answer.analysis.wording import UNKNOWN_STATE, size_text
 from ioatlas.model.cell import MIXED, OptionValue
+from ioatlas.model.errors import UsageError
 from ioatlas.model.factors import FACTOR, Factor, speaks_for_itself
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.options import SIZE_OPTIONS

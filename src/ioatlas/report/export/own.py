@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.panel import Dot, Drawing, Panel, Table
 from ioatlas.model.quantities import panel_unit

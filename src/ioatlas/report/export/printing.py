@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ioatlas.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError
 
 if TYPE_CHECKING:
     from matplotlib.colors import ListedColormap

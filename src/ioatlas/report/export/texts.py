@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from statistics import median
 
-from ioatlas.analysis.best import half_interval
-from ioatlas.analysis.wording import plural, size_text
+from ioatlas.answer.analysis.best import half_interval
+from ioatlas.answer.analysis.wording import plural, size_text
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.result import CampaignResult

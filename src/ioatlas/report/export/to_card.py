@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.analysis.summary import summarise
+from ioatlas.answer.analysis.summary import summarise
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline, SmallIo, Summary, Trust

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ioatlas.analysis.best import SIGNS, Mark, mark_of
+from ioatlas.answer.analysis.best import SIGNS, Mark, mark_of
 from ioatlas.model.quantities import Quantity
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import number_of

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from ioatlas.errors import written
+from ioatlas.model.errors import written
 from ioatlas.report.export.texts import escaped, row, table
 
 Outcome = Literal["passed", "failed", "skipped"]

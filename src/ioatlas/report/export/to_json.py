@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from ioatlas.analysis.summary import summarise
+from ioatlas.answer.analysis.summary import summarise
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
 from ioatlas.model.result import CampaignResult, ReplicateRow
 from ioatlas.model.target import Target

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ioatlas.analysis.charts import FAR
-from ioatlas.errors import UsageError, written
+from ioatlas.answer.analysis.charts import FAR
+from ioatlas.model.errors import UsageError, written
 from ioatlas.model.panel import Dot, Drawing, Line, Look, Panel, Series
 from ioatlas.model.quantities import panel_unit
 from ioatlas.model.units import number_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ioatlas.cli._arguments import path_option
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.errors import IoAtlasError, UsageError
 
 if TYPE_CHECKING:
     from ioatlas_atlas.blobs import Blobs

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 
 if TYPE_CHECKING:
     from ioatlas_atlas.client import Client

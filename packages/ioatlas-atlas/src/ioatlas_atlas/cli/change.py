@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ioatlas.cli._commands import examples
-from ioatlas.errors import UsageError
+from ioatlas.model.errors import UsageError
 from ioatlas_atlas.cli._token import agree, client_of, plain, state_of
 
 

@@ -11,7 +11,7 @@ import click
 
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
-from ioatlas.errors import GateError, UsageError
+from ioatlas.model.errors import GateError, UsageError
 
 
 @click.command(name="fetch", epilog=examples("fetch", "ioatlas_atlas.cli"))

@@ -12,7 +12,7 @@ import click
 
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
-from ioatlas.errors import RefusedError
+from ioatlas.model.errors import RefusedError
 from ioatlas_atlas.cli._token import agree, plain, state_of, token_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def command(
 
 def _show(seen: Preview, url: str) -> None:
     """On standard error: what is printed after it is the address."""
-    from ioatlas.analysis.wording import plural
+    from ioatlas.answer.analysis.wording import plural
     from ioatlas_atlas.fairness import grade
 
     lines = [

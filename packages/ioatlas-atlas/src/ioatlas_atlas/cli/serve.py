@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._commands import examples
-from ioatlas.errors import IoAtlasError, UsageError
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.units import utc_text
 from ioatlas_atlas.cli._serve_place import Place, blobs_of, bound, opened, place_options
 from ioatlas_atlas.cli._serve_tidy import tidy

@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from ioatlas.analysis.wording import plural
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.results.library import library_folders
 from ioatlas.cli._arguments import units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say, say_json, says_what_does_not_fit
-from ioatlas.results.library import library_folders
 from ioatlas_atlas.cli._serve_place import bound
 
 NICE = 10

@@ -33,13 +33,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ioatlas import __version__
-from ioatlas.config.profiles import described
-from ioatlas.errors import IoAtlasError
+from ioatlas.answer.results.library import results_folder, stamp
+from ioatlas.measure.run.live import live, place_of
+from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.result import SHEET
 from ioatlas.model.units import format_duration, format_size, format_size_rounded
+from ioatlas.plan.profiles import described
 from ioatlas.report.small_map import colour_of, in_words
-from ioatlas.results.library import results_folder, stamp
-from ioatlas.run.live import live, place_of
 from ioatlas_atlas.ui import commands
 from ioatlas_atlas.ui.shelf import Shelf, Volume
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ioatlas.errors import PartialResultError, UsageError
-from ioatlas.results.library import results_folder
-from ioatlas.run.live import live, log_of
+from ioatlas.answer.results.library import results_folder
+from ioatlas.measure.run.live import live, log_of
+from ioatlas.model.errors import PartialResultError, UsageError
 
 SHORT_SECONDS = 120.0
 """The longest that a page waits for a command."""

@@ -23,27 +23,28 @@ import jinja2
 import numpy as np
 
 import ioatlas.report
-from ioatlas import __version__, beneath
-from ioatlas.analysis.best import SIGNS, Mark, mark_of
-from ioatlas.analysis.imported_answer import unsound
-from ioatlas.analysis.summary import summarise
+from ioatlas import __version__
+from ioatlas.answer.analysis.best import SIGNS, Mark, mark_of
+from ioatlas.answer.analysis.imported_answer import unsound
+from ioatlas.answer.analysis.summary import summarise
+from ioatlas.answer.product.figures import held_by_licence
+from ioatlas.answer.product.kept import kept_sheet
+from ioatlas.answer.product.readings import Unit
+from ioatlas.answer.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
 from ioatlas.bundle.opening import open_bundle, unpack
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import Redactor, RedactPlan
-from ioatlas.campaign import load_result
-from ioatlas.errors import IoAtlasError, RefusedError, UsageError, written
+from ioatlas.measure.campaign import load_result
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError, written
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import SHEETS, CampaignResult
 from ioatlas.model.target import Target
 from ioatlas.model.units import format_size, words
-from ioatlas.product.figures import held_by_licence
-from ioatlas.product.kept import kept_sheet
-from ioatlas.product.readings import Unit
 from ioatlas.report.export.to_parquet import Parted, can, parquet
 from ioatlas.report.page import drop_html, explorer_files, put_whole, report_html
 from ioatlas.report.table import MEANINGS, Meaning, Value, csv_text, entries, joint_table, meanings
-from ioatlas.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
+from ioatlas.store import confined
 
 MARKER = ".ioatlas-site.json"
 """In the folder of a site: the files that the command wrote there, and may replace or remove."""
@@ -137,14 +138,14 @@ def _before(folder: Path) -> set[str]:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return set()
     try:
-        told = json.loads(beneath.read_text(folder / MARKER))
+        told = json.loads(confined.read_text(folder / MARKER))
         if told["format"] != FORMAT:
             raise ValueError("another format")
         files = {str(name) for name in told["files"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         remedy = "name a new folder, or an empty one"
         raise RefusedError("it holds files that no site left there", where=str(folder), remedy=remedy) from error
-    beneath.check_tree(folder, {name.split("/")[0] for name in files})
+    confined.check_tree(folder, {name.split("/")[0] for name in files})
     return {name for name in files if ".." not in name.split("/") and not name.startswith("/")}
 
 
@@ -163,7 +164,7 @@ class Written:
         self.names.add(name)
         if path.is_file() and path.read_bytes() == data:
             return
-        put_whole(data, beneath.make_directory(self.folder, str(Path(name).parent)) / path.name)
+        put_whole(data, confined.make_directory(self.folder, str(Path(name).parent)) / path.name)
         self.site.changed.append(name)
 
     def finish(self) -> None:
@@ -180,7 +181,7 @@ class Written:
     def mark(self, names: set[str]) -> None:
         """Keep in mind that these files are ours."""
         marker = json.dumps({"format": FORMAT, "files": sorted(names)}, indent=1) + "\n"
-        beneath.write_text(self.folder / MARKER, marker, in_root=True)
+        confined.write_text(self.folder / MARKER, marker, in_root=True)
 
 
 def _told(path: Path, plan: RedactPlan, licence: str, permission: str) -> tuple[bytes, CampaignResult]:

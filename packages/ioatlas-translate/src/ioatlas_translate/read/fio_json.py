@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ioatlas.fio.figures import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
-from ioatlas.fio.output import parse_fio_json, parse_whole_fio_json
+from ioatlas.load.fio.figures import FioDirection, FioJob, FioOutput, FioReading, LatencyStats
+from ioatlas.load.fio.output import parse_fio_json, parse_whole_fio_json
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import words
 from ioatlas_translate.read.kit import num, whole

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ioatlas.interop.studies.fixed_work import OPERATIONS
+from ioatlas.load.streams.fixed_work import OPERATIONS
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas_translate.read.kit import KIB, cells_of, num, positive, reading, settings, settle, size_bytes, whole
 from ioatlas_translate.read.source import Source

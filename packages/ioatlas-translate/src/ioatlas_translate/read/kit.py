@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ioatlas.fio.loose_json import Problem, documents
+from ioatlas.load.fio.loose_json import Problem, documents
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas_translate.read.source import Source
 

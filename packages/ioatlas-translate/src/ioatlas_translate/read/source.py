@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from ioatlas.fio.loose_json import Problem
+from ioatlas.load.fio.loose_json import Problem
 
 LINE_LIMIT = 1 << 20
 """Characters of one line that are kept; the rest of a longer line is skipped and reported."""

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which load comes next: the one that teaches most about what will be told, in the time that is left.
+
+Of the loads of a map only a few move the main numbers: large blocks and small ones, each way, and one I/O alone (drop
+any other and no main number is less certain). So these come first, for as long as they still fall; then large blocks
+with fewest in flight, which tell latency from a limit in bytes, and are faster where an arm seeks between the streams
+of jobs; then all of them again, since how loads differ can be seen in repeats alone; then the other cells. Of a large
+map, or of one of which some cells are to be measured, time is kept for these: they show where the law does not hold, so
+that what it foretells is told no surer than it is.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Literal
+
+from ioatlas.answer.law.course import Course, still_falls
+from ioatlas.answer.law.read import can_be_told
+from ioatlas.model.cell import Cell
+
+Role = Literal["alone", "large", "small", "light", "heavy"]
+START_SECONDS = 0.35
+"""Of a process, before its first I/O."""
+SMALL_BYTES = 4096
+WAVES = 3
+"""Times that all I/Os in flight come back in a load, at least."""
+MOST_WAVE, QUICK_WAVE = 0.04, 0.01
+"""Shares of the budget in which all I/Os in flight must come back once: of slow targets fewer are kept in flight. And
+in which MANY of the largest come back where these are the first choice, for a target that is far away needs them.
+"""
+MANY, FEW = 16, 8
+MUCH = 1.1
+"""Times as fast: from there on one cell is faster than another, beyond what loads of one differ by."""
+SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "light": 0.02, "heavy": 0.02}
+"""Of the budget, for the first load of a cell."""
+SECOND: tuple[Role, ...] = ("light", "heavy")
+"""Of which one load is enough."""
+MOST_ALONE = 0.05
+"""Most of it for the first load of one I/O alone, whose length nobody knows."""
+AGAIN, OTHER = 0.05, 0.02
+"""Likewise for one that repeats a main cell, and for one of any other."""
+SHORTEST_SECONDS, LEAST_SECONDS = 0.5, 0.3
+"""Of a load, and of one that would be missing otherwise."""
+OTHER_SECONDS, MAIN_SECONDS, MOST_MAINS = 1.2, 60.0, 12
+"""Of a first load of another cell, where time is kept for it; what the main numbers have all the same, or half of less;
+and how many cells these rest on.
+"""
+LONGEST_SECONDS = 60.0
+MOST_RUN_ON = 2
+"""Loads of a cell that are made because the one before still fell."""
+MOST_LOADS = 12
+
+
+@dataclass(frozen=True)
+class Next:
+    """A load to be made. why: what it is for."""
+
+    cell: Cell
+    direction: str
+    seconds: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Main:
+    """A cell that a main number rests on, or what is said of why it is no more: large blocks with fewest in flight
+    (light), where an arm is faster, and with most (heavy), where a target far away is.
+    """
+
+    cell: Cell
+    direction: str
+    role: Role
+
+
+def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -> list[Main]:
+    """What the main numbers rest on, in the order in which they are first measured."""
+    plain = [cell for cell in cells if can_be_told(cell)]
+    found: list[Main] = []
+    for direction in ("read", "write"):
+        mine = [cell for cell in plain if cell.directions == (direction,)]
+        if not mine:
+            continue
+        small = _nearest_small(mine)
+        light = min(small, key=lambda cell: cell.outstanding)
+        full = max(small, key=lambda cell: cell.outstanding)
+        large = _large(mine)
+        chosen = _in_time(large, courses, direction, total)
+        found += [Main(light, direction, "alone"), Main(chosen, direction, "large"), Main(full, direction, "small")]
+        lightest = min(large, key=lambda cell: cell.outstanding)
+        able = [cell for cell in large if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
+        heaviest = max(able or [chosen], key=lambda cell: cell.outstanding)
+        # An arm seeks between the streams of several jobs; a target far away keeps many I/Os in flight.
+        ends: tuple[tuple[Cell, Cell, Role], ...] = ((lightest, lightest, "light"), (heaviest, full, "heavy"))
+        for one, other, role in ends:
+            if one.outstanding != chosen.outstanding:
+                found.append(Main(one, direction, "large" if _outrun(chosen, other, courses, direction) else role))
+    first = {"alone": 0, "large": 1, "small": 3, "light": 6, "heavy": 7}
+    later = {("alone", "write"): 5, ("large", "read"): 2}
+    if sum(course.seconds for course in courses if course.counted and not course.visit_id) >= AGAIN * total:
+        later["large", "write"] = 4  # the files were written in large blocks: that was such a load
+    order = sorted(found, key=lambda one: later.get((one.role, one.direction), first[one.role]))
+    return list({(one.cell.key, one.direction): one for one in reversed(order)}.values())[::-1]
+
+
+def _nearest_small(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells of the block size nearest to 4 KiB, random where there are such, over the largest range."""
+    chosen = [cell for cell in cells if cell.rw.startswith("rand")] or list(cells)
+    bs = min((cell.bs_bytes for cell in chosen), key=lambda size: abs(math.log(size / SMALL_BYTES)))
+    return _over_most([cell for cell in chosen if cell.bs_bytes == bs])
+
+
+def _large(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells of the largest blocks, sequential where there are such, over the largest range."""
+    chosen = [cell for cell in cells if not cell.rw.startswith("rand")] or list(cells)
+    bs = max(cell.bs_bytes for cell in chosen)
+    return _over_most([cell for cell in chosen if cell.bs_bytes == bs])
+
+
+def _over_most(cells: Sequence[Cell]) -> list[Cell]:
+    most = max(cell.size_bytes for cell in cells)
+    return [cell for cell in cells if cell.size_bytes == most]
+
+
+def wave_seconds(cell: Cell, courses: Sequence[Course], direction: str) -> float:
+    """Seconds in which all that a cell keeps in flight comes back once, at the best rate that lasted, of its direction
+    and of such blocks if there is one; 0 while nothing is known.
+    """
+    rates = [(one.bs >= cell.bs_bytes / 2, one.direction == direction, one.tail * one.bs) for one in courses]
+    return cell.bs_bytes * cell.outstanding / max(rates)[2] if rates else 0.0
+
+
+def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, total: float) -> Cell:
+    """The cell with about MANY I/Os in flight, fewer where these take long to come back. What was chosen stays so."""
+    able = [cell for cell in cells if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
+    chosen = next((one for course in courses for one in able if one.key == course.cell.key), None)
+    if chosen is not None:
+        return chosen
+    lightest = min(cells, key=lambda cell: cell.outstanding)
+    quick = MANY * wave_seconds(lightest, courses, direction) <= QUICK_WAVE * total * lightest.outstanding
+    wanted = MANY if quick else FEW
+    return min(able or [lightest], key=lambda cell: (abs(math.log2(cell.outstanding / wanted)), cell.outstanding))
+
+
+def _outrun(one: Cell, other: Cell, courses: Sequence[Course], direction: str) -> bool:
+    """Whether another cell moves more. Where small blocks move more than large ones, more of these in flight are
+    faster, for a busy target does not move less in larger blocks.
+    """
+    moved = {course.cell.key: course.tail * course.bs for course in courses if course.direction == direction}
+    return moved.get(other.key, 0.0) > MUCH * moved.get(one.key, math.inf)
+
+
+def unsettled(course: Course) -> bool:
+    """Whether more of the same load is needed: it still falls, or it fell too late for what lasts to be seen."""
+    return still_falls(course) or (course.fell and course.flat_seconds < 0.4 * course.seconds)
+
+
+def next_load(
+    cells: Sequence[Cell],
+    courses: Sequence[Course],
+    *,
+    total: float,
+    left: float,
+    seed: int = 0,
+    begun: bool = True,
+    most: int | None = None,
+) -> Next | None:
+    """The next load of a map; None when nothing more is worth its time.
+
+    courses: what was seen so far, the lay-out's among them, in the order of time. total, left: seconds of the budget.
+    begun: whether a load was made, if it gave nothing. Where the writing of files took the whole of a small budget, one
+    is made all the same. most: cells that may be measured, for which time is kept; None for all, with what is left.
+    """
+    kept = 0.0
+    if most is not None:
+        seen = {course.cell.key for course in courses if course.visit_id}
+        cells = [cell for cell in cells if cell.key in seen] if len(seen) >= most else cells
+        kept = min(seconds_of_others(min(most, len(cells))), max(total / 2, total - MAIN_SECONDS))
+        most = max(0, most - len(seen))
+    mains = main_cells(cells, courses, total - kept)
+    for one in _wanted(mains, courses, cells, total - kept, left, seed, most, kept):
+        fitted = _fitted(one, courses, left)
+        if fitted is not None:
+            return fitted
+    if begun or not mains:
+        return None
+    return Next(mains[0].cell, mains[0].direction, max(LEAST_SECONDS, MOST_ALONE * total), "first")
+
+
+def seconds_of_others(count: int) -> float:
+    """What first loads take of all of so many cells but those that the main numbers rest on."""
+    return max(0, count - MOST_MAINS) * (OTHER_SECONDS + START_SECONDS)
+
+
+def _fitted(wanted: Next, courses: Sequence[Course], left: float) -> Next | None:
+    """The load as long as it should run, shorter where a main number would be missing otherwise; None when it takes too
+    long.
+    """
+    wave = wave_seconds(wanted.cell, courses, wanted.direction)
+    room = left - START_SECONDS - wave
+    least = LEAST_SECONDS if wanted.why == "first" else max(SHORTEST_SECONDS, WAVES * wave)
+    seconds = min(LONGEST_SECONDS, max(least, wanted.seconds))
+    if seconds > room:
+        if room < (max(LEAST_SECONDS, wave) if wanted.why in ("first", "on") else least):
+            return None
+        seconds = room
+    return replace(wanted, seconds=seconds)
+
+
+def _fair(mains: Sequence[Main], courses: Sequence[Course], left: float) -> float:
+    """Seconds for each unit of a share, where all of these are to be made in what time is left."""
+    waiting = sum(START_SECONDS + wave_seconds(main.cell, courses, main.direction) for main in mains)
+    return max(0.0, left - waiting) / max(1e-9, sum(SHARES[main.role] for main in mains))
+
+
+def _wanted(
+    mains: Sequence[Main],
+    courses: Sequence[Course],
+    cells: Sequence[Cell],
+    total: float,
+    left: float,
+    seed: int,
+    most: int | None,
+    kept: float,
+) -> Iterable[Next]:
+    keys = [(course.cell.key, course.direction) for course in courses]
+    made = Counter(keys)
+    missing = [one for one in mains if one.role != "heavy" and (one.cell.key, one.direction) not in made]
+    fair = _fair(missing, courses, left)
+    for main in mains:
+        key = (main.cell.key, main.direction)
+        if [key] == keys[-1:] and made[key] <= MOST_RUN_ON and unsettled(courses[-1]):
+            seconds = max(courses[-1].seconds, 0.7 * SHARES[main.role] * total)
+            if not missing or _fair(missing, courses, left - seconds) >= min(fair, total) / 2:  # each has its turn
+                yield Next(main.cell, main.direction, seconds, "on")
+    slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
+    for main in missing:
+        waves = WAVES * wave_seconds(main.cell, courses, main.direction)
+        if main.role == "alone":  # no I/O takes longer than the large ones that were seen
+            waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
+        seconds = max(waves, SHARES[main.role] * min(total, fair))
+        yield Next(main.cell, main.direction, seconds, "first")
+    main_keys = {(main.cell.key, main.direction) for main in mains}
+    others = [(cell, way) for cell in cells for way in cell.directions if (cell.key, way) not in main_keys]
+    random.Random(seed).shuffle(others)  # noqa: S311 - an order, not a secret
+    other = OTHER * total
+    if most is not None:
+        others = _each_footprint(others)
+        waiting = min(most, sum(made[cell.key, way] == 0 for cell, way in others))
+        other = max(OTHER_SECONDS, min(other, left / max(1, waiting) - START_SECONDS))
+        kept = min(kept, waiting * (OTHER_SECONDS + START_SECONDS))
+        seen = {(course.cell.size_bytes, course.direction) for course in courses if course.visit_id}
+        yield from (Next(cell, way, other, "other") for cell, way in others if (cell.size_bytes, way) not in seen)
+    for count in range(2, MOST_LOADS):
+        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role in SECOND else count)]
+        fair = _fair(again, courses, left - len(again) * OTHER * total)  # so that each has its turn
+        for main in again:
+            seconds = min(AGAIN, OTHER + SHARES[main.role] * fair / total) * total
+            if seconds + START_SECONDS <= left - kept:
+                yield Next(main.cell, main.direction, seconds, "again")
+        for cell, way in others:
+            if made[cell.key, way] < count - 1:
+                yield Next(cell, way, other, "other")
+
+
+def _each_footprint(cells: Sequence[tuple[Cell, str]]) -> list[tuple[Cell, str]]:
+    """Those of each footprint and direction in turn: nothing is foretold of one that was never seen."""
+    kinds: dict[tuple[int, str], list[tuple[Cell, str]]] = {}
+    for cell, way in cells:
+        kinds.setdefault((cell.size_bytes, way), []).append((cell, way))
+    return [one for turn in zip_longest(*kinds.values()) for one in turn if one is not None]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What limits a cell, read off the law: the part that takes most of an I/O's time; and credit that ran out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from ioatlas.answer.law.course import FALL, Floats
+from ioatlas.answer.law.fit import DRAWS, Fit
+from ioatlas.answer.law.model import Limiter, device_times
+from ioatlas.answer.law.told import bursts, loads_of, tell
+from ioatlas.model.cell import Cell
+from ioatlas.model.estimate import Limit
+from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.units import format_count, format_duration, format_rate, format_size_rounded
+
+LIKELY = 0.95
+"""How probable a limit must be to be named."""
+MOST_SURE = 0.99
+"""How sure a law can make anybody: it may lack a part."""
+DEVICE = ("latency", "target IOPS", "target bandwidth")
+LIMITERS = {"bytes": "rate limit in bytes", "ios": "rate limit in I/Os"}
+KINDS = dict(zip((*DEVICE, *LIMITERS.values()), ("latency", "ios", "bytes", "bytes", "ios"), strict=True))
+"""What a limit is of: one in bytes is one, be it a throttle or the device."""
+KIND_WORDS = {"latency": "latency", "ios": "I/Os a second", "bytes": "bytes a second"}
+
+
+def limit_of(fit: Fit, cell: Cell, direction: str) -> Limit:
+    told = tell(fit, cell, direction)
+    kinds = _chances(fit, cell, direction)
+    second, kind = sorted(KIND_WORDS, key=lambda one: kinds[one])[-2:]
+    if (sure := kinds[kind]) < LIKELY:
+        text = f"{KIND_WORDS[kind]} ({sure:.0%}) or {KIND_WORDS[second]} ({kinds[second]:.0%})"
+        return Limit(evidence=(f"{text}: what was seen would look much alike under either",))
+    times = {name: float(logs[0]) for name, logs in _times(fit, fit.theta[None, :], cell, direction).items()}
+    name = max((one for one in times if KINDS[one] == kind), key=lambda one: times[one])
+    rival = max((one for one in times if KINDS[one] != kind), key=lambda one: times[one])
+    most = math.exp(-times[name])
+    if name != "latency":
+        most = max(most, told.value)
+    text = _evidence(name, most, cell)
+    if not told.by_law and told.off and round(told.off, 2):
+        text += f", by the law of the target, from which its loads differ by {math.expm1(told.off):+.0%}"
+    behind = math.exp(min(0.0, times[rival] - times[name]))
+    most_bytes = None if name == "latency" else most * cell.bs_bytes
+    return Limit(name, None, rival, behind, (text,), MOST_SURE * sure, most_bytes)
+
+
+def _times(fit: Fit, theta: Floats, cell: Cell, direction: str) -> dict[str, Floats]:
+    """Logarithm of the seconds that an I/O takes by each part, shapes (points,) of theta (points, parameters)."""
+    device = device_times(fit.shape, theta, loads_of(fit.shape, cell, direction))
+    found = {name: logs[:, 0] for name, logs in zip(DEVICE, device, strict=True)}
+    for number, limiter in enumerate(fit.shape.limiters):
+        if limiter.covers(direction):
+            rate, ios = (np.log(fit.shape.value(theta, f"{number}.{part}")) for part in ("rate", "peak"))
+            size = math.log(limiter.size(float(cell.bs_bytes)))
+            cache = {"target IOPS": -ios, "target bandwidth": size - rate}  # it is the medium behind it that limits
+            for name, logs in cache.items() if limiter.unit == "cache" else [(LIMITERS[limiter.unit], size - rate)]:
+                found[name] = np.maximum(found.get(name, logs), logs)
+    return found
+
+
+def _chances(fit: Fit, cell: Cell, direction: str) -> Counter[str]:
+    """How probable it is of each kind of part that one of it takes most of an I/O's time: over draws from the posterior
+    of the law and of its rivals, each law with the weight of its evidence.
+    """
+    laws = [fit, *fit.rivals]
+    weights = np.exp(np.array([law.evidence for law in laws]) - max(law.evidence for law in laws))
+    found: Counter[str] = Counter()
+    for law, weight in zip(laws, weights / weights.sum(), strict=True):
+        times = _times(law, law.draws, cell, direction)
+        kinds = [KINDS[name] for name in times]
+        for place in np.argmax(list(times.values()), axis=0):
+            found[kinds[place]] += weight / DRAWS
+    return found
+
+
+def _evidence(name: str, most: float, cell: Cell) -> str:
+    """most: I/Os a second that the part lets through."""
+    if name == "latency":
+        return f"an I/O alone takes {1000 * cell.outstanding / most:.3g} ms; more in flight gives more"
+    if name not in DEVICE:
+        return "loads fell to this rate once their credit was used up"
+    words = f"makes {format_count(most)} IOPS" if KINDS[name] == "ios" else f"moves {format_rate(most * cell.bs_bytes)}"
+    return f"the target {words} at most"
+
+
+# -- credit --------------------------------------------------------------------------------------------------
+
+
+def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
+    """What a target does after a pause, for how long, and when it can again."""
+    found = []
+    for target, fit in fits.items():
+        for limiter, at in bursts(fit):
+            # Every rival has such a one too; of one block size nobody knows whether bytes are limited or I/Os.
+            alike = [{(one.ways, one.refills) for one in rival.shape.limiters} for rival in fit.rivals]
+            if not all((limiter.ways, limiter.refills) in rival for rival in alike):
+                continue
+            told, amount = _rate_words(limiter, at.size)
+            mine = [one for one in fit.courses if one.taught and limiter.covers(one.direction)]
+            fast = {one.direction for one in mine if one.before * limiter.size(one.bs) > FALL * at.rate}
+            if not fast:  # what no load outran is not told of its direction
+                continue
+            ways = " and ".join(f"{way}s" for way in limiter.ways if way in fast)
+            on = f" on {target}" if len(fits) > 1 else ""
+            seen = max(one.before * limiter.size(one.bs) for one in mine)
+            peak = told(min(at.rate + at.peak, seen))
+            if limiter.unit == "cache":
+                full = at.size / min(at.rate, at.peak * min(one.bs for one in mine))  # filled by the smallest blocks
+                text = f"The first {amount} of {ways}{on} run at {told(seen)}: a write-back cache, empty again after "
+                text += f"at most {format_duration(full)} without load. What follows runs at {told(at.rate)}, or "
+                text += f"{format_count(at.peak)} IOPS of small blocks."
+            elif limiter.refills:
+                text = f"After a pause {ways}{on} run at {peak} for the first {amount}, then at {told(at.rate)}. "
+                text += f"The credit is back after {format_duration(at.size / at.rate)} without load."
+            else:
+                text = f"The first {amount} of {ways}{on} run at {peak}, what follows at {told(at.rate)}."
+            direction = min(fast) if len(fast) == 1 else ""
+            title = f"After a pause, {ways}{on}"
+            found.append(Finding(FindingCode.BURST, text, title=title, target=target, direction=direction))
+    return tuple(found)
+
+
+def _rate_words(limiter: Limiter, size: float) -> tuple[Callable[[float], str], str]:
+    """How rates of a limiter are written, and its size in words."""
+    if limiter.unit != "ios":
+        return format_rate, format_size_rounded(int(size))
+    return (lambda value: f"{format_count(value)} IOPS"), f"{format_count(size)} I/Os"

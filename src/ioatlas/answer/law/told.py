@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a law says of a cell: the rate that lasts, with its interval, and how far that is to be believed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+
+from ioatlas.answer.law.course import COUNT, EVEN_BINS, FALL, SLICE_SECONDS, Course, Floats, still_falls
+from ioatlas.answer.law.fit import MOST_BETWEEN, Fit, Start, draw_down, limiters_at
+from ioatlas.answer.law.model import UNITS, Limiter, Loads, Shape, device_rate
+from ioatlas.model.cell import Cell
+from ioatlas.model.summary import Trust
+from ioatlas.model.units import format_duration, per_cent
+from ioatlas.stats.distributions import t_quantile
+
+WIDE = 2.2
+"""Half-width of an interval in standard deviations: 95% where the variance is itself estimated from a dozen loads."""
+SURE = 0.975
+PER_LOAD = 0.5
+"""Loads that a parameter of the law takes up: it is learned from the course of a load too."""
+FLOOR = 0.004
+"""Least half-width, as a share."""
+OFF = 2.5
+"""Standard errors by which loads of a cell may differ from the law before they are told in its place."""
+PER_PARAMETER = 0.35
+UNEVEN = 0.3
+"""Spread of the last bins of a load from which its rate is a range."""
+DISAGREE = 1.0
+"""Spread, or half-width, as a share, beyond which no number is told of it."""
+GOOD_WIDTH, FAIR_WIDTH = 0.05, 0.15
+"""Half-widths of an interval up to which a number may be good, and fair."""
+GOOD_SECONDS, FAIR_SECONDS = 5.0, 3.0
+"""For how long its loads must have run at the rate that lasts: credit that outlasts them cannot be seen."""
+CREDIBLE = 0.3
+"""Standard deviation of what a law says up to which a load is told without the credit that it gives it."""
+FEWEST_BINS = 4
+"""Of a load, from which their spread is taken for what is seen inside it."""
+WAVE = 0.41
+"""Standard deviation of a count between two moments that lie anywhere in waves of one I/O: sqrt(2/12)."""
+TOLD_SECONDS = 0.25
+"""Credit of less than this at the sustained rate is how a throttle works, and no burst."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """Of a cell: I/Os a second that last, with a 95% interval. loads: of this very cell. seen_seconds: for how long
+    they ran at the rate that lasts. off: logarithm of what they gave over what the law says; None without any.
+    by_law: whether the law is told rather than the loads.
+    """
+
+    value: float
+    low: float
+    high: float
+    loads: int = 0
+    seen_seconds: float = 0.0
+    off: float | None = None
+    by_law: bool = True
+    uneven: float = 0.0
+    """Spread of its bins beyond what counting gives, or of its loads, as a logarithm."""
+    falls: bool = False
+    """Whether its last load had not settled when it ended."""
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval, as a share of the value."""
+        return (self.high - self.low) / (2 * self.value)
+
+
+def sustained_logs(shape: Shape, theta: Floats, cell: Cell, direction: str) -> Floats:
+    """Logarithm of I/Os a second that last, shape (points,) of theta (points, parameters)."""
+    bs = float(cell.bs_bytes)
+    rate = device_rate(shape, theta, loads_of(shape, cell, direction))[:, 0]
+    for number, limiter in enumerate(shape.limiters):
+        if limiter.covers(direction):
+            rate = np.minimum(rate, shape.lasting(theta, number, np.array([bs]))[:, 0])
+    return np.asarray(np.log(rate))
+
+
+def loads_of(shape: Shape, cell: Cell, direction: str) -> Loads:
+    """A cell as the law's arrays."""
+    flight, random = np.array([float(cell.outstanding)]), np.array([cell.rw.startswith("rand")])
+    return Loads(np.array([shape.ways.index(direction)]), np.array([float(cell.bs_bytes)]), flight, random)
+
+
+def bursts(fit: Fit) -> list[tuple[Limiter, Start]]:
+    """The limiters of a law whose credit is a burst, with where they lie."""
+    placed = zip(fit.shape.limiters, limiters_at(fit.shape, fit.theta), strict=True)
+    return [(limiter, at) for limiter, at in placed if at.size >= TOLD_SECONDS * at.rate]
+
+
+def tell(fit: Fit, cell: Cell, direction: str) -> Told:
+    """What the law and the loads of a cell say of it together. Where another law is about as probable, the interval
+    holds what it says too.
+    """
+    told = _tell(fit, cell, direction)
+    others = [_tell(rival, cell, direction) for rival in fit.rivals]
+    low, high = min(one.low for one in (told, *others)), max(one.high for one in (told, *others))
+    bs = float(cell.bs_bytes)
+    hidden = (rate / limiter.size(bs) for limiter, rate in _hidden(fit, direction))
+    return replace(told, low=min([low, *hidden]), high=high)
+
+
+@lru_cache(maxsize=16)
+def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
+    """Limiters, with their rates, that a direction may come to yet: those of the other direction, and what a load fell
+    to for which the law has no part, as far as its other loads did not take as much as was fast there.
+    """
+    suspects = [
+        (replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses)
+        for limiter, at in bursts(fit)
+        if limiter.refills and limiter.unit != "cache" and not limiter.covers(direction)
+    ]
+    limited = any(one.covers(direction) for one in fit.shape.limiters)
+    for place, course in enumerate(fit.courses):
+        if not (course.counted and course.fell and course.direction == direction):
+            continue
+        if limited and math.log(course.tail * FALL) > _by_law(fit, course.cell, direction)[0]:
+            continue
+        others = tuple(one for one in fit.courses if one is not course)
+        for limiter in (Limiter(unit, (direction,)) for unit in UNITS):
+            rate = course.tail * limiter.size(course.bs)
+            suspects.append((limiter, rate, draw_down(fit.courses[: place + 1], limiter, rate), others))
+    return tuple(
+        (limiter, rate)
+        for limiter, rate, size, courses in suspects
+        if draw_down(courses, limiter, rate, fallen=False) < size
+    )
+
+
+@lru_cache(maxsize=1024)
+def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
+    value, error = _by_law(fit, cell, direction)
+    lost, doubt = _lost(fit, direction)
+    wanted = (True, direction, cell.key)
+    places = [n for n, one in enumerate(fit.courses) if (one.counted, one.direction, one.cell.key) == wanted]
+    if not places:
+        refuted = _refuted(fit, cell.rw, direction)
+        return _told(value + lost, error**2 + fit.noise.between**2 + doubt**2 + refuted**2)
+    mine = [fit.courses[place] for place in places]
+    tails = [_tail(place, fit, value, error) for place in places]
+    between, freedom = _between(fit)
+    logs, spreads, rough, seconds, shares, _ = np.array(tails).T
+    uneven = max(float(rough.max()), math.sqrt(max(0.0, _beyond(logs, spreads)) / max(1, logs.size - 1)))
+    weights = 1 / (spreads + between)
+    level, own = float(np.average(logs, weights=weights)), 1 / float(weights.sum())
+    own += (float(rough.max()) / 2) ** 2 * bool(rough.max() > UNEVEN)
+    if uneven > UNEVEN and logs.size > 1:  # what it gave over all their time, which no load alone says
+        mean = float(np.average(np.exp(logs), weights=seconds))
+        freedom = logs.size - 3.0
+        level, own = math.log(mean), float(np.average((np.exp(logs) / mean - 1) ** 2, weights=seconds)) / (freedom + 2)
+    if lost:
+        level += lost - math.log1p(-float(np.average(shares, weights=seconds)))
+        own += doubt**2
+    off, seen = level - value, _seen_seconds(fit.courses, mine, math.exp(level))
+    more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": still_falls(mine[-1])}
+    wide = t_quantile(SURE, freedom + 2)
+    if logs.size == 1 and off > OFF * math.sqrt(error**2 + own) and _on_credit(fit, cell, direction):
+        lasting = _told(value, error**2 + fit.noise.between**2 + doubt**2, wide=wide, **more)
+        return replace(lasting, high=max(lasting.high, math.exp(level)))
+    if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
+        return _told(level, own, wide=wide, by_law=False, **more)
+    # Both say it: each with its weight; what they differ by is how far either may be off.
+    share = own / (own + error**2) if error > 0 else 1.0
+    known = own * (1 - share) + (share * off) ** 2
+    return _told(level - share * off, known + (0.0 if lost else doubt**2), wide=wide, **more)
+
+
+def _on_credit(fit: Fit, cell: Cell, direction: str) -> bool:
+    """Whether what lasts of a cell is what a limiter with credit lets pass: a single load above that had some of it
+    back, which is likelier than that this one cell knows no limit.
+    """
+    told, bs = math.exp(_by_law(fit, cell, direction)[0]), np.array([float(cell.bs_bytes)])
+    lasting = {one: fit.shape.lasting(fit.theta, place, bs)[0] for place, one in enumerate(fit.shape.limiters)}
+    return any(one.refills and one.covers(direction) and lasting[one] <= 1.01 * told for one, _ in bursts(fit))
+
+
+@lru_cache(maxsize=64)
+def _refuted(fit: Fit, rw: str, direction: str) -> float:
+    """By how much loads of cells of a pattern differ from the law where they are told in its place, as a logarithm: by
+    as much it may be off beside them.
+    """
+    cells = {one.cell.key: one.cell for one in fit.courses if one.counted and one.direction == direction}
+    found = [_tell(fit, cell, direction) for cell in cells.values() if cell.rw == rw]
+    return max((abs(told.off or 0.0) for told in found if not told.by_law), default=0.0)
+
+
+@lru_cache(maxsize=16)
+def _lost(fit: Fit, direction: str) -> tuple[float, float]:
+    """Logarithm of the share of its usual speed that a direction keeps over time, for pauses that its loads met, and
+    the standard error, as of a compound Poisson process: a load that met none is not spared for good. 0 where chance
+    may have given it: the error alone.
+    """
+    counted = [one for one, course in enumerate(fit.courses) if course.counted and course.direction == direction]
+    *_, seconds, shares, chances = np.array([_tail(place, fit, 0.0) for place in counted]).T
+    times, spared = seconds * shares / seconds.sum(), seconds * chances / seconds.sum()
+    doubt = math.sqrt(float(np.maximum(0.0, np.maximum(0.0, times) ** 2 - spared**2).sum()))  # a pause gives nothing
+    if times.sum() <= OFF * float(np.linalg.norm(spared)):
+        return 0.0, doubt
+    return math.log1p(-float(times.sum())), doubt
+
+
+def _seen_seconds(courses: Sequence[Course], mine: Sequence[Course], rate: float) -> float:
+    """For how long the loads of a cell ran at the rate that lasts; or would have had to run for as many bytes, and as
+    many I/Os, as all loads of its direction moved: credit that outlasts those cannot be seen. rate: I/Os a second.
+    """
+    alike = [course for course in courses if course.counted and course.direction == mine[0].direction]
+    moved = min(sum(course.moved * course.bs for course in alike) / mine[0].bs, sum(course.moved for course in alike))
+    return max(sum(course.flat_seconds for course in mine), moved / rate)
+
+
+@lru_cache(maxsize=16)
+def _between(fit: Fit) -> tuple[float, float]:
+    """Variance between loads of one cell, and its degrees of freedom: from all repeats, and from what the law leaves
+    between loads. Where it leaves much, that is its own misfit, and it counts for one repeat only.
+    """
+    left = fit.noise.spread
+    taught = sum(course.taught for course in fit.courses)
+    freedom = 1.0 if fit.noise.between >= MOST_BETWEEN else max(1.0, taught - PER_LOAD * fit.theta.size)
+    squares = freedom * left**2
+    repeated: dict[tuple[str, str], list[_Tail]] = {}
+    for place, course in enumerate(fit.courses):
+        if course.taught:
+            tail = _tail(place, fit, *_by_law(fit, course.cell, course.direction))
+            repeated.setdefault((course.cell.key, course.direction), []).append(tail)
+    more = 0.0
+    for tails in repeated.values():
+        logs, spreads = np.array([(one.log, one.spread) for one in tails]).T
+        more += _beyond(logs, spreads)
+        freedom += logs.size - 1
+    squares += max(0.0, more)
+    return squares / freedom, freedom
+
+
+def _beyond(logs: Floats, spreads: Floats) -> float:
+    """Sum of squares by which loads differ, beyond what is seen inside each. spreads: variances of these logarithms."""
+    return float(((logs - logs.mean()) ** 2).sum() - spreads.sum() * (1 - 1 / logs.size))
+
+
+@lru_cache(maxsize=1024)
+def _by_law(fit: Fit, cell: Cell, direction: str) -> tuple[float, float]:
+    """Logarithm of what lasts and its standard error, by the delta method."""
+    step = 1e-4
+    points = np.concatenate([fit.theta[None, :], fit.theta + step * np.eye(fit.theta.size)])
+    logs = sustained_logs(fit.shape, points, cell, direction)
+    slope = (logs[1:] - logs[0]) / step
+    counted = sum(course.taught for course in fit.courses)
+    free = max(1.0, counted - PER_PARAMETER * fit.theta.size)
+    spread = float(slope @ fit.covariance @ slope) * counted / free
+    return float(logs[0]), math.sqrt(max(0.0, spread))
+
+
+class _Tail(NamedTuple):
+    """What one load says of the rate that lasts. log: its logarithm. spread: the variance of that, from what is seen
+    inside the load. rough: its unevenness. seconds: how long it ran so. lost: what share of its usual speed pauses took
+    in that time. chance: what chance takes.
+    """
+
+    log: float
+    spread: float
+    rough: float
+    seconds: float
+    lost: float
+    chance: float
+
+
+@lru_cache(maxsize=1024)
+def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
+    """The rate that lasts by one load.
+
+    It is the last rate of the load; where credit had not run out, less what the law gives for that, which is as sure as
+    the law, where the law is sure enough. lasting: logarithm of what lasts by the law, with its standard error.
+    """
+    course = fit.courses[place]
+    begin = course.kink if course.fell else 0
+    lengths, logs = np.diff(course.edges), np.log(course.rates)
+    usual = fit.foretold.get(place, np.zeros_like(logs))
+    middle = float(median((logs - usual)[begin:]))
+    asked = float(np.exp(usual + middle)[begin:] @ lengths[begin:])
+    lost = 1 - float(course.done[-1] - course.done[begin]) / asked
+    rough = 1.48 * float(median(np.abs(logs - usual - middle)[begin:]))
+    waves = max(COUNT, WAVE * course.outstanding)
+    chance = rough / math.sqrt(logs.size - begin) + waves / asked
+    later = max(begin, int(np.searchsorted(course.edges, 0.3 * course.seconds)))
+    if lost <= OFF * chance and logs.size - later >= FEWEST_BINS:  # else none can be spared for how it begins
+        begin = later
+    ios, length = course.done[-1] - course.done[begin], course.edges[-1] - course.edges[begin]
+    lengths, logs, usual = lengths[begin:], logs[begin:], usual[begin:]
+    # Of a few waves nobody knows how far the next one is; of more their spread tells.
+    count = COUNT if logs.size >= FEWEST_BINS else waves
+    begun = max(course.filling(ios), SLICE_SECONDS / length) if begin == 0 else 0.0
+    counting = math.hypot(min(count / ios, course.edge_seconds / length), begun)
+    rest = max(1.0, course.seconds / EVEN_BINS / length) / max(1, logs.size)
+    spread = counting**2 + fit.within(place) ** 2 * rest
+    rough = 0.0
+    if logs.size >= FEWEST_BINS:
+        off = logs - usual - (logs - usual).mean()  # credit that runs out is no unevenness
+        variance = float(off @ off) / (logs.size - 1)
+        follow = float(np.clip((off[1:] @ off[:-1]) / max(float(off @ off), 1e-12), 0.0, 0.9))
+        grown = variance / logs.size * (1 + follow) / (1 - follow)
+        spread = max(spread, grown)
+        rough = math.sqrt(variance) - COUNT / math.sqrt(max(1.0, ios / logs.size))
+    level = math.log(ios / length)
+    if place in fit.foretold:
+        less = math.log(float(np.average(np.exp(usual), weights=lengths))) - lasting
+        doubt = error**2 + fit.noise.between**2
+        spread *= math.exp(2 * max(0.0, less))  # only what is not credit tells of what lasts
+        level, spread = level - less * (doubt <= CREDIBLE**2), spread + min(less**2, doubt)
+        rough *= less <= CREDIBLE  # what ran on credit says nothing of how even it is without
+    return _Tail(level, spread, max(0.0, rough), float(length), lost, chance)
+
+
+def _told(log: float, spread: float, *, wide: float = WIDE, **more: object) -> Told:
+    width = max(math.log1p(FLOOR), wide * math.sqrt(spread))
+    return Told(math.exp(log), math.exp(log - width), math.exp(log + width), **more)  # type: ignore[arg-type]
+
+
+def grade(told: Told) -> tuple[Trust, str]:
+    """How far a number is to be believed, and why no further: by its interval, and by how often and for how long it was
+    seen. One load without a repeat is never good; one that had not settled is low, however narrow its interval.
+    """
+    seen = format_duration(told.seen_seconds)
+    if told.falls:
+        return Trust.LOW, "it was still getting slower when its load ended"
+    if max(told.uneven, told.half_width) > DISAGREE:
+        return Trust.LOW, "its runs disagree" if told.loads > 1 else "one run tells too little"
+    if told.uneven > UNEVEN:
+        return Trust.LOW, f"its speed varied by ±{per_cent(told.uneven)}"
+    if told.half_width > FAIR_WIDTH:
+        return Trust.LOW, f"known only to ±{per_cent(told.half_width)}"
+    if told.seen_seconds < FAIR_SECONDS:
+        return Trust.LOW, f"it was seen for {seen} only"
+    if told.half_width > GOOD_WIDTH:
+        return Trust.FAIR, f"known to ±{per_cent(told.half_width)}"
+    if told.loads < 2:
+        return Trust.FAIR, "it was measured once"
+    if told.seen_seconds < GOOD_SECONDS:
+        return Trust.FAIR, f"it was seen for {seen} only"
+    return Trust.GOOD, ""

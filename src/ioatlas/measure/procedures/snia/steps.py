@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a test in rounds: purge, fill, then round after round in a fixed order until the tracked value is
+steady.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ioatlas.answer.analysis.rounds import Rounds, format_value, rounds_of, words
+from ioatlas.load.fio.batch import Batch
+from ioatlas.measure.procedures.options import SniaOptions
+from ioatlas.measure.procedures.snia.procedure import pass_name, passes_of
+from ioatlas.measure.run.plan import FIO_SECONDS
+from ioatlas.measure.run.runner import Runner
+from ioatlas.measure.run.steps import REPORT_SECONDS, Steps
+from ioatlas.model.cell import Cell
+from ioatlas.model.errors import PartialResultError
+from ioatlas.model.outcomes import Event, SniaPass, SniaPasses
+from ioatlas.model.visit import Purpose, RemarkKind, Visit
+from ioatlas.plan.snia import PROCEDURES, Test
+from ioatlas.stats.steadystate import MOST_ROUNDS, WINDOW
+from ioatlas.store.journal import NewVisit
+
+TRIES = 3
+"""Times that a cell of a round is made before the round is given up."""
+GAP_MS = 10
+
+
+class RoundsSteps(Steps):
+    """One session of a test in rounds."""
+
+    counted = frozenset({Purpose.SWEEP})
+
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        spec = runner.plan.spec
+        self._test: Test = spec.of(SniaOptions).test
+        self._procedure = PROCEDURES[spec.of(SniaOptions).test]
+        self._window_ms = round(spec.window_seconds * 1000)
+        self._pass_name = ""
+        self._pass_cells: tuple[Cell, ...] = ()
+        self._visits: list[Visit] = []
+
+    def make(self) -> bool:
+        """Make all passes."""
+        self._visits = self.journal.visits()
+        for cells in passes_of(self.journal, self._test):
+            if not self._make_pass(cells):
+                break
+        begun = self.journal.kept(SniaPasses).passes.values()
+        return bool(begun) and all(one.ended for one in begun)
+
+    # -- one pass --------------------------------------------------------------------------------------------
+
+    def _make_pass(self, cells: tuple[Cell, ...]) -> bool:
+        """True when it has come to its end, False when the budget has."""
+        name = pass_name(self._procedure, cells[0].target, cells)
+        if self._known(name).ended:
+            return True
+        self._prepare(name, cells)
+        # What direct I/O on this file system cannot move was left out while it was prepared.
+        left = {cell.key for cell, reason in self.journal.cells() if not reason}
+        cells = tuple(cell for cell in cells if cell.key in left)
+        self._pass_name, self._pass_cells = name, cells
+        while True:
+            rounds = self._rounds(name, cells)
+            ended = rounds.ended(self.runner.plan.spec.window_seconds)
+            if ended:
+                self._note(name, replace(self._known(name), ended=ended))
+                return True
+            if self._over_budget(rounds):
+                return False
+            self._make_round(rounds, rounds.complete)
+            self._tell_round(self._rounds(name, cells))
+
+    def _known(self, name: str) -> SniaPass:
+        return self.journal.kept(SniaPasses).passes.get(name, SniaPass())
+
+    def _note(self, name: str, known: SniaPass) -> None:
+        self.journal.keep(SniaPasses({**self.journal.kept(SniaPasses).passes, name: known}))
+
+    def _rounds(self, name: str, cells: Sequence[Cell]) -> Rounds:
+        return rounds_of(self._test, cells, self._visits, self._known(name).first)
+
+    def _prepare(self, name: str, cells: tuple[Cell, ...]) -> None:
+        """Purge and fill. What was filled stays filled on a device; files in a directory were removed and are made
+        again, and the window begins anew.
+        """
+        known, target = self._known(name), cells[0].target
+        kept = self.runner.sites.is_prepared(target, self.runner.target_use, once=name)
+        if not kept:
+            done = self._rounds(name, cells).complete
+            purge = self.runner.sites.purge(target, self.runner.plan.spec.of(SniaOptions).purge)
+            self._note(name, replace(known, purge=purge, first=done))
+            if done > known.first:
+                self.runner.remark(
+                    RemarkKind.WARNING,
+                    f"The test on {target} was interrupted after round {done} and its files were removed: it was "
+                    "filled again, and no "
+                    "measurement window spans the interruption.",
+                )
+        elif name in self.journal.kept(SniaPasses).passes:
+            self.runner.remark(
+                RemarkKind.WARNING, f"The test on {target} was interrupted and went on without a new purge and fill."
+            )
+        self.runner.sites.prepare_target(target, self.runner.target_use, once=name)
+
+    # -- one round -------------------------------------------------------------------------------------------
+
+    def _make_round(self, rounds: Rounds, number: int) -> None:
+        """Every cell once, in the order of the specification, each in a fio of its own."""
+        for attempt in range(TRIES):
+            missing = self._rounds(self._pass_name, rounds.cells).missing(number)
+            if not missing:
+                return
+            if not self.journal.planned(Purpose.SWEEP):
+                generator = random.Random(f"{self.runner.plan.spec.order_seed} {number} {attempt}")  # noqa: S311 - offsets, not secrets
+                seeds = [(cell, generator.randrange(1, 2**31)) for cell in missing]
+                self.journal.add_visits(
+                    NewVisit(cell.key, number, seed, alone=True, runtime_ms=self._window_ms) for cell, seed in seeds
+                )
+            while waiting := self.journal.planned(Purpose.SWEEP, limit=1):
+                visit = waiting[0]
+                section = self.runner.section(visit, self._window_ms, GAP_MS)
+                self._visits += self.runner.batch((section,), {visit.visit_id: visit})
+        missing = self._rounds(self._pass_name, rounds.cells).missing(number)
+        if missing:
+            raise PartialResultError(
+                f"round {number + 1} lacks a valid reading of {words(missing[0])} after {TRIES} tries; finished "
+                "rounds are kept",
+                where=rounds.tracked.target,
+                remedy=f"see the discarded visits with `ioatlas show {self.journal.directory} --cells`, then `ioatlas "
+                "resume`",
+            )
+
+    def _over_budget(self, rounds: Rounds) -> bool:
+        left = self.budget.left
+        if left is None or rounds.complete == 0 or left >= self._round_seconds() + REPORT_SECONDS:
+            return False
+        text = (
+            f"The budget ended after round {rounds.complete} of the {self._procedure.title}: no steady state is "
+            "claimed."
+        )
+        self.runner.remark(RemarkKind.LEFT_OUT, text)
+        return True
+
+    def _tell_round(self, rounds: Rounds) -> None:
+        values, state = rounds.values(), rounds.state()
+        count = rounds.complete - rounds.first
+        text = f"round {rounds.complete}: {words(rounds.tracked)} {format_value(values[-1], self._procedure.quantity)}"
+        text += f"; {state.reason}" if count >= WINDOW else f"; {count} of {WINDOW} rounds of the first window"
+        self.runner.emit(
+            Event(
+                "round",
+                {
+                    "target": rounds.tracked.target,
+                    "test": self._test,
+                    "round": rounds.complete,
+                    "value": values[-1],
+                    "quantity": self._procedure.quantity,
+                    "met": state.met and self._test != "saturation",
+                    "range_share": state.range_share,
+                    "slope_share": state.slope_share,
+                    "text": text,
+                },
+            )
+        )
+
+    # -- time to come ----------------------------------------------------------------------------------------
+
+    def _round_seconds(self) -> float:
+        each = self.budget.seconds_per_visit(self._window_ms / 1000 + FIO_SECONDS)
+        return len(self._pass_cells) * each
+
+    def progress(self, batch: Batch) -> dict[str, float]:
+        """Visits and seconds to the earliest round in which the test can end, and to the last one."""
+        rounds = self._rounds(self._pass_name, self._pass_cells)
+        made = rounds.complete - rounds.first
+        here = len(self._pass_cells) - len(rounds.missing(rounds.complete))
+        count = len(self._pass_cells)
+        if self._test == "saturation":
+            least = most = self._saturation_rounds(rounds)
+        else:
+            least, most = max(WINDOW - made, 1), MOST_ROUNDS - made
+        each = self._round_seconds() / count
+        planned = least * count - here
+        return {
+            **self.told_progress(planned, max(batch.seconds, planned * each)),
+            "round": rounds.complete + 1,
+            "seconds_left_most": round(max(batch.seconds, (most * count - here) * each), 1),
+        }
+
+    def _saturation_rounds(self, rounds: Rounds) -> int:
+        """Rounds to come at the rate of those made so far."""
+        written = rounds.written_bytes()
+        made = rounds.complete - rounds.first
+        if not made or not written or not written[-1]:
+            return 1
+        goal = 4 * max(cell.footprint_bytes for cell in rounds.cells)
+        return max(1, -(-(goal - written[-1]) * made // written[-1]))

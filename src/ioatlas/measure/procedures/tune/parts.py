@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A search for the best setting as a campaign's result: its trials are a map, its curve is one of load points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from ioatlas.answer.analysis.curve_tables import PLACE
+from ioatlas.answer.analysis.load_curve import rates_text
+from ioatlas.answer.results.parts import ResultParts
+from ioatlas.measure.procedures.load_points.result import with_curves
+from ioatlas.measure.procedures.tune.result import CURVE, Best, CurvePoint, Tuning, load_tuning
+from ioatlas.measure.procedures.tune.wording import best_sentence, none_sentence, setting
+from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
+from ioatlas.model.result import CampaignResult
+from ioatlas.model.summary import Headline
+from ioatlas.model.units import format_latency
+from ioatlas.model.visit import Purpose, Visit
+
+
+class TuneParts(ResultParts):
+    """The trials are a map over numjobs x iodepth; the steps of the curve are none of it."""
+
+    hidden_purposes = frozenset({Purpose.PROBE, CURVE})
+
+    def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
+        tuning = self._tuning()
+        told, place = (best_sentence(tuning, tuning.best), PLACE) if tuning.best else (none_sentence(tuning), "map")
+        found = Finding(FindingCode.HIGHEST_LOAD, told, title="Best setting", place=place)
+        return (found, *super().findings(result))
+
+    def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
+        tuning = self._tuning()
+        if tuning.best is None:
+            return result
+        target = self.journal.targets()[0].name
+        size = max((cell.end_bytes for cell, _ in self.journal.cells()), default=0)
+        curve = load_curve(tuning, tuning.best, target, size)
+        return with_curves(result, (curve,), search_headlines(curve))
+
+    @cache  # noqa: B019 - as short-lived as the result it is for
+    def _tuning(self) -> Tuning:
+        return load_tuning(self.journal)
+
+
+def search_headlines(curve: LoadCurve) -> Iterator[Headline]:
+    """The best setting, from its fresh visits, and the fixed rate to size by."""
+    best = curve.points[0]
+    iops, p99 = best.iops, f", p99 {format_latency(best.lat_p99_ns.value)}" if best.lat_p99_ns is not None else ""
+    told = f"{curve.setting}{p99}"
+    yield Headline(
+        "Best setting", curve.target, "", "iops", iops.value, iops.low, iops.high, told, n_visits=best.n_visits
+    )
+    if curve.sizing is not None and curve.sizing.safe_iops is not None:
+        safe = curve.sizing.safe_iops
+        yield Headline("Safe fixed rate", curve.target, "", "iops", safe, where=rates_text(curve.sizing))
+
+
+def load_curve(tuning: Tuning, best: Best, target: str, footprint_bytes: int) -> LoadCurve:
+    """The steps of the curve, and before them the closed loop of the best setting."""
+    goal = tuning.goal
+    return LoadCurve(
+        target,
+        (_closed(best), *(_paced(point, goal.quantity) for point in tuning.curve)),
+        footprint_bytes,
+        limit_ns=goal.limit_ns,
+        power="",
+        quantity=goal.quantity,
+        setting=setting(best),
+        sizing=tuning.sizing,
+    )
+
+
+def _closed(best: Best) -> LoadPoint:
+    return LoadPoint(
+        f"best: {best.numjobs} x {best.iodepth}",
+        percent=None,
+        loop="closed",
+        offered_iops=None,
+        asked_iops=None,
+        iops=Spread(best.iops, best.iops_low, best.iops_high),
+        lat_mean_ns=_spread(best.lat_mean_ns),
+        lat_p99_ns=_spread(best.lat_p99_ns),
+        overloaded=False,
+        **_of_both(best),
+    )
+
+
+def _paced(point: CurvePoint, quantity: str) -> LoadPoint:
+    ends = {quantity: (point.low_ns, point.high_ns)}
+    return LoadPoint(
+        "",
+        percent=float(point.percent),
+        loop="open",
+        offered_iops=point.offered,
+        asked_iops=point.offered,
+        iops=Spread(point.iops),
+        lat_mean_ns=_spread(point.lat_mean_ns, *ends.get("mean", ())),
+        lat_p99_ns=_spread(point.lat_p99_ns, *ends.get("p99", ())),
+        overloaded=point.overloaded,
+        notes=(LATENCY_NOTE,),
+        state=point.state,
+        **_of_both(point),
+    )
+
+
+def _of_both(one: Best | CurvePoint) -> dict[str, Any]:
+    alike = {name: getattr(one, name) for name in ("verdict", "n_visits", "seconds")}
+    untold = dict.fromkeys(("lat_p95_ns", "behind_ios", "chance_ios"))
+    return {**alike, **untold, "n_discarded": 0, "bw_bytes_per_s": Spread(one.bw_bytes_per_s)}
+
+
+def _spread(value: float | None, *ends: float | None) -> Spread | None:
+    return None if value is None else Spread(value, *ends)

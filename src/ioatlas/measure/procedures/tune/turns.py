@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of an advice: the smaller changes, what they foretell, then the changes, each turn as the time allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ioatlas.measure.procedures.dense_map.steps import MapSteps
+from ioatlas.measure.procedures.options import USUAL_BUDGET_SECONDS
+from ioatlas.measure.procedures.tune.advice import (
+    FEWEST,
+    LOOKS,
+    LOOKS_END,
+    VISITS,
+    WINDOW_SECONDS,
+    Foretellings,
+    foretell,
+    loads,
+)
+from ioatlas.model.cell import Cell
+from ioatlas.model.outcomes import Fitted
+from ioatlas.model.visit import Purpose, RemarkKind
+from ioatlas.plan.orders import random_replicates
+from ioatlas.plan.pace import LEAST_SHARE
+from ioatlas.store.journal import NewVisit
+
+MOST_SECONDS = 20.0
+"""Of what is in flight to come back: a load generator that waits for much longer is ended as one that hangs."""
+
+
+class AdviceSteps(MapSteps):
+    """One session."""
+
+    def sweep(self) -> None:
+        runner = self.runner
+        base, changed = loads(list(runner.cells.values()), runner.plan.spec.patterns[0])
+        runner.pace.share = self.journal.kept(Fitted).share
+        runner.make_planned(Purpose.SWEEP)  # what a session that was stopped had begun
+        smaller = [cell for cell in runner.cells.values() if cell not in (base, *changed.values())]
+        self._turns(base, smaller, range(LOOKS), LOOKS_END)
+        if not any(visit.replicate >= LOOKS for visit in self.journal.visits()):
+            found = foretell(base, changed, self.journal)
+            self.journal.keep(Foretellings(found))
+            told = "; ".join(f"{name}={changed[name].option[name]} {one}" for name, one in found.items())
+            runner.remark(
+                RemarkKind.NOTE, f"Times the throughput, by the law of the target, before it is tried: {told}."
+            )
+        self._turns(base, list(changed.values()), range(LOOKS, LOOKS + VISITS), 1.0)
+
+    def _turns(self, base: Cell, cells: list[Cell], turns: range, end: float) -> None:
+        """A visit of each load in every turn, by `end` of the budget: as short as the turns to come ask for, and where
+        there is no time for the fewest turns, without the slowest loads. What nobody knows is looked at shortly.
+        """
+        pace, budget, made = self.runner.pace, self.budget, self.journal.visits()
+        for turn in range(max([turns.start, *(1 + visit.replicate for visit in made)]), turns.stop):
+            left = max(0.0, end * (budget.total or USUAL_BUDGET_SECONDS) - budget.elapsed - self.reserve_seconds())
+            cells = [cell for cell in cells if (pace.latency_seconds(cell) or 0.0) < MOST_SECONDS]
+            cells.sort(key=lambda cell: pace.latency_seconds(cell) or 0.0)
+            to_come, pace.share = turns.stop - turn, LEAST_SHARE
+            while cells and max(1, turns.start + FEWEST - turn) * self._turn_seconds([base, *cells]) > left:
+                cells.pop()
+            if turn and not cells:
+                return
+            if pace.latency_seconds(base) is not None:
+                pace.share = 1.0
+                pace.share = min(1.0, max(LEAST_SHARE, left / 2 / to_come / self._turn_seconds([base, *cells])))
+            self.journal.keep(Fitted(pace.share))
+            shortest = min(WINDOW_SECONDS, left / 2 / to_come / (1 + len(cells)))
+            order = random_replicates([cell.key for cell in (base, *cells)], 1, self._seed + turn)
+            visits = (NewVisit(key, turn, seed, runtime_ms=round(1000 * shortest)) for key, _, seed in order)
+            self.journal.add_visits(visits)
+            self.runner.make_planned(Purpose.SWEEP)
+
+    def _turn_seconds(self, cells: Sequence[Cell]) -> float:
+        """Of one visit of each, and of what is then in flight, which may take as long as its upper bound."""
+        return self._seconds_for(cells, 1) + sum(self.runner.pace.latency_seconds(cell) or 0.0 for cell in cells)

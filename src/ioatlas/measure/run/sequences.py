@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations that need one another, made in their order and repeated as a whole.
+
+A sequence is the unit: each of its operations needs the one before it, so a sequence that was interrupted begins
+again with its first operation. Which sequences follow each other is drawn anew in every replicate.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from ioatlas.answer.analysis.estimates import undecided
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.load.fio.batch import TURN_MS, Batch, Section, job_text
+from ioatlas.load.fio.collect import ERRORS, JOB_FILE, OUTPUT, SectionResult
+from ioatlas.load.fio.executor import LoadProcess, Spread, limit_seconds
+from ioatlas.measure.run.plan import FIO_SECONDS, visit_turns
+from ioatlas.measure.run.steps import REPORT_SECONDS, Steps
+from ioatlas.model.cell import Cell
+from ioatlas.model.outcomes import Event
+from ioatlas.model.verdict import BUDGET_ENDED
+from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind
+from ioatlas.store import confined
+from ioatlas.store.journal import NewVisit, PlannedVisit
+
+One = TypeVar("One", bound=Hashable)
+"""What tells one sequence from another."""
+
+
+class SequencedSteps(Steps, Generic[One]):
+    """One session of sequences. sequences: the cells of each in their order."""
+
+    sequences: Mapping[One, Sequence[Cell]]
+    repeats = False
+    """A sequence is repeated as a whole."""
+    _begun = False
+
+    @abstractmethod
+    def sequence_of(self, cell: Cell) -> One:
+        """The sequence that a cell belongs to."""
+
+    @abstractmethod
+    def make_operations(self, one: One, rows: Sequence[PlannedVisit]) -> int:
+        """Make the operations of a sequence from the first on; how many were made before one failed."""
+
+    @abstractmethod
+    def seconds_of(self, one: One, cells: Sequence[Cell]) -> float | None:
+        """Expected time of a sequence by what was seen so far; None while that is not known."""
+
+    @abstractmethod
+    def usual_seconds(self, cell: Cell) -> float:
+        """Expected time of an operation of which nothing was seen so far."""
+
+    def progress(self, batch: Batch) -> dict[str, float]:  # noqa: ARG002
+        waiting = Counter(row.cell_key for row in self.journal.planned(Purpose.SWEEP))
+        left = 0.0
+        for cell, count in ((self.cells[key], count) for key, count in waiting.items()):
+            known = self.seconds_of(self.sequence_of(cell), [cell])
+            left += count * (self.usual_seconds(cell) if known is None else known)
+        return self.told_progress(waiting.total(), left)
+
+    def side_by_side(self, one: One) -> Hashable:
+        """Sequences that have this in common meet the same moments: one follows the other."""
+        return one
+
+    def make_replicates(self) -> None:
+        """The visits asked for, then replicates of the sequences that are not precise enough, until all are, the
+        cap or the budget.
+        """
+        spec = self.runner.plan.spec
+        while self._make_waiting():
+            made = self.journal.visits()
+            replicate = 1 + max((visit.replicate for visit in made if visit.purpose == Purpose.SWEEP), default=-1)
+            sequences = list(self.sequences)
+            if replicate >= spec.visits:
+                waiting = (
+                    undecided({cell.key: cell for cell in self.runner.plan.to_measure}, made, spec.wanted)
+                    if spec.wanted.precision
+                    else {}
+                )
+                wanted = {self.side_by_side(self.sequence_of(self.cells[key])) for key in waiting}
+                sequences = [one for one in sequences if self.side_by_side(one) in wanted]
+                if not sequences:
+                    return
+                self.runner.emit(Event("precision", {"cells_waiting": len(waiting), "block": replicate}))
+            self._plan_replicate(sequences, replicate)
+
+    def new_visit(
+        self, cell: Cell, replicate: int, generator: random.Random, purpose: Purpose = Purpose.SWEEP
+    ) -> NewVisit:
+        """One more visit, in a process of its own."""
+        return NewVisit(cell.key, replicate, generator.randrange(1, 2**31), purpose, alone=True)
+
+    def make_sequence(self, one: One, rows: Sequence[PlannedVisit]) -> None:
+        """Every operation of a sequence. One that fails ends it, and the sequence is planned once more."""
+        done = self.make_operations(one, rows)
+        if done < len(rows):
+            self._void(rows[done:], rows[0])
+
+    def _plan_replicate(self, sequences: Iterable[One], replicate: int) -> None:
+        """Plan one visit of every operation of `sequences`, all of them in a random order."""
+        generator = random.Random(f"{self.runner.plan.spec.order_seed} {replicate}")  # noqa: S311 - an order, not a secret
+        groups: dict[Hashable, list[One]] = {}
+        for one in sequences:
+            groups.setdefault(self.side_by_side(one), []).append(one)
+        order = list(groups.values())
+        generator.shuffle(order)
+        rows = []
+        for group in order:
+            generator.shuffle(group)
+            rows += [self.new_visit(cell, replicate, generator) for one in group for cell in self.sequences[one]]
+        self.journal.add_visits(rows)
+
+    def _make_waiting(self) -> bool:
+        """Make the sequences that are planned until none is left (True) or the budget ends (False)."""
+        while waiting := self.journal.planned(Purpose.SWEEP):
+            first = waiting[0]
+            one = self.sequence_of(self.cells[first.cell_key])
+            rows = self._whole(one, first.replicate, waiting)
+            if self._no_time_for(one):
+                return False
+            self.make_sequence(one, rows)
+        return True
+
+    def _no_time_for(self, one: One) -> bool:
+        left = self.budget.left
+        need = self.seconds_of(one, self.sequences[one])
+        if left is None or not self._begun or need is None or need + REPORT_SECONDS <= left:
+            self._begun = True
+            return False
+        dropped = self.journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
+        self.runner.remark(RemarkKind.LEFT_OUT, f"{plural(dropped, 'planned visit')} did not fit the budget.")
+        return True
+
+    def _whole(self, one: One, replicate: int, waiting: Sequence[PlannedVisit]) -> list[PlannedVisit]:
+        """The planned visits of a sequence in their order; what an interruption took from its start is planned
+        again.
+        """
+
+        def mine(rows: Sequence[PlannedVisit]) -> dict[str, PlannedVisit]:
+            return {
+                row.cell_key: row
+                for row in rows
+                if row.replicate == replicate and self.sequence_of(self.cells[row.cell_key]) == one
+            }
+
+        rows = mine(waiting)
+        missing = [cell for cell in self.sequences[one] if cell.key not in rows]
+        if missing:
+            generator = random.Random(f"{self.runner.plan.spec.order_seed} {replicate} again {waiting[0].visit_id}")  # noqa: S311
+            self.journal.add_visits(self.new_visit(cell, replicate, generator) for cell in missing)
+            rows = mine(self.journal.planned(Purpose.SWEEP))
+            text = "A sequence was interrupted; it begins again with its first operation."
+            self.runner.emit(Event("remark", {"text": text}))
+        return [rows[cell.key] for cell in self.sequences[one]]
+
+    def _void(self, rest: Sequence[PlannedVisit], first: PlannedVisit) -> None:
+        """What a failed operation leaves without its predecessor is not measured; the sequence is tried once more
+        in this replicate.
+        """
+        tries = max(self.journal.tries(row.cell_key, row.replicate) for row in rest)
+        waiting = {row.visit_id for row in self.journal.planned(first.purpose)} & {row.visit_id for row in rest}
+        if waiting:
+            batch_id, _ = self.journal.begin_batch(dict.fromkeys(sorted(waiting), 0))
+            reason = "the operation before it failed"
+            self.journal.finish_batch(
+                batch_id, [], failed=dict.fromkeys(waiting, reason), status=BatchStatus.FAILED, note=reason
+            )
+        if tries < 2 and first.purpose == Purpose.SWEEP:
+            one = self.sequence_of(self.cells[first.cell_key])
+            generator = random.Random(f"{self.runner.plan.spec.order_seed} {first.visit_id} once more")  # noqa: S311
+            self.journal.add_visits(self.new_visit(cell, first.replicate, generator) for cell in self.sequences[one])
+
+
+def fio_process(batch: Batch, strides: Mapping[str, int] | None = None) -> LoadProcess:
+    """The job file of a batch, written, and the fio that runs it.
+
+    strides: of a batch that several clients make: {target: how far apart the ranges of two clients begin, 0 for files}.
+    """
+    confined.write_text(batch.directory / JOB_FILE, job_text(batch))
+    arguments: tuple[str, ...] = ("--output-format=json+", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
+    if batch.readonly:
+        arguments = ("--readonly", *arguments)
+    spread = () if strides is None else tuple(one for section in batch.sections for one in _spreads(section, strides))
+    return LoadProcess("fio", arguments, batch.directory, ERRORS, limit_seconds(batch.seconds + FIO_SECONDS), spread)
+
+
+def _spreads(section: Section, strides: Mapping[str, int]) -> Iterator[Spread]:
+    """How a section is dealt out to clients: the same ones for every target that it loads."""
+    cell, names = section.cell, tuple(name for name, _, _ in section.jobs)
+    if section.places:
+        jobs: list[tuple[tuple[str, ...], str]] = [
+            ((name,), target) for name, (target, _) in zip(names, section.places, strict=True)
+        ]
+    else:
+        jobs = [(names, cell.target)]
+    for mine, target in jobs:
+        stride = strides.get(target, 0) if cell.own_ranges else 0
+        own_files = cell.own_ranges and not stride
+        yield Spread(mine, section.seed, cell.clients, own_files=own_files, stride_bytes=stride)
+
+
+def expected_seconds(sections: Iterable[Section], pace: Any) -> float:
+    """What their loads take: a trace its own time, though it may run far longer where the target cannot follow."""
+    return sum(visit_turns(one.cell, pace) if one.cell.trace else one.turns for one in sections) * TURN_MS / 1000
+
+
+def load_seconds(results: Iterable[SectionResult]) -> float | None:
+    """From the start of a process's first load to the end of its last; None where one of them left nothing."""
+    spans = []
+    for result in results:
+        visit = result.visit
+        if visit is None or not visit.started_at:
+            return None
+        spans.append(
+            (visit.started_at, visit.started_at + max((part.runtime_ms for part in visit.parts), default=0) / 1000)
+        )
+    return max(end for _, end in spans) - min(begin for begin, _ in spans) if spans else None
