@@ -280,17 +280,17 @@ describe("a crossed sweep", () => {
   test("latency: percentiles of the cell and its neighbours, and their growth with load", async () => {
     const { page, complaints } = await open(browser, reports.write("quick"));
     await page.getByRole("radio", { name: "Latency", exact: true }).check();
-    expect(await page.getByRole("img", { name: /^Latency at percentiles 1 to 99.99/ }).count()).toBe(1);
-    expect(await page.getByRole("img", { name: /^Mean and 99th percentile of latency against/ }).count()).toBe(1);
-    await page.getByText("Numbers of these curves").click();
-    const table = page.locator(".latency table");
+    expect(await page.getByRole("img", { name: /^Latency over Percentile of the I\/Os, 1, 4, 16/ }).count()).toBe(1);
+    expect(await page.getByRole("img", { name: /^Latency over Jobs: I\/Os per second, mean, p99/ }).count()).toBe(1);
+    await page.locator(".latency").getByText("Numbers of this chart").first().click();
+    const table = page.locator(".latency table").first();
     const row = await table.locator("tbody tr").first().innerText();
     expect(row).toMatch(/\d [µm]s/);
     const before = await table.locator("tbody").innerText();
     await page.locator(".cell-chooser").getByLabel("Block size").selectOption({ index: 0 });
     expect(await table.locator("tbody").innerText()).not.toBe(before);
     await page.getByLabel("Compare along").selectOption({ label: "nothing: this cell alone" });
-    expect(await table.locator("tbody tr").count()).toBe(1);
+    expect(await table.locator("thead th").allInnerTexts()).toEqual(["Percentile of the I/Os", "this cell"]);
     expect(complaints).toEqual([]);
     await page.context().close();
   });

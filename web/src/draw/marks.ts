@@ -20,101 +20,87 @@ export const DARK_INKS: Inks = { paper: "#14181b", grey: "#2b3136", line: "#98a1
 
 type Context = CanvasRenderingContext2D;
 
-/** Marks one cell. `ink` contrasts with its colour. */
-export function drawMark(
-  c: Context,
-  mark: Mark,
-  x: number,
-  y: number,
-  w: number,
-  h: number,
-  ink: string,
-  inks: Inks,
-): void {
-  const small = Math.min(w, h);
-  c.lineWidth = small >= 14 ? 1.25 : 1;
-  switch (mark) {
-    case "predicted":
-      if (small >= FRAMED) frame(c, x, y, w, h, Math.min(5, Math.round(small / 8)), inks.paper);
-      else {
-        c.fillStyle = hatching(c, ink, small >= 8 ? 5 : 4);
-        c.fillRect(x, y, w, h);
-      }
-      return;
-    case "imported":
-      c.strokeStyle = ink;
-      c.strokeRect(x + 1.5, y + 1.5, w - 3, h - 3);
-      return;
-    case "wide":
-      bar(c, x, y, w, h, ink);
-      return;
-    case "disagree":
-    case "unstable":
-      zigzag(c, x, y, w, h, ink);
-      return;
-    case "minimum":
-      arrowUp(c, x + w, y, Math.max(4, small * 0.3), ink);
-      return;
-    case "undecided":
-      c.strokeStyle = ink;
-      c.beginPath();
-      c.arc(x + w - small * 0.24, y + small * 0.24, Math.max(1.5, small * 0.13), 0, 2 * Math.PI);
-      c.stroke();
-      return;
-    case "alike": {
-      const arm = Math.max(3, small * 0.24);
-      c.strokeStyle = ink;
-      c.beginPath();
-      for (const up of [0.16, 0.32]) {
-        c.moveTo(x + w - 2, y + small * up);
-        c.lineTo(x + w - 2 - arm, y + small * up);
-      }
-      c.stroke();
-      return;
-    }
-    case "suspect": {
-      const side = Math.max(4, small * 0.55);
-      c.fillStyle = ink;
-      c.beginPath();
-      c.moveTo(x + w, y);
-      c.lineTo(x + w - side, y);
-      c.lineTo(x + w, y + side);
-      c.closePath();
-      c.fill();
-      return;
-    }
-    case "inadmissible":
-      c.fillStyle = inks.grey;
-      c.fillRect(x, y, w, h);
-      c.strokeStyle = inks.line;
-      c.beginPath();
-      cross(c, x + w / 2, y + h / 2, Math.min(5, small * 0.24));
-      c.stroke();
-      return;
-    case "unmeasured":
-      c.fillStyle = inks.paper;
-      c.fillRect(x, y, w, h);
-      c.fillStyle = inks.line;
-      dots(c, x, y, w, h, small >= 14 ? 5 : 4);
-      return;
-    case "absent":
-      c.fillStyle = inks.paper;
-      c.fillRect(x, y, w, h);
-      return;
-    case "steady":
-      return;
-  }
+export interface Box {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+/** Marks that are lines, as SVG writes paths. */
+const LINES: Partial<Record<Mark, (box: Box) => string>> = {
+  imported: ({ x, y, w, h }) => `M${x + 1.5},${y + 1.5}h${w - 3}v${h - 3}h${3 - w}z`,
+  wide: ({ x, y, w, h }) => {
+    const half = Math.min(w - 2, 22) / 2;
+    const rise = Math.max(1.5, Math.min(h * 0.3, 3));
+    const [from, to, middle] = [x + w / 2 - half, x + w / 2 + half, y + h / 2];
+    return `M${from},${middle}H${to}M${from},${middle - rise}v${2 * rise}M${to},${middle - rise}v${2 * rise}`;
+  },
+  disagree: zigzag,
+  unstable: zigzag,
+  minimum: ({ x, y, w, h }) => {
+    const size = Math.max(4, Math.min(w, h) * 0.3);
+    const head = size / 2;
+    return `M${x + w - size * 0.75 - 1},${y + 2 + size}v${-size}m${-head},${head}l${head},${-head}l${head},${head}`;
+  },
+  undecided: ({ x, y, w, h }) => {
+    const small = Math.min(w, h);
+    const r = Math.max(1.5, small * 0.13);
+    const half = `a${r},${r} 0 0 1`;
+    return `M${x + w - small * 0.24 - r},${y + small * 0.24}${half} ${2 * r},0${half} ${-2 * r},0z`;
+  },
+  alike: ({ x, y, w, h }) => {
+    const small = Math.min(w, h);
+    const arm = Math.max(3, small * 0.24);
+    return [0.16, 0.32].map((down) => `M${x + w - 2},${y + small * down}h${-arm}`).join("");
+  },
+  inadmissible: ({ x, y, w, h }) => {
+    const arm = Math.min(5, Math.min(w, h) * 0.24);
+    const [left, top] = [x + w / 2 - arm, y + h / 2 - arm];
+    return `M${left},${top}l${2 * arm},${2 * arm}m${-2 * arm},0l${2 * arm},${-2 * arm}`;
+  },
+};
+
+function zigzag({ x, y, w, h }: Box): string {
+  const step = Math.min(w - 2, 22) / 4;
+  const rise = Math.max(1.5, Math.min(h * 0.22, 4.5));
+  const wave = `l${step},${-2 * rise}l${step},${2 * rise}`;
+  return `M${x + w / 2 - 2 * step},${y + h / 2 + rise}${wave}${wave}`;
 }
 
 /** Smallest cell that can lose some of itself and still show its colour; below, estimated cells are hatched. */
 const FRAMED = 16;
 
-function frame(c: Context, x: number, y: number, w: number, h: number, wide: number, paper: string): void {
-  c.fillStyle = paper;
-  c.fillRect(x, y, w, wide);
-  c.fillRect(x, y + h - wide, w, wide);
-  c.fillRect(x, y, wide, h);
-  c.fillRect(x + w - wide, y, wide, h);
+/** Marks one cell. `ink` contrasts with its colour. */
+export function drawMark(c: Context, mark: Mark, box: Box, ink: string, inks: Inks): void {
+  const { x, y, w, h } = box;
+  const small = Math.min(w, h);
+  const fill = (style: string | CanvasPattern) => {
+    c.fillStyle = style;
+    c.fillRect(x, y, w, h);
+  };
+  c.lineWidth = small >= 14 ? 1.25 : 1;
+  c.strokeStyle = ink;
+  if (mark === "predicted" && small >= FRAMED) {
+    const wide = Math.min(5, Math.round(small / 8));
+    c.lineWidth = wide;
+    c.strokeStyle = inks.paper;
+    c.strokeRect(x + wide / 2, y + wide / 2, w - wide, h - wide);
+  } else if (mark === "predicted") {
+    fill(hatching(c, ink, small >= 8 ? 5 : 4));
+  } else if (mark === "suspect") {
+    const side = Math.max(4, small * 0.55);
+    c.fillStyle = ink;
+    c.fill(new Path2D(`M${x + w},${y}h${-side}l${side},${side}z`));
+  } else if (mark === "inadmissible") {
+    fill(inks.grey);
+    c.strokeStyle = inks.line;
+  } else if (mark === "unmeasured" || mark === "absent") {
+    fill(inks.paper);
+    if (mark === "unmeasured") dots(c, box, inks.line);
+  }
+  const lines = LINES[mark]?.(box);
+  if (lines) c.stroke(new Path2D(lines));
 }
 
 const hatchings = new Map<string, CanvasPattern>();
@@ -148,58 +134,10 @@ function hatching(c: Context, ink: string, pitch: number): CanvasPattern | strin
   return made;
 }
 
-function zigzag(c: Context, x: number, y: number, w: number, h: number, ink: string): void {
-  const span = Math.min(w - 2, 22);
-  const left = x + (w - span) / 2;
-  const middle = y + h / 2;
-  const rise = Math.max(1.5, Math.min(h * 0.22, 4.5));
-  c.strokeStyle = ink;
-  c.beginPath();
-  c.moveTo(left, middle + rise);
-  for (let k = 1; k <= 4; k++) c.lineTo(left + (span * k) / 4, middle + (k % 2 ? -rise : rise));
-  c.stroke();
-}
-
-/** An interval, end to end. */
-function bar(c: Context, x: number, y: number, w: number, h: number, ink: string): void {
-  const half = Math.min(w - 2, 22) / 2;
-  const [middle, level] = [x + w / 2, y + h / 2];
-  const rise = Math.max(1.5, Math.min(h * 0.3, 3));
-  c.strokeStyle = ink;
-  c.beginPath();
-  c.moveTo(middle - half, level);
-  c.lineTo(middle + half, level);
-  for (const end of [middle - half, middle + half]) {
-    c.moveTo(end, level - rise);
-    c.lineTo(end, level + rise);
-  }
-  c.stroke();
-}
-
-/** In the corner at the right: the target may do more. */
-function arrowUp(c: Context, right: number, top: number, size: number, ink: string): void {
-  const [middle, head] = [right - size * 0.75 - 1, size * 0.5];
-  c.strokeStyle = ink;
-  c.beginPath();
-  c.moveTo(middle, top + 2 + size);
-  c.lineTo(middle, top + 2);
-  c.moveTo(middle - head, top + 2 + head);
-  c.lineTo(middle, top + 2);
-  c.lineTo(middle + head, top + 2 + head);
-  c.stroke();
-}
-
-function cross(c: Context, x: number, y: number, arm: number): void {
-  c.moveTo(x - arm, y - arm);
-  c.lineTo(x + arm, y + arm);
-  c.moveTo(x - arm, y + arm);
-  c.lineTo(x + arm, y - arm);
-}
-
-function dots(c: Context, x: number, y: number, w: number, h: number, pitch: number): void {
-  const x0 = Math.ceil(x / pitch) * pitch;
-  const y0 = Math.ceil(y / pitch) * pitch;
-  for (let py = y0; py < y + h - 0.5; py += pitch) {
-    for (let px = x0; px < x + w - 0.5; px += pitch) c.fillRect(px, py, 1, 1);
+function dots(c: Context, { x, y, w, h }: Box, ink: string): void {
+  const pitch = Math.min(w, h) >= 14 ? 5 : 4;
+  c.fillStyle = ink;
+  for (let py = Math.ceil(y / pitch) * pitch; py < y + h - 0.5; py += pitch) {
+    for (let px = Math.ceil(x / pitch) * pitch; px < x + w - 0.5; px += pitch) c.fillRect(px, py, 1, 1);
   }
 }

@@ -26,6 +26,12 @@ const GRID_FROM = 9;
 const FONT = "11px system-ui, sans-serif";
 const NUMBER_FROM = { width: 44, height: 20 };
 
+/** Widths and colours of the lines around a cell that is evidence. */
+const OUTLINE = [
+  [3, "#000"],
+  [1.25, "#fff"],
+] as const;
+
 /** Marks that lie at the lower edge where a number stands in the middle. */
 const LOW: ReadonlySet<Mark> = new Set(["unstable", "disagree", "wide"]);
 
@@ -102,7 +108,8 @@ export function paintMap(canvas: HTMLCanvasElement, layout: Layout, slots: Int32
       if (marked && mark !== "steady") {
         // With a number in the middle, lines and waves move to the lower edge.
         const low = text && LOW.has(mark);
-        drawMark(c, mark, x, low ? y + cellHeight - 8 : y, cellWidth, low ? 8 : cellHeight, ink, inks);
+        const box = { x, y: low ? y + cellHeight - 8 : y, w: cellWidth, h: low ? 8 : cellHeight };
+        drawMark(c, mark, box, ink, inks);
       }
       if (text) {
         const guessed = mark === "predicted";
@@ -116,12 +123,9 @@ export function paintMap(canvas: HTMLCanvasElement, layout: Layout, slots: Int32
         );
         if (guessed) c.font = FONT;
       }
-      if (outlined) {
-        c.lineWidth = 3;
-        c.strokeStyle = "#000";
-        c.strokeRect(x + 1, y + 1, cellWidth - 2, cellHeight - 2);
-        c.lineWidth = 1.25;
-        c.strokeStyle = "#fff";
+      for (const [wide, colour] of outlined ? OUTLINE : []) {
+        c.lineWidth = wide;
+        c.strokeStyle = colour;
         c.strokeRect(x + 1, y + 1, cellWidth - 2, cellHeight - 2);
       }
     }

@@ -7,6 +7,9 @@ import { count, latency, rate, type UnitSystem } from "./units";
 
 export const BOX = { width: 440, height: 270, left: 76, right: 14, top: 12, bottom: 40 };
 
+/** Pixels that the label of a tick of x takes. */
+const LABEL = 48;
+
 /** A limit this much above the values would press them flat against the axis below: its panel's note tells it. */
 const FAR = 1.6;
 
@@ -21,19 +24,32 @@ export function xText(panel: Panel, x: number): string {
   return panel.ticks.find(([at]) => at === x)?.[1] ?? valueText(x, "", "si");
 }
 
-export function drawChart(panel: Panel, system: UnitSystem) {
+/** Latencies on a logarithmic scale over something. */
+export function panel(told: Pick<Panel, "title" | "series" | "ticks" | "x_name"> & Partial<Panel>): Panel {
+  const rest = { limits: [], path: [], marks: [], band: null, note: "" };
+  return { ...rest, x_scale: "linear", y_name: "Latency", y_unit: "ns", y_scale: "log", ...told };
+}
+
+/** A value without a bar. */
+export function dot(x: number, value: number): Dot {
+  return { x, value, low: null, high: null, n: 0, parts: [], unsure: false, x_low: null, x_high: null };
+}
+
+/** right: room beside the plot. */
+export function drawChart(panel: Panel, system: UnitSystem, right = BOX.right) {
+  const box = { ...BOX, right };
   const dots = panel.series.flatMap((one) => one.dots);
   const [from, to] = [
     panel.ticks[0]?.[0] ?? 0,
     panel.ticks.at(-1)?.[0] ?? 1.04 * Math.max(1, ...dots.map((d) => d.x_high ?? d.x)),
   ];
-  const inner = { width: BOX.width - BOX.left - BOX.right, height: BOX.height - BOX.top - BOX.bottom };
+  const inner = { width: box.width - box.left - box.right, height: box.height - box.top - box.bottom };
   const inset = panel.ticks.length > 0 ? 8 : 0;
   const place = panel.x_scale === "log" ? Math.log : (x: number) => x;
   const span = place(to) - place(from);
   const px = (x: number) =>
-    BOX.left + inset + (inner.width - 2 * inset) * (span > 0 ? (place(x) - place(from)) / span : 0.5);
-  const within = (x: number) => Math.min(BOX.width - BOX.right, Math.max(BOX.left, px(x)));
+    box.left + inset + (inner.width - 2 * inset) * (span > 0 ? (place(x) - place(from)) / span : 0.5);
+  const within = (x: number) => Math.min(box.width - box.right, Math.max(box.left, px(x)));
   const most = Math.max(...dots.map((d) => d.high ?? d.value), Number.MIN_VALUE);
   const limits = panel.limits.filter((limit) => panel.y_scale === "log" || limit.value <= FAR * most);
   const seen = [...dots, ...limits].map((one) => one.value);
@@ -41,11 +57,17 @@ export function drawChart(panel: Panel, system: UnitSystem) {
   const least = Math.min(...seen.filter((value) => value > 0));
   const log = panel.y_scale === "log" && least < high;
   const scale = makeScale(log ? "log" : "linear", log ? least / 1.5 : 0, high);
-  const py = (y: number) => BOX.top + inner.height * (1 - (y > scale.from ? scale.place(y) : 0));
+  const py = (y: number) => box.top + inner.height * (1 - (y > scale.from ? scale.place(y) : 0));
   const format = (y: number) => valueText(y, panel.y_unit, system);
   const base = panel.y_unit === "B/s" && system === "iec" ? 1024 : 10;
-  const every = Math.max(1, Math.ceil(panel.ticks.length / 7));
+  let last = Number.NEGATIVE_INFINITY;
+  const fits = ({ at }: { at: number }) => {
+    const roomy = at - last >= LABEL;
+    if (roomy) last = at;
+    return roomy;
+  };
   return {
+    box,
     series: panel.series.map((one) => ({
       name: one.name,
       look: one.look,
@@ -65,9 +87,7 @@ export function drawChart(panel: Panel, system: UnitSystem) {
     band: panel.band && { x: within(panel.band[0]), width: within(panel.band[1]) - within(panel.band[0]) },
     xTicks:
       panel.ticks.length > 0
-        ? panel.ticks
-            .filter((_, i) => i % every === 0)
-            .map(([x, text]) => ({ at: px(x), text: text.replace(/(\d) /, "$1\u2009") }))
+        ? panel.ticks.map(([x, text]) => ({ at: px(x), text: text.replace(/(\d) /, "$1\u2009") })).filter(fits)
         : placedTicks(makeScale("linear", from, to), 10, 6, px, count),
     yTicks: placedTicks({ ...scale, to: high }, base, 5, py, format),
   };

@@ -37,11 +37,20 @@ export function Frame(props: {
           </text>
         </g>
       ))}
-      {props.xTicks.map((tick, i) => (
-        <text key={i} class="chart-tick" x={tick.at} y={bottom + 16} text-anchor="middle">
-          {tick.text}
-        </text>
-      ))}
+      {props.xTicks.map((tick, i) => {
+        const cut = tick.at + 3 * tick.text.length > box.width;
+        return (
+          <text
+            key={i}
+            class="chart-tick"
+            x={cut ? box.width : tick.at}
+            y={bottom + 16}
+            text-anchor={cut ? "end" : "middle"}
+          >
+            {tick.text}
+          </text>
+        );
+      })}
       {props.xName ? (
         <text class="chart-tick" x={(box.left + right) / 2} y={box.height - 6} text-anchor="middle">
           {props.xName}

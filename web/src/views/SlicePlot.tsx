@@ -6,7 +6,7 @@ import { makeScale, placedTicks, type ScaleKind, tickText } from "../lib/scale";
 import { joined, type SlicePoint } from "../lib/slice";
 import { useApp } from "./context";
 import { type Box, Frame } from "./Frame";
-import { type Place, Series } from "./Series";
+import { type Place, Series, Shape, type ShapeName } from "./Series";
 
 const BOX: Box = { width: 440, height: 210, left: 74, right: 14, top: 10, bottom: 24 };
 const ROOM_FOR_NAMES = 36;
@@ -79,7 +79,14 @@ export function SlicePlot(props: {
       {named(
         neighbours.map(({ label, points: line }) => ({ label, points: placed(line.map(alone)), runs: runs(line) })),
       ).map((n) => (
-        <Series key={n.label} look="chart-thin" points={n.points} runs={n.runs} name={n.name} shape={Dot} />
+        <Series
+          key={n.label}
+          look="chart-thin"
+          points={n.points}
+          runs={n.runs}
+          name={n.name}
+          shape={(p) => <Shape name="dot" x={p.x} y={p.y} />}
+        />
       ))}
       {bound && bounded.length > 1 ? (
         <>
@@ -89,7 +96,7 @@ export function SlicePlot(props: {
           </text>
         </>
       ) : null}
-      <Series look="chart-line" points={placed(points)} runs={runs(points)} shape={Shape} />
+      <Series look="chart-line" points={placed(points)} runs={runs(points)} shape={Point} />
       {drawable(points[props.at]?.value ?? Number.NaN) ? (
         <circle class="chart-ring" cx={px(props.at)} cy={py(points[props.at]?.value ?? 0)} r={7} />
       ) : null}
@@ -127,18 +134,20 @@ function named<L extends { label: string; points: readonly Place[] }>(lines: rea
 
 const alone = (p: SlicePoint) => ({ ...p, low: Number.NaN, high: Number.NaN });
 
-const Dot = (p: Place) => <circle cx={p.x} cy={p.y} r={1.5} />;
+/** What points that are no plain measured values look like. */
+const SHAPES: Partial<Record<Mark, ShapeName>> = {
+  imported: "square",
+  unstable: "triangle",
+  disagree: "triangle",
+  suspect: "diamond",
+};
 
-/** Filled dot: steady. With an arrow up: a minimum. Open dot: predicted. Open square: imported. Triangle: not steady. Diamond: suspect. */
-function Shape({ x, y, mark }: Place & { mark: Mark }) {
-  const r = 3.6;
-  if (mark === "imported") return <rect class="chart-hollow" x={x - r} y={y - r} width={2 * r} height={2 * r} />;
-  if (mark === "unstable" || mark === "disagree") return <path d={`M${x},${y - 4.7}l4.5,8.3h-9z`} />;
-  if (mark === "suspect") return <path d={`M${x},${y - 4.9}l4.9,4.9l-4.9,4.9l-4.9,-4.9z`} />;
+/** Open shapes are estimated or imported; an arrow up is a minimum. */
+function Point({ x, y, mark }: Place & { mark: Mark }) {
   return (
     <>
-      <circle class={mark === "predicted" ? "chart-hollow" : ""} cx={x} cy={y} r={r} />
-      {mark === "minimum" ? <path class="chart-bar" d={`M${x - r},${y - 7}l3.6,-3.6l3.6,3.6`} /> : null}
+      <Shape name={SHAPES[mark] ?? "circle"} x={x} y={y} hollow={mark === "predicted" || mark === "imported"} />
+      {mark === "minimum" ? <path class="chart-bar" d={`M${x - 3.6},${y - 7}l3.6,-3.6l3.6,3.6`} /> : null}
     </>
   );
 }
