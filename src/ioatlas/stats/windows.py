@@ -7,9 +7,9 @@ all time may lie from theirs is told by a mixture of t statistics that holds at 
 and Ramdas 2025). Slow windows weigh more in a mean and in a percentile than their number: so the spread of windows is
 part of the level, and its own error of the error.
 
-A share cannot be more than all. However its windows differ, those far below a limit near all are not made up for, nor
-are windows most of whose I/Os are slower than a percentile may be: that is told by a bet against the limit, whose gain
-is seldom large where it holds (Waudby-Smith and Ramdas 2024).
+Nothing is less than none, and a share no more than all. However windows differ, rates far above a limit are not made
+up for, nor are shares far below a limit near all, nor windows most of whose I/Os are slower than a percentile may be:
+that is told by a bet against the limit, whose gain is seldom large where it holds (Waudby-Smith and Ramdas 2024).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _HALVINGS = 26
 class Told:
     """What windows tell, in logarithms. low, high: the level itself, by what was counted and by windows like these.
     far: how far from these it may lie, by how many times as many windows as were seen. share: the most that it can be,
-    of a share, by a bet; infinite of anything else. least: the least, of a percentile, by a bet; 0 of anything else.
+    of a share, by a bet; infinite of anything else. least: the least, by a bet.
     """
 
     low: float
@@ -83,7 +83,8 @@ def of_mean(values: Sequence[float], weights: Sequence[float], *, shares: bool =
     middle, spread, worth, widest = _spread(np.log(np.maximum(x, LEAST * mean)), w)
     most = widest * (_reach(x.size) + widest / 2)
     told = _told((log(mean), middle + spread**2 / 2), spread, spread, worth, x.size, most)
-    return replace(told, share=1 - _least(1 - x, w * worth / w.sum())) if shares else told
+    each = w * min(worth / w.sum(), 1 / w.max())
+    return replace(told, least=_least(x, each), share=1 - _least(1 - x, each) if shares else inf)
 
 
 def of_percentile(windows: Sequence[Histogram], left: float) -> Told | None:
@@ -118,18 +119,22 @@ def _slowest(windows: Sequence[Histogram], whole: Histogram, left: float, weight
     return float(at[low]) if low >= 0 else 0.0
 
 
-def _least(missed: Floats, weights: Floats) -> float:
-    """What is missed of a share is more than this, whenever one looks. weights: independent windows."""
-    low, high = 0.0, 1.0
+def _least(values: Floats, weights: Floats) -> float:
+    """The mean of what is never negative is more than this, whenever one looks. weights: independent windows."""
+    return _highest(0.0, float(values.max()) or 1.0, lambda limit: _gain(values, limit, weights))
+
+
+def _highest(low: float, high: float, holds: Callable[[float], bool]) -> float:
+    """The highest between two for which something holds that holds for all below it."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _gain(missed, middle, weights) else (low, middle)
+        low, high = (middle, high) if holds(middle) else (low, middle)
     return low
 
 
-def _gain(shares: Floats, limit: float, weights: Floats) -> bool:
-    """Whether a bet that shares are more than a limit has won, so that they are."""
-    gains = np.log1p(np.outer(_BETS, shares / limit - 1)) @ weights
+def _gain(values: Floats, limit: float, weights: Floats) -> bool:
+    """Whether a bet that their mean is more than a limit has won, so that it is."""
+    gains = np.log1p(np.outer(_BETS, values / limit - 1)) @ weights
     return bool(np.logaddexp.reduce(gains) > log(_NODES / RISK))
 
 
@@ -156,12 +161,10 @@ def _percentile(windows: Sequence[Histogram], levels: Floats, left: float) -> Ca
     nodes = np.array([NormalDist().inv_cdf(part) for part in _BETS])
 
     def latency(spread: float) -> float:
-        low, high = float(around[0]) - 4 * spread, float(around[-1]) + 4 * spread
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            beyond = above[np.searchsorted(around, middle - spread * nodes, "right")].mean()
-            low, high = (middle, high) if beyond > left else (low, middle)
-        return high
+        def exceeded(at: float) -> bool:
+            return bool(above[np.searchsorted(around, at - spread * nodes, "right")].mean() > left)
+
+        return _highest(float(around[0]) - 4 * spread, float(around[-1]) + 4 * spread, exceeded)
 
     return latency
 
@@ -179,7 +182,7 @@ def _spread(levels: Floats, weights: Floats) -> tuple[float, float, float, float
         return middle, 0.0, float(count), 0.0
     follow = float((off[1:] * off[:-1]).sum()) / square
     # A series of few windows shows less following than there is (Kendall 1954).
-    follow = min(LONG_MEMORY, max(0.0, follow + (1 + 3 * follow) / count + DOUBT / count**0.5))
+    follow = min(LONG_MEMORY, max(0.0, follow + (1 + 3 * follow) / count + DOUBT / max(1, count - 2) ** 0.5))
     worth = max(1.5, count * (1 - follow) / (1 + follow) * count / float((w * w).sum()))
     # Of two windows there is one step, which has no spread.
     spread, widest = (

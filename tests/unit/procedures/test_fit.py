@@ -195,7 +195,7 @@ def test_what_is_undecided_asks_for_more_windows():
 def test_what_a_look_decided_stays_decided_while_other_requirements_are_not():
     rates = [100e6 + n % 3 * 1e6 for n in range(12)] + [5e6, 900e6, 2e6, 700e6, 3e6, 800e6]
     visits = [replace(_visit(n, 0, rate=rate), batch_id=n // 6) for n, rate in enumerate(rates)]
-    needed = Requirement("data", Quantity.RATE, 50e6)
+    needed = Requirement("data", Quantity.RATE, 80e6)
     assert judge(needed, visits, "").answer is Answer.UNDECIDED
     assert _judged(needed, visits, "", 1) == judge(needed, visits[:12], "")
     assert _judged(needed, [], "", 1).answer is Answer.UNDECIDED

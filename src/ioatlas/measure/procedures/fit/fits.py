@@ -94,9 +94,10 @@ def told(one: Judged) -> str:
     asked = one.requirement
     if one.value is None:
         return f"{asked.words}: not measured"
-    if one.low is None or one.high is None:
+    low, high = ("" if end is None else asked.amount(end) for end in (one.low, one.high))
+    if not low and not high:
         return f"{asked.words}, measured {asked.amount(one.value)} in {one.windows} windows that differ too much"
-    ends = f"{asked.amount(one.low)} to {asked.amount(one.high)}"
+    ends = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
     return f"{asked.words}, measured {asked.amount(one.value)} ({ends})"
 
 

@@ -30,8 +30,6 @@ from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.windows import FEWEST
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
-FIRST = FEWEST + 4
-"""Windows of a load before its requirements are looked at first."""
 NOT_ASKED = "left out: how many the target carries is told without it"
 GROWTH = 3
 """Later a load gets one window more for so many that it has: each look costs a start of the load generator."""
@@ -64,7 +62,7 @@ class FitSteps(Steps):
         wanted: dict[str, int] = {}
         for key, more in self._open(visits).items():
             done = made.setdefault(key, 0)
-            wanted[key] = 1 if not done else FIRST - 1 if done == 1 else max(1, min(more, done // GROWTH))
+            wanted[key] = 1 if not done else FEWEST - 1 if done == 1 else max(1, min(more, done // GROWTH))
         seed = self.runner.plan.spec.order_seed
         return [
             NewVisit(key, made[key] + turn, seed + made[key] + turn, alone=not made[key])

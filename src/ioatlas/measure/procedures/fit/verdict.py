@@ -37,8 +37,8 @@ BINS = 64
 HOPELESS = 30
 """A requirement that would take so many times what was measured lies at its limit, or moves too much to be told."""
 
-WIDEST = 1000
-"""Times its lower end that an interval may be wide to be one."""
+WIDEST = 30
+"""Times that an end of an interval may lie from the value to be told."""
 
 
 class Answer(StrEnum):
@@ -60,7 +60,7 @@ class Judged:
     """A requirement with its answer.
 
     value: as it was measured; None without windows. low, high: the interval that holds at every look; None where too
-    little is known for one.
+    little is known for an end.
     seconds: that its load ran. more: how many windows more it would take by what is known; 0 where it is decided.
     moved: bytes. waited: share of its time for which the load waited for a processor, where that may be why it fails.
     """
@@ -119,8 +119,7 @@ def judge(requirement: Requirement, visits: Sequence[Visit], stream: str, in_fli
             answer, more = Answer.UNDECIDED, 1
         else:
             waited = 0.0
-    told = high < WIDEST * low
-    ends = (min(low, value) if told else None, max(high, value) if told else None)
+    ends = (min(low, value) if value < WIDEST * low else None, max(high, value) if high < WIDEST * value else None)
     return Judged(requirement, answer, value, *ends, len(windows), seconds, more, moved, waited)
 
 
