@@ -2,7 +2,8 @@
 """Claims against what a campaign measured: the same direction, another one, or undecided. Never by eye.
 
 Values are visits, as logarithms. Ratios are geometric means over all loads that both sides have. The variance of a
-visit is the load's own, shrunk to that of all loads (Smyth 2004), or pooled where there are few loads. Intervals of all
+visit is the load's own, shrunk to that of all loads and what is seen within visits, as in a map (Smyth 2004), or pooled
+where there are few loads. Intervals of all
 claims of a study hold together at 95% (Bonferroni), so that one in twenty studies has a wrong one by chance.
 """
 
@@ -29,7 +30,8 @@ class Measured:
     """One load of one configuration in one direction.
 
     place: its options and factors by name, with `direction`. values: one a visit, by quantity. limit: what was named to
-    limit it, '' where that was withheld. truth: what is known of its lab target.
+    limit it, '' where that was withheld. truth: what is known of its lab target. within: variance of a visit's
+    logarithm by what is seen inside it.
     """
 
     configuration: str
@@ -37,6 +39,7 @@ class Measured:
     values: Mapping[str, tuple[float, ...]]
     limit: str = ""
     truth: Mapping[str, float] | None = None
+    within: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,7 @@ class Checked:
 
 def check_claims(claims: Sequence[Claim], measured: Sequence[Measured]) -> list[Checked]:
     """Every claim, in order."""
-    pools = {
-        quantity: _pool(one.values.get(quantity, ()) for one in measured)
-        for quantity in dict.fromkeys(claim.quantity for claim in claims)
-    }
+    pools = {quantity: _pool(measured, quantity) for quantity in dict.fromkeys(claim.quantity for claim in claims)}
     comparisons = sum(_comparisons(claim) for claim in claims)
     level = LEVEL / max(1, comparisons)
     return [_check(claim, measured, pools[claim.quantity], level) for claim in claims]
@@ -155,19 +155,23 @@ class _Noise:
     variance: float
     dof: float
 
-    def of(self, logs: Sequence[float]) -> tuple[float, float]:
-        """(variance of one visit, degrees of freedom) of a load."""
-        if self.pool is None:
-            return self.variance, self.dof
-        return self.pool.with_own(float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0, len(logs))
+    def of(self, one: Measured, quantity: str) -> tuple[float, float]:
+        """(variance of the mean of a load's visits, degrees of freedom)."""
+        logs = _logs(one, quantity)
+        variance, dof = self.variance, self.dof
+        if self.pool is not None:
+            own = float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0
+            variance, dof = self.pool.beside(one.within).with_own(own, len(logs))
+        return variance / len(logs), dof
 
 
-def _pool(values: Iterable[Sequence[float]]) -> _Noise:
-    lists = [one for one in values if len(one) > 1 and min(one) > 0]
-    groups = [np.log(one) for one in lists]
+def _pool(measured: Iterable[Measured], quantity: str) -> _Noise:
+    able = [one for one in measured if len(_logs(one, quantity)) > 1]
+    groups = [np.array(_logs(one, quantity)) for one in able]
     dof = sum(len(group) - 1 for group in groups)
     plain = sum(float(group.var(ddof=1)) * (len(group) - 1) for group in groups) / dof if dof else 0.0
-    return _Noise(pool_variance(lists), plain, dof)
+    pool = pool_variance([one.values[quantity] for one in able], [one.within for one in able])
+    return _Noise(pool, plain, dof)
 
 
 def _logs(one: Measured, quantity: str) -> list[float]:
@@ -178,13 +182,13 @@ def _ratio(
     pairs: Sequence[tuple[Measured, Measured]], quantity: str, noise: _Noise, level: float, name: str
 ) -> Ratio | None:
     """Geometric mean over the pairs with Welch's interval; None where there is none, or no two visits of one load."""
-    both = [(_logs(first, quantity), _logs(second, quantity)) for first, second in pairs]
-    both = [(first, second) for first, second in both if first and second]
+    both = [pair for pair in pairs if all(_logs(one, quantity) for one in pair)]
     if not both or (noise.pool is None and not noise.dof):
         return None
-    difference = float(np.mean([np.mean(first) - np.mean(second) for first, second in both]))
-    parts = [(*noise.of(side), len(side)) for pair in both for side in pair]
-    shares = [(variance / n / len(both) ** 2, dof) for variance, dof, n in parts]
+    means = [[float(np.mean(_logs(one, quantity))) for one in pair] for pair in both]
+    difference = float(np.mean([first - second for first, second in means]))
+    parts = [noise.of(one, quantity) for pair in both for one in pair]
+    shares = [(variance / len(both) ** 2, dof) for variance, dof in parts]
     low, high = _bounds(difference, shares, level, shared=noise.pool is None)
     return Ratio(exp(difference), exp(low), exp(high), len(both), name)
 
@@ -231,9 +235,8 @@ def _check_ceiling(claim: Claim, mine: Sequence[Measured], noise: _Noise, level:
         return Checked(claim, "not measured", told="too few visits, or no limit is known of its lab target")
     best = max(known, key=lambda one: float(np.mean(_logs(one, claim.quantity))))
     logs = _logs(best, claim.quantity)
-    variance, dof = noise.of(logs)
     truth = (best.truth or {})[claim.truth]
-    low, high = _bounds(float(np.mean(logs)) - log(truth), [(variance / len(logs), dof)], level, shared=True)
+    low, high = _bounds(float(np.mean(logs)) - log(truth), [noise.of(best, claim.quantity)], level, shared=True)
     ratio = Ratio(exp(float(np.mean(logs))) / truth, exp(low), exp(high), 1)
     value = exp(float(np.mean(logs)))
     return Checked(claim, _outcome(claim, ratio.low, ratio.high), (ratio,), "", value, truth, (_limits([best]),))
@@ -245,7 +248,7 @@ def _check_spread(claim: Claim, mine: Sequence[Measured], measured: Sequence[Mea
 
     place = {name: value for name, value in claim.of.items() if name not in claim.over} | claim.over
     theirs = [one for one in measured if _inside(one, place) and one not in mine]
-    one, other = (_pool(each.values.get(claim.quantity, ()) for each in side) for side in (mine, theirs))
+    one, other = (_pool(side, claim.quantity) for side in (mine, theirs))
     if not one.dof or not other.dof or one.variance <= 0 or other.variance <= 0:
         return Checked(claim, "not measured", told="too few repeats to tell how they spread")
     ratio = one.variance / other.variance

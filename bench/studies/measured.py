@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from bench.studies.claims import Measured
 from bench.studies.study import Study, Value, targets_of
@@ -53,7 +54,8 @@ def measured_in(study: Study, directory: Path, result: CampaignResult, *, quick:
         if "operation" in where:  # which says both
             del where["rw"], where["direction"]
         target = row.cell.target
-        found.append(Measured(target, where, values, limits.get(place, ""), truths.get(target)))
+        within = fmean(reading.within for reading in sides["bw"].readings[place])
+        found.append(Measured(target, where, values, limits.get(place, ""), truths.get(target), within))
     return found, unheld
 
 

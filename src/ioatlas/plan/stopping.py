@@ -29,7 +29,6 @@ from ioatlas.stats.intervals import (
     log_t_interval,
     median_interval,
     moderated_log_interval,
-    pooled_log_interval,
 )
 
 MAP_METHOD = "log-t-looks/1"
@@ -155,6 +154,4 @@ class Grade:
                 return found
         if pooled is None:
             return log_t_interval(values)
-        if len(values) == 1:
-            return pooled_log_interval(values, pooled.variance_log, pooled.dof)
         return moderated_log_interval(values, pooled)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
+from itertools import product, repeat
 from math import comb, exp, inf, isfinite, log, sqrt
 
 import numpy as np
@@ -23,7 +23,6 @@ from ioatlas.stats.distributions import f_tail, log_gamma, t_quantile
 from ioatlas.stats.warmup import Floats
 
 LOG_T = "log-t/1"
-POOLED_LOG = "log-t-pooled/1"
 MODERATED_LOG = "log-t-moderated/1"
 PLAIN_T = "t/1"
 MEDIAN = "median-order/1"
@@ -84,36 +83,8 @@ def log_t_interval(values: Sequence[float], confidence: float = 0.95) -> Interva
     return _log_interval(logs, float(logs.var(ddof=1)), n - 1, confidence, LOG_T)
 
 
-def pooled_log_interval(
-    values: Sequence[float], pooled_variance_log: float, dof: float, confidence: float = 0.95
-) -> Interval:
-    """Geometric mean of n >= 1 visits, with a variance known from other cells: mean of logs +- t(dof) sqrt(variance /
-    n).
-
-    pooled_variance_log: variance of one visit's logarithm (dimensionless). dof: its degrees of freedom, inf when known
-                         exactly.
-    The values' own spread is not used, except that visits further apart than the variance allows (chi-square or F, p <
-    0.01) are not given an interval: this cell is noisier than those the variance came from.
-    """
-    checked = _checked(values, confidence)
-    n = len(checked)
-    if n == 0:
-        return _withheld(checked, confidence, POOLED_LOG, "no visits")
-    if not (isfinite(pooled_variance_log) and pooled_variance_log >= 0 and dof > 0):
-        raise UsageError(
-            f"a pooled variance of {pooled_variance_log} with {dof} degrees of freedom is not a variance",
-            remedy="estimate it with pool_variance",
-        )
-    if min(checked) <= 0:
-        return _with_a_zero(checked, confidence, POOLED_LOG)
-    logs = np.log(checked)
-    if n >= 2 and exceeds_pool(float(logs.var(ddof=1)), n - 1, pooled_variance_log, dof):
-        return _too_far_apart(checked, confidence, POOLED_LOG)
-    return _log_interval(logs, pooled_variance_log, dof, confidence, POOLED_LOG)
-
-
 def moderated_log_interval(values: Sequence[float], pooled: PooledVariance, confidence: float = 0.95) -> Interval:
-    """Geometric mean of n >= 2 visits; the variance is the cell's own, shrunk towards that of all cells.
+    """Geometric mean of n >= 1 visits; the variance is the cell's own, shrunk towards that of all cells.
 
     Variance (d0 s0^2 + (n - 1) s^2) / (d0 + n - 1) with d0 + n - 1 degrees of freedom (Smyth 2004, Statistical
     Applications in Genetics and Molecular Biology 3(1), moderated t). A cell whose own variance cannot have come from
@@ -121,17 +92,14 @@ def moderated_log_interval(values: Sequence[float], pooled: PooledVariance, conf
     """
     checked = _checked(values, confidence)
     n = len(checked)
-    if n < 2:
-        return _withheld(checked, confidence, MODERATED_LOG, f"{n} visits, an interval takes 2")
-    if min(checked) <= 0:
+    if not n or min(checked) <= 0:
         return _with_a_zero(checked, confidence, MODERATED_LOG)
     logs = np.log(checked)
-    own = float(logs.var(ddof=1))
-    if exceeds_pool(own, n - 1, pooled.variance_log, pooled.dof):
-        if n >= 3:
-            return log_t_interval(checked, confidence)
+    own = float(logs.var(ddof=1)) if n > 1 else 0.0
+    apart = exceeds_pool(own, n - 1, pooled.variance_log, pooled.dof)
+    if apart and n < 3:
         return _too_far_apart(checked, confidence, MODERATED_LOG)
-    return _log_interval(logs, *pooled.with_own(own, n), confidence, MODERATED_LOG)
+    return _log_interval(logs, *pooled.with_own(own, n), confidence, LOG_T if apart else MODERATED_LOG)
 
 
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
@@ -189,8 +157,8 @@ def _checked(values: Sequence[float], confidence: float) -> list[float]:
 
 def exceeds_pool(variance: float, dof: int, pooled_variance: float, pooled_dof: float) -> bool:
     """Whether a cell's own variance cannot have come from the pool: F or chi-square test, p < 0.01."""
-    if pooled_variance < EQUAL:
-        return variance >= EQUAL
+    if not dof or pooled_variance < EQUAL:
+        return dof > 0 and variance >= EQUAL
     ratio = variance / pooled_variance
     # A ratio of 1 is never rare; with so many degrees of freedom below the line F is chi-square.
     return ratio > 1 and bool(f_tail(dof, min(pooled_dof, 1e9), ratio) < 0.01)
@@ -215,7 +183,7 @@ def _too_far_apart(values: Sequence[float], confidence: float, method: str) -> I
 def _with_a_zero(values: Sequence[float], confidence: float, method: str) -> Interval:
     """Of visits one of which has no logarithm."""
     if len(values) < 3:
-        return _withheld(values, confidence, method, "a visit measured zero")
+        return _withheld(values, confidence, method, "a visit measured zero" if values else "no visits")
     return _plain_t(values, confidence)
 
 
@@ -284,8 +252,8 @@ def _too_far(values: Sequence[float], confidence: float) -> str:
     return TOO_FAR
 
 
-VARIANCE_METHOD = "pool-f-censored/1"
-FEWEST_CELLS = 8
+VARIANCE_METHOD = "pool-f-censored/2"
+FEWEST_CELLS = 4
 EQUAL = 1e-24
 """Variance of logarithms below which readings are equal: it is that of rounding, another one on each processor."""
 _GRID = np.array([*product(np.linspace(-1, 1, 5), repeat=2)])
@@ -299,7 +267,7 @@ _CENSORED = 0.9
 class PooledVariance:
     """What all cells together say about the noise of one visit.
 
-    variance_log: typical variance of the logarithm of one visit's value.
+    variance_log: typical variance of the logarithm of one visit's value, without what is seen within visits.
     dof:          how much it says about any one cell, in degrees of freedom: small when cells differ in noise, inf when
                   all share one.
     n_cells:      cells with two visits or more.
@@ -310,65 +278,80 @@ class PooledVariance:
     n_cells: int
     method: str = VARIANCE_METHOD
 
+    def beside(self, within: float) -> PooledVariance:
+        """For a cell in whose visits this variance of a visit's logarithm is seen."""
+        return replace(self, variance_log=self.variance_log + within)
+
     def with_own(self, variance_log: float, n: int) -> tuple[float, float]:
         """(variance, degrees of freedom) of one visit of a cell whose own n visits have this variance: shrunk towards
-        that of all cells (Smyth 2004, moderated t).
+        that of all cells (Smyth 2004, moderated t). Where it cannot have come from there it stays: shrinking it would
+        invent significance.
         """
+        if exceeds_pool(variance_log, n - 1, self.variance_log, self.dof):
+            return variance_log, float(n - 1)
         if self.dof == inf:
             return self.variance_log, inf
         dof = self.dof + n - 1
         return (self.dof * self.variance_log + (n - 1) * variance_log) / dof, dof
 
 
-def pool_variance(visits: Iterable[Sequence[float]]) -> PooledVariance | None:
-    """Pooled variance of log values over cells; `visits` holds one list of visit values for each cell.
+def pool_variance(visits: Iterable[Sequence[float]], within: Iterable[float] = repeat(0.0)) -> PooledVariance | None:
+    """Pooled variance of log values over cells; `visits` holds one list of visit values for each cell, `within` the
+    variance that its visits' logarithms have by what is seen inside them.
 
-    Model: a cell's true variance is scaled inverse chi-square around s0^2 with d0 degrees of freedom, so its sample
-    variance with d degrees is s0^2 F(d, d0) (Smyth 2004, section 3). s0^2 and d0 maximise the likelihood, in which the
-    largest tenth of the variances is censored: a few cells that are noisy for a reason of their own do not widen every
-    interval (the aim of Phipson et al. 2016, Annals of Applied Statistics 10(2)). Cells with a zero value have no
-    logarithm and are left out. None below 8 cells with two visits or more, or when no two visits ever differ.
+    Model: a cell's true variance is scaled inverse chi-square around s0^2 + within with d0 degrees of freedom, so its
+    sample variance with d degrees is (s0^2 + within) F(d, d0) (Smyth 2004, section 3; a prior that differs from cell to
+    cell: Sartor et al. 2006, BMC Bioinformatics 7:538). s0^2 and d0 maximise the likelihood, in which the largest tenth
+    of the variances, against what is typical beside what is seen within, is censored: a few cells that are noisy for a
+    reason of their own do not widen every interval (the aim of Phipson et al. 2016, Annals of Applied Statistics
+    10(2)). Cells with a zero value have no logarithm and are left out. None below 4 cells with two visits or more, or
+    when no two visits ever differ.
     """
     samples = []
-    for values in visits:
+    for values, inside in zip(visits, within, strict=False):
         array = np.asarray(values, dtype=float)
         if array.size >= 2 and np.all(np.isfinite(array)) and np.all(array > 0):
-            samples.append((float(np.log(array).var(ddof=1)), array.size - 1))
+            samples.append((float(np.log(array).var(ddof=1)), array.size - 1, inside))
     return _pooled(tuple(samples)) if len(samples) >= FEWEST_CELLS else None
 
 
 @lru_cache(maxsize=64)  # a result asks several times for the pool of the same cells
-def _pooled(samples: tuple[tuple[float, int], ...]) -> PooledVariance | None:
-    """samples: (variance, degrees of freedom) of each cell."""
-    variance, dof = np.array([*zip(*samples, strict=True)], dtype=float)
+def _pooled(samples: tuple[tuple[float, int, float], ...]) -> PooledVariance | None:
+    """samples: (variance, degrees of freedom, variance seen within visits) of each cell."""
+    variance, dof, within = np.array([*zip(*samples, strict=True)], dtype=float)
     typical = float(variance @ dof / dof.sum())
     if typical < EQUAL:
         return None
     # Equal readings (coarse counters) have variance 0, which no continuous law produces: they count as very small.
     variance = np.maximum(variance, 1e-6 * typical)
-    kinds, kind = np.unique(dof, return_inverse=True)
-    limits = np.array([np.quantile(variance[dof == d], _CENSORED) for d in kinds])
-    censored = variance > limits[kind]
-    beyond = np.bincount(kind[censored], minlength=kinds.size)
-    d, seen, kind = dof[~censored], variance[~censored], kind[~censored]
+    # The median of chi-square over its degrees of freedom is nearly this (Wilson and Hilferty 1931).
+    pilot = max(float(np.median(variance / (1 - 2 / (9 * dof)) ** 3)), 1e-6 * typical)
+    ratio = variance / (pilot + within)
+    limits = [np.quantile(ratio[dof == d], _CENSORED) for d in dof] * (pilot + within)
+    likely = variance <= limits
+    d, seen, inside = dof[likely], variance[likely], within[likely]
+    above, limits, beyond = dof[~likely], limits[~likely], within[~likely]
+    kinds, kind = np.unique(d, return_inverse=True)
     of_kinds = log_gamma(kinds / 2)
 
-    # The median of chi-square over its degrees of freedom is nearly this (Wilson and Hilferty 1931).
-    centre = np.array([log(max(float(np.median(variance / (1 - 2 / (9 * dof)) ** 3)), 1e-6 * typical)), 2.5])
+    centre = np.array([log(pilot), 2.5])
     reach = np.array([4.0, 3.5])  # as far as the two may lie from there, as logarithms
     for _ in range(_CLOSER):
         points = centre + reach * _GRID
         points[:, 1] = np.clip(points[:, 1], -1.0, 6.0)
-        scale, d0 = np.exp(points.T)[:, :, None]
+        between, d0 = np.exp(points.T)[:, :, None]
+        scale = between + inside
         ratio = seen / scale
         gammas = log_gamma((kinds + d0) / 2) - of_kinds - log_gamma(d0 / 2)
         density = gammas[:, kind] + d / 2 * np.log(d / d0) + (d / 2 - 1) * np.log(ratio)
         density -= (d + d0) / 2 * np.log1p(d * ratio / d0) + np.log(scale)
-        tails = np.log(np.maximum(f_tail(kinds, d0, limits / scale), 1e-300))
-        best = points[np.argmax(density.sum(axis=1) + tails @ beyond)]
+        fit = density.sum(axis=1)
+        if above.size:
+            fit += np.log(np.maximum(f_tail(above, d0, limits / (between + beyond)), 1e-300)).sum(axis=1)
+        best = points[np.argmax(fit)]
         reach = np.where(np.abs(best - centre) < 0.99 * reach, 0.6, 1.0) * reach  # from an edge it moves on
         centre = best
-    # No cell can say more about a variance than the pool as a whole has seen.
-    d0 = min(exp(float(centre[1])), float(dof.sum()))
+    # No cell can say more about a variance than the pool as a whole has seen, beyond the two that are fitted.
+    d0 = min(exp(float(centre[1])), float(dof.sum()) - 2)
     # Above 300 degrees of freedom Student's t is the normal to three digits.
     return PooledVariance(exp(float(centre[0])), d0 if d0 < 300 else inf, len(samples))

@@ -141,5 +141,5 @@ def test_the_least_steady_visit_names_the_cell():
 
 @pytest.mark.parametrize(("visits", "verdict"), [(1, VerdictCode.UNCERTAIN), (2, VerdictCode.RUNS_DISAGREE)])
 def test_one_visit_disagrees_with_none(visits, verdict):
-    wide = Interval(100.0, 20.0, 500.0, visits, 0.95, "log-t-pooled/1")
+    wide = Interval(100.0, 20.0, 500.0, visits, 0.95, "log-t-moderated/1")
     assert cell_verdict([VerdictCode.FLAT] * visits, wide) is verdict

@@ -17,7 +17,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "method" / "statistics.md").read_te
 @pytest.mark.parametrize(
     "method",
     [
-        *(intervals.LOG_T, intervals.POOLED_LOG, intervals.MODERATED_LOG, intervals.PLAIN_T, intervals.MEDIAN),
+        *(intervals.LOG_T, intervals.MODERATED_LOG, intervals.PLAIN_T, intervals.MEDIAN),
         *(warmup.MSER, warmup.PELT, verdict.METHOD, intervals.VARIANCE_METHOD, drift.METHOD, many.METHOD),
         stopping.CERTIFIED_METHOD,
         *(stopping.MAP_METHOD, drift.FIT_METHOD, steadystate.METHOD, gates.METHOD),

@@ -18,7 +18,6 @@ from ioatlas.stats.intervals import (
     moderated_log_interval,
     order_statistic_ranks,
     pool_variance,
-    pooled_log_interval,
     rank_coverage,
 )
 
@@ -62,28 +61,24 @@ def test_values_that_are_no_throughput_are_refused(bad):
         log_t_interval([1.0, 2.0, 3.0], confidence=95)
 
 
-def test_pooled_interval_with_a_known_variance_is_the_normal_one():
-    found = pooled_log_interval([100.0, 121.0], 0.04, math.inf)
+def test_a_variance_that_is_known_gives_the_normal_interval_and_one_visit_that_of_the_pool():
+    known = PooledVariance(0.03, math.inf, 50).beside(0.01)
+    found = moderated_log_interval([100.0, 121.0], known)
     half = 1.959964 * 0.2 / math.sqrt(2)
     assert found.estimate == pytest.approx(110.0)
     assert found.high == pytest.approx(110.0 * math.exp(half), rel=1e-6)
-    one = pooled_log_interval([100.0], 0.04, 10)
+    one = moderated_log_interval([100.0], PooledVariance(0.04, 10, 50))
     assert one.high == pytest.approx(100 * math.exp(stats.t.ppf(0.975, 10) * 0.2))
+    assert moderated_log_interval([], known).withheld
 
 
 def test_visits_far_apart_get_no_pooled_interval():
-    assert pooled_log_interval([100.0, 300.0], 0.0025, math.inf).withheld
     equal = [[float(value)] * visits for value in np.geomspace(1e3, 1e9, 50) for visits in (3, 9)]
-    assert not any(pooled_log_interval(visits, 0.0, 5.0).withheld for visits in equal), "only rounding sets them apart"
+    none = PooledVariance(0.0, 5.0, 50)
+    assert not any(moderated_log_interval(visits, none).withheld for visits in equal), "only rounding sets them apart"
     assert moderated_log_interval([100.0, 300.0], PooledVariance(0.0025, 30.0, 50)).withheld
     own = moderated_log_interval([100.0, 300.0, 200.0], PooledVariance(0.0025, 30.0, 50))
     assert own.method == "log-t/1"
-
-
-def test_pooled_variance_must_be_one():
-    with pytest.raises(UsageError):
-        pooled_log_interval([1.0, 2.0], math.nan, 5)
-    assert pooled_log_interval([], 0.1, 5).withheld
 
 
 def test_moderated_interval_is_smyths():
@@ -180,7 +175,7 @@ def test_a_pool_of_cells_that_have_nothing_in_common_ends_with_a_variance():
 
 def test_pool_needs_cells_that_can_say_something():
     assert pool_variance([]) is None
-    assert pool_variance([[1.0, 1.1]] * 7) is None
+    assert pool_variance([[1.0, 1.1]] * 3) is None
     assert pool_variance([[5.0, 5.0]] * 20) is None
     for visits in (3, 9):
         # Their mean may differ from each of them by rounding.
@@ -204,13 +199,10 @@ def test_moderated_intervals_of_two_visits_cover_95_percent(d0):
     assert 0.93 <= covered <= 0.97
 
 
-POOL = PooledVariance(0.01, 20.0, 40)
+def test_a_visit_that_measured_zero_takes_three_for_an_interval():
+    def interval(values):
+        return moderated_log_interval(values, PooledVariance(0.01, 20.0, 40))
 
-
-@pytest.mark.parametrize(
-    "interval", [lambda v: pooled_log_interval(v, 0.01, 20.0), lambda v: moderated_log_interval(v, POOL)]
-)
-def test_a_visit_that_measured_zero_takes_three_for_an_interval(interval):
     assert interval([0.0, 100.0, 110.0]) == log_t_interval([0.0, 100.0, 110.0])
     two = interval([0.0, 100.0])
     assert (two.withheld, two.estimate, two.n, two.reason) == (True, 50.0, 2, "a visit measured zero")
@@ -251,10 +243,10 @@ def test_a_pool_without_noise_allows_none():
     assert [exceeds_pool(share * limit, 3, 1.0, 12) for share in (0.99, 1.01)] == [False, True]
 
 
-def test_a_pool_takes_eight_cells_and_a_spread_is_shrunk_to_its_own_figures():
-    table = cells(5, 8, 3, 0.1).tolist()
-    assert pool_variance(table).n_cells == 8
-    assert pool_variance(table[:7]) is None
+def test_a_pool_takes_four_cells_and_a_spread_is_shrunk_to_its_own_figures():
+    table = cells(5, 4, 3, 0.1).tolist()
+    assert pool_variance(table).n_cells == 4
+    assert pool_variance(table[:3]) is None
     wide = pool_variance(cells(6, 3000, 6, 0.12, d0=30).tolist())
     assert 20 <= wide.dof <= 45
     assert math.sqrt(wide.variance_log) == pytest.approx(0.12, rel=0.05)
@@ -290,3 +282,26 @@ def test_a_relative_width_is_half_the_interval_over_the_estimate():
     assert interval.relative_half_width == (interval.high - interval.low) / 2 / interval.estimate
     assert log_t_interval([0.0, 0.0, 0.0]).relative_half_width == math.inf
     assert log_t_interval([9.0, 10.0]).relative_half_width == math.inf
+
+
+@pytest.mark.parametrize("d0", [None, 3])
+def test_two_visits_of_four_to_fourteen_cells_whose_windows_waver_differently_cover_95_percent(d0):
+    """Spread between visits that all share, and what is seen inside them, of which each cell has its own."""
+    rng = np.random.default_rng(11)
+    covered, alone, pools = [], [], []
+    for count in (4, 6, 9, 14) * 20:
+        within = 0.03**2 * np.exp(1.2 * rng.normal(size=count))
+        own = (0.03**2 + within) * (1 if d0 is None else d0 / rng.chisquare(d0, count))
+        table = np.exp(rng.normal(size=(count, 2)) * np.sqrt(own)[:, None])
+        seen = within * rng.chisquare(14, count) / 14
+        pool = pool_variance(table.tolist(), seen.tolist())
+        found = [
+            moderated_log_interval(row, pool.beside(inside)) for row, inside in zip(table.tolist(), seen, strict=True)
+        ]
+        covered += [one.covers(1.0) for one in found if not one.withheld]
+        alone += [one.relative_half_width for one in found]
+        pools.append(pool.dof)
+    assert 0.92 <= np.mean(covered) <= 0.98
+    assert np.median(alone) < 0.15, "by two visits alone it is 0.3"
+    wide = moderated_log_interval([1.0, 9.0], PooledVariance(0.0009, 10.0, 12).beside(0.0025))
+    assert wide.apart, "what is seen inside does not explain it"

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p, sqrt
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from ioatlas.answer.analysis.drift import Between, between
 from ioatlas.model.errors import UsageError
 from ioatlas.stats.distributions import Z95, t_quantile, t_tail
 from ioatlas.stats.drift import Spread, level_spread
-from ioatlas.stats.intervals import PooledVariance, exceeds_pool, pool_variance
+from ioatlas.stats.intervals import pool_variance
 from ioatlas.stats.warmup import Floats
 
 FEWEST_CELLS = 3
@@ -44,6 +45,7 @@ class Reading:
     brief: its work was over so soon that what the system did just then decided the value.
     error: of what the law of a target or the model of a map says of a cell, in place of a visit, the standard error of
     its logarithm; visits: how many that rests on, 0 where the cell was not measured.
+    within: variance of its logarithm by what is seen inside the visit.
     """
 
     cell: str
@@ -53,6 +55,7 @@ class Reading:
     brief: bool = False
     error: float | None = None
     visits: int = 1
+    within: float = 0.0
 
     @property
     def by_law(self) -> bool:
@@ -158,12 +161,10 @@ def compare(
     brief = _brief(first) & _brief(second) & set(common)
     stalled = [cell for cell in common if cell not in brief and not (values[0][cell].min() and values[1][cell].min())]
     usable = [cell for cell in common if cell not in brief and cell not in stalled]
-    pools = [pool_variance([side[cell].tolist() for cell in usable]) for side in values]
     logs = [{cell: np.log(side[cell]) for cell in usable} for side in values]
     difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
-    errors = [{one.cell: one.error**2 for one in side if one.error is not None} for side in (first, second)]
-    sides = tuple(zip(logs, pools, errors, strict=True))
-    parts = {cell: [_mean_variance(own[cell], pool, known.get(cell)) for own, pool, known in sides] for cell in usable}
+    variances = [_mean_variances(side, usable, own) for side, own in zip((first, second), values, strict=True)]
+    parts = {cell: [side[cell] for side in variances] for cell in usable}
     margin = log1p(tolerance)
     whole, mapped = None, of_map(first) & of_map(second)
     told = [cell for cell in usable if cell in mapped]
@@ -338,21 +339,22 @@ def _test(
     return _Test(difference, error, dof, _p_beyond(difference, error, dof, margin))
 
 
-def _mean_variance(logs: Floats, pool: PooledVariance | None, known: float | None) -> tuple[float, float] | None:
-    """(variance of the mean logarithm of a cell's visits, its degrees of freedom), or what is known of it; None for a
-    single visit without a pool.
+def _mean_variances(
+    readings: Sequence[Reading], cells: Sequence[str], values: Mapping[str, Floats]
+) -> dict[str, tuple[float, float] | None]:
+    """By cell (variance of the mean logarithm of its visits, degrees of freedom), or what is known of it; None for a
+    single visit without a pool. values: of all cells.
     """
-    if known is not None:
-        return known, inf
-    n = logs.size
-    own = float(logs.var(ddof=1)) if n > 1 else 0.0
-    if pool is None:
-        return (own / n, float(n - 1)) if n > 1 else None
-    if n > 1 and exceeds_pool(own, n - 1, pool.variance_log, pool.dof):
-        # Shrinking the variance of a cell that is noisier than the others would invent significance.
-        return own / n, float(n - 1)
-    variance, dof = pool.with_own(own, n)
-    return variance / n, dof
+    known = {one.cell: one.error**2 for one in readings if one.error is not None}
+    within = {cell: fmean(seen) for cell, seen in _by_cell(readings, "within").items()}
+    pool = pool_variance((values[cell].tolist() for cell in cells), (within[cell] for cell in cells))
+    found: dict[str, tuple[float, float] | None] = {}
+    for cell in cells:
+        n = values[cell].size
+        own = float(np.log(values[cell]).var(ddof=1)) if n > 1 else 0.0
+        variance, dof = pool.beside(within[cell]).with_own(own, n) if pool else (own, n - 1.0)
+        found[cell] = (known[cell], inf) if cell in known else (variance / n, dof) if dof else None
+    return found
 
 
 def _spread_of(differences: Sequence[float]) -> tuple[float, float] | None:
@@ -454,14 +456,14 @@ def _stalled(first: Floats, second: Floats) -> str:
     return f"visits that measured zero: {zeros[0]} of {first.size} and {zeros[1]} of {second.size}"
 
 
-def _by_cell(readings: Sequence[Reading]) -> dict[str, Floats]:
+def _by_cell(readings: Sequence[Reading], name: str = "value") -> dict[str, Floats]:
     grouped: dict[str, list[float]] = {}
     for reading in readings:
-        if not (np.isfinite(reading.value) and reading.value >= 0):
+        if not (np.isfinite(value := getattr(reading, name)) and value >= 0):
             raise UsageError(
-                f"a visit's value is {reading.value}",
+                f"a visit's {name} is {value}",
                 where=f"cell {reading.cell}",
                 remedy="leave visits without a value out",
             )
-        grouped.setdefault(reading.cell, []).append(reading.value)
+        grouped.setdefault(reading.cell, []).append(value)
     return {cell: np.array(found) for cell, found in grouped.items()}

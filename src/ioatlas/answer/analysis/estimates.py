@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean
+
+import numpy as np
 
 from ioatlas.answer.analysis.best import NUMBER_WIDTH, STEADY_WIDTH, edge_share
 from ioatlas.answer.analysis.shares import AMONG_CLIENTS, AMONG_TARGETS, fewer_note
@@ -23,6 +27,8 @@ from ioatlas.stats.intervals import Interval, PooledVariance, bounded, pool_vari
 
 MOSTLY_CUT = 0.5
 """Share of the bytes after a cut below which the intervals there are taken as they are."""
+STRETCHES = 8
+"""Parts of a window whose scatter says how well its mean is known."""
 COARSE_BYTES_PER_S = 1 << 20
 """Rate below which rounding in the logs may matter: a thousand times a step of it."""
 
@@ -106,12 +112,29 @@ _WORST_FIRST = (
 
 
 @dataclass(frozen=True)
-class _Reading:
+class VisitReading:
     """One direction of one kept visit."""
 
     visit: Visit
     part: Part
     values: WindowValues
+
+    @property
+    def rates(self) -> list[float]:
+        """Throughput of the intervals within its window."""
+        series, start = self.part.series, self.visit.window_start_ms
+        return [rate for end, rate in zip(series.end_ms, series.bw_bytes_per_s, strict=True) if end > start]
+
+    @cached_property
+    def within(self) -> float:
+        """Variance of the logarithm of what this visit gives by what is seen inside it: that of the mean of STRETCHES
+        equal parts of its window (batch means: Schmeiser 1982, Operations Research 30(3)). Latencies follow the rate.
+        """
+        rates = np.array(self.rates)
+        if rates.size < 2 * STRETCHES or not rates.any():
+            return 0.0
+        means = [part.mean() for part in np.array_split(rates, STRETCHES)]
+        return float(np.var(means, ddof=1) / STRETCHES / rates.mean() ** 2)
 
 
 def estimate_cells(
@@ -126,9 +149,9 @@ def estimate_cells(
     """
     grade = grade or Grade()
     made = [visit for visit in visits if visit.cell_key in cells]
-    swept = _readings(visit for visit in made if visit.purpose is Purpose.SWEEP)
+    swept = readings_of(visit for visit in made if visit.purpose is Purpose.SWEEP)
     wanted = [visit for visit in made if visit.purpose is purpose]
-    readings = swept if purpose is Purpose.SWEEP else _readings(wanted)
+    readings = swept if purpose is Purpose.SWEEP else readings_of(wanted)
     discarded = Counter(visit.cell_key for visit in wanted if visit.discarded)
     pools = _pools(cells, swept)
     estimates = []
@@ -156,7 +179,7 @@ def estimate_cells(
     return tuple(estimates)
 
 
-_Rows = dict[tuple[str, str], list[_Reading]]
+_Rows = dict[tuple[str, str], list[VisitReading]]
 _Pools = dict[tuple[str, str], PooledVariance | None]
 
 
@@ -173,7 +196,7 @@ def judged_visits(visits: Sequence[Visit]) -> list[Visit]:
     ]
 
 
-def _readings(visits: Iterable[Visit]) -> _Rows:
+def readings_of(visits: Iterable[Visit]) -> _Rows:
     """What the kept visits say, by cell key and direction."""
     kept: dict[str, list[Visit]] = {}
     for visit in visits:
@@ -184,7 +207,7 @@ def _readings(visits: Iterable[Visit]) -> _Rows:
         for visit in judged_visits(mine):
             for part in visit.parts:
                 rows.setdefault((key, part.direction), []).append(
-                    _Reading(visit, part, window_values(part, visit.window_start_ms))
+                    VisitReading(visit, part, window_values(part, visit.window_start_ms))
                 )
     return rows
 
@@ -194,24 +217,29 @@ def _pool_of(cell: Cell) -> str:
     return f"{cell.target} {tool_of(cell)}"
 
 
-def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequence[_Reading]]) -> _Pools:
-    samples: dict[tuple[str, str], list[list[float]]] = {}
+def _pools(cells: Mapping[str, Cell], readings: Mapping[tuple[str, str], Sequence[VisitReading]]) -> _Pools:
+    samples: dict[tuple[str, str], list[tuple[list[float], float]]] = {}
     for (key, _), rows in readings.items():
-        if len(rows) < 2:
-            continue
-        for quantity in _QUANTITIES:
+        for quantity in _QUANTITIES if len(rows) > 1 else ():
             values = [getattr(row.values, quantity) for row in rows]
             if all(values):
-                samples.setdefault((_pool_of(cells[key]), quantity), []).append(values)
-    return {place: pool_variance(lists) for place, lists in samples.items()}
+                samples.setdefault((_pool_of(cells[key]), quantity), []).append(
+                    (values, fmean(row.within for row in rows))
+                )
+    return {place: pool_variance(*zip(*lists, strict=True)) for place, lists in samples.items()}
+
+
+def _pool_at(pools: _Pools, cell: Cell, rows: Sequence[VisitReading], quantity: str) -> PooledVariance | None:
+    """For a cell with these visits."""
+    pool = pools.get((_pool_of(cell), quantity))
+    return pool and pool.beside(fmean(row.within for row in rows))
 
 
 def _estimate(
-    cell: Cell, direction: str, rows: Sequence[_Reading], pools: _Pools, n_discarded: int, grade: Grade
+    cell: Cell, direction: str, rows: Sequence[VisitReading], pools: _Pools, n_discarded: int, grade: Grade
 ) -> Estimate:
-    target = _pool_of(cell)
     rates = [row.values.bw_bytes_per_s for row in rows]
-    rate = grade.interval(rates, pools.get((target, "bw_bytes_per_s")))
+    rate = grade.interval(rates, _pool_at(pools, cell, rows, "bw_bytes_per_s"))
     value = rate.estimate or 0.0
     shown = bounded(rate, rates, _stretches(rows))
     low, high = _with_edges(cell, rows, shown)
@@ -223,8 +251,8 @@ def _estimate(
     merged = Histogram.merge(row.part.histogram for row in rows)
     p99 = merged.percentile_ns(99)
     ios = merged.ends_ns
-    mean = bounded(grade.interval(means, pools.get((target, "lat_mean_ns"))), means, ios) if means else None
-    tail = _tail(rows, tails, grade.interval(tails, pools.get((target, "lat_p99_ns"))), p99) if tails else None
+    mean = bounded(grade.interval(means, _pool_at(pools, cell, rows, "lat_mean_ns")), means, ios) if means else None
+    tail = _tail(rows, tails, grade.interval(tails, _pool_at(pools, cell, rows, "lat_p99_ns")), p99) if tails else None
     shares = AMONG_CLIENTS.shares(cell, direction, [row.visit for row in rows])
     notes = tuple(
         note
@@ -269,7 +297,7 @@ def _estimate(
     )
 
 
-def _with_edges(cell: Cell, rows: Sequence[_Reading], rate: Interval) -> tuple[float | None, float | None]:
+def _with_edges(cell: Cell, rows: Sequence[VisitReading], rate: Interval) -> tuple[float | None, float | None]:
     """The interval, no narrower than what was in flight at the start of windows that were too short for a verdict.
 
     Visits that are cut alike are wrong alike: that their values agree says nothing of it.
@@ -284,18 +312,13 @@ def _with_edges(cell: Cell, rows: Sequence[_Reading], rate: Interval) -> tuple[f
     return min(rate.low, rate.estimate * (1 - edge)), max(rate.high, rate.estimate * (1 + edge))
 
 
-def _stretches(rows: Sequence[_Reading]) -> tuple[float, ...]:
+def _stretches(rows: Sequence[VisitReading]) -> tuple[float, ...]:
     """Throughput of the slowest and the fastest interval within the windows of these visits."""
-    rates = [
-        rate
-        for row in rows
-        for end, rate in zip(row.part.series.end_ms, row.part.series.bw_bytes_per_s, strict=True)
-        if end > row.visit.window_start_ms
-    ]
+    rates = [rate for row in rows for rate in row.rates]
     return (min(rates), max(rates)) if rates else ()
 
 
-def _tail(rows: Sequence[_Reading], tails: Sequence[float], interval: Interval, p99: float | None) -> Interval:
+def _tail(rows: Sequence[VisitReading], tails: Sequence[float], interval: Interval, p99: float | None) -> Interval:
     """Interval of the 99th percentile, which holds that of all I/Os together: no less than the median of a visit, no
     more than its slowest I/O.
     """
@@ -306,7 +329,7 @@ def _tail(rows: Sequence[_Reading], tails: Sequence[float], interval: Interval, 
     return bounded(interval, tails, [*medians, *(one.ends_ns[1] for one in histograms if one.bins)])
 
 
-def _lat_kind(rows: Sequence[_Reading]) -> LatKind:
+def _lat_kind(rows: Sequence[VisitReading]) -> LatKind:
     """The least that all of them cover."""
     kinds = {row.part.lat_kind for row in rows}
     if "completion" in kinds:
@@ -314,7 +337,7 @@ def _lat_kind(rows: Sequence[_Reading]) -> LatKind:
     return "intended" if kinds == {"intended"} else "flushed" if kinds == {"flushed"} else "total"
 
 
-def _loop_note(cell: Cell, direction: str, rows: Sequence[_Reading]) -> str:
+def _loop_note(cell: Cell, direction: str, rows: Sequence[VisitReading]) -> str:
     """What an open loop's latencies are, and how many I/Os its generator was behind at the end of a visit."""
     if cell.loop == "closed":
         return ""
@@ -326,7 +349,7 @@ def _loop_note(cell: Cell, direction: str, rows: Sequence[_Reading]) -> str:
     return (INTENDED if _lat_kind(rows) == "intended" else OPEN_LOOP) + backlog
 
 
-def _flush_note(rows: Sequence[_Reading]) -> str:
+def _flush_note(rows: Sequence[VisitReading]) -> str:
     """What a write takes without its flush, and what the flush takes."""
     flush = Flush.joined(row.part.flush for row in rows)
     if flush is None:
@@ -346,11 +369,11 @@ def undecided(cells: Mapping[str, Cell], visits: Iterable[Visit], grade: Grade) 
     """{cell key: visits to its next look} of the cells that have not reached the precision asked for and may be
     visited more.
     """
-    readings = _readings(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)
+    readings = readings_of(visit for visit in visits if visit.purpose is Purpose.SWEEP and visit.cell_key in cells)
     pools = _pools(cells, readings)
     waiting: dict[str, int] = {}
     for (key, _), rows in readings.items():
-        pooled = pools.get((_pool_of(cells[key]), "bw_bytes_per_s"))
+        pooled = _pool_at(pools, cells[key], rows, "bw_bytes_per_s")
         decision = grade.decide([row.values.bw_bytes_per_s for row in rows], pooled)
         if decision.state == "more":
             waiting[key] = max(waiting.get(key, 0), decision.next_visits)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import exp
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 
 from ioatlas.answer.analysis.compare import Reading
 from ioatlas.answer.analysis.wording import Namer, size_text
@@ -28,7 +28,6 @@ from ioatlas.stats.intervals import (
     few_visits_interval,
     moderated_log_interval,
     pool_variance,
-    pooled_log_interval,
 )
 
 MOST_BARS, MOST_PANELS, MOST_LINES = 60, 24, 12
@@ -51,7 +50,10 @@ def loads_of(aligned: Aligned, quantity: str, where: Filter) -> list[Load]:
 
     where: values by option; fio's names, sizes as one writes them; `direction` too.
     """
-    pools = [pool_variance([_values(rows) for rows in side.values()]) for side in aligned.readings]
+    pools = [
+        pool_variance([_values(rows) for rows in side.values()], [_within(rows) for rows in side.values()])
+        for side in aligned.readings
+    ]
     grouped: dict[str, dict[str, str]] = {}
     for name, row in aligned.rows.items():
         if passes(row.cell, row.direction, where):
@@ -218,10 +220,14 @@ def _load(aligned: Aligned, names: Mapping[str, str], pools: Sequence[PooledVari
         if not mine:
             continue
         pool = pools[number]
-        directions[number] = {way: _by_law(rows[0]) or _interval(_values(rows), pool) for way, rows in mine.items()}
+        inside = {way: _within(rows) for way, rows in mine.items()}
+        directions[number] = {
+            way: _by_law(rows[0]) or _interval(_values(rows), pool, inside[way]) for way, rows in mine.items()
+        }
         alone = next(iter(directions[number].values())) if len(mine) == 1 else None
         foretold = any(rows[0].error is not None for rows in mine.values())  # their errors have one cause
-        total[number] = alone or _interval(_totals(list(mine.values()), quantity), None if foretold else pool)
+        totals = _totals(list(mine.values()), quantity)
+        total[number] = alone or _interval(totals, None if foretold else pool, max(inside.values()))
     return Load(aligned.rows[next(iter(names.values()))].cell, directions, total)
 
 
@@ -247,13 +253,15 @@ def _values(rows: Sequence[Reading]) -> list[float]:
     return [row.value for row in rows]
 
 
-def _interval(values: Sequence[float], pool: PooledVariance | None) -> Interval:
+def _within(rows: Sequence[Reading]) -> float:
+    return fmean(row.within for row in rows)
+
+
+def _interval(values: Sequence[float], pool: PooledVariance | None, within: float) -> Interval:
     """As for a cell of a map: the own scatter and that of all cells of the side."""
-    if len(values) >= 2 and pool is not None:
-        return bounded(moderated_log_interval(values, pool), values)
-    if len(values) == 1 and pool is not None:
-        return bounded(pooled_log_interval(values, pool.variance_log, pool.dof), values)
-    return few_visits_interval(values)
+    if pool is None:
+        return few_visits_interval(values)
+    return bounded(moderated_log_interval(values, pool.beside(within)), values)
 
 
 def _dot(x: float, load: Load, side: int, *, stacked: bool) -> Dot:

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Literal
 
 from ioatlas.answer.analysis.compare import Reading
-from ioatlas.answer.analysis.estimates import window_values
+from ioatlas.answer.analysis.estimates import readings_of
 from ioatlas.answer.analysis.imported import Load, counterparts, load_of, told_by_one
 from ioatlas.answer.analysis.small_files import TELLING_SECONDS
 from ioatlas.answer.law.cells import foretold, measured
@@ -203,30 +203,26 @@ def read_campaign(directory: Path, quantity: str, *, lawful: bool = True) -> Sid
         if lawful and quantity != "lat_p99":
             by_law, guesses = _by_law(journal, visits, quantity)
     readings: dict[Place, list[Reading]] = {}
-    rows: dict[Place, Row] = {}
-    for visit in visits:
-        cell = cells.get(visit.cell_key)
-        if cell is None or visit.discarded or visit.purpose is not Purpose.SWEEP:
-            continue
-        for part in visit.parts:
-            value = getattr(window_values(part, visit.window_start_ms), QUANTITIES[quantity].field)
-            if value is None:
-                continue
-            place = (cell.key, part.direction)
-            rows.setdefault(place, Row(cell, part.direction))
-            readings.setdefault(place, []).append(
-                Reading(
-                    "/".join(place),
-                    float(value),
-                    visit.started_at,
-                    set_up_of(visit.replicate),
-                    brief=is_tree(cell) and part.runtime_ms < 1000 * TELLING_SECONDS,
+    field = QUANTITIES[quantity].field
+    swept = (visit for visit in visits if visit.cell_key in cells and visit.purpose is Purpose.SWEEP)
+    for place, made in readings_of(swept).items():
+        for one in made:
+            if (value := getattr(one.values, field)) is not None:
+                readings.setdefault(place, []).append(
+                    Reading(
+                        "/".join(place),
+                        float(value),
+                        one.visit.started_at,
+                        set_up_of(one.visit.replicate),
+                        brief=is_tree(cells[place[0]]) and one.part.runtime_ms < 1000 * TELLING_SECONDS,
+                        within=one.within,
+                    )
                 )
-            )
     if not readings:
         raise UsageError(
             "the campaign has no visit to compare", where=shown(directory), remedy="finish it with `ioatlas resume`"
         )
+    rows = {place: Row(cells[place[0]], place[1]) for place in readings}
     told = {place: (by_law[place],) if place in by_law else tuple(values) for place, values in readings.items()}
     facts |= {"statistic": "the law of the target", "method": "loads chosen by the law"} if by_law else {}
     open_guesses = {place: guess for place, guess in guesses.items() if place not in told}
