@@ -23,12 +23,6 @@ const NARROW_PX = 720;
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const PRINT = matchMedia("print");
 
-/** What the system asks for now. */
-function takeMedia(state: AppState): void {
-  state.systemDark.value = DARK.matches;
-  state.printing.value = PRINT.matches;
-}
-
 /** Follows the system's theme and the printer: paper is always light, and pictures are repainted before it is drawn. */
 function followMedia(now: () => AppState): void {
   DARK.addEventListener("change", () => {
@@ -65,10 +59,14 @@ async function start(): Promise<void> {
     const first = shown === null;
     if (!first) await rest(); // a page that is followed keeps what its reader sees
     leave?.();
-    if (shown) stayThere(shown, state);
-    else followMedia(() => shown ?? state);
+    if (shown) {
+      // New data, the same view: what the reader chose stays.
+      follow(state, linkOf(shown));
+      state.theme.value = shown.theme.value;
+    } else followMedia(() => shown ?? state);
     shown = state;
-    takeMedia(state);
+    state.systemDark.value = DARK.matches;
+    state.printing.value = PRINT.matches;
     leave = keepLink(state);
     render(
       <AppContext.Provider value={state}>
@@ -89,12 +87,6 @@ async function start(): Promise<void> {
   await show(data);
   const live = document.querySelector<HTMLMetaElement>('meta[name="ioatlas-live"]')?.content;
   if (live) await followCampaign(live, show);
-}
-
-/** New data, the same view: what the reader chose stays. */
-function stayThere(before: AppState, state: AppState): void {
-  follow(state, linkOf(before));
-  state.theme.value = before.theme.value;
 }
 
 function tell(error: unknown): void {

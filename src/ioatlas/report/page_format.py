@@ -20,12 +20,12 @@ from typing import Any, Final, Literal, Self, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.result import CampaignResult, ProductCost, UnitPrice
-from ioatlas.model.summary import Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary
+from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, Summary
 from ioatlas.model.units import RateSystem
-from ioatlas.model.verdict import UnmeasuredCode, VerdictCode
+from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.plan.faults import describe
 
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
@@ -419,7 +419,7 @@ class ReportData(Model):
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema 2020-12 of `ReportData`, with the texts of the enumerations that the page tells apart."""
+    """JSON Schema 2020-12 of `ReportData`, with the texts of the enumeration that the page tells apart."""
     found = ReportData.model_json_schema()
     for part in found["$defs"].values():
         if "properties" in part:  # records of the result among them, which stand there as they are
@@ -427,10 +427,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **found,
-        "x-enumerations": {
-            each.__name__: {one.name: one.value for one in each}
-            for each in (FindingCode, UnmeasuredCode, VerdictCode, DoubtCode)
-        },
+        "x-enumerations": {UnmeasuredCode.__name__: {one.name: one.value for one in UnmeasuredCode}},
     }
 
 

@@ -16,11 +16,8 @@ export function seenLevels(atlas: Atlas, hidden: Hidden): readonly (readonly num
 
 /** The position among the levels seen of the one that is nearest to a level. */
 export function nearest(seen: readonly number[], level: number): number {
-  let best = 0;
-  for (let i = 1; i < seen.length; i++) {
-    if (Math.abs((seen[i] ?? 0) - level) < Math.abs((seen[best] ?? 0) - level)) best = i;
-  }
-  return best;
+  const far = seen.map((each) => Math.abs(each - level));
+  return Math.max(0, far.indexOf(Math.min(...far)));
 }
 
 export function isRowSeen(atlas: Atlas, hidden: Hidden, row: number): boolean {

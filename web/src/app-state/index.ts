@@ -4,7 +4,7 @@ import { batch, computed, signal } from "@preact/signals";
 import type { CellPlace, Shape } from "../draw/layout";
 import { type Arrangement, arrange, place, placed } from "../lib/arrange";
 import { type Atlas, liveAxes, type Point, pointOfRow, slotAt } from "../lib/atlas";
-import type { PaletteName } from "../lib/palettes";
+import { PALETTES } from "../lib/palettes";
 import { firstQuantity, type Quantity, type QuantityId, quantitiesOf, type Reading, reading } from "../lib/quantities";
 import { fittingKind, makeScale, type ScaleKind } from "../lib/scale";
 import type { UnitSystem } from "../lib/units";
@@ -65,7 +65,7 @@ export function makeState(atlas: Atlas, narrow: boolean) {
     dark: computed(() => !printing.value && (theme.value === "auto" ? systemDark.value : theme.value === "dark")),
     units: signal<UnitSystem>(atlas.data.units === "decimal" ? "si" : "iec"),
     /** What the map is painted with: changes have colours of their own. */
-    shownPalette: computed((): PaletteName => (quantityId.value === "change" ? "change" : "values")),
+    palette: computed(() => (quantityId.value === "change" ? PALETTES.change : PALETTES.values)),
     view: signal<View>("map"),
     quantityId,
     scaleChoice,
@@ -112,11 +112,8 @@ function bestPoint(atlas: Atlas): Point {
   if (named !== undefined) return pointOfRow(atlas, named);
   const value = atlas.values.reader("bw_bytes_per_s");
   const rows = [...Array(atlas.nRows).keys()].filter((row) => !Number.isNaN(value(row)));
-  if (atlas.nRows > 0)
-    return pointOfRow(
-      atlas,
-      rows.reduce((best, row) => (value(row) > value(best) ? row : best), rows[0] ?? 0),
-    );
+  const fastest = rows.reduce((best, row) => (value(row) > value(best) ? row : best), rows[0] ?? 0);
+  if (atlas.nRows > 0) return pointOfRow(atlas, fastest);
   return atlas.axes.map((axis) => (axis.derived ? -1 : 0));
 }
 
@@ -129,14 +126,13 @@ function shapeOf(seen: readonly (readonly number[])[], { x, y, columns, rows }: 
 export function pointAt(state: AppState, at: CellPlace): Point {
   const { x, y, columns, rows } = state.arrangement.value;
   const point = [...state.fixed.value];
-  for (const [axis, level] of [
-    [x, at.x],
-    [y, at.y],
-    [columns, at.column],
-    [rows, at.row],
-  ] as const) {
+  const put = (axis: number, level: number) => {
     if (axis >= 0) point[axis] = state.seen.value[axis]?.[level] ?? level;
-  }
+  };
+  put(x, at.x);
+  put(y, at.y);
+  put(columns, at.column);
+  put(rows, at.row);
   return point;
 }
 

@@ -45,18 +45,17 @@ export function follow(state: AppState, hash: string): void {
     if (units === "si" || units === "iec") state.units.value = units;
     const arrangement = arrangementOf(state, words);
     if (arrangement) state.arrangement.value = arrangement;
+    const levelOf = (a: number, before: number) => {
+      const named = words.get(`cell.${atlas.axes[a]?.name}`);
+      const found = atlas.axes[a]?.levels.findIndex((each) => String(each) === named) ?? -1;
+      return found < 0 ? before : found;
+    };
     const old = state.pinned.value;
-    if (old) {
+    if (old)
       pin(
         state,
-        old.map((level, a) => {
-          const found = atlas.axes[a]?.levels.findIndex(
-            (each) => String(each) === words.get(`cell.${atlas.axes[a]?.name}`),
-          );
-          return found === undefined || found < 0 ? level : found;
-        }),
+        old.map((level, a) => levelOf(a, level)),
       );
-    }
     hide(state, hiddenOf(state, words));
   });
 }

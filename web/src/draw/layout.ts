@@ -12,12 +12,6 @@ export interface Shape {
   flow: boolean;
 }
 
-export interface Gutters {
-  /** Room for the tick labels of y at the left, and for the row headings at the right. */
-  left: number;
-  right: number;
-}
-
 export interface Tile {
   /** Position among the tile levels: column and row of the sweep, not of the screen. */
   column: number;
@@ -68,8 +62,13 @@ function snap(cell: number): number {
   return cell >= 3 ? Math.floor(cell) : cell;
 }
 
-/** Places the tiles in `width`; the map may be wider than that when cells would become too small to see and hit. */
-export function layOut(shape: Shape, gutters: Gutters, width: number, cellMin = CELL_MIN): Layout {
+/** Places the tiles in `width`, with room beside them for the tick labels of y and for the row headings; the map may be wider than that when cells would become too small to see and hit. */
+export function layOut(
+  shape: Shape,
+  gutters: { left: number; right: number },
+  width: number,
+  cellMin = CELL_MIN,
+): Layout {
   const { nx, ny, columns, rows, flow } = shape;
   const room = Math.max(60, width - gutters.left - gutters.right);
   const smallest = nx > 80 ? Math.max(1, 240 / nx) : cellMin;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
-import { palette } from "../lib/palettes";
+import { PALETTES } from "../lib/palettes";
 import { joined } from "../lib/slice";
 
 test("the colours rise in lightness from end to end, so they read in grey", () => {
-  const { words, light } = palette("values");
+  const { words, light } = PALETTES.values;
   const grey = [...words].map((w) => 0.2126 * (w & 255) + 0.7152 * ((w >> 8) & 255) + 0.0722 * ((w >> 16) & 255));
   for (let i = 16; i < 256; i += 16) expect(grey[i]).toBeGreaterThan(grey[i - 16] ?? Number.POSITIVE_INFINITY);
-  expect([light[0], light[255]]).toEqual([0, 1]);
+  expect([light[0], light[255]]).toEqual([false, true]);
 });
 
 test("lines join measured neighbours and stop at predicted or missing cells", () => {

@@ -9,39 +9,33 @@ interface Word {
   colour: string;
 }
 
-interface Picture {
-  width: number;
-  height: number;
-  paper: string;
-  canvases: { canvas: HTMLCanvasElement; x: number; y: number; width: number; height: number }[];
-  words: Word[];
-}
-
 const MARGIN = 16;
 
 /** Everything that can be seen within some elements, placed as on the screen. */
-function look(parts: readonly Element[]): Picture {
+function look(parts: readonly Element[]) {
   const boxes = parts.map((part) => part.getBoundingClientRect());
   const left = Math.min(...boxes.map((box) => box.left)) - MARGIN;
   const top = Math.min(...boxes.map((box) => box.top)) - MARGIN;
-  const picture: Picture = {
+  const canvases = parts
+    .flatMap((part) => [...part.querySelectorAll("canvas")])
+    .map((canvas) => {
+      const { x, y, width, height } = canvas.getBoundingClientRect();
+      return { canvas, x: x - left, y: y - top, width, height };
+    });
+  return {
     width: Math.max(...boxes.map((box) => box.right)) - left + MARGIN,
     height: Math.max(...boxes.map((box) => box.bottom)) - top + MARGIN,
     paper: getComputedStyle(document.querySelector(".explorer") ?? document.body).backgroundColor,
-    canvases: [],
-    words: [],
+    canvases,
+    words: parts.flatMap(textsIn).flatMap((text) => wordsOf(text, left, top)),
   };
-  for (const part of parts) {
-    for (const canvas of part.querySelectorAll("canvas")) {
-      const { x, y, width, height } = canvas.getBoundingClientRect();
-      picture.canvases.push({ canvas, x: x - left, y: y - top, width, height });
-    }
-    const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
-    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
-      picture.words.push(...wordsOf(node as Text, left, top));
-    }
-  }
-  return picture;
+}
+
+function textsIn(part: Element): Text[] {
+  const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+  const found: Text[] = [];
+  while (walker.nextNode()) found.push(walker.currentNode as Text);
+  return found;
 }
 
 /** A text node, line by line; nothing when it is hidden. */

@@ -50,28 +50,15 @@ export function readFio(file: string, text: string): Reading[] {
   return found;
 }
 
-/** JSON values in a text, whatever stands before, between and behind them. */
+/** JSON values in a text: all of it, or what begins and ends with a brace at the begin of a line. */
 function documents(text: string): unknown[] {
   const trimmed = text.replace(/^\uFEFF/, "").trim();
   const whole = parsed(trimmed);
   if (whole !== undefined) return [whole];
-  const found: unknown[] = [];
-  const start = /\{\s*(?=["}])/g;
-  while (start.exec(trimmed)) {
-    const from = start.lastIndex - (trimmed.slice(0, start.lastIndex).match(/\{\s*$/)?.[0].length ?? 1);
-    const token = /"(?:[^"\\]|\\.)*"|[{}]/g;
-    token.lastIndex = from;
-    let depth = 0;
-    for (let one = token.exec(trimmed); one; one = token.exec(trimmed)) {
-      depth += one[0] === "{" ? 1 : one[0] === "}" ? -1 : 0;
-      if (depth === 0) break;
-    }
-    if (depth > 0) throw new Error("cut off before its end: fio was stopped, or the copy is not complete.");
-    const value = parsed(trimmed.slice(from, token.lastIndex));
-    if (value !== undefined) found.push(value);
-    start.lastIndex = token.lastIndex;
-  }
-  return found;
+  const parts = trimmed.match(/^\{.*?^\}/gms) ?? [];
+  if ((trimmed.match(/^\{/gm) ?? []).length > parts.length)
+    throw new Error("cut off before its end: fio was stopped, or the copy is not complete.");
+  return parts.map(parsed).filter((value) => value !== undefined);
 }
 
 /** Old versions print nan and inf, which JSON has no word for. */

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readings as the report's data, laid into the empty report that the page brings along.
-import type { Axis, Column, Dictionary, HeadlineData, ReportData, SmallIoData } from "../lib/report-data.gen";
+import { groups } from "../lib/groups";
+import type {
+  Axis,
+  Column,
+  Dictionary,
+  HeadlineData,
+  LoadReadingData,
+  ReportData,
+  SmallIoData,
+} from "../lib/report-data.gen";
 import { size } from "../lib/units";
 import type { Reading } from "./fio";
 
@@ -23,33 +32,33 @@ async function texts(values: readonly string[]): Promise<Dictionary> {
   return { texts: known, packed_texts: "", codes: await whole(values.map((text) => known.indexOf(text))) };
 }
 
-/** A name of the set each reading is of: fio and its version, and what tells apart what would stand in one cell. */
-function namesOf(readings: readonly Reading[]): string[] {
-  const places = readings.map((one) => JSON.stringify([one.load, one.direction]));
-  let names = readings.map((one) => `fio ${one.version}`.trim());
-  const seen = new Map<string, number>();
+/** A reading with the name of the set that it is of. */
+interface Row extends Reading {
+  set: string;
+}
+
+/** Sets are named by fio and its version, and by what tells apart what would stand in one cell. */
+function inSets(readings: readonly Reading[]): Row[] {
+  let rows = readings.map((one): Row => ({ ...one, set: `fio ${one.version}`.trim() }));
+  const cellOf = (one: Row) => JSON.stringify([one.set, one.load, one.direction]);
   const hosts = [...new Set(readings.map((one) => one.host).filter(Boolean))];
-  const further: ((one: Reading, i: number) => string | number)[] = [
+  const further: ((one: Row, i: number) => string | number)[] = [
     (one) => (one.host ? `host ${hosts.indexOf(one.host) + 1}` : ""),
     (one) => one.file,
     (one) => one.job,
-    (_, i) => {
-      const key = `${names[i]} ${places[i]}`;
-      seen.set(key, (seen.get(key) ?? 0) + 1);
-      return seen.get(key) ?? 0;
-    },
+    (one, i) => rows.slice(0, i + 1).filter((other) => cellOf(other) === cellOf(one)).length,
   ];
   for (const part of further) {
-    const counts = new Map<string, number>();
-    for (const [i, name] of names.entries())
-      counts.set(`${name} ${places[i]}`, (counts.get(`${name} ${places[i]}`) ?? 0) + 1);
-    const clash = new Set(names.filter((name, i) => (counts.get(`${name} ${places[i]}`) ?? 0) > 1));
-    const told = readings.map(part);
-    const splits = (name: string) => new Set(told.filter((_, i) => names[i] === name)).size > 1;
+    const cells = groups(rows, cellOf);
+    const clash = new Set([...cells.values()].flatMap((all) => (all.length > 1 ? all.map((one) => one.set) : [])));
+    const told = rows.map(part);
+    const splits = (set: string) => new Set(told.filter((_, i) => rows[i]?.set === set)).size > 1;
     const apart = new Set([...clash].filter(splits));
-    names = names.map((name, i) => (apart.has(name) && told[i] !== "" ? `${name}, ${told[i]}` : name));
+    rows = rows.map((one, i) =>
+      apart.has(one.set) && told[i] !== "" ? { ...one, set: `${one.set}, ${told[i]}` } : one,
+    );
   }
-  return names;
+  return rows;
 }
 
 type Level = number | string | null;
@@ -61,49 +70,40 @@ function levelsOf(values: readonly Level[]): Level[] {
   return values.includes(null) ? [...told, null] : told;
 }
 
+const unitOf = (option: string) =>
+  option === "bs" || option === "size" ? "bytes" : option === "rwmixread" ? "percent" : "none";
+
 /** The readings as a report. template: an empty one, made by the same program as the page. */
 export async function reportOf(template: ReportData, found: readonly Reading[], name: string): Promise<ReportData> {
-  const names = namesOf(found);
-  const optionOf = (option: string) => found.map((one): Level => one.load[option] ?? null);
-  const varied = OPTIONS.filter((option) => new Set(optionOf(option)).size > 1);
-  const columns: [string, Level[]][] = [
-    ["target", names],
-    ...varied.map((option): [string, Level[]] => [option, optionOf(option)]),
-    ["direction", found.map((one) => one.direction)],
-  ];
-  const levels = columns.map(([, values]) => levelsOf(values));
-  const at = found.map((_, i) => columns.map(([, values], a) => levels[a]?.indexOf(values[i] ?? null) ?? 0));
-  const order = found
-    .map((_, i) => i)
-    .sort((i, j) => at[i]?.reduce((sum, v, a) => sum || v - (at[j]?.[a] ?? 0), 0) ?? 0);
-  const rows = order.map((i) => found[i] as Reading);
-  const target = order.map((i) => names[i] ?? "");
-  const points = new Set(at.map((place) => place.slice(0, -1).join()));
-  const derived = points.size === new Set(at.map((place) => place.join())).size;
-  const axes = columns.map(([option], a): Axis => {
-    const role = option === "target" || option === "direction" ? option : "option";
-    const unit = option === "bs" || option === "size" ? "bytes" : option === "rwmixread" ? "percent" : "none";
+  const [first] = found;
+  const unsorted = inSets(found);
+  const varied = OPTIONS.filter((option) => new Set(found.map((one) => one.load[option])).size > 1);
+  const same = OPTIONS.filter((option) => !varied.includes(option) && first?.load[option] !== undefined);
+  const names = ["target", ...varied, "direction"];
+  const levelOf = (one: Row, axis: string): Level =>
+    axis === "target" ? one.set : axis === "direction" ? one.direction : (one.load[axis] ?? null);
+  const levels = names.map((axis) => levelsOf(unsorted.map((one) => levelOf(one, axis))));
+  const placeOf = (one: Row) => names.map((axis, a) => levels[a]?.indexOf(levelOf(one, axis)) ?? 0);
+  const rows = unsorted
+    .map((one) => ({ one, place: placeOf(one) }))
+    .sort((u, v) => u.place.reduce((sum, level, a) => sum || level - (v.place[a] ?? 0), 0))
+    .map(({ one }) => one);
+  const places = rows.map(placeOf);
+  const points = new Set(places.map((place) => place.slice(0, -1).join()));
+  const derived = points.size === new Set(places.map((place) => place.join())).size;
+  const axes = names.map((axis, a): Axis => {
+    const role = axis === "target" || axis === "direction" ? axis : "option";
     const numeric = levels[a]?.every((level) => typeof level === "number") ?? false;
-    return {
-      name: option,
-      role,
-      unit,
-      numeric,
-      derived: role === "direction" && derived,
-      levels: levels[a] ?? [],
-      label: "",
-    };
+    const own = { numeric, derived: role === "direction" && derived, levels: levels[a] ?? [] };
+    return { name: axis, role, unit: unitOf(axis), ...own, label: "" };
   });
-  const same = OPTIONS.filter((option) => !varied.includes(option) && found[0]?.load[option] !== undefined);
   const all = (text: string) => texts(rows.map(() => text));
   const curves = rows.flatMap((one, row) => (one.latency && one.latency.samples > 0 ? [{ ...one.latency, row }] : []));
   const { percents, fewest_beyond } = template.latency_curves;
   const ends = curves.flatMap((one) =>
     percents.map((p) => ((one.samples * Math.min(p, 100 - p)) / 100 < fewest_beyond ? Number.NaN : one.at(p))),
   );
-  const versions = [...new Set(target)];
-  const caches = (name: string) => new Set(rows.filter((_, i) => target[i] === name).map((one) => one.buffered));
-  const cache = (name: string) => [...caches(name)].map((buffered) => (buffered ? "buffered" : "direct")).join(", ");
+  const sets = [...groups(rows, (one) => one.set)];
   return {
     ...template,
     campaign: { ...template.campaign, id: "fio", name },
@@ -114,21 +114,17 @@ export async function reportOf(template: ReportData, found: readonly Reading[], 
       n_imported: points.size,
       trust: "fair",
       doubts: doubtsOf(rows),
-      headlines: ["read", "write"].flatMap((direction) => bestOf(rows, target, direction)),
-      small: ["read", "write"].flatMap((direction) => smallOf(rows, target, direction)),
+      headlines: ["read", "write"].flatMap((direction) => bestOf(rows, direction)),
+      small: ["read", "write"].flatMap((direction) => smallOf(rows, direction)),
       next_step: "",
     },
-    targets: versions.map((one) => ({ name: one, kind: "imported", placeholder: "/path/to/the/target", facts: [] })),
+    targets: sets.map(([set]) => ({ name: set, kind: "imported", placeholder: "/path/to/the/target", facts: [] })),
     axes,
-    constants: same.map((option) => ({
-      name: option,
-      value: String(found[0]?.load[option]),
-      unit: option === "bs" || option === "size" ? "bytes" : "none",
-    })),
+    constants: same.map((option) => ({ name: option, value: String(first?.load[option]), unit: unitOf(option) })),
     cells: {
       ...template.cells,
       n_rows: rows.length,
-      axes: await Promise.all(columns.map((_, a) => whole(order.map((i) => at[i]?.[a] ?? 0)))),
+      axes: await Promise.all(names.map((_, a) => whole(places.map((place) => place[a] ?? 0)))),
       kind: await all("imported"),
       mark: await texts(rows.map((one) => (one.doubted ? "suspect" : "imported"))),
       verdict: await all("single run"),
@@ -149,15 +145,15 @@ export async function reportOf(template: ReportData, found: readonly Reading[], 
       n_ios: await floats(curves.map((one) => one.samples)),
       latencies: await floats(ends),
     },
-    imported_methods: versions.map((one) => ({
-      target: one,
-      facts: [{ name: "page cache", value: cache(one), unit: "none" }],
-    })),
+    imported_methods: sets.map(([set, of]) => {
+      const caches = new Set(of.map((one) => (one.buffered ? "buffered" : "direct")));
+      return { target: set, facts: [{ name: "page cache", value: [...caches].join(", "), unit: "none" }] };
+    }),
   };
 }
 
-function doubtsOf(found: readonly Reading[]): ReportData["summary"]["doubts"] {
-  const doubted = found.flatMap((one, row) => (one.doubted ? [row] : []));
+function doubtsOf(rows: readonly Row[]): ReportData["summary"]["doubts"] {
+  const doubted = rows.flatMap((one, row) => (one.doubted ? [row] : []));
   const why = "One run of fio each, without logs: steady state, warm-up and caches could not be checked.";
   const advice = "measure the same loads with `ioatlas map`, then `compare`";
   const left = "Left out of the best: figures that contradict each other, or a run that failed.";
@@ -166,60 +162,47 @@ function doubtsOf(found: readonly Reading[]): ReportData["summary"]["doubts"] {
   return all;
 }
 
-/** Rows of one direction that may stand for all: the largest file of each set and operation, which caches hold least of. */
-function rivals(rows: readonly Reading[], target: readonly string[], direction: string): number[] {
-  const of = (row: number) => Number(rows[row]?.load.size ?? 0);
-  const kind = (row: number) => `${target[row]} ${rows[row]?.load.rw}`;
-  const sound = rows.flatMap((one, row) => (one.direction === direction && !one.doubted ? [row] : []));
-  return sound.filter(
-    (row) => of(row) === 0 || sound.every((other) => kind(other) !== kind(row) || of(other) <= of(row)),
-  );
+/** Those of one direction that may stand for all: the largest file of each set and operation, which caches hold least of. */
+function rivals(rows: readonly Row[], direction: string): Row[] {
+  const sound = rows.filter((one) => one.direction === direction && !one.doubted);
+  const size = (one: Row) => Number(one.load.size ?? 0);
+  const alike = (a: Row, b: Row) => a.set === b.set && a.load.rw === b.load.rw;
+  return sound.filter((one) => size(one) === 0 || sound.every((two) => !alike(one, two) || size(two) <= size(one)));
 }
 
-function bestOf(rows: readonly Reading[], target: readonly string[], direction: string): HeadlineData[] {
-  const buffered = (row: number) => Number(rows[row]?.buffered);
-  const bw = (row: number) => rows[row]?.bw || 0;
-  const [best] = rivals(rows, target, direction).sort((a, b) => buffered(a) - buffered(b) || bw(b) - bw(a));
-  const one = rows[best ?? -1];
-  if (best === undefined || !one || !one.bw) return [];
-  const { rw = "", bs, numjobs, iodepth } = one.load;
-  const told = [
-    rw,
-    bs ? size(Number(bs), "iec") : "",
-    numjobs ? `numjobs ${numjobs}` : "",
-    iodepth ? `iodepth ${iodepth}` : "",
-  ];
-  const faster = rows.filter((other) => other.direction === direction && other.bw > one.bw).length;
+function bestOf(rows: readonly Row[], direction: string): HeadlineData[] {
+  const [best] = rivals(rows, direction).sort(
+    (a, b) => Number(a.buffered) - Number(b.buffered) || (b.bw || 0) - (a.bw || 0),
+  );
+  if (!best?.bw) return [];
+  const { rw = "", bs, numjobs, iodepth } = best.load;
+  const told = [rw, bs && size(Number(bs), "iec"), numjobs && `numjobs ${numjobs}`, iodepth && `iodepth ${iodepth}`];
+  const faster = rows.filter((other) => other.direction === direction && other.bw > best.bw).length;
   const tie = faster > 0 ? `${faster} faster not ranked: smaller file, cache or contradiction` : "";
   return [
     {
-      ...{ row: best, ties: [], uncertainty: null, moved: null, low: null, high: null, first: null, n_visits: 0 },
-      ...{ lower_bound: false, estimated: false, limit: "", limit_probability: null, unit: "", grade: null },
-      ...{ label: `Best ${direction}`, target: target[best] ?? "", direction, quantity: "bw_bytes_per_s" },
-      ...{ value: one.bw, where: told.filter(Boolean).join(", "), tie },
+      ...{ row: rows.indexOf(best), ties: [], uncertainty: null, moved: null, low: null, high: null, first: null },
+      ...{ n_visits: 0, lower_bound: false, estimated: false, limit: "", limit_probability: null, unit: "" },
+      ...{ label: `Best ${direction}`, target: best.set, direction, quantity: "bw_bytes_per_s", grade: null },
+      ...{ value: best.bw, where: told.filter(Boolean).join(", "), tie },
     },
   ];
 }
 
 /** 4 KiB random I/O of the set that does most of it: at the fewest I/Os in flight, and where it does most. */
-function smallOf(rows: readonly Reading[], target: readonly string[], direction: string): SmallIoData[] {
-  const small = rivals(rows, target, direction).filter(
-    (row) => rows[row]?.load.bs === SMALL && rows[row]?.load.rw === `rand${direction}` && rows[row]?.iops,
-  );
-  const flying = ({ load }: Reading) =>
-    "numjobs" in load || "iodepth" in load ? Number(load.numjobs ?? 1) * Number(load.iodepth ?? 1) : 0;
-  const loads = small.map((row) => {
-    const one = rows[row] as Reading;
-    const known = (value: number) => (Number.isNaN(value) ? null : value);
-    return {
-      ...{ row, in_flight: flying(one), iops: one.iops, estimated: false, grade: null },
-      ...{ lat_mean_ns: known(one.mean), lat_p99_ns: known(one.p99) },
-    };
-  });
-  const best = loads.toSorted((a, b) => b.iops - a.iops)[0];
-  if (!best) return [];
-  const set = target[best.row] ?? "";
-  const lightest = loads.filter((one) => target[one.row] === set).sort((a, b) => a.in_flight - b.in_flight)[0] ?? best;
+function smallOf(rows: readonly Row[], direction: string): SmallIoData[] {
   const rw = `rand${direction}`;
-  return [{ lightest, best, label: `4 KiB random ${direction}`, target: set, direction, rw, bs_bytes: SMALL }];
+  const small = rivals(rows, direction).filter((one) => one.load.bs === SMALL && one.load.rw === rw && one.iops);
+  const [best] = small.toSorted((a, b) => b.iops - a.iops);
+  if (!best) return [];
+  const flying = ({ load }: Row) =>
+    "numjobs" in load || "iodepth" in load ? Number(load.numjobs ?? 1) * Number(load.iodepth ?? 1) : 0;
+  const known = (value: number) => (Number.isNaN(value) ? null : value);
+  const loadOf = (one: Row): LoadReadingData => ({
+    ...{ row: rows.indexOf(one), in_flight: flying(one), iops: one.iops, estimated: false, grade: null },
+    ...{ lat_mean_ns: known(one.mean), lat_p99_ns: known(one.p99) },
+  });
+  const [lightest = best] = small.filter((one) => one.set === best.set).sort((a, b) => flying(a) - flying(b));
+  const ends = { lightest: loadOf(lightest), best: loadOf(best) };
+  return [{ ...ends, label: `4 KiB random ${direction}`, target: best.set, direction, rw, bs_bytes: SMALL }];
 }

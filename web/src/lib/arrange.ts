@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which axis goes where on the map when nobody has chosen yet.
+
 import { type Atlas, liveAxes } from "./atlas";
+import { groups } from "./groups";
 
 /** Axis numbers on the four places of the map; -1: none. */
 export interface Arrangement {
@@ -15,33 +17,12 @@ const Y_FIRST = ["bs", "iodepth", "numjobs"];
 const COLUMNS_FIRST = ["numjobs", "iodepth", "rwmixread"];
 const ROWS_FIRST = ["iodepth", "numjobs", "rw", "direction", "target"];
 
-function take(
-  atlas: Atlas,
-  free: Set<number>,
-  preferred: readonly string[],
-  numericOnly: boolean,
-  anyOther: boolean,
-): number {
-  const usable = [...free].filter((a) => !numericOnly || atlas.axes[a]?.numeric);
-  const named = preferred.map((name) => usable.find((a) => atlas.axes[a]?.name === name)).find((a) => a !== undefined);
-  const chosen = named ?? (anyOther ? usable.sort((a, b) => levels(atlas, b) - levels(atlas, a))[0] : undefined);
-  if (chosen === undefined) return -1;
-  free.delete(chosen);
-  return chosen;
-}
-
-function levels(atlas: Atlas, axis: number): number {
-  return atlas.axes[axis]?.levels.length ?? 0;
-}
-
 /** Of imported sets: the axes along which the one with most rows has more than one level, and the sets' own; null where that leaves none. */
 function variedInLargestSet(atlas: Atlas): Set<number> | null {
   const sets = atlas.axes.findIndex((axis) => axis.name === "target");
   const codes = atlas.levels[sets];
   if (atlas.data.imported_methods.length === 0 || !codes) return null;
-  const counts = new Map<number, number>();
-  for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1);
-  const largest = [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
+  const [largest] = [...groups(codes, (code) => code)].sort((a, b) => b[1].length - a[1].length)[0] ?? [];
   const varied = atlas.axes
     .map((_, a) => a)
     .filter((a) => new Set((atlas.levels[a] ?? codes).filter((_, row) => codes[row] === largest)).size > 1);
@@ -55,16 +36,25 @@ export function arrange(atlas: Atlas): Arrangement {
   const within = variedInLargestSet(atlas);
   if (within) for (const a of free) if (!within.has(a)) free.delete(a);
   const bs = [...free].find((a) => atlas.axes[a]?.name === "bs");
-  if (free.size === 1) return { x: take(atlas, free, [], false, true), y: -1, columns: -1, rows: -1 };
+  const size = (a: number) => atlas.axes[a]?.levels.length ?? 0;
+  const numeric = (a: number) => atlas.axes[a]?.numeric;
+  /** The first of these axes, else the one with most levels; it is not free any more. -1 where none fits. */
+  const take = (preferred: readonly string[], fits: (a: number) => unknown = () => true): number => {
+    const usable = [...free].filter(fits).sort((a, b) => size(b) - size(a));
+    const named = preferred.flatMap((name) => usable.filter((a) => atlas.axes[a]?.name === name));
+    const chosen = named[0] ?? usable[0] ?? -1;
+    free.delete(chosen);
+    return chosen;
+  };
+  const takeNumber = (preferred: readonly string[]) => take(preferred, [...free].some(numeric) ? numeric : undefined);
+  if (free.size === 1) return { x: take([]), y: -1, columns: -1, rows: -1 };
   if (bs !== undefined) free.delete(bs);
   // The sides of a comparison stand side by side.
-  const side = atlas.data.comparison ? take(atlas, free, ["target"], false, false) : -1;
-  let x = take(atlas, free, X_FIRST, true, true);
-  if (x < 0) x = take(atlas, free, X_FIRST, false, true);
-  let y = bs ?? take(atlas, free, Y_FIRST, true, true);
-  if (y < 0) y = take(atlas, free, Y_FIRST, false, true);
-  const columns = side >= 0 ? side : take(atlas, free, COLUMNS_FIRST, true, true);
-  const rows = take(atlas, free, ROWS_FIRST, false, true);
+  const side = atlas.data.comparison ? take([], (a) => atlas.axes[a]?.name === "target") : -1;
+  const x = takeNumber(X_FIRST);
+  const y = bs ?? takeNumber(Y_FIRST);
+  const columns = side >= 0 ? side : take(COLUMNS_FIRST, numeric);
+  const rows = take(ROWS_FIRST);
   return columns < 0 && rows >= 0 ? { x, y, columns: rows, rows: -1 } : { x, y, columns, rows };
 }
 

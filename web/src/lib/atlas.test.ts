@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { arrange, place } from "./arrange";
 import { liveAxes, markOf, openAtlas, optionAt, slotAt } from "./atlas";
 import { csv, isText } from "./csv";
-import { Values } from "./decode";
+import { openValues } from "./decode";
 import { factsAt, intervalText, othersAt, spoken } from "./facts";
 import { jobText } from "./job";
 import { sortedRows } from "./order";
@@ -75,7 +75,7 @@ describe("columns", () => {
       iops: column("quotient", new Uint8Array(), { of: "bw_bytes_per_s", by: "bs" }),
     };
     const atlasLevels = await Promise.all(levels.map(async () => new Uint8Array([0, 1, 2])));
-    const got = await Values.open(report.cells, report.axes, atlasLevels);
+    const got = await openValues(report.cells, report.axes, atlasLevels);
     expect(got.at("bw_bytes_per_s", 0)).toBeCloseTo(1000, 9);
     expect(got.at("bw_bytes_per_s", 1)).toBeCloseTo(4000, 9);
     expect(got.at("bw_bytes_per_s", 2)).toBeNaN();
@@ -90,7 +90,7 @@ describe("columns", () => {
   test("a column that is made from one that the page lacks is an error, not unknown values", async () => {
     const { cells, axes } = smallReport();
     cells.values.iops = column("quotient", new Uint8Array(), { of: "absent", by: "bs" });
-    await expect(Values.open(cells, axes, [])).rejects.toThrow("absent");
+    await expect(openValues(cells, axes, [])).rejects.toThrow("absent");
   });
 });
 
@@ -106,7 +106,7 @@ describe("what a cell says", () => {
     expect(facts.lines.find((line) => line.id === "width")?.value).toBe("4.9%");
     expect(spoken(facts, "here")).toBe(
       "here: Throughput 4 KiB/s (3.91 to 4.1 KiB/s); Throughput per job 1 KiB/s (0.977 to 1.03 KiB/s); " +
-        "Interval width 4.9%; 2 visits; steady; measured by t/1",
+        "Interval width 4.9%; Visits 2 visits; steady; measured by t/1",
     );
     expect(factsAt(atlas, -1, "iec").reason).toBe("not admissible: too large");
   });

@@ -2,7 +2,7 @@
 // The campaign as the views see it: rows in typed arrays, and which row stands at a point of the sweep.
 
 import { type Signal, signal } from "@preact/signals";
-import { type Codes, integers, type Texts, texts, Values } from "./decode";
+import { type Codes, integers, openValues, type Texts, texts, type Values } from "./decode";
 import { type Latencies, NO_LATENCIES } from "./latencies";
 import { type Axis, type Cells, type Dictionary, type ReportData, UnmeasuredCode } from "./report-data.gen";
 
@@ -52,31 +52,17 @@ export interface Atlas {
   marks: Mark[];
   unmeasuredMarks: Mark[];
   strides: number[];
-  slots: Slots;
+  /** By cell number; none where no cell of the sweep is. */
+  slots: Readonly<Record<number, Slot>>;
   /** Points of the crossed axes that are no cell of the sweep. */
   nAbsent: number;
   /** Rows at a point besides the one the map shows (a prediction beside its measurement). */
   others: Map<number, number[]>;
 }
 
-/** Slot by cell number: as an array where that is small enough, else sparse. */
-interface Slots {
-  at(cell: number): Slot;
-  set(cell: number, slot: Slot): void;
-}
-
+/** Cells up to which their slots are an array, not sparse. */
 const FULL_ARRAY_LIMIT = 8_000_000;
 const RANK: Record<string, number> = { measured: 0, imported: 1, predicted: 2 };
-
-function makeSlots(size: number): Slots {
-  const all: Record<number, Slot> = size <= FULL_ARRAY_LIMIT ? new Int32Array(size) : {};
-  return {
-    at: (cell) => all[cell] ?? 0,
-    set: (cell, slot) => {
-      all[cell] = slot;
-    },
-  };
-}
 
 /** Unpacks the page's data. Fails on a format or version this page does not know. */
 export async function openAtlas(data: ReportData): Promise<Atlas> {
@@ -99,36 +85,33 @@ export async function openAtlas(data: ReportData): Promise<Atlas> {
     strides[a] = size;
     size *= Math.max(1, axis.levels.length);
   }
-  const slots = makeSlots(size);
+  const slots: Record<number, Slot> = size <= FULL_ARRAY_LIMIT ? new Int32Array(size) : {};
   const others = new Map<number, number[]>();
   let filled = 0;
-  const cellOf = (columns: Codes[], row: number) => {
-    let cell = 0;
-    for (let a = 0; a < axes.length; a++) cell += (strides[a] ?? 0) * (columns[a]?.[row] ?? 0);
-    return cell;
-  };
+  const cellOf = (columns: Codes[], row: number) =>
+    columns.reduce((cell, column, a) => cell + (strides[a] ?? 0) * (column[row] ?? 0), 0);
   for (let row = 0; row < unmeasured.n_rows; row++) {
     const cell = cellOf(unmeasuredLevels, row);
-    if (slots.at(cell) === 0) filled++;
-    slots.set(cell, -row - 1);
+    if (!slots[cell]) filled++;
+    slots[cell] = -row - 1;
   }
   for (let row = 0; row < cells.n_rows; row++) {
     const cell = cellOf(levels, row);
-    const there = slots.at(cell);
+    const there = slots[cell] ?? 0;
     if (there > 0) {
       const better = (RANK[told.kind(row)] ?? 9) < (RANK[told.kind(there - 1)] ?? 9);
       others.set(cell, [...(others.get(cell) ?? []), better ? there - 1 : row]);
       if (!better) continue;
     }
     if (there === 0) filled++;
-    slots.set(cell, row + 1);
+    slots[cell] = row + 1;
   }
   return {
     data,
     axes,
     levels,
     nRows: cells.n_rows,
-    values: await Values.open(cells, axes, levels),
+    values: await openValues(cells, axes, levels),
     texts: told,
     nVisits,
     nDiscarded,
@@ -157,13 +140,11 @@ export function axisAt(atlas: Atlas, a: number): Axis {
 }
 
 export function cellNumber(atlas: Atlas, point: Point): number {
-  let cell = 0;
-  for (let a = 0; a < point.length; a++) cell += (atlas.strides[a] ?? 0) * Math.max(0, point[a] ?? 0);
-  return cell;
+  return point.reduce((cell, level, a) => cell + (atlas.strides[a] ?? 0) * Math.max(0, level), 0);
 }
 
 export function slotAt(atlas: Atlas, point: Point): Slot {
-  return atlas.slots.at(cellNumber(atlas, point));
+  return atlas.slots[cellNumber(atlas, point)] ?? 0;
 }
 
 /** Marks of values that rank nowhere: they have no colour, and no scale reaches to them. */

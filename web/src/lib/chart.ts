@@ -60,12 +60,9 @@ export function drawChart(panel: Panel, system: UnitSystem, right = BOX.right) {
   const py = (y: number) => box.top + inner.height * (1 - (y > scale.from ? scale.place(y) : 0));
   const format = (y: number) => valueText(y, panel.y_unit, system);
   const base = panel.y_unit === "B/s" && system === "iec" ? 1024 : 10;
-  let last = Number.NEGATIVE_INFINITY;
-  const fits = ({ at }: { at: number }) => {
-    const roomy = at - last >= LABEL;
-    if (roomy) last = at;
-    return roomy;
-  };
+  const ticks = panel.ticks.map(([x, text]) => ({ at: px(x), text: text.replace(/(\d) /, "$1\u2009") }));
+  const roomy: typeof ticks = [];
+  for (const tick of ticks) if (tick.at >= (roomy.at(-1)?.at ?? -LABEL) + LABEL) roomy.push(tick);
   return {
     box,
     series: panel.series.map((one) => ({
@@ -85,10 +82,7 @@ export function drawChart(panel: Panel, system: UnitSystem, right = BOX.right) {
     limits: limits.map(({ name, value }) => ({ name, y: py(value), text: format(value) })),
     marks: panel.marks.map(({ name, value, drawn }) => ({ name, drawn, x: px(value) })),
     band: panel.band && { x: within(panel.band[0]), width: within(panel.band[1]) - within(panel.band[0]) },
-    xTicks:
-      panel.ticks.length > 0
-        ? panel.ticks.map(([x, text]) => ({ at: px(x), text: text.replace(/(\d) /, "$1\u2009") })).filter(fits)
-        : placedTicks(makeScale("linear", from, to), 10, 6, px, count),
+    xTicks: ticks.length > 0 ? roomy : placedTicks(makeScale("linear", from, to), 10, 6, px, count),
     yTicks: placedTicks({ ...scale, to: high }, base, 5, py, format),
   };
 }

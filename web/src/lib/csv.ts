@@ -46,11 +46,8 @@ export function fieldAt(atlas: Atlas, row: number, field: string): string | numb
 
 /** Whether a field is a text: its first known value tells. */
 export function isText(atlas: Atlas, field: string): boolean {
-  for (let row = 0; row < atlas.nRows; row++) {
-    const value = fieldAt(atlas, row, field);
-    if (value !== null) return typeof value === "string";
-  }
-  return false;
+  const row = atlas.marks.findIndex((_, row) => fieldAt(atlas, row, field) !== null);
+  return row >= 0 && typeof fieldAt(atlas, row, field) === "string";
 }
 
 function quoted(value: string | number | null): string {

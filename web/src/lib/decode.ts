@@ -72,67 +72,49 @@ function log16(raw: ArrayBuffer, column: Column): Reader {
   };
 }
 
+/** Makes what has a name once, however often it is asked for. */
+function once<T>(make: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  const made = new Map<string, Promise<T>>();
+  return (name) => {
+    const known = made.get(name) ?? make(name);
+    made.set(name, known);
+    return known;
+  };
+}
+
+export type Values = Awaited<ReturnType<typeof openValues>>;
+
 /** The value columns of the cells. A value is decoded when it is read: a large page need not decode what nobody looks at. */
-export class Values {
-  private readonly readers = new Map<string, Reader>();
-
-  private constructor(
-    private readonly cells: Cells,
-    private readonly axes: readonly Axis[],
-    private readonly levels: readonly Codes[],
-    private readonly raw: ReadonlyMap<string, ArrayBuffer>,
-  ) {}
-
-  static async open(cells: Cells, axes: readonly Axis[], levels: readonly Codes[]): Promise<Values> {
-    const packed = Object.entries(cells.values).filter(([, column]) => column.encoding !== "quotient");
-    const raw = await Promise.all(packed.map(async ([name, column]) => [name, await inflate(column.data)] as const));
-    const values = new Values(cells, axes, levels, new Map(raw));
-    for (const name of Object.keys(cells.values)) values.reader(name);
-    return values;
-  }
-
-  has(name: string): boolean {
-    return name in this.cells.values;
-  }
-
-  /** A value of a row; NaN where it is unknown, or the page has no such column. */
-  at(name: string, row: number): number {
-    return this.reader(name)(row);
-  }
-
-  /** The values of a column by row, likewise. */
-  reader(name: string): Reader {
-    const known = this.readers.get(name);
-    if (known) return known;
-    const column = this.cells.values[name];
-    const made = column ? this.makeReader(name, column) : () => Number.NaN;
-    this.readers.set(name, made);
-    return made;
-  }
-
-  /** Of a column that another one is made from: without it that one has no values. */
-  private base(name: string): Reader {
-    if (!this.has(name)) throw new Error(`the page's data lacks the column ${name}`);
-    return this.reader(name);
-  }
-
-  private makeReader(name: string, column: Column): Reader {
-    const raw = this.raw.get(name) ?? new ArrayBuffer(0);
+export async function openValues({ values }: Cells, axes: readonly Axis[], levels: readonly Codes[]) {
+  /** A column, also one that another is made from: without it that one has no values. */
+  const columnOf = (name: string): Column => {
+    const column = values[name];
+    if (!column) throw new Error(`the page's data lacks the column ${name}`);
+    return column;
+  };
+  /** Codes of an interval's width; a mirrored column holds their distance from the other bound's codes. */
+  const widthCodes = once(async (name): Promise<Uint8Array> => {
+    const { data, mirror } = columnOf(name);
+    const codes = new Uint8Array(await inflate(data));
+    const other = mirror ? await widthCodes(mirror) : null;
+    return other ? codes.map((code, i) => code + (other[i] ?? 0)) : codes;
+  });
+  const open = once(async (name): Promise<Reader> => {
+    const column = columnOf(name);
     switch (column.encoding) {
       case "f32":
-        return f32(raw);
+        return f32(await inflate(column.data));
       case "log16":
-        return log16(raw, column);
+        return log16(await inflate(column.data), column);
       case "quotient": {
-        const of = this.base(column.of);
-        const a = this.axes.findIndex((axis) => axis.name === column.by);
-        const by = (this.axes[a]?.levels ?? []).map(Number);
-        const level = this.levels[a];
+        const of = await open(column.of);
+        const a = axes.findIndex((axis) => axis.name === column.by);
+        const by = (axes[a]?.levels ?? []).map(Number);
+        const level = levels[a];
         return (row) => of(row) / (by[level?.[row] ?? 0] ?? Number.NaN);
       }
       case "width8": {
-        const of = this.base(column.of);
-        const codes = this.widthCodes(name);
+        const [of, codes] = await Promise.all([open(column.of), widthCodes(name)]);
         const widths = Float64Array.from({ length: 256 }, (_, code) =>
           code === 0 ? Number.NaN : code === 1 ? 0 : Math.exp(column.base + (code - 2) * column.step),
         );
@@ -141,14 +123,10 @@ export class Values {
       default:
         throw new Error(`values cannot be encoded as ${column.encoding}`);
     }
-  }
-
-  /** Codes of an interval's width; a mirrored column holds their distance from the other bound's codes. */
-  private widthCodes(name: string): Uint8Array {
-    const codes = new Uint8Array(this.raw.get(name) ?? new ArrayBuffer(0));
-    const mirror = this.cells.values[name]?.mirror;
-    if (!mirror) return codes;
-    const other = this.widthCodes(mirror);
-    return codes.map((code, i) => code + (other[i] ?? 0));
-  }
+  });
+  const names = Object.keys(values);
+  const readers = await Promise.all(names.map(open));
+  /** The values of a column by row; NaN where one is unknown, or the page has no such column. */
+  const reader = (name: string): Reader => readers[names.indexOf(name)] ?? (() => Number.NaN);
+  return { reader, has: (name: string) => name in values, at: (name: string, row: number) => reader(name)(row) };
 }

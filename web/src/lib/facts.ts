@@ -13,7 +13,8 @@ export interface FactLine {
   interval: string;
 }
 
-type Named = readonly [name: string, value: string];
+/** A name and its value; an empty value is not known. */
+export type Named = readonly [name: string, value: string];
 
 export interface Facts {
   mark: Mark;
@@ -22,16 +23,10 @@ export interface Facts {
   lines: FactLine[];
   kind: string;
   verdict: string;
-  visits: string;
   method: string;
-  /** "link (93%)": what limits the cell; "undetermined", or empty. */
-  limit: string;
-  /** "96 % of the 1 Gb/s link, MTU 1500 (112 MiB/s)"; empty without a ceiling. */
-  ceiling: string;
-  /** The margin to the next resource, with the evidence. */
-  limitWhy: string;
-  /** What else is known of the cell, and how it was measured; without what is not known. */
+  /** What else is known of the cell, why it is limited, and how it was measured. */
   told: readonly Named[];
+  because: readonly Named[];
   how: readonly Named[];
 }
 
@@ -51,13 +46,13 @@ const LATENCY_WORDS: Record<string, string> = {
 
 const KINDS: Record<string, string> = { predicted: "estimated" };
 
-const NO_FACTS = { lines: [], kind: "", verdict: "", visits: "", method: "", limit: "", ceiling: "", limitWhy: "" };
+const NO_FACTS = { lines: [], kind: "", verdict: "", method: "", told: [], because: [], how: [] };
 
 export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
   const mark = markOf(atlas, slot);
   if (slot <= 0) {
     const reason = slot < 0 ? atlas.reason(-slot - 1) : "not a cell of this sweep";
-    return { ...NO_FACTS, told: [], how: [], mark, reason };
+    return { ...NO_FACTS, mark, reason };
   }
   const row = slot - 1;
   const lines: FactLine[] = [];
@@ -76,29 +71,23 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
   const { texts, values, nDiscarded } = atlas;
   const kind = texts.kind(row);
   const visits = kind === "measured" ? counted(atlas.nVisits[row] ?? 0, "visit") : `no visit: ${KINDS[kind] ?? kind}`;
-  const limit = limitWords(texts.limit(row), values.at("limit_probability", row));
-  const ceiling = ceilingText(atlas, row, system);
   const [window, cut] = [values.at("window_seconds", row), values.at("cut_seconds", row)];
-  const known = (all: readonly Named[]) => all.filter(([, value]) => value);
   return {
     mark,
     reason: "",
     lines,
     kind,
     verdict: texts.verdict(row),
-    visits,
     method: texts.method(row),
-    limit,
-    ceiling,
-    limitWhy: texts.limit_why(row),
-    told: known([
+    told: [
       ["Visits", visits],
       ["Trust", texts.grade(row)],
-      ["Ceiling", ceiling],
-      ["Limited by", limit],
+      ["Ceiling", ceilingText(atlas, row, system)],
+      ["Limited by", limitWords(texts.limit(row), values.at("limit_probability", row))],
       ["Power", powerText(atlas, row, system)],
-    ]),
-    how: known([
+    ],
+    because: [["Because", texts.limit_why(row)]],
+    how: [
       ["Method", texts.method(row) || "not given"],
       ["Window", Number.isFinite(window) ? duration(window) : ""],
       ["Cut as warm-up", Number.isFinite(cut) ? (cut ? duration(cut) : "nothing") : ""],
@@ -107,7 +96,7 @@ export function factsAt(atlas: Atlas, slot: Slot, system: UnitSystem): Facts {
       ["Loop", texts.loop(row)],
       ["Seeds", texts.seeds(row)],
       ["Note", texts.note(row)],
-    ]),
+    ],
   };
 }
 
@@ -115,7 +104,7 @@ export function limitWords(limit: string, probability: number | null): string {
   return limit && probability !== null && probability > 0 ? `${limit} (${percent(probability)})` : limit;
 }
 
-/** Throughput beside the tightest bound of the path. */
+/** "96% of the 1 Gb/s link, MTU 1500 (112 MiB/s)": throughput beside the tightest bound of the path. */
 function ceilingText(atlas: Atlas, row: number, system: UnitSystem): string {
   const bound = atlas.values.at("ceiling_bytes_per_s", row);
   const value = atlas.values.at("bw_bytes_per_s", row);
@@ -137,7 +126,9 @@ function powerText(atlas: Atlas, row: number, system: UnitSystem): string {
 export function spoken(facts: Facts, where: string): string {
   if (facts.reason) return `${where}: ${facts.reason}`;
   const numbers = facts.lines.map((line) => `${line.label} ${line.value}${line.interval ? ` (${line.interval})` : ""}`);
-  return `${where}: ${numbers.join("; ")}; ${facts.visits}; ${facts.verdict || "no verdict"};${facts.limit ? ` limited by: ${facts.limit};` : ""}${facts.ceiling ? ` ${facts.ceiling};` : ""} ${facts.kind} by ${facts.method || "an unnamed method"}`;
+  const told = facts.told.flatMap(([name, value]) => (value ? [`${name} ${value}`] : []));
+  const method = `${facts.kind} by ${facts.method || "an unnamed method"}`;
+  return `${where}: ${[...numbers, ...told, facts.verdict || "no verdict", method].join("; ")}`;
 }
 
 /** Other rows of the same cell: a prediction made before it was measured, a reading brought in. */

@@ -3,17 +3,7 @@
 import { type Atlas, levelAt, optionAt, type Slot } from "./atlas";
 
 /** Axes that say which load or operation a cell is, or who makes it and where; fio has no options for them. */
-const LABELS = new Set([
-  "operation",
-  "tool",
-  "phase",
-  "load",
-  "load_iops",
-  "stream",
-  "clients",
-  "client_range",
-  "targets",
-]);
+const LABELS = ["operation", "tool", "phase", "load", "load_iops", "stream", "clients", "client_range", "targets"];
 
 /** The job file's text, or an explanation as a comment where the cell has none. */
 export function jobText(atlas: Atlas, slot: Slot): string {
@@ -30,7 +20,7 @@ export function jobText(atlas: Atlas, slot: Slot): string {
   const lines: string[] = [];
   const options = new Map<string, string>();
   for (const axis of atlas.axes) {
-    if (axis.role !== "option" || LABELS.has(axis.name)) continue;
+    if (axis.role !== "option" || LABELS.includes(axis.name)) continue;
     const level = levelAt(atlas, slot, axis.name);
     if (level !== null && level !== undefined) options.set(axis.name, String(level));
   }

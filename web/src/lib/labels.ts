@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Axis names and levels in words.
 import { type Atlas, levelAt, optionAt, type Slot } from "./atlas";
+import type { Named } from "./facts";
 import type { Axis, Constant } from "./report-data.gen";
 import { rate, significant, size, type UnitSystem } from "./units";
 
@@ -36,15 +37,11 @@ export function levelText(
   system: UnitSystem,
 ): string {
   if (level === null || level === undefined) return "not set";
-  if (typeof level === "string") {
-    if (axis.name === "bs" && /^[\d,]+$/.test(level)) {
-      return level
-        .split(",")
-        .map((part) => (part ? size(Number(part), system) : "–"))
-        .join(", ");
-    }
-    return level;
+  if (typeof level === "string" && axis.name === "bs" && /^[\d,]+$/.test(level)) {
+    const sizes = level.split(",").map((part) => (part ? size(Number(part), system) : "–"));
+    return sizes.join(", ");
   }
+  if (typeof level === "string") return level;
   if (axis.unit === "bytes") return size(level, system);
   if (axis.unit === "bytes/s") return rate(level, system);
   if (axis.unit === "percent") return `${level}%`;
@@ -70,15 +67,15 @@ export function shortLevel(axis: Axis, level: Axis["levels"][number] | undefined
 }
 
 /** The cell in words, by the axes that distinguish it. */
-export function cellLabel(atlas: Atlas, slot: Slot, system: UnitSystem): { name: string; text: string }[] {
-  const parts: { name: string; text: string }[] = [];
+export function cellLabel(atlas: Atlas, slot: Slot, system: UnitSystem): Named[] {
+  const parts: Named[] = [];
   for (const axis of atlas.axes) {
     if (axis.levels.length < 2 && !(axis.name === "direction" && optionAt(atlas, slot, "rw") === undefined)) continue;
     const level = levelAt(atlas, slot, axis.name);
     if (level === undefined || level === null) continue;
     // A direction that follows from the operation says nothing new; nor does fio's word for what another tool called its own way.
     if ((axis.name === "direction" || axis.name === "rw") && axis.derived) continue;
-    parts.push({ name: axisLabel(axis), text: levelText(axis, level, system) });
+    parts.push([axisLabel(axis), levelText(axis, level, system)]);
   }
   return parts;
 }

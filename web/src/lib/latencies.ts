@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latency percentiles of the cells and their visits over time, unpacked.
+
 import { integers, numbers, texts } from "./decode";
+import { groups } from "./groups";
 import type { ReportData } from "./report-data.gen";
 
 /** Latencies of one row at the percents of the page, NaN where too few I/Os lie beyond. */
@@ -44,37 +46,38 @@ async function openCurves(packed: ReportData["latency_curves"]): Promise<Map<num
 }
 
 async function openCourses(packed: ReportData["time_courses"]): Promise<Map<number, Course[]>> {
-  const courses = new Map<number, Course[]>();
-  if (packed.n === 0) return courses;
-  const [rows, starts, cuts, counts, ends] = await Promise.all(
-    [packed.row, packed.started_seconds, packed.cut_ms, packed.n_points, packed.end_ms].map(integers),
-  );
-  const [rates, latencies] = await Promise.all([packed.bw_bytes_per_s, packed.lat_mean_ns].map(numbers));
-  const [purposes, verdicts, reasons] = await Promise.all(
-    [packed.purpose, packed.verdict, packed.discarded].map(texts),
-  );
-  if (!rows || !cuts || !counts || !ends || !starts || !rates || !latencies || !purposes || !verdicts || !reasons) {
-    return courses;
-  }
-  let from = 0;
-  rows.forEach((row, i) => {
-    const to = from + (counts[i] ?? 0);
+  if (packed.n === 0) return new Map();
+  const [rows, starts, cuts, counts, ends, rates, latencies, purpose, verdict, discarded] = await Promise.all([
+    integers(packed.row),
+    integers(packed.started_seconds),
+    integers(packed.cut_ms),
+    integers(packed.n_points),
+    integers(packed.end_ms),
+    numbers(packed.bw_bytes_per_s),
+    numbers(packed.lat_mean_ns),
+    texts(packed.purpose),
+    texts(packed.verdict),
+    texts(packed.discarded),
+  ]);
+  let to = 0;
+  const courses = [...counts].map((count, i): Course & { row: number } => {
+    const from = to;
+    to += count;
     // Nothing completed is no unknown: the packing has no code for 0.
     const part = (of: Float64Array) => Array.from(of.subarray(from, to), (v) => (Number.isNaN(v) ? 0 : v));
-    const course = {
-      purpose: purposes(i),
-      verdict: verdicts(i),
-      discarded: reasons(i),
+    return {
+      row: rows[i] ?? 0,
+      purpose: purpose(i),
+      verdict: verdict(i),
+      discarded: discarded(i),
       startedSeconds: starts[i] ?? 0,
       cutMs: cuts[i] ?? 0,
       endMs: [...ends.subarray(from, to)],
       rates: part(rates),
       latencies: part(latencies),
     };
-    courses.set(row, [...(courses.get(row) ?? []), course]);
-    from = to;
   });
-  return courses;
+  return groups(courses, (course) => course.row);
 }
 
 /** Where a percentile stands along the axis: as many steps for 90 to 99 as for 99 to 99.9, as tails are read. */

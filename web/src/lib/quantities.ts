@@ -142,10 +142,8 @@ function aboutOne(ratios: Float64Array): readonly [number, number] {
   return [1 / far, far];
 }
 
-export function valueAt(of: Reading, slot: Slot): number {
-  return slot > 0 ? (of.value[slot - 1] ?? Number.NaN) : Number.NaN;
-}
-
-export function boundsAt(of: Reading, slot: Slot): readonly [number, number] {
-  return slot > 0 ? [of.low[slot - 1] ?? Number.NaN, of.high[slot - 1] ?? Number.NaN] : [Number.NaN, Number.NaN];
+/** Value and bounds at a slot; NaN where unknown. */
+export function readAt({ value, low, high }: Reading, slot: Slot): { value: number; low: number; high: number } {
+  const at = (column: Float64Array) => column[slot - 1] ?? Number.NaN;
+  return { value: at(value), low: at(low), high: at(high) };
 }

@@ -548,47 +548,6 @@ export interface Table {
   spare: string[];
 }
 
-export const FindingCode = {
-  ABOVE_CEILING: "above-ceiling",
-  BALANCE: "balance",
-  BURST: "burst",
-  CACHE: "cache",
-  CACHE_SIZE: "cache-size",
-  CLIENT_LIMITED: "client-limited",
-  CLIENTS: "clients",
-  CLOCK: "clock",
-  CORRUPTION: "corruption",
-  COUNTERS: "counters",
-  DATA_REDUCTION: "data-reduction",
-  DRIFT: "drift",
-  ENGINES: "engines",
-  EXPLAINED: "explained",
-  FACTOR: "factor",
-  FAIRNESS: "fairness",
-  FIT: "fit",
-  FLUSHES: "flushes",
-  HIGHEST_LOAD: "highest-load",
-  IMPORTED: "imported",
-  INTEGRITY: "integrity",
-  KNEE: "knee",
-  LIMIT: "limit",
-  LIMITED: "limited",
-  LITTLES_LAW: "littles-law",
-  METHOD: "method",
-  NO_DATA_REDUCTION: "no-data-reduction",
-  NO_DIFFERENCE: "no-difference",
-  NOT_MEASURED: "not-measured",
-  OPERATIONS: "operations",
-  OVERLOADED: "overloaded",
-  POWER: "power",
-  PRECISION: "precision",
-  ROUNDS: "rounds",
-  TOGETHER: "together",
-  UNDETERMINED: "undetermined",
-  WORK_BOUNDED: "work-bounded",
-} as const;
-export type FindingCode = (typeof FindingCode)[keyof typeof FindingCode];
-
 export const UnmeasuredCode = {
   NOT_ADMISSIBLE: "not admissible",
   LEFT_OUT: "left out",
@@ -601,52 +560,3 @@ export const UnmeasuredCode = {
   OTHER: "other",
 } as const;
 export type UnmeasuredCode = (typeof UnmeasuredCode)[keyof typeof UnmeasuredCode];
-
-export const VerdictCode = {
-  NONE: "",
-  STEADY: "steady",
-  FLAT: "flat",
-  WARM_UP: "warm-up",
-  SLOWDOWN: "slowdown",
-  WORK_BOUNDED: "work-bounded",
-  WORK_DONE: "work done",
-  UNSTABLE: "unstable",
-  DRIFTING: "drifting",
-  BISTABLE: "bistable",
-  NO_STEADY_STATE: "no steady state",
-  OVERLOADED: "overloaded",
-  RUNS_DISAGREE: "runs disagree",
-  UNCERTAIN: "uncertain",
-  TOO_SHORT: "too short",
-  CLIENT_LIMITED: "client-limited",
-  UNACCOUNTED: "unaccounted",
-  CACHED: "cached",
-  SUSPECT: "suspect",
-  HOLE: "hole",
-  DOUBTED: "doubted",
-  DISCARDED: "discarded",
-  PREDICTED: "predicted",
-  IMPORTED: "imported",
-  UNKNOWN: "unknown",
-} as const;
-export type VerdictCode = (typeof VerdictCode)[keyof typeof VerdictCode];
-
-export const DoubtCode = {
-  CORRUPTION: "corruption",
-  NOTHING: "nothing-measured",
-  CACHED: "cached",
-  HOLES: "holes",
-  OTHER_LOAD: "other-load",
-  OTHER_PROGRAMS: "other-programs",
-  DRIFT: "drift",
-  NO_STEADY_STATE: "no-steady-state",
-  DATA_REDUCTION: "data-reduction",
-  FAILED: "failed",
-  SKIPPED: "skipped",
-  CLIENT_LIMITED: "client-limited",
-  MEASURED_ONCE: "measured-once",
-  UNFINISHED: "unfinished",
-  IMPORTED: "imported",
-  NUMBER: "number",
-} as const;
-export type DoubtCode = (typeof DoubtCode)[keyof typeof DoubtCode];

@@ -35,14 +35,8 @@ export function makeScale(kind: ScaleKind, low: number, high: number): Scale {
 export function fittingKind(values: Float64Array, extent: readonly [number, number]): ScaleKind {
   const [least, most] = extent;
   if (!(least > 0)) return "linear";
-  let known = 0;
-  let dark = 0;
-  for (const v of values) {
-    if (Number.isNaN(v)) continue;
-    known++;
-    if (v < most / 30) dark++;
-  }
-  return dark * 4 > known ? "log" : "linear";
+  const known = values.filter((v) => !Number.isNaN(v));
+  return known.filter((v) => v < most / 30).length * 4 > known.length ? "log" : "linear";
 }
 
 /** Round values to label the scale with; `base` 1024 for bytes in IEC units. At most about `most`. */
@@ -64,13 +58,10 @@ export function ticks(scale: Scale, base: number, most: number): number[] {
       ? [1024, [1, 4, 16, 64, 256], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]]
       : [1000, [1, 10, 100], [1, 2, 5, 10, 20, 50, 100, 200, 500]];
   const among = (multiples: readonly number[]) => {
-    const found: number[] = [];
-    for (let unit = big ** Math.floor(Math.log(scale.from) / Math.log(big)); unit <= scale.to; unit *= big) {
-      for (const m of multiples) {
-        if (unit * m >= scale.from * 0.999 && unit * m <= scale.to * 1.001) found.push(unit * m);
-      }
-    }
-    return found;
+    const [first = 0, last = 0] = [scale.from, scale.to].map((v) => Math.floor(Math.log(v) / Math.log(big)));
+    const units = Array.from({ length: last - first + 1 }, (_, i) => big ** (first + i));
+    const all = units.flatMap((unit) => multiples.map((m) => unit * m));
+    return all.filter((v) => v >= scale.from * 0.999 && v <= scale.to * 1.001);
   };
   const found = among(wide);
   const round = found.length > 2 ? found : among(close);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line of cells through one cell, along one axis.
 import { type Atlas, type Mark, markOf, type Point, type Slot, slotAt } from "./atlas";
-import { boundsAt, type Reading, valueAt } from "./quantities";
+import { type Reading, readAt } from "./quantities";
 
 export interface SlicePoint {
   level: number;
@@ -18,10 +18,11 @@ function slotsAlong(atlas: Atlas, through: Point, axis: number): Slot[] {
 
 /** One entry for each level of the axis; NaN where there is no value. */
 export function slice(atlas: Atlas, reading: Reading, through: Point, axis: number): SlicePoint[] {
-  return slotsAlong(atlas, through, axis).map((slot, level) => {
-    const [low, high] = boundsAt(reading, slot);
-    return { level, mark: markOf(atlas, slot), value: valueAt(reading, slot), low, high };
-  });
+  return slotsAlong(atlas, through, axis).map((slot, level) => ({
+    level,
+    mark: markOf(atlas, slot),
+    ...readAt(reading, slot),
+  }));
 }
 
 /** The bound of the path at each level of a slice and its name, in the slice's own quantity; NaN where none is known or it bounds something else. */
@@ -35,7 +36,7 @@ export function ceilings(
   const values = slots.map((slot) => {
     const [bound, rate] = ["ceiling_bytes_per_s", "bw_bytes_per_s"].map((name) => atlas.values.at(name, slot - 1));
     const own = slot > 0 && BOUNDED.has(reading.quantity.id);
-    return own ? ((bound ?? 0) * valueAt(reading, slot)) / (rate ?? 0) : Number.NaN;
+    return own ? ((bound ?? 0) * readAt(reading, slot).value) / (rate ?? 0) : Number.NaN;
   });
   return { values, names: slots.map((slot, i) => (Number.isFinite(values[i]) ? atlas.texts.ceiling(slot - 1) : "")) };
 }

@@ -52,28 +52,22 @@ export function rateUnit(most: number, system: UnitSystem): { name: string; fact
   return { name: `${names[power]}/s`, factor: base ** power };
 }
 
-export function count(value: number): string {
+const COUNTS = { G: 1e9, M: 1e6, k: 1e3 };
+const TIMES = { s: 1e9, ms: 1e6, µs: 1e3, ns: 1 };
+
+/** In the largest of the units that it reaches when rounded, else in the last. */
+function inLargest(value: number, units: Record<string, number>): string {
   if (!Number.isFinite(value)) return "–";
-  for (const [unit, factor] of [
-    ["G", 1e9],
-    ["M", 1e6],
-    ["k", 1e3],
-  ] as const) {
-    if (Math.abs(value) >= factor * (unit === "k" ? 9.995 : 0.9995)) return `${significant(value / factor)} ${unit}`;
-  }
-  return significant(value);
+  const [unit, factor] = Object.entries(units).find(([, size]) => Math.abs(value) >= size * 0.9995) ?? ["ns", 1];
+  return `${significant(value / factor)} ${unit}`;
+}
+
+export function count(value: number): string {
+  return Math.abs(value) < 9995 ? significant(value) : inLargest(value, COUNTS);
 }
 
 export function latency(ns: number): string {
-  if (!Number.isFinite(ns)) return "–";
-  for (const [unit, factor] of [
-    ["s", 1e9],
-    ["ms", 1e6],
-    ["µs", 1e3],
-  ] as const) {
-    if (ns >= factor * 0.9995) return `${significant(ns / factor)} ${unit}`;
-  }
-  return `${significant(ns)} ns`;
+  return inLargest(ns, TIMES);
 }
 
 /** "31%", "7.6%": two digits, as `ioatlas.answer.analysis.wording` has it. */

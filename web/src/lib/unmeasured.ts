@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells without an estimate, grouped by the reason given.
+
 import type { Atlas } from "./atlas";
+import { groups } from "./groups";
 import type { Axis } from "./report-data.gen";
 
 export interface Reason {
@@ -11,12 +13,7 @@ export interface Reason {
 }
 
 export function reasons(atlas: Atlas): Reason[] {
-  const groups = new Map<string, number[]>();
-  for (const row of atlas.unmeasuredMarks.keys()) {
-    groups.set(atlas.reason(row), groups.get(atlas.reason(row)) ?? []);
-    groups.get(atlas.reason(row))?.push(row);
-  }
-  return [...groups]
+  return [...groups(atlas.unmeasuredMarks.keys(), atlas.reason)]
     .map(([reason, rows]) => ({
       reason,
       n: rows.length,

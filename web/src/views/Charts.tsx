@@ -3,6 +3,7 @@ import { useId } from "preact/hooks";
 import { BOX, dotText, drawChart, xText } from "../lib/chart";
 import type { Panel, Table as TableData } from "../lib/report-data.gen";
 import { useApp } from "./context";
+import { Folded } from "./Folded";
 import { Frame } from "./Frame";
 import { Series, Shape, type ShapeName } from "./Series";
 import { WideTable } from "./Table";
@@ -111,8 +112,7 @@ export function Chart({ chart, chosen }: { chart: Panel; chosen?: string }) {
         </ul>
       ) : null}
       {chart.note ? <p class="soft">{chart.note}</p> : null}
-      <details>
-        <summary>Numbers of this chart</summary>
+      <Folded title="Numbers of this chart">
         <WideTable
           head={[chart.x_name, ...chart.series.map((one) => one.name)]}
           rows={xs.map((x) => [
@@ -123,7 +123,7 @@ export function Chart({ chart, chosen }: { chart: Panel; chosen?: string }) {
             }),
           ])}
         />
-      </details>
+      </Folded>
     </figure>
   );
 }
@@ -139,15 +139,14 @@ function Texts({ table }: { table: TableData }) {
   const numbers = [...columns.keys()].slice(1).filter((at) => rows.every((row) => !/^\p{L}/u.test(row[at] ?? "")));
   const texts = (
     <>
-      <WideTable look="texts" head={columns} rows={rows} numbers={numbers} />
+      <WideTable look="plain texts" head={columns} rows={rows} numbers={numbers} />
       {note ? <p class="soft">{note}</p> : null}
     </>
   );
   return table.folded ? (
-    <details class="chart-table">
-      <summary>{title}</summary>
+    <Folded look="chart-table" title={title}>
       {texts}
-    </details>
+    </Folded>
   ) : (
     <div class="chart-table">
       <h3>{title}</h3>

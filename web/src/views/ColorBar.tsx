@@ -2,8 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { pointAt } from "../app-state";
 import { slotAt } from "../lib/atlas";
-import { palette } from "../lib/palettes";
-import { boundsAt, inOneUnit, valueAt } from "../lib/quantities";
+import { inOneUnit, readAt } from "../lib/quantities";
 import { ticks, tickText } from "../lib/scale";
 import { useApp } from "./context";
 
@@ -11,7 +10,7 @@ import { useApp } from "./context";
 export function ColorBar() {
   const state = useApp();
   const ref = useRef<HTMLCanvasElement>(null);
-  const name = state.shownPalette.value;
+  const palette = state.palette.value;
   const { scale, reading } = state;
   const quantity = state.quantity.value;
   const system = state.units.value;
@@ -19,14 +18,13 @@ export function ColorBar() {
     const c = ref.current?.getContext("2d");
     if (!c) return;
     const image = new ImageData(256, 1);
-    new Uint32Array(image.data.buffer).set(palette(name).words);
+    new Uint32Array(image.data.buffer).set(palette.words);
     c.putImageData(image, 0, 0);
-  }, [name]);
+  }, [palette]);
   const hovered = state.hovered.value;
   const slot = hovered ? slotAt(state.atlas, pointAt(state, hovered)) : state.pinnedSlot.value;
-  const place = scale.value.place(valueAt(reading.value, slot));
-  const [low, high] = boundsAt(reading.value, slot);
-  const [from, to] = [scale.value.place(low), scale.value.place(high)];
+  const { value, low, high } = readAt(reading.value, slot);
+  const [place = 0, from = 0, to = 0] = [value, low, high].map(scale.value.place);
   const format = (v: number) => quantity.format(v, system);
   const write = inOneUnit(quantity, reading.value.extent[1], system);
   const marks =

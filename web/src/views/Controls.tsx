@@ -11,7 +11,7 @@ import { counted } from "../lib/units";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
 import { Filters } from "./Filters";
-import { Later } from "./Later";
+import { Folded } from "./Folded";
 import { axisOptions, Field, levelOptions } from "./Select";
 import { Share } from "./Share";
 
@@ -28,65 +28,54 @@ export function Controls() {
       <Choice<View>
         label="View"
         of={state.view}
-        options={[
-          ["map", "Map"],
-          ...(atlas.data.latency_curves.n > 0 ? [["latency", "Latency"] as const] : []),
-          ...(atlas.data.time_courses.n > 0 ? [["time", "Time"] as const] : []),
-          ["table", "Table"],
-        ]}
+        options={{
+          map: "Map",
+          ...(atlas.data.latency_curves.n > 0 ? { latency: "Latency" } : {}),
+          ...(atlas.data.time_courses.n > 0 ? { time: "Time" } : {}),
+          table: "Table",
+        }}
       />
       <Choice<QuantityId>
         label="Quantity"
         of={state.quantityId}
         onChange={(v) => chooseQuantity(state, v)}
-        options={quantities.map((q) => [q.id, q.label] as const)}
+        options={Object.fromEntries(quantities.map((q) => [q.id, q.label]))}
       />
       {onMap ? <Sliders /> : null}
-      <details class="more">
-        <summary>Axes and more{hidden > 0 ? `: ${counted(hidden, "value")} hidden` : ""}</summary>
-        <Later>
-          <div class="more-body">
-            <div class="controls-row axes">
-              {onMap && state.live.length > 1 ? <AxisSelects /> : null}
-              <Choice<ScaleKind>
-                label="Scale"
-                of={state.scaleKind}
-                onChange={(v) => {
-                  state.scaleChoice.value = v;
-                }}
-                options={[
-                  ["linear", "Linear"],
-                  ["log", "Log"],
-                ]}
-              />
-            </div>
-            {onMap ? <Filters /> : null}
-            <Share />
+      <Folded look="more" title={`Axes and more${hidden > 0 ? `: ${counted(hidden, "value")} hidden` : ""}`}>
+        <div class="more-body">
+          <div class="controls-row axes">
+            {onMap && state.live.length > 1 ? <AxisSelects /> : null}
+            <Choice<ScaleKind>
+              label="Scale"
+              of={state.scaleKind}
+              onChange={(v) => {
+                state.scaleChoice.value = v;
+              }}
+              options={{ linear: "Linear", log: "Log" }}
+            />
           </div>
-        </Later>
-      </details>
+          {onMap ? <Filters /> : null}
+          <Share />
+        </div>
+      </Folded>
     </div>
   );
 }
 
-const PLACES: readonly (readonly [keyof Arrangement, string])[] = [
-  ["x", "Across"],
-  ["y", "Up"],
-  ["columns", "Tile columns"],
-  ["rows", "Tile rows"],
-];
+const PLACES: Record<keyof Arrangement, string> = { x: "Across", y: "Up", columns: "Tile columns", rows: "Tile rows" };
 
 function AxisSelects() {
   const state = useApp();
   const arrangement = state.arrangement.value;
-  const places = PLACES.slice(0, Math.max(2, Math.min(4, state.live.length)));
+  const places = (Object.keys(PLACES) as (keyof Arrangement)[]).slice(0, Math.max(2, state.live.length));
   return (
     <>
-      {places.map(([at, label], i) => (
+      {places.map((at, i) => (
         <>
           <Field
             key={at}
-            label={label}
+            label={PLACES[at]}
             value={arrangement[at]}
             options={at === "x" ? axisOptions(state) : [[-1, "none"], ...axisOptions(state)]}
             onChange={(axis) => placeAxis(state, at, axis)}

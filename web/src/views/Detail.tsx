@@ -3,6 +3,7 @@ import { othersAt } from "../lib/facts";
 import { jobText } from "../lib/job";
 import { Copy } from "./Copy";
 import { useApp } from "./context";
+import { Folded } from "./Folded";
 import { Later } from "./Later";
 import { CellName, Readout } from "./Readout";
 import { SliceView } from "./SliceView";
@@ -23,10 +24,9 @@ export function Detail() {
             <CellName slot={slot} />
             <Readout slot={slot} />
             {others.map((row) => (
-              <details key={row}>
-                <summary>Another value of this cell</summary>
+              <Folded key={row} title="Another value of this cell">
                 <Readout slot={row + 1} />
-              </details>
+              </Folded>
             ))}
           </>
         )}

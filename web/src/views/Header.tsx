@@ -4,19 +4,16 @@ import { running } from "../app-state/running";
 import { counted, duration, type UnitSystem, whole } from "../lib/units";
 import { Choice } from "./Choice";
 import { useApp } from "./context";
-import { Later } from "./Later";
+import { Folded } from "./Folded";
 import { Trust } from "./Summary";
 
 export function Header() {
   const state = useApp();
   const { campaign, targets, unmeasured, summary } = state.atlas.data;
   const { name, profile, n_measured, n_estimated, n_imported } = summary;
+  const target = targets.length > 1 ? counted(targets.length, "target") : `target ${targets[0]?.name}`;
   const facts = [
-    targets.length > 1
-      ? counted(targets.length, "target")
-      : targets[0]?.name === name
-        ? ""
-        : `target ${targets[0]?.name}`,
+    target === `target ${name}` ? "" : target,
     profile,
     `${whole(n_measured)} measured`,
     n_estimated ? `${whole(n_estimated)} estimated` : "",
@@ -42,30 +39,16 @@ export function Header() {
       </div>
       <div class="head-tools">
         {state.atlas.data.comparison || running.value?.running ? null : <Trust />}
-        <details class="display">
-          <summary>Display</summary>
-          <Later>
-            <div class="display-choices">
-              <Choice<UnitSystem>
-                label="Units"
-                of={state.units}
-                options={[
-                  ["iec", "KiB"],
-                  ["si", "kB"],
-                ]}
-              />
-              <Choice<ThemeChoice>
-                label="Theme"
-                of={state.theme}
-                options={[
-                  ["auto", "Auto"],
-                  ["light", "Light"],
-                  ["dark", "Dark"],
-                ]}
-              />
-            </div>
-          </Later>
-        </details>
+        <Folded look="display" title="Display">
+          <div class="display-choices">
+            <Choice<UnitSystem> label="Units" of={state.units} options={{ iec: "KiB", si: "kB" }} />
+            <Choice<ThemeChoice>
+              label="Theme"
+              of={state.theme}
+              options={{ auto: "Auto", light: "Light", dark: "Dark" }}
+            />
+          </div>
+        </Folded>
       </div>
     </header>
   );

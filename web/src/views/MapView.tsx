@@ -16,9 +16,8 @@ import {
 import { DARK_INKS, LIGHT_INKS } from "../draw/marks";
 import { paintMap } from "../draw/tile";
 import { placed } from "../lib/arrange";
-import { cellNumber, type Point } from "../lib/atlas";
+import { cellNumber } from "../lib/atlas";
 import { axisLabel, axisTitle, constantText, levelText, shortLevel } from "../lib/labels";
-import { palette } from "../lib/palettes";
 import { inOneUnit } from "../lib/quantities";
 import type { Axis } from "../lib/report-data.gen";
 import { useApp } from "./context";
@@ -61,25 +60,21 @@ export function MapView() {
     const right = rowAxis && !shape.flow ? room(rowAxis, axisLabel(rowAxis), 130) : 2;
     return layOut(shape, { left, right }, available, printing ? PRINT_CELL : CELL_MIN);
   }, [atlas, shape, available, printing, system, y, rows]);
+  const nameOf = (where: string, axis: Axis | undefined) => (axis ? [`${where} ${axisTitle(axis)}`] : []);
   const named = [
-    ["↑", y],
-    ["→", x],
-    [shape.flow ? "tiles:" : "tile columns:", columns],
-    [shape.flow ? "tiles:" : "tile rows:", rows],
-  ] as const;
+    nameOf("↑", atlas.axes[y]),
+    nameOf("→", atlas.axes[x]),
+    nameOf(shape.flow ? "tiles:" : "tile columns:", atlas.axes[columns]),
+    nameOf(shape.flow ? "tiles:" : "tile rows:", atlas.axes[rows]),
+  ].flat();
   return (
     <div class="map-frame" ref={frame}>
       {available > 0 ? (
         <>
           <p class="axis-names">
-            {named.map(([where, a]) => {
-              const axis = atlas.axes[a];
-              return axis ? (
-                <span key={axis.name}>
-                  {where} {axisTitle(axis)}
-                </span>
-              ) : null;
-            })}
+            {named.map((text) => (
+              <span key={text}>{text}</span>
+            ))}
           </p>
           <div class="map-scroll">
             <Canvas layout={layout} />
@@ -160,7 +155,7 @@ function Tiles({ layout }: { layout: Layout }) {
     atlas,
     reading,
     scale: state.scale.value,
-    palette: palette(state.shownPalette.value),
+    palette: state.palette.value,
     inks: state.dark.value ? DARK_INKS : LIGHT_INKS,
     number: (v: number) => (Number.isFinite(v) ? write.text(v) : ""),
     outlined: state.outlined.value,
@@ -184,7 +179,7 @@ function Tiles({ layout }: { layout: Layout }) {
       const corner = base + offset(columns, tile.column) + offset(rows, tile.row);
       for (let j = ny - 1; j >= 0; j--) {
         const line = corner + offset(y, j);
-        for (let i = 0; i < nx; i++) slots[at++] = atlas.slots.at(line + offset(x, i));
+        for (let i = 0; i < nx; i++) slots[at++] = atlas.slots[line + offset(x, i)] ?? 0;
       }
     }
     paintMap(ref.current, layout, slots, paint);
@@ -225,6 +220,7 @@ function Ticks({ layout }: { layout: Layout }) {
   const xEvery = labelStride(shape.nx, cellWidth, widthOf(xTexts));
   const yTexts = texts(yAxis, false);
   const yEvery = labelStride(shape.ny, cellHeight, 13);
+  const fitting = (labels: string[], every: number) => [...labels.entries()].filter(([level]) => level % every === 0);
   const titleOf = (tile: Tile): string => {
     const axis = columnAxis ?? rowAxis;
     return axis ? levelText(axis, axis.levels[columnAxis ? tile.column : tile.row], system) : "";
@@ -251,32 +247,19 @@ function Ticks({ layout }: { layout: Layout }) {
               {levelText(rowAxis, rowAxis.levels[tile.row], system)}
             </span>
           ) : null}
-          {tile.edgeLeft ? <Labels look="tick-y" texts={yTexts} every={yEvery} place={(j) => tickY(tile, j)} /> : null}
-          {tile.edgeBottom ? (
-            <Labels look="tick-x" texts={xTexts} every={xEvery} place={(i) => tickX(tile, i)} />
-          ) : null}
+          {(tile.edgeLeft ? fitting(yTexts, yEvery) : []).map(([j, text]) => (
+            <span key={`y${j}`} class="tick-y" style={tickY(tile, j)}>
+              {text}
+            </span>
+          ))}
+          {(tile.edgeBottom ? fitting(xTexts, xEvery) : []).map(([i, text]) => (
+            <span key={`x${i}`} class="tick-x" style={tickX(tile, i)}>
+              {text}
+            </span>
+          ))}
         </Fragment>
       ))}
     </div>
-  );
-}
-
-function Labels(props: {
-  look: string;
-  texts: readonly string[];
-  every: number;
-  place: (level: number) => Record<string, string>;
-}) {
-  return (
-    <>
-      {props.texts.map((text, level) =>
-        level % props.every === 0 ? (
-          <span key={level} class={props.look} style={props.place(level)}>
-            {text}
-          </span>
-        ) : null,
-      )}
-    </>
   );
 }
 
@@ -290,18 +273,18 @@ function Frames({ layout }: { layout: Layout }) {
     point && placed(state.arrangement.value).includes(side)
       ? (state.seen.value[side] ?? []).filter((level) => level !== point[side])
       : [];
+  const frames = [
+    ...(pinned ? [{ look: "pin", at: pinned }] : []),
+    ...twins.map((level) => ({ look: "pin twin", at: point?.with(side, level) ?? [] })),
+  ];
+  const [width, height] = [`${layout.cellWidth + 4}px`, `${layout.cellHeight + 4}px`];
   return (
     <>
-      {pinned ? <CellFrame layout={layout} look="pin" point={pinned} /> : null}
-      {twins.map((level) => (
-        <CellFrame key={level} layout={layout} look="pin twin" point={point?.with(side, level) ?? []} />
-      ))}
+      {frames.map(({ look, at }, i) => {
+        const { left, top } = cellBox(layout, placeOf(state, at));
+        const style = { translate: `${left}px ${top}px`, width, height };
+        return <i key={i} class={look} aria-hidden="true" style={style} />;
+      })}
     </>
   );
-}
-
-function CellFrame({ layout, look, point }: { layout: Layout; look: string; point: Point }) {
-  const { left, top } = cellBox(layout, placeOf(useApp(), point));
-  const [width, height] = [`${layout.cellWidth + 4}px`, `${layout.cellHeight + 4}px`];
-  return <i class={look} aria-hidden="true" style={{ translate: `${left}px ${top}px`, width, height }} />;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { MARK_WORDS, type Slot } from "../lib/atlas";
-import { type Facts, factsAt } from "../lib/facts";
+import { factsAt } from "../lib/facts";
 import { cellLabel } from "../lib/labels";
 import { useApp } from "./context";
-import { Later } from "./Later";
+import { Folded } from "./Folded";
+import { Pairs } from "./Pairs";
 import { Swatch } from "./Swatch";
 
 /** Which cell: its levels, one beside the other. */
@@ -11,16 +12,7 @@ export function CellName({ slot }: { slot: Slot }) {
   const { atlas, units } = useApp();
   const parts = cellLabel(atlas, slot, units.value);
   if (parts.length === 0) return <p class="cell-name">The only cell</p>;
-  return (
-    <dl class="cell-name">
-      {parts.map((part) => (
-        <div key={part.name}>
-          <dt>{part.name}</dt>
-          <dd>{part.text}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Pairs look="cell-name" of={parts} />;
 }
 
 /** Every number of a cell with its interval, visits, verdict and method. */
@@ -59,28 +51,12 @@ export function Readout({ slot, brief = false }: { slot: Slot; brief?: boolean }
         {facts.verdict && facts.verdict !== facts.kind ? `, ${facts.verdict}` : ""}
         <span class="unseen"> ({MARK_WORDS[facts.mark]})</span>
       </p>
-      <Meta rows={brief || !facts.limitWhy ? facts.told : [...facts.told, ["Because", facts.limitWhy]]} />
+      <Pairs look="meta" of={brief ? facts.told : [...facts.told, ...facts.because]} />
       {brief ? null : (
-        <details>
-          <summary>How it was measured</summary>
-          <Later>
-            <Meta rows={facts.how} />
-          </Later>
-        </details>
+        <Folded title="How it was measured">
+          <Pairs look="meta" of={facts.how} />
+        </Folded>
       )}
     </div>
-  );
-}
-
-function Meta({ rows }: { rows: Facts["how"] }) {
-  return (
-    <dl class="meta">
-      {rows.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from "preact/hooks";
+import type { Named } from "../lib/facts";
 import { axisLabel, axisTitle, constantText, levelsText } from "../lib/labels";
 import type { Pair } from "../lib/report-data.gen";
 import { bytes, counted, percent, whole } from "../lib/units";
 import { reasons } from "../lib/unmeasured";
 import { useApp } from "./context";
+import { Pairs } from "./Pairs";
 import { FactsTable, Table } from "./Table";
 
 /** Reasons told one by one. */
@@ -13,7 +15,12 @@ const REASONS = 25;
 export function NotMeasured() {
   const { atlas, units } = useApp();
   const groups = useMemo(() => reasons(atlas), [atlas]);
-  const rest = groups.slice(REASONS);
+  const [told, rest] = [groups.slice(0, REASONS), groups.slice(REASONS)];
+  const others = {
+    n: rest.reduce((n, group) => n + group.n, 0),
+    reason: `${rest.length} further reasons, each of fewer cells: see the cells themselves`,
+    where: [],
+  };
   return (
     <section id="not-measured" aria-labelledby="not-measured-title">
       <h2 id="not-measured-title">What was not measured</h2>
@@ -24,28 +31,15 @@ export function NotMeasured() {
           named={false}
           numbers={[0]}
           head={["Cells", "Why", "Where"]}
-          rows={[
-            ...groups
-              .slice(0, REASONS)
-              .map(({ n, reason, where }) => [
-                whole(n),
-                reason,
-                <span class="soft">
-                  {where
-                    .map(({ axis, levels }) => `${axisLabel(axis)} ${levelsText(axis, levels, units.value, 3)}`)
-                    .join("; ") || "spread over the sweep"}
-                </span>,
-              ]),
-            ...(rest.length > 0
-              ? [
-                  [
-                    whole(rest.reduce((n, group) => n + group.n, 0)),
-                    `${rest.length} further reasons, each of fewer cells: see the cells themselves`,
-                    "",
-                  ],
-                ]
-              : []),
-          ]}
+          rows={[...told, ...(rest.length > 0 ? [others] : [])].map(({ n, reason, where }) => [
+            whole(n),
+            reason,
+            <span class="soft">
+              {where
+                .map(({ axis, levels }) => `${axisLabel(axis)} ${levelsText(axis, levels, units.value, 3)}`)
+                .join("; ") || "spread over the sweep"}
+            </span>,
+          ])}
         />
       )}
     </section>
@@ -57,51 +51,53 @@ export function Method() {
   const { data } = atlas;
   const methods = [...new Set(atlas.marks.map((_, row) => atlas.texts.method(row)).filter(Boolean))];
   const system = units.value;
-  const [swept, derived] = [false, true].map((kind) =>
-    atlas.axes.filter((axis) => axis.derived === kind && axis.role === "option"),
-  );
+  const named = ({ name, value, unit }: Pair): Named => [name, unit === "bytes" ? bytes(Number(value), system) : value];
+  const axesOf = (derived: boolean) => atlas.axes.filter((axis) => axis.derived === derived && axis.role === "option");
   return (
     <section id="method" aria-labelledby="method-title">
       <h2 id="method-title">Method, settings and testbed</h2>
       <div class="columns">
         <div>
           <h3>Sweep</h3>
-          <dl class="pairs">
-            {swept?.map((axis) => (
-              <Entry key={axis.name} name={axisTitle(axis)} value={levelsText(axis, axis.levels, system)} />
-            ))}
-            {data.constants.map((each) => (
-              <Entry key={each.name} name={each.name} value={constantText(each, system)} />
-            ))}
-          </dl>
+          <Pairs
+            of={[
+              ...axesOf(false).map((axis): Named => [axisTitle(axis), levelsText(axis, axis.levels, system)]),
+              ...data.constants.map((each): Named => [each.name, constantText(each, system)]),
+            ]}
+          />
           <h3>How numbers came about</h3>
-          <dl class="pairs">
-            {methods.length ? <Entry name="Methods" value={methods.join(", ")} /> : null}
-            <Entry
-              name="Intervals"
-              value="95 % over visits (independent starts of the load), unless the method says otherwise; the spread inside one run is never an interval."
-            />
-            {derived?.length ? (
-              <Entry
-                name="Follow from other axes"
-                value={derived.map((axis) => `${axis.name}: ${levelsText(axis, axis.levels, system)}`).join("; ")}
-              />
-            ) : null}
-            {data.cells.resolution > 0 ? (
-              <Entry
-                name="Rounding in this page"
-                value={`values to ${percent(data.cells.resolution)}, interval widths to a few per cent of themselves; an export has every digit.`}
-              />
-            ) : null}
-            {data.cells.notes_left_out ? (
-              <Entry name="Notes" value="The notes on single cells were too many for this page; an export has them." />
-            ) : null}
-            <Entry name="Written by" value={`ioatlas ${data.campaign.tool_version}, campaign ${data.campaign.id}`} />
-          </dl>
+          <Pairs
+            of={[
+              ["Methods", methods.join(", ")],
+              [
+                "Intervals",
+                "95 % over visits (independent starts of the load), unless the method says otherwise; the spread inside one run is never an interval.",
+              ],
+              [
+                "Follow from other axes",
+                axesOf(true)
+                  .map((axis) => `${axis.name}: ${levelsText(axis, axis.levels, system)}`)
+                  .join("; "),
+              ],
+              [
+                "Rounding in this page",
+                data.cells.resolution > 0
+                  ? `values to ${percent(data.cells.resolution)}, interval widths to a few per cent of themselves; an export has every digit.`
+                  : "",
+              ],
+              [
+                "Notes",
+                data.cells.notes_left_out
+                  ? "The notes on single cells were too many for this page; an export has them."
+                  : "",
+              ],
+              ["Written by", `ioatlas ${data.campaign.tool_version}, campaign ${data.campaign.id}`],
+            ]}
+          />
         </div>
         <div>
           <h3>Settings</h3>
-          <Pairs pairs={data.settings} />
+          <Pairs of={data.settings.map(named)} />
           <h3>{data.targets.length === 1 ? "Target" : "Targets"}</h3>
           <FactsTable
             head={["name", "kind"]}
@@ -114,7 +110,7 @@ export function Method() {
       {data.sessions.map((session, i) => (
         <div key={i} class="testbed">
           <h3>{data.sessions.length > 1 ? `Testbed, run ${i + 1} of ${data.sessions.length}` : "Testbed"}</h3>
-          <Pairs pairs={session.entries} />
+          <Pairs of={session.entries.map(named)} />
           {session.n_withheld > 0 ? (
             <p class="soft small">Left out, for they name the site: {counted(session.n_withheld, "fact")}.</p>
           ) : null}
@@ -144,29 +140,5 @@ export function Discards() {
         />
       ) : null}
     </section>
-  );
-}
-
-function Pairs({ pairs }: { pairs: readonly Pair[] }) {
-  const { units } = useApp();
-  return (
-    <dl class="pairs">
-      {pairs.map((pair) => (
-        <Entry
-          key={pair.name}
-          name={pair.name}
-          value={pair.unit === "bytes" ? bytes(Number(pair.value), units.value) : pair.value}
-        />
-      ))}
-    </dl>
-  );
-}
-
-function Entry({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

@@ -25,14 +25,12 @@ export function Share() {
         Copy link to this view
       </Copy>
       {view === "map" ? (
-        <>
-          <button type="button" class="quiet" onClick={() => saveMap("png")}>
-            PNG<span class="unseen"> picture of the map</span>
+        (["png", "svg"] as const).map((kind) => (
+          <button key={kind} type="button" class="quiet" onClick={() => saveMap(kind)}>
+            {kind.toUpperCase()}
+            <span class="unseen"> picture of the map</span>
           </button>
-          <button type="button" class="quiet" onClick={() => saveMap("svg")}>
-            SVG<span class="unseen"> picture of the map</span>
-          </button>
-        </>
+        ))
       ) : view === "table" ? null : (
         <button type="button" class="quiet" onClick={saveCharts}>
           SVG<span class="unseen"> pictures of the charts</span>

@@ -7,6 +7,7 @@ import { axisLabel, axisTitle, levelText, shortLevel } from "../lib/labels";
 import { ceilings, slice, sliceAxis } from "../lib/slice";
 import { percent } from "../lib/units";
 import { useApp } from "./context";
+import { Folded } from "./Folded";
 import { axisOptions, type Option, Select } from "./Select";
 import { SlicePlot } from "./SlicePlot";
 import { Table } from "./Table";
@@ -107,8 +108,7 @@ export function SliceView() {
           <span class="soft">at most {percent(most)} of it is reached here</span>
         </p>
       ) : null}
-      <details>
-        <summary>Numbers of this line</summary>
+      <Folded title="Numbers of this line">
         <Table
           head={[axisLabel(axis), quantity.label, "95 % interval", "State"]}
           rows={points.map((p) => [
@@ -118,7 +118,7 @@ export function SliceView() {
             MARK_WORDS[p.mark],
           ])}
         />
-      </details>
+      </Folded>
     </section>
   );
 }

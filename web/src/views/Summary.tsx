@@ -3,7 +3,6 @@ import { running } from "../app-state/running";
 import { limitWords } from "../lib/facts";
 import type {
   Count,
-  DoubtData,
   HeadlineData,
   LoadReadingData,
   Pair,
@@ -14,7 +13,7 @@ import { count, counted, grouped, latency, percent, rate, type UnitSystem } from
 import { Card } from "./Card";
 import { Copy } from "./Copy";
 import { useApp } from "./context";
-import { Later } from "./Later";
+import { Folded } from "./Folded";
 import { ShowCells } from "./ShowCells";
 import { Typed } from "./Typed";
 
@@ -43,18 +42,18 @@ export function Summary() {
       <Answers />
       {cards.length > 0 ? <ul class="cards">{cards.slice(0, MOST_CARDS)}</ul> : null}
       {cards.length > MOST_CARDS ? (
-        <details class="cards-more">
-          <summary>{cards.length - MOST_CARDS} more</summary>
-          <Later>
-            <ul class="cards">{cards.slice(MOST_CARDS)}</ul>
-          </Later>
-        </details>
+        <Folded look="cards-more" title={`${cards.length - MOST_CARDS} more`}>
+          <ul class="cards">{cards.slice(MOST_CARDS)}</ul>
+        </Folded>
       ) : null}
       {unfinished && cards.length === 0 ? <p>Values are filled in as batches of visits are finished.</p> : null}
       {summary.doubts.length > 0 && !unfinished ? (
         <ul class="doubts" aria-label="Reasons for doubt">
           {summary.doubts.slice(0, MOST_DOUBTS).map((doubt) => (
-            <Doubt key={doubt.code + doubt.sentence} doubt={doubt} />
+            <li key={doubt.code + doubt.sentence} class={`doubt doubt-${doubt.level}`}>
+              <span aria-hidden="true">⚠ </span>
+              {doubt.sentence} <ShowCells rows={doubt.rows} of={doubt.sentence} />
+            </li>
           ))}
         </ul>
       ) : null}
@@ -132,33 +131,35 @@ export function Trust() {
   const { trust, doubts, n_imported, n_measured } = useApp().atlas.data.summary;
   const imported = n_imported > 0 && n_measured === 0 && trust === "fair";
   return (
-    <details class={`trust trust-${trust}${imported ? " as-imported" : ""}`}>
-      <summary>
-        Trust: {imported ? "as imported" : trust}
-        <span class="soft"> – why?</span>
-      </summary>
-      <Later>
-        <div class="trust-why">
-          {doubts.length === 0 ? (
-            <p>Nothing was found that speaks against these values.</p>
-          ) : (
-            <ul>
-              {doubts.map((doubt) => (
-                <li key={doubt.code + doubt.sentence}>
-                  <b>{doubt.level}</b> {doubt.sentence}
-                  {doubt.advice ? (
-                    <span class="soft">
-                      {" "}
-                      To do: <Typed text={doubt.advice} />.
-                    </span>
-                  ) : null}
-                </li>
-              ))}
-            </ul>
-          )}
-        </div>
-      </Later>
-    </details>
+    <Folded
+      look={`trust trust-${trust}${imported ? " as-imported" : ""}`}
+      title={
+        <>
+          Trust: {imported ? "as imported" : trust}
+          <span class="soft"> – why?</span>
+        </>
+      }
+    >
+      <div class="trust-why">
+        {doubts.length === 0 ? (
+          <p>Nothing was found that speaks against these values.</p>
+        ) : (
+          <ul>
+            {doubts.map((doubt) => (
+              <li key={doubt.code + doubt.sentence}>
+                <b>{doubt.level}</b> {doubt.sentence}
+                {doubt.advice ? (
+                  <span class="soft">
+                    {" "}
+                    To do: <Typed text={doubt.advice} />.
+                  </span>
+                ) : null}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </Folded>
   );
 }
 
@@ -207,7 +208,7 @@ function SmallIo({ one }: { one: SmallIoData }) {
     <Card
       label={one.label}
       rows={[...new Set([lightest.row, best.row])].filter((row) => row !== null)}
-      grade={worst(lightest.grade ?? null, same ? null : (best.grade ?? null))}
+      grade={GRADES.findLast((one) => one === lightest.grade || one === best.grade) ?? null}
     >
       <p class="card-value">
         {best.estimated ? "~" : ""}
@@ -219,11 +220,8 @@ function SmallIo({ one }: { one: SmallIoData }) {
   );
 }
 
+/** The worst last. */
 const GRADES: readonly TrustLevel[] = ["good", "fair", "low"];
-
-function worst(...grades: (TrustLevel | null)[]): TrustLevel | null {
-  return GRADES.filter((one) => grades.includes(one)).at(-1) ?? null;
-}
 
 /** "16 in flight: 7.98 ms, p99 11.3 ms". */
 function Load({ load, extra = false }: { load: LoadReadingData; extra?: boolean }) {
@@ -236,14 +234,5 @@ function Load({ load, extra = false }: { load: LoadReadingData; extra?: boolean 
       {load.in_flight > 0 ? `${load.in_flight} in flight` : "in flight: not told"}
       <span class="soft">{times.length > 0 ? `: ${times.join(", ")}` : ""}</span>
     </p>
-  );
-}
-
-function Doubt({ doubt }: { doubt: DoubtData }) {
-  return (
-    <li class={`doubt doubt-${doubt.level}`}>
-      <span aria-hidden="true">⚠ </span>
-      {doubt.sentence} <ShowCells rows={doubt.rows} of={doubt.sentence} />
-    </li>
   );
 }

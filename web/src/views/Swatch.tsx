@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { DARK_INKS, drawMark, LIGHT_INKS } from "../draw/marks";
 import { DOUBTED, type Mark } from "../lib/atlas";
-import { palette } from "../lib/palettes";
+import { PALETTES } from "../lib/palettes";
 import { useApp } from "./context";
 
 const STEP = 150;
@@ -22,7 +22,7 @@ export function Swatch({ mark }: { mark: Mark }) {
     canvas.height = SIZE * ratio;
     c.scale(ratio, ratio);
     const inks = dark ? DARK_INKS : LIGHT_INKS;
-    const colours = palette("values");
+    const colours = PALETTES.values;
     c.fillStyle = DOUBTED.has(mark) ? inks.grey : colours.css(STEP);
     c.fillRect(0, 0, SIZE, SIZE);
     const ink = colours.light[STEP] ? "rgb(0 0 0 / 0.72)" : "rgb(255 255 255 / 0.85)";

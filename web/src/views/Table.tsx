@@ -9,16 +9,18 @@ interface Props {
   look?: string;
   /** The first cell of a row is its name. */
   named?: boolean;
+  /** How the rows are sorted by each column. */
+  sorted?: readonly ("ascending" | "descending" | "none")[];
 }
 
-export function Table({ head, rows, numbers = [], look = "", named = true }: Props) {
+export function Table({ head, rows, numbers = [], look = "plain", named = true, sorted }: Props) {
   const side = (at: number) => (numbers.includes(at) ? "num" : "");
   return (
-    <table class={`plain ${look}`}>
+    <table class={look}>
       <thead>
         <tr>
           {head.map((cell, at) => (
-            <th key={at} class={side(at)}>
+            <th key={at} class={side(at)} aria-sort={sorted?.[at]}>
               {cell}
             </th>
           ))}
@@ -27,17 +29,14 @@ export function Table({ head, rows, numbers = [], look = "", named = true }: Pro
       <tbody>
         {rows.map((row, i) => (
           <tr key={i}>
-            {row.map((cell, at) =>
-              named && at === 0 ? (
-                <th key={at} scope="row">
+            {row.map((cell, at) => {
+              const Cell = named && at === 0 ? "th" : "td";
+              return (
+                <Cell key={at} class={side(at)} {...(Cell === "th" ? { scope: "row" } : {})}>
                   {cell}
-                </th>
-              ) : (
-                <td key={at} class={side(at)}>
-                  {cell}
-                </td>
-              ),
-            )}
+                </Cell>
+              );
+            })}
           </tr>
         ))}
       </tbody>

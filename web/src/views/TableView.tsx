@@ -10,6 +10,7 @@ import { axisLabel } from "../lib/labels";
 import { type Sorting, sortedRows } from "../lib/order";
 import { count, counted, latency, rate, size, type UnitSystem, whole } from "../lib/units";
 import { useApp } from "./context";
+import { Table } from "./Table";
 
 const PAGE = 50;
 
@@ -53,8 +54,7 @@ export function TableView() {
   const [onMapOnly, setOnMapOnly] = useState(false);
   const [page, setPage] = useState(0);
   const fields = useMemo(() => fieldsOf(atlas), [atlas]);
-  const texts = useMemo(() => new Set(fields.filter((field) => isText(atlas, field))), [atlas, fields]);
-  const side = (field: string) => (texts.has(field) ? "" : "num");
+  const numbers = useMemo(() => [...fields.keys()].filter((at) => !isText(atlas, fields[at] ?? "")), [atlas, fields]);
   const fixed = state.fixed.value;
   const hidden = state.hidden.value;
   const onMap = new Set(placed(state.arrangement.value));
@@ -67,6 +67,7 @@ export function TableView() {
   const pages = Math.max(1, Math.ceil(sorted.length / PAGE));
   const current = Math.min(page, pages - 1);
   const system = state.units.value;
+  const orderOf = (field: string) => (sorting?.field !== field ? "none" : sorting.down ? "descending" : "ascending");
   const sortBy = (field: string) => {
     setPage(0);
     setSorting((old) => (old?.field !== field ? { field, down: false } : old.down ? null : { field, down: true }));
@@ -102,44 +103,27 @@ export function TableView() {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable */}
       <div class="table-scroll" tabIndex={0} role="region" aria-label="All cells as a table">
-        <table class="data">
-          <thead>
-            <tr>
-              {fields.map((field) => (
-                <th
-                  key={field}
-                  scope="col"
-                  class={side(field)}
-                  aria-sort={sorting?.field === field ? (sorting.down ? "descending" : "ascending") : "none"}
-                >
-                  <button type="button" title={`${field} in CSV`} onClick={() => sortBy(field)}>
-                    {columnText(atlas, field)}
-                    <span aria-hidden="true">{sorting?.field === field ? (sorting.down ? " ↓" : " ↑") : ""}</span>
-                  </button>
-                </th>
-              ))}
-              <th scope="col">
-                <span class="unseen">Details</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {sorted.slice(current * PAGE, (current + 1) * PAGE).map((row) => (
-              <tr key={row}>
-                {fields.map((field) => (
-                  <td key={field} class={side(field)}>
-                    {shown(field, fieldAt(atlas, row, field), system)}
-                  </td>
-                ))}
-                <td>
-                  <button type="button" class="quiet" onClick={() => pin(state, pointOfRow(atlas, row))}>
-                    Show<span class="unseen"> details of row {row + 1}</span>
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          look="data"
+          named={false}
+          numbers={numbers}
+          sorted={fields.map(orderOf)}
+          head={[
+            ...fields.map((field) => (
+              <button type="button" title={`${field} in CSV`} onClick={() => sortBy(field)}>
+                {columnText(atlas, field)}
+                <span aria-hidden="true">{{ ascending: " ↑", descending: " ↓", none: "" }[orderOf(field)]}</span>
+              </button>
+            )),
+            <span class="unseen">Details</span>,
+          ]}
+          rows={sorted.slice(current * PAGE, (current + 1) * PAGE).map((row) => [
+            ...fields.map((field) => shown(field, fieldAt(atlas, row, field), system)),
+            <button type="button" class="quiet" onClick={() => pin(state, pointOfRow(atlas, row))}>
+              Show<span class="unseen"> details of row {row + 1}</span>
+            </button>,
+          ])}
+        />
       </div>
     </div>
   );

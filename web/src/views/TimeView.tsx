@@ -15,6 +15,12 @@ export function TimeView() {
   const row = state.pinnedSlot.value - 1;
   const courses = atlas.latencies.value.courses.get(row) ?? [];
   const byLatency = state.quantityId.value === "lat_mean" || state.quantityId.value === "lat_p99";
+  const scales: Scales = {
+    byLatency,
+    most: Math.max(...courses.flatMap((c) => (byLatency ? c.latencies : c.rates))),
+    longestMs: Math.max(...courses.map((c) => c.endMs.at(-1) ?? 0)),
+    system: state.units.value,
+  };
   return (
     <div class="time">
       <CellChooser />
@@ -31,15 +37,7 @@ export function TimeView() {
             stand in the order in which they ran. Grey is warm-up that was cut. Red is a stall: nothing completed.
           </p>
           {courses.map((course, i) => (
-            <Strip
-              key={i}
-              course={course}
-              number={i + 1}
-              most={Math.max(...courses.flatMap((c) => (byLatency ? c.latencies : c.rates)))}
-              longestMs={Math.max(...courses.map((c) => c.endMs.at(-1) ?? 0))}
-              byLatency={byLatency}
-              system={state.units.value}
-            />
+            <Strip key={i} course={course} number={i + 1} scales={scales} />
           ))}
         </>
       )}
@@ -47,33 +45,34 @@ export function TimeView() {
   );
 }
 
-function Strip(props: {
-  course: Course;
-  number: number;
+/** What all strips share. */
+interface Scales {
+  byLatency: boolean;
   most: number;
   longestMs: number;
-  byLatency: boolean;
   system: UnitSystem;
-}) {
-  const { course, byLatency } = props;
-  const format = (v: number) => (byLatency ? latency(v) : rate(v, props.system));
-  const scale = makeScale("linear", 0, props.most * 1.05);
+}
+
+function Strip({ course, number, scales }: { course: Course; number: number; scales: Scales }) {
+  const { byLatency, most, longestMs, system } = scales;
+  const format = (v: number) => (byLatency ? latency(v) : rate(v, system));
+  const scale = makeScale("linear", 0, most * 1.05);
   const [width, height] = [BOX.width - BOX.left - BOX.right, BOX.height - BOX.top - BOX.bottom];
-  const px = (ms: number) => BOX.left + (width * ms) / (props.longestMs || 1);
+  const px = (ms: number) => BOX.left + (width * ms) / (longestMs || 1);
   const py = (v: number) => BOX.top + height * (1 - scale.place(v));
   const values = byLatency ? course.latencies : course.rates;
   const begin = (i: number) => course.endMs[i - 1] ?? 0;
   const steps = values.map((v, i) => `${px(begin(i))},${py(v)} ${px(course.endMs[i] ?? 0)},${py(v)}`).join(" ");
   const stall = longestStallMs(course);
   const told = [
-    `Visit ${props.number}`,
+    `Visit ${number}`,
     `began at ${duration(course.startedSeconds)}`,
     course.purpose === "fresh" ? "made again for a cell that was named" : "",
     course.discarded ? `does not count: ${course.discarded}` : course.verdict,
     course.cutMs ? `${duration(course.cutMs / 1000)} of warm-up cut` : "",
     stall ? `stalled for ${duration(stall / 1000)}` : "",
   ].filter(Boolean);
-  const time = makeScale("linear", 0, props.longestMs / 1000);
+  const time = makeScale("linear", 0, longestMs / 1000);
   return (
     <figure class={course.discarded ? "strip strip-discarded" : "strip"}>
       <figcaption>{told.join(" · ")}</figcaption>
@@ -88,7 +87,7 @@ function Strip(props: {
           (s) => px(s * 1000),
           (s) => String(Number(s.toFixed(3))),
         )}
-        yTicks={placedTicks(scale, byLatency || props.system === "si" ? 10 : 1024, 3, py, format)}
+        yTicks={placedTicks(scale, byLatency || system === "si" ? 10 : 1024, 3, py, format)}
       >
         {course.cutMs ? (
           <rect class="strip-cut" x={px(0)} y={BOX.top} width={px(course.cutMs) - px(0)} height={height} />

@@ -13,7 +13,7 @@ export function pointWords(state: AppState, point: readonly number[]): string {
   const slot = slotAt(atlas, point);
   const parts =
     slot !== 0
-      ? cellLabel(atlas, slot, state.units.value).map((part) => `${part.name} ${part.text}`)
+      ? cellLabel(atlas, slot, state.units.value).map((part) => part.join(" "))
       : state.live.map((a) => {
           const axis = atlas.axes[a];
           return axis ? `${axisLabel(axis)} ${levelText(axis, axis.levels[point[a] ?? 0], state.units.value)}` : "";
