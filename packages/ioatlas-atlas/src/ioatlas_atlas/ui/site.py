@@ -53,6 +53,7 @@ LOAD_COLUMNS = words("result bw_bytes_per_s iops lat_p99_ns in_flight mark")
 """Of a kind of load: the best value of each result. result: its line in the summary, from 0."""
 UNRANKED = frozenset({Mark.UNSTABLE, Mark.DISAGREE, Mark.SUSPECT, Mark.PREDICTED})
 _TEMPLATES = Path(__file__).parent / "templates"
+_BASE = Path(__file__).parent.parent / "templates"
 SUMMARY = meanings(_TEMPLATES / "summary.txt")
 """Columns of the summary: a line for each result."""
 CELLS = {"load": Meaning("")} | meanings(_TEMPLATES / "cells.txt") | MEANINGS
@@ -317,7 +318,7 @@ def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, lis
     files = sorted(name for name in made.names if name.startswith(("summary.csv", "summary.parquet", "cells/")))
     identity = hashlib.sha256(title.encode()).hexdigest()[:16]
     told |= {"identity": identity, "files": files, "epoch": "1970-01-01T00:00:00Z"}
-    pages = jinja2.Environment(loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True)
+    pages = jinja2.Environment(loader=jinja2.FileSystemLoader([_TEMPLATES, _BASE]), autoescape=True)
     for name, template in {"index.html": "site.html", "feed.xml": "feed.xml"}.items():
         made.write(name, pages.get_template(template).render(told))
     for name in ("chart.js", "site.js", "site.css"):
