@@ -4,11 +4,14 @@
 import csv
 import gzip
 import json
+import math
+import random
 import re
 import shutil
 import xml.etree.ElementTree as ET
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from pyarrow import parquet
 from tests.unit.bundle.made import bundle_file, campaign, packed
@@ -19,6 +22,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import VerdictCode
+from ioatlas_atlas.ui import packed as packing
 from ioatlas_atlas.ui import site
 
 ioatlas = Shell()
@@ -26,14 +30,30 @@ MAP = "dense"
 
 
 def rows_of(folder):
-    results = unpacked(folder / "summary.js")["results"]
-    return [dict(zip(results, row, strict=True)) for row in zip(*results.values(), strict=True)]
+    columns = unpacked(folder / "names.js")["columns"] | unpacked(folder / "summary.js")["columns"]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def unpacked(script):
+    """As site.js does it."""
     ((size, letters),) = re.findall(r'\[(\d+),"(.+)"\]', script.read_text("utf-16"))
     bits = "".join(f"{ord(one) - 0x3000:015b}" for one in letters)[: 8 * int(size)]
-    return json.loads(gzip.decompress(int(bits, 2).to_bytes(int(size), "big")))
+    head, _, rest = gzip.decompress(int(bits, 2).to_bytes(int(size), "big")).partition(b"\n")
+    told, at = json.loads(head), 0
+    for name, parts in told["columns"].items():
+        read = []
+        for means, width in parts:
+            planes = np.frombuffer(rest, np.uint8, width * told["rows"], at).reshape(width, told["rows"]).astype(int)
+            codes = (planes << 8 * np.arange(width)[:, None]).sum(0)
+            read.append([number(means, code) if isinstance(means, int) else means[code] for code in codes])
+            at += planes.size
+        whole = zip(*read, strict=True)
+        told["columns"][name] = read[0] if len(read) == 1 else [", ".join(filter(None, one)) for one in whole]
+    return told
+
+
+def number(power, code):
+    return float(f"{(code - 1) % 9000 + 1000}e{(code - 1) // 9000 + power}") if code else None
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +76,7 @@ def test_each_result_has_a_line_a_report_and_downloads(made):
     folder, first, *_ = made
     rows = rows_of(folder)
     assert (len(rows), first.left_out) == (3, [])
-    assert rows == first.results
+    assert rows == [{**line, "created": line["created"][:10]} for line in first.results]
     for row in rows:
         here = folder / "r" / row["id"]
         page = (here / "index.html").read_text()
@@ -77,10 +97,11 @@ def test_a_load_holds_one_value_of_each_result(made):
     loads = unpacked(folder / "summary.js")["loads"]
     assert "randread-4096" in loads
     for kind in loads:
-        columns = unpacked(folder / f"loads/{kind}.js")
+        columns = unpacked(folder / f"loads/{kind}.js")["columns"]
         assert kind in (folder / f"loads/{kind}.js").read_text("utf-16")
         assert tuple(columns) == site.LOAD_COLUMNS
-        assert {len(values) for values in columns.values()} == {len(set(columns["result"]))}
+        assert min(columns["result"]) > 0
+        assert {len(values) for values in columns.values()} == {len(columns["result"])}
 
 
 def test_programs_get_what_the_page_has_and_every_value(made):
@@ -106,8 +127,17 @@ def test_programs_get_what_the_page_has_and_every_value(made):
     assert not found
     # What the page shows of a load is the best of its file.
     (imported,) = (n for n, one in enumerate(told) if one["trust"] == "as imported")
-    shown = unpacked(folder / "loads" / "randread-4096.js")
-    assert shown["iops"][shown["result"].index(imported)] == 1000
+    shown = unpacked(folder / "loads" / "randread-4096.js")["columns"]
+    assert shown["iops"][(np.cumsum(shown["result"]) - 1).tolist().index(imported)] == 1000
+
+
+def test_numbers_are_packed_exactly(tmp_path):
+    drawn = random.Random(1)
+    many = [None, 1e-7, 9999e9, 1e3, 12.0, *(float(f"{10 ** drawn.uniform(-4, 9):.4g}") for _ in range(5000))]
+    columns = {"short": many, "long": [one and one * math.pi for one in many], "text": [f"a, {one}" for one in many]}
+    (tmp_path / "a.js").write_bytes(packing.packed_script("of(%s)", columns, more=1))
+    assert unpacked(tmp_path / "a.js") == {"more": 1, "rows": len(many), "columns": columns}
+    assert isinstance(packing._coded(many)[0], int)
 
 
 def test_without_pyarrow_there_is_csv(made, tmp_path, monkeypatch):

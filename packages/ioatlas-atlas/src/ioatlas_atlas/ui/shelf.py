@@ -77,9 +77,8 @@ class Shelf:
     def find(self, name: str) -> Volume | None:
         """The entry of that short name."""
         known = self._places.get(name)
-        if (
-            known is None or stamp(known) is None
-        ):  # a page that is open asks every second: folders are walked for others
+        # A page that is open asks every second: folders are walked for others.
+        if known is None or stamp(known) is None:
             self._places = {place_of(path): path for path in directories(self.folders)}
             known = self._places.get(name)
         return None if known is None else self._volume(known)

@@ -7,7 +7,6 @@ The summary has a line for each result; the values are parted by kind of load, s
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import re
@@ -45,12 +44,13 @@ from ioatlas.report.export.to_parquet import Parted, can, parquet
 from ioatlas.report.page import drop_html, explorer_files, put_whole, report_html
 from ioatlas.report.table import MEANINGS, Meaning, Value, csv_text, entries, joint_table, meanings
 from ioatlas.store import confined
+from ioatlas_atlas.ui.packed import packed_script
 
 MARKER = ".ioatlas-site.json"
 """In the folder of a site: the files that the command wrote there, and may replace or remove."""
 FORMAT = 1
 LOAD_COLUMNS = words("result bw_bytes_per_s iops lat_p99_ns in_flight mark")
-"""Of a kind of load: the best value of each result. result: its line in the summary, from 0."""
+"""Of a kind of load: the best value of each result. result: how many lines of the summary behind the one before."""
 UNRANKED = frozenset({Mark.UNSTABLE, Mark.DISAGREE, Mark.SUSPECT, Mark.PREDICTED})
 _TEMPLATES = Path(__file__).parent / "templates"
 _BASE = Path(__file__).parent.parent / "templates"
@@ -303,18 +303,26 @@ def _rounded(value: float | None) -> float | None:
 
 
 def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, list[list[Any]]]) -> None:
-    results = made.site.results
+    """The newest result first. loads: rows of `LOAD_COLUMNS`, but with the number of the result as it was added."""
+    added = made.site.results
+    order = sorted(range(len(added)), key=lambda n: (added[n]["created"], added[n]["id"]), reverse=True)
+    place = {n: line for line, n in enumerate(order)}
+    made.site.results = results = [added[n] for n in order]
     kinds = sorted(loads, key=lambda kind: (kind.split("-")[0], int(re.findall(r"\d+", kind)[-1]), kind))
     made.write("summary.csv", csv_text(list(SUMMARY), results))
     if can():
         made.write("summary.parquet", parquet(SUMMARY, results))
-    summary = {"results": _columns(SUMMARY, (line.values() for line in results)), "loads": kinds}
-    made.write("summary.js", _script("window.ioatlasSummary=%s", summary))
+    columns = {name: [line[name] for line in results] for name in SUMMARY}
+    # Where a result leads to is loaded last: half of what a list weighs.
+    made.write("names.js", packed_script("window.ioatlasNames(%s)", {"id": columns.pop("id")}))
+    columns["created"] = [text[:10] for text in columns["created"]]
+    made.write("summary.js", packed_script("window.ioatlasSummary=%s", columns, loads=kinds))
     for kind in kinds:
-        made.write(f"loads/{kind}.js", _script(f'window.ioatlasLoad("{kind}",%s)', _columns(LOAD_COLUMNS, loads[kind])))
+        lines, *values = zip(*sorted((place[n], *row) for n, *row in loads[kind]), strict=True)
+        found = dict(zip(LOAD_COLUMNS, [np.diff(lines, prepend=-1).tolist(), *values], strict=True))
+        made.write(f"loads/{kind}.js", packed_script(f'window.ioatlasLoad("{kind}",%s)', found))
     # A site does not know its address: links are relative, and ids are those of results.
-    newest = sorted(results, key=lambda line: (line["created"], line["id"]), reverse=True)
-    told: dict[str, object] = {"title": title, "version": __version__, "newest": newest, "licence": licence}
+    told: dict[str, object] = {"title": title, "version": __version__, "newest": results, "licence": licence}
     files = sorted(name for name in made.names if name.startswith(("summary.csv", "summary.parquet", "cells/")))
     identity = hashlib.sha256(title.encode()).hexdigest()[:16]
     told |= {"identity": identity, "files": files, "epoch": "1970-01-01T00:00:00Z"}
@@ -330,31 +338,3 @@ def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, lis
 
 
 _NAV = '<nav class="site-nav" aria-label="Site">{}</nav>\n'
-
-
-def _columns(names: Iterable[str], rows: Iterable[Iterable[Any]]) -> dict[str, Any]:
-    return dict(zip(names, zip(*rows, strict=True), strict=True))
-
-
-def _script(call: str, value: Any) -> bytes:
-    """A script that hands over a value: packed, for few servers of files do it and a page on a disk loads only scripts.
-
-    A letter of two bytes holds 15 bits, from U+3000 on: a fifteenth is added, where base64 adds a third.
-    """
-    data = gzip.compress(_json(value).encode(), mtime=0)
-    bits = np.unpackbits(np.frombuffer(data, np.uint8))
-    letters = np.pad(bits, (0, -len(bits) % 15)).reshape(-1, 15) @ (1 << np.arange(14, -1, -1)) + 0x3000
-    text = letters.astype("<u2").tobytes().decode("utf-16-le")
-    return f"\ufeff{call % f'[{len(data)},{chr(34)}{text}{chr(34)}]'};\n".encode("utf-16-le")
-
-
-def _json(value: Any) -> str:
-    """With numbers of four digits written as 1234e6."""
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{json.dumps(name)}:{_json(each)}" for name, each in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(_json, value)) + "]"
-    if isinstance(value, float) and float(short := f"{value:.3e}") == value:
-        digits, power = short.split("e")
-        return f"{digits.replace('.', '')}e{int(power) - 3}" if value else "0"
-    return json.dumps(value, ensure_ascii=False)

@@ -5,7 +5,7 @@
   const NS = "http://www.w3.org/2000/svg";
   const NEAR = 24;
   const LONGEST = 30;
-  const DOTS = 500;
+  const MANY = 500;
   /** Between ticks at least, in pixels. */
   const APART = { x: 96, y: 44 };
 
@@ -48,7 +48,10 @@
 
   function scale(points, name, base, from, to) {
     let [low, high] = [Infinity, 0];
-    for (const one of points) [low, high] = [Math.min(low, one[name]), Math.max(high, one[name])];
+    for (const one of points) {
+      low = Math.min(low, one[name]);
+      high = Math.max(high, one[name]);
+    }
     const room = Math.max(0.02, Math.log10(high / low) * 0.06);
     [low, high] = [low / 10 ** room, high * 10 ** room];
     const place = (value) => from + (Math.log(value / low) / Math.log(high / low)) * (to - from);
@@ -58,7 +61,15 @@
   /** Sound points of which no other is as good in both and better in one, from left to right. */
   function front(points, x, y) {
     const found = [];
-    const sound = points.filter((one) => !one.doubted);
+    const [right, up] = [x.less ? -1 : 1, y.less ? -1 : 1];
+    // Most are beaten by one that is good in both: the rest is soon sorted.
+    const good = (one) => (one.doubted ? -Infinity : right * Math.log(one.x) + up * Math.log(one.y));
+    let [middle, most] = [null, -Infinity];
+    for (const one of points) {
+      const much = good(one);
+      if (much > most) [middle, most] = [one, much];
+    }
+    const sound = points.filter((one) => !one.doubted && (right * (one.x - middle.x) >= 0 || up * (one.y - middle.y) >= 0));
     sound.sort((a, b) => (x.less ? a.x - b.x : b.x - a.x) || (y.less ? a.y - b.y : b.y - a.y));
     for (const one of sound) {
       const last = found.at(-1);
@@ -109,9 +120,45 @@
   /** root: the figure. Gives a function that draws: lines, of which told(line) gives
    *  {name, link, doubt}, axes {name, text, format, less, of(line)}, and the names of the first two. */
   window.ioatlasChart = (root, told) => {
-    const [plot, svg, tip, note] = [".plot", "svg", ".tip", "small"].map((name) => root.querySelector(name));
+    const [plot, canvas, svg, tip, note] = [".plot", "canvas", "svg", ".tip", "small"].map((name) => root.querySelector(name));
     const chosen = { x: root.querySelector('[name="x"]'), y: root.querySelector('[name="y"]') };
     let [lines, axes, points, current, ring, wide] = [[], [], [], null, null, 0];
+
+    /** Dots, pixel by pixel: as shapes, tens of thousands take a browser's painter a second. */
+    function scatter(found, width, height) {
+      const ratio = window.devicePixelRatio || 1;
+      const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+      Object.assign(canvas, { width: wide, height: high });
+      canvas.classList.toggle("crowded", found.length > MANY);
+      const radius = (found.length > MANY ? 2.5 : 3.5) * ratio;
+      const ink = (within) => ((255 * Math.min(1, Math.max(0, within + 0.5))) << 24) >>> 0;
+      const [places, full, hollow] = [[], [], []];
+      const reach = Math.ceil(radius + ratio);
+      for (let y = -reach; y <= reach; y += 1) {
+        for (let x = -reach; x <= reach; x += 1) {
+          const far = Math.hypot(x, y) - radius;
+          if (far >= 0.5 + 0.75 * ratio) continue;
+          places.push(y * wide + x);
+          full.push(ink(-far));
+          hollow.push(ink(0.75 * ratio - Math.abs(far)));
+        }
+      }
+      const pen = canvas.getContext("2d");
+      const drawn = pen.createImageData(wide, high);
+      const pixels = new Uint32Array(drawn.data.buffer);
+      for (const one of found) {
+        const middle = Math.round(one.py * ratio) * wide + Math.round(one.px * ratio);
+        const inks = one.doubted ? hollow : full;
+        for (let n = 0; n < places.length; n += 1) {
+          const at = middle + places[n];
+          if (pixels[at] < inks[n]) pixels[at] = inks[n];
+        }
+      }
+      pen.putImageData(drawn, 0, 0);
+      pen.globalCompositeOperation = "source-in";
+      pen.fillStyle = getComputedStyle(canvas).color;
+      pen.fillRect(0, 0, wide, high);
+    }
 
     function show(one) {
       current = one;
@@ -179,22 +226,12 @@
       drawn(svg, "text", { x: 4, y: 14 }, named(y));
       const best = front(points, x, y);
       for (const one of best) one.best = true;
-      const rest = points.filter((one) => !one.best && !one.doubted);
-      const places = [...new Set(rest.map((one) => Math.round(one.px) * 4096 + Math.round(one.py)))].sort((a, b) => a - b);
-      svg.classList.toggle("crowded", points.length > 500);
-      // A path of many dots takes a browser's painter seconds; many narrow ones do not.
-      const dots = drawn(svg, "g", { class: "dots" });
-      for (let n = 0; n < places.length; n += DOTS) {
-        drawn(dots, "path", { d: places.slice(n, n + DOTS).map((at) => `M${at >> 12} ${at & 4095}h0`).join("") });
-      }
-      const doubted = points.filter((one) => one.doubted);
-      const round = (one) => `M${Math.round(one.px) - 3.5} ${Math.round(one.py)}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0`;
-      drawn(svg, "path", { class: "hollow", d: doubted.map(round).join("") });
+      scatter(points.filter((one) => !one.best), width, height);
       if (best.length) drawn(svg, "polyline", { class: "front", points: stair(best, x, y, box) });
       for (const one of best) drawn(svg, "circle", { class: "best", cx: one.px.toFixed(1), cy: one.py.toFixed(1), r: 5 });
       label(svg, best, box, (line) => told(line).name);
       if (best.length) note.textContent += " Line: no undoubted result is better on both axes.";
-      if (doubted.length) note.textContent += " Hollow: doubted.";
+      if (points.some((one) => one.doubted)) note.textContent += " Hollow: doubted.";
     }
 
     function nearest(event) {
@@ -230,6 +267,7 @@
       else show(found);
     });
     for (const one of Object.values(chosen)) one.addEventListener("change", draw);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
     new ResizeObserver(() => wide !== plot.clientWidth && draw()).observe(plot);
     return (found, known, first) => {
       [lines, axes] = [found, known];

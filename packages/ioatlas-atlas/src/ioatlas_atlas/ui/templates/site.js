@@ -2,7 +2,7 @@
 // The table of a site: filtered, sorted and compared in the browser. Parts are scripts, since a page on a disk fetches nothing.
 "use strict";
 (async () => {
-  /** Parts are packed, as few servers of files do it: 15 bits a letter. */
+  /** Columns of a part: see packed.py, which packs them. */
   async function unpacked([size, letters]) {
     const bytes = new Uint8Array(size);
     let [held, bits, at] = [0, 0, 0];
@@ -14,10 +14,40 @@
       bits -= 8;
       bytes[n] = held >> bits;
     }
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const data = new Uint8Array(await new Response(stream).arrayBuffer());
+    at = data.indexOf(10);
+    const { rows, columns, ...more } = JSON.parse(new TextDecoder().decode(data.subarray(0, at)));
+    at += 1;
+    for (const [name, parts] of Object.entries(columns)) {
+      const read = parts.map(([told, width]) => {
+        const codes = new Uint32Array(rows);
+        for (let low = 0; low < 8 * width; low += 8, at += rows) {
+          for (let n = 0; n < rows; n += 1) codes[n] |= data[at + n] << low;
+        }
+        const value = typeof told === "number" ? numbers(told) : (code) => told[code];
+        const found = [];
+        for (let n = 0; n < rows; n += 1) found.push(value(codes[n]));
+        return found;
+      });
+      columns[name] = read.length === 1 ? read[0] : read[0].map((_, n) => read.map((part) => part[n]).filter((one) => one !== null).join(", "));
+    }
+    return { ...more, columns };
   }
 
-  const { results, loads } = await unpacked(window.ioatlasSummary);
+  /** Numbers of four digits by their codes: exact, as both factors are. */
+  function numbers(least) {
+    const power = (n) => Number(`1e${n}`);
+    const ten = Array.from({ length: 40 }, (_, n) => least + n);
+    const [times, by] = [ten.map((n) => power(Math.max(0, n))), ten.map((n) => power(Math.max(0, -n)))];
+    return (code) => {
+      if (!code) return null;
+      const place = Math.floor((code - 1) / 9000);
+      return (((code - 1) % 9000) + 1000) * times[place] / by[place];
+    };
+  }
+
+  const { columns: results, loads } = await unpacked(window.ioatlasSummary);
   const PAGE = 100;
   const form = document.querySelector("form");
   const head = document.querySelector("thead tr");
@@ -29,6 +59,8 @@
   /** Results with their numbers: those of each load that was loaded, and the best of each. */
   const known = new Map();
   const ticked = new Set();
+  let names = [];
+  const address = (i) => (names.length ? `r/${names[i]}/index.html` : "#");
   let [sort, down, shown, only] = ["created", true, PAGE, false];
 
   const NUMBER = new Intl.NumberFormat("en");
@@ -63,8 +95,9 @@
     ["flying", "In flight", digits],
   ];
 
-  known.set("", results.id.map((_, i) => line(i, Object.fromEntries(OVERALL.map(([name]) => [name, results[name][i]])), "")));
-  const texts = results.title.map((title, i) => `${title} ${results.target[i]}`.toLowerCase());
+  const { read, write, read_4k, write_4k } = results;
+  known.set("", read.map((_, i) => line(i, { read: read[i], write: write[i], read_4k: read_4k[i], write_4k: write_4k[i] }, "")));
+  let texts;
 
   const LESS = new Set(["p99", "flying"]);
   const price = (currency) => ({
@@ -80,20 +113,21 @@
   ];
   const chart = window.ioatlasChart(document.getElementById("chart"), ({ i, mark }) => ({
     name: results.title[i],
-    link: `r/${results.id[i]}/index.html`,
+    link: address(i),
     doubt: `doubted: ${mark || "low trust"}`,
   }));
 
   window.ioatlasLoad = async (kind, packed) => {
-    const { result, bw_bytes_per_s: bw, iops, lat_p99_ns: p99, in_flight: flying, mark } = await unpacked(packed);
-    known.set(kind, result.map((i, n) => line(i, { bw: bw[n], iops: iops[n], p99: p99[n], flying: flying[n] }, mark[n])));
+    const { result, bw_bytes_per_s: bw, iops, lat_p99_ns: p99, in_flight: flying, mark } = (await unpacked(packed)).columns;
+    let i = -1;
+    known.set(kind, result.map((after, n) => line((i += after), { bw: bw[n], iops: iops[n], p99: p99[n], flying: flying[n] }, mark[n])));
     draw();
   };
 
   /** What is doubted ranks nowhere: it stands below what is not, in either order. */
   function ordered(found) {
     const numeric = sort in (found[0]?.found ?? {});
-    for (const one of found) one.by = (numeric ? one.found[sort] : results[sort][one.i]) ?? null;
+    for (const one of found) one.by = (numeric ? one.found[sort] : sort === "created" ? -one.i : results[sort][one.i]) ?? null;
     return found.sort((a, b) => {
       const [x, y] = [a.by, b.by];
       if (numeric && a.doubted !== b.doubted) return a.doubted ? 1 : -1;
@@ -104,6 +138,7 @@
 
   function matching() {
     const words = form.q.value.toLowerCase().split(/\s+/).filter(Boolean);
+    texts ??= words.length ? results.title.map((title, i) => `${title} ${results.target[i]}`.toLowerCase()) : undefined;
     const least = Number(form.least.value) || 0;
     const { protocol, trust } = Object.fromEntries(new FormData(form));
     return known.get(form.load.value).filter(({ i, found, doubted }) => {
@@ -147,7 +182,7 @@
     });
     tick.dataset.i = String(i);
     const link = element("a", results.title[i]);
-    link.href = `r/${results.id[i]}/index.html`;
+    link.href = address(i);
     const [first, second, target, trust, when] = ["td", "td", "td", "td", "td"].map((name) => element(name));
     first.append(tick);
     second.append(link);
@@ -171,16 +206,20 @@
     return made;
   }
 
+  function fetched(name) {
+    const script = element("script");
+    script.src = name;
+    script.onerror = () => {
+      said.textContent = `${name} is missing: copy the whole folder.`;
+    };
+    document.head.append(script);
+  }
+
   function draw() {
     const load = form.load.value;
     if (load && !known.has(load)) {
       said.textContent = "Loading …";
-      const script = element("script");
-      script.src = `loads/${load}.js`;
-      script.onerror = () => {
-        said.textContent = `loads/${load}.js is missing: copy the whole folder.`;
-      };
-      document.head.append(script);
+      fetched(`loads/${load}.js`);
       known.set(load, undefined);
       return;
     }
@@ -209,7 +248,7 @@
     );
     body.replaceChildren(...found.slice(0, shown).map((one) => drawn(one, numbers, most)));
     const of = load ? `, ${loadName(load)}` : "";
-    said.textContent = `${NUMBER.format(found.length)} of ${NUMBER.format(results.id.length)} results${of}`;
+    said.textContent = `${NUMBER.format(found.length)} of ${NUMBER.format(results.title.length)} results${of}`;
     more.hidden = found.length <= shown;
     chosen.hidden = ticked.size < 2 && !only;
     chosen.textContent = only ? "Show all" : "Compare those ticked";
@@ -245,4 +284,9 @@
     draw();
   });
   draw();
+  window.ioatlasNames = async (packed) => {
+    names = (await unpacked(packed)).columns.id;
+    for (const tick of body.querySelectorAll("input")) tick.closest("tr").querySelector("a").href = address(tick.dataset.i);
+  };
+  requestAnimationFrame(() => setTimeout(() => fetched("names.js")));
 })();
