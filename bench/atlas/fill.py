@@ -210,7 +210,7 @@ def product(n):
         "media": ("flash", "spindles", "flash and spindles", "")[n % 4],
         "year": 2015 + n % 10,
     }
-    return {**named, **told, "vendor_slug": f"vendor-{vendor}", "words": f"vendor {vendor} m{n}"}
+    return {**named, **told, "vendor_slug": f"vendor-{vendor}"}
 
 
 def light(connection, _):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
 
@@ -23,6 +23,7 @@ from ioatlas_atlas.catalogue import Found
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.extracted import printable
 from ioatlas_atlas.fairness import Declaration
+from ioatlas_atlas.problems import Problem
 from ioatlas_atlas.ranking import Table
 from ioatlas_atlas.records import (
     Account,
@@ -39,6 +40,7 @@ from ioatlas_atlas.records import (
 )
 from ioatlas_atlas.traffic import Metrics
 from ioatlas_atlas.uploads import Desk, Wish
+from ioatlas_atlas.views import day
 
 MEDIA_TYPE = "application/zip"
 LONGEST_LENGTH = 18
@@ -59,18 +61,6 @@ class Service:
     metrics: Metrics
     warm: Callable[[str], None] = lambda _sha256: None
     origin: str = ""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Problem details. remedy: what to do. checks: of a bundle that was refused, what was looked at."""
-
-    title: str
-    status: int
-    detail: str
-    remedy: str = ""
-    type: str = "about:blank"
-    checks: tuple[dict[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -163,13 +153,14 @@ def needs(viewer: Viewer, scope: Scope) -> Account:
     return viewer.account
 
 
-def found_result(service: Service, number: str, viewer: Viewer) -> Result:
-    """Raises 404 for one that is not there or not for the viewer, 410 for one that was deleted."""
-    found = queries.result_of(service.database, number, viewer)
-    if found is None:
-        gone = any(one.what == "deleted" for one in queries.traces_of(service.database, number))
-        raise HTTPException(410 if gone else 404, "it was deleted" if gone else "there is no such result")
-    return found
+def found_result(database: Database, number: str, viewer: Viewer) -> Result:
+    """Raises 410 with its trace for one that was deleted, 404 for one that is not there or not for the viewer."""
+    if found := queries.result_of(database, number, viewer):
+        return found
+    gone = queries.traces_of(database, number)
+    if any(one.what == "deleted" for one in gone):
+        raise HTTPException(410, " ".join(f"{day(one.at)} {one.what}: {one.text}." for one in gone))
+    raise HTTPException(404, "There is no such result, or it is not public.")
 
 
 @router.get("/results", summary="Search", response_model=Page[Result])
@@ -247,7 +238,7 @@ async def upload(
     service.metrics.upload("taken" if taken.new else "known")
     response.status_code = 201 if taken.new else 200
     owner = Viewer(account, frozenset({Scope.READ}))
-    found = await run_in_threadpool(found_result, service, taken.result_id, owner)
+    found = await run_in_threadpool(found_result, service.database, taken.result_id, owner)
     place = f"{service.origin}/r/{found.id}"
     if taken.new and found.bundle_sha256:
         tasks.add_task(service.warm, found.bundle_sha256)
@@ -267,7 +258,7 @@ async def _receive(stream: AsyncIterator[bytes], incoming: Incoming, idle_second
 @router.get("/results/{number}", summary="A result")
 def one_result(service: Served, viewer: Asking, number: Number) -> Detail:
     """A result, what vendor and evaluator say, who reproduced it, and what happened to it."""
-    found = found_result(service, number, viewer)
+    found = found_result(service.database, number, viewer)
     return Detail(
         found,
         queries.replies_of(service.database, number),
@@ -293,7 +284,7 @@ def cells(
 
 def readable(service: Service, number: str, viewer: Viewer) -> Result:
     """A result whose data the viewer may have."""
-    found = found_result(service, number, viewer)
+    found = found_result(service.database, number, viewer)
     if not queries.may_read_data(found, viewer):
         raise HTTPException(410, f"it was withdrawn: {found.reason}")
     return found
@@ -315,14 +306,14 @@ def bundle(service: Served, viewer: Asking, number: Number) -> FileResponse:
 def withdraw(service: Served, viewer: Asking, number: Number, reason: Reason) -> None:
     """Its data is shown no more; title, reason and trace stay."""
     needs(viewer, Scope.PUBLISH)
-    removal.withdraw(service.database, found_result(service, number, viewer), viewer, reason.strip())
+    removal.withdraw(service.database, found_result(service.database, number, viewer), viewer, reason.strip())
 
 
 @router.delete("/results/{number}", summary="Delete it for good", status_code=204)
 def delete(service: Served, viewer: Asking, number: Number) -> None:
     """Rows and bundle are removed; that there was one stays known."""
     needs(viewer, Scope.PUBLISH)
-    removal.delete(service.database, service.blobs, found_result(service, number, viewer), viewer)
+    removal.delete(service.database, service.blobs, found_result(service.database, number, viewer), viewer)
 
 
 @router.get("/products", summary="Search products")
@@ -363,11 +354,3 @@ def me(service: Served, viewer: Asking) -> Me:
     account, limits = needs(viewer, Scope.READ), service.desk.limits
     scopes = tuple(sorted(viewer.scopes))
     return Me(account, scopes, limits.uploads_a_day, limits.upload_bytes, limits.private)
-
-
-def problem(status: int, detail: str, **more: Any) -> dict[str, Any]:
-    """As a JSON value, without what is empty."""
-    from http import HTTPStatus
-
-    told = asdict(Problem(HTTPStatus(status).phrase, status, detail, **more))
-    return {name: value for name, value in told.items() if value}

@@ -6,18 +6,17 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-import sqlalchemy as sa
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
 from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from ioatlas import __version__
 from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas_atlas import api, browsers, handling
+from ioatlas_atlas import api, browsers, handling, problems
 from ioatlas_atlas.admission import BusyError, Limits, NotAdmittedError
-from ioatlas_atlas.api import Service, problem
+from ioatlas_atlas.api import Service
 from ioatlas_atlas.blobs import Blobs, NoRoomError, TooLargeError
 from ioatlas_atlas.bodies import Bodies, BodyLimits
 from ioatlas_atlas.database import Database, DatabaseError, answers
@@ -29,9 +28,9 @@ from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Viewer
 from ioatlas_atlas.reply_form import ReplyForm
 from ioatlas_atlas.shared import Shared
-from ioatlas_atlas.tables import result
+from ioatlas_atlas.shelf import stock_of
 from ioatlas_atlas.traffic import Limiter, Metrics, Rate, Traffic
-from ioatlas_atlas.uploads import Desk, OtherRequestError, QuotaError, wanted_blobs
+from ioatlas_atlas.uploads import Desk, OtherRequestError, QuotaError
 
 log = logging.getLogger("uvicorn.error")
 
@@ -55,7 +54,6 @@ OWN_FAULTS = {
     507: "there is no room for more",
 }
 """What strangers are told of faults of the service itself: the rest names its machine, and goes to its log."""
-RETRY_SECONDS = {429: "3600", 503: "30"}
 ABOUT = "Performance maps of storage: collected, checked, compared. Reading what is public takes no token."
 
 
@@ -70,12 +68,12 @@ def make_app(
     warm: bool = False,
     provider: Provider | None = None,
 ) -> FastAPI:
-    """The application. What earlier uploads left unfinished is swept.
+    """The application. What earlier uploads left unfinished is swept; bundles that no result has are left to `tidy`.
 
     origin: its address, as the world knows it; '' where nobody told. warm: what pages show of an upload is made before
     the first reader.
     """
-    blobs.sweep(wanted_blobs(database))
+    blobs.sweep()
     app = FastAPI(
         title="I/O Atlas",
         version=__version__,
@@ -113,13 +111,13 @@ def _healthz(request: Request) -> Response:
 
 
 def _metrics(request: Request) -> Response:
-    """For who asks from beside the service: what a proxy passes on comes from the public."""
+    """For who asks from beside the service: what a proxy passes on comes from the public. results: that all may see."""
     if "x-forwarded-for" in request.headers or "forwarded" in request.headers:
         raise HTTPException(404)
     service: Service = request.app.state.service
-    with service.database.reading() as link:
-        count = link.execute(sa.select(sa.func.count()).select_from(result)).scalar_one()
-    return PlainTextResponse(service.metrics.text({"results": float(count)}), media_type="text/plain; version=0.0.4")
+    products = stock_of(service.database).products.values()  # in memory: counting reads every result
+    gauges = {"products": float(len(products)), "results": float(sum(one.results for one in products))}
+    return PlainTextResponse(service.metrics.text(gauges), media_type="text/plain; version=0.0.4")
 
 
 def _viewer(request: Request) -> Viewer:
@@ -133,7 +131,7 @@ def _viewer(request: Request) -> Viewer:
 def _told(request: Request, status: int, detail: str, **more: Any) -> Response:
     """On a page, or as problem details."""
     if request.url.path.startswith(NO_PAGES):
-        return _answer(status, detail, **more)
+        return problems.answer(status, detail, **more)
     page: Response = request.app.state.pages.fault(status, detail)
     return page
 
@@ -164,11 +162,4 @@ async def _too_late(request: Request, _error: Exception) -> Response:
 async def _unfit(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     told = [f"{'.'.join(map(str, one['loc'][1:])) or one['loc'][0]}: {one['msg']}" for one in error.errors()[:5]]
-    return _answer(422, "; ".join(told)[:1000])
-
-
-def _answer(status: int, detail: str, *, headers: Any = None, **more: Any) -> Response:
-    told = dict(headers or {})
-    if status in RETRY_SECONDS:
-        told.setdefault("Retry-After", RETRY_SECONDS[status])
-    return JSONResponse(problem(status, detail, **more), status, told, media_type="application/problem+json")
+    return problems.answer(422, "; ".join(told)[:1000])

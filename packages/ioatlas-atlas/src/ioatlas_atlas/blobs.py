@@ -150,15 +150,15 @@ class Blobs:
         for path in sorted(self._kept.glob("??/*.zip")):
             yield path.stem, path
 
-    def sweep(self, wanted: frozenset[str], now: float | None = None) -> int:
-        """Remove what uploads left that died: places and bundles that are old, and that no result has."""
+    def sweep(self, wanted: frozenset[str | None] | None = None, now: float | None = None) -> int:
+        """Remove what uploads left that died, and is old: places, and bundles that are not among the wanted ones."""
         oldest = (time.time() if now is None else now) - STALE_SECONDS
         swept = 0
         for place in self._incoming.iterdir():
             if place.is_dir() and not place.is_symlink() and place.stat().st_mtime < oldest:
                 shutil.rmtree(place, ignore_errors=True)
                 swept += 1
-        for sha256, path in self.kept():
+        for sha256, path in self.kept() if wanted is not None else ():
             if sha256 not in wanted and path.stat().st_mtime < oldest:
                 path.unlink(missing_ok=True)
                 swept += 1

@@ -44,14 +44,16 @@ def change(service: Served, viewer: Asking, number: Number, said: Changed, dry_r
     needs(viewer, Scope.PUBLISH)
     embargo = "" if said.no_embargo else said.embargo.isoformat() if said.embargo else None
     wish = Change(said.permission.strip() if said.permission else None, embargo, said.private)
-    return changes.change(service.database, found_result(service, number, viewer), viewer, wish, dry_run=dry_run)
+    return changes.change(
+        service.database, found_result(service.database, number, viewer), viewer, wish, dry_run=dry_run
+    )
 
 
 @router.post("/results/{number}/decision", summary="Flag it, or release it")
 def decide(service: Served, viewer: Asking, number: Number, said: Decided) -> Publication:
     """flag: only its owner and moderators see it. release: it is seen again."""
     needs(viewer, Scope.MODERATE)
-    found = found_result(service, number, viewer)
+    found = found_result(service.database, number, viewer)
     return changes.decide(service.database, found.id, said.decision, said.reason, viewer)
 
 
@@ -77,7 +79,7 @@ class Held:
 def reply(service: Served, viewer: Asking, number: Number, text: Text) -> Written:
     """For the product's vendor and for the evaluator. A second one is a new version; the older ones stay."""
     account = needs(viewer, Scope.REPLY)
-    return Written(replies.write(service.database, found_result(service, number, viewer), account, text))
+    return Written(replies.write(service.database, found_result(service.database, number, viewer), account, text))
 
 
 @router.post("/results/{number}/reproductions", status_code=201, summary="Name your reproduction of it")

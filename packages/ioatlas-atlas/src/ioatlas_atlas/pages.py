@@ -26,6 +26,7 @@ from ioatlas.measure.procedures.fit.read import read_uses, ready
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_latency
 from ioatlas_atlas import catalogue, citation, downloads, heat, pareto, queries, ranking, replies, views
+from ioatlas_atlas.api import found_result
 from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
 from ioatlas_atlas.catalogue import Sought
 from ioatlas_atlas.database import Database
@@ -165,11 +166,9 @@ class Pages:
     def results(self, request: Request) -> Response:
         """Results, the newest first."""
         words, of = (request.query_params.get(name, "")[:MOST_LETTERS] for name in ("q", "product"))
-        viewer = self.viewer_of(request)
+        viewer, cursor = self.viewer_of(request), request.query_params.get("cursor", "")
         try:
-            found = queries.search(
-                self.database, Wanted(words, of), viewer, cursor=request.query_params.get("cursor", "")
-            )
+            found = queries.search(self.database, Wanted(words, of), viewer, cursor=cursor)
         except IoAtlasError as error:
             raise HTTPException(422, f"{error.where}: {error.what}.") from None
         following = urlencode({"q": words, "product": of, "cursor": found.next}) if found.next else ""
@@ -328,14 +327,8 @@ class Pages:
         return viewer.account, viewer
 
     def named(self, request: Request, viewer: Viewer) -> Result:
-        """The result of the address. Raises 410 for one that was deleted, 404 for one that is not for the viewer."""
-        number = request.path_params["id"]
-        if one := queries.result_of(self.database, number, viewer):
-            return one
-        gone = queries.traces_of(self.database, number)
-        if any(each.what == "deleted" for each in gone):
-            raise HTTPException(410, " ".join(f"{views.day(each.at)} {each.what}: {each.text}." for each in gone))
-        raise HTTPException(404, "There is no such result, or it is not public.")
+        """The result of the address. Raises as `api.found_result`."""
+        return found_result(self.database, request.path_params["id"], viewer)
 
     def page(self, name: str, *, status_code: int = 0, **values: object) -> Response:
         """422 where it shows a `fault` and nothing else is said."""

@@ -42,9 +42,8 @@ def delete(database: Database, blobs: Blobs, found: Result, viewer: Viewer) -> N
         link.execute(sa.delete(result).where(result.c.id == found.id))
         link.execute(sa.delete(once).where(once.c.result_id == found.id))
         link.execute(sa.delete(trace).where(trace.c.result_id == found.id))
-        tell(
-            link, found.id, "deleted", "its owner had it deleted" if _owns(found, viewer) else "a moderator deleted it"
-        )
+        who = "its owner had it deleted" if _owns(found, viewer) else "a moderator deleted it"
+        tell(link, found.id, "deleted", who)
         refresh(link, "", *products)
         settle_publisher(link, found.campaign_id, found.owner_id)
         audit.note(link, viewer.account_id, "delete", found.id, sha256=found.bundle_sha256)

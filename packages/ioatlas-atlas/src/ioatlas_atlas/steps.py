@@ -52,6 +52,12 @@ def since_0_3(link: sa.Connection) -> None:
     refresh(link)
 
 
+def without_words(link: sa.Connection) -> None:
+    """To form 10. Nothing ever read the words of a product: a search looks at its name."""
+    complete(link)
+    link.execute(sa.text("ALTER TABLE product DROP COLUMN words"))
+
+
 def complete(link: sa.Connection) -> None:
     """Every table, column and index of today that the database has not. Rows have the default of a new column."""
     index_words(link)

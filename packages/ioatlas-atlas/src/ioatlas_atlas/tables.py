@@ -91,7 +91,6 @@ product = Table(
         fits="{}",
     ),
     Column("vendor_slug", Text, nullable=False, index=True),
-    Column("words", Text, nullable=False, comment="vendor and model, lower case"),
     Column("added_at", Double, nullable=False),
 )
 

@@ -14,7 +14,6 @@ from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import State
 from ioatlas_atlas.records import OPERATOR
 from ioatlas_atlas.tables import audit, browser, once, result, token
-from ioatlas_atlas.uploads import wanted_blobs
 
 DAY_SECONDS = 86_400.0
 LEAST_AUDIT_DAYS = 2
@@ -54,7 +53,9 @@ def tidy(database: Database, blobs: Blobs, kept: Kept, *, dry_run: bool = False)
     for number in drafts:
         if found := queries.result_of(database, number, OPERATOR):
             removal.delete(database, blobs, found, OPERATOR)
-    return {**told, "leftovers": blobs.sweep(wanted_blobs(database))}
+    with database.reading() as link:
+        wanted = frozenset(link.execute(sa.select(result.c.bundle_sha256)).scalars())
+    return {**told, "leftovers": blobs.sweep(wanted)}
 
 
 def _drafts(database: Database, before: float) -> list[str]:

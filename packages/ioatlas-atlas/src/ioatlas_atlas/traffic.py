@@ -9,8 +9,9 @@ import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ioatlas_atlas import problems
 
 BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 MOST_CLIENTS = 50_000
@@ -117,7 +118,8 @@ class Traffic:
             client = client_of((scope.get("client") or ("",))[0])
             limited = not scope["path"].startswith(UNCOUNTED)
             if limited and (wait := self._limiter.wait_seconds(client)):
-                await _too_many(wait)(scope, receive, counted)
+                held = problems.answer(429, "wait, then go on", headers={"Retry-After": str(max(1, round(wait)))})
+                await held(scope, receive, counted)
             else:
                 await self._app(scope, receive, counted)
         finally:
@@ -156,8 +158,3 @@ def _with_headers(headers: list[tuple[bytes, bytes]], scope: Scope) -> list[tupl
     if scope.get("scheme") == "https":
         wanted |= _SECURE
     return headers + [(name, value) for name, value in wanted.items() if name not in present]
-
-
-def _too_many(wait: float) -> JSONResponse:
-    said = {"type": "about:blank", "title": "too many requests", "status": 429, "detail": "wait, then go on"}
-    return JSONResponse(said, 429, {"Retry-After": str(max(1, round(wait)))}, media_type="application/problem+json")

@@ -2,7 +2,7 @@
 """An upload from its last byte to its result: read under limits, kept, then noted in one transaction.
 
 What is told to have been taken in is on disk before: first the bundle, then the rows. A service that dies between the
-two leaves a bundle that no result has; nobody sees it, and `Blobs.sweep` removes it.
+two leaves a bundle that no result has; nobody sees it, and `tidy` removes it.
 """
 
 from __future__ import annotations
@@ -219,25 +219,17 @@ def _words(found: Found) -> str:
 def product_number(found: Found) -> str:
     """Of the product that an upload names; '' for none."""
     named = f"{found.vendor} {found.model}".strip()
-    return (
-        accounts.slug(named) or f"product-{hashlib.sha256(named.encode()).hexdigest()[:12]}" if found.has_sheet else ""
-    )
+    known = accounts.slug(named) or f"product-{hashlib.sha256(named.encode()).hexdigest()[:12]}"
+    return known if found.has_sheet else ""
 
 
 def _product(link: sa.Connection, found: Found, now: float) -> str:
     """The product's id; its row is made when it is the first of its kind."""
-    named, number = f"{found.vendor} {found.model}".strip(), product_number(found)
-    values = {"id": number, "vendor": found.vendor, "model": found.model, "words": named.lower(), "added_at": now}
+    number = product_number(found)
+    values = {"id": number, "vendor": found.vendor, "model": found.model, "added_at": now}
     told = {name: getattr(found, name) for name in _OF_PRODUCT}
     if not insert_new(link, product, {**values, **told, "vendor_slug": accounts.slug(found.vendor)}):
         for name, value in told.items():  # what the first sheet left out
             unknown = (product.c.id == number) & (product.c[name].is_(None) | (sa.cast(product.c[name], sa.Text) == ""))
             link.execute(sa.update(product).where(unknown).values({name: value}))
     return number
-
-
-def wanted_blobs(database: Database) -> frozenset[str]:
-    """Every bundle that a result has."""
-    with database.reading() as link:
-        rows = link.execute(sa.select(result.c.bundle_sha256).where(result.c.bundle_sha256.is_not(None)))
-        return frozenset(row[0] for row in rows)

@@ -49,11 +49,14 @@ def badge_of(one: Result) -> Badge:
 def badge_of_told(one: Mapping[str, Any]) -> Badge:
     """The same of a result as the API tells it."""
     count = one.get("reproduced")
-    again = isinstance(count, int) and count > 0
     checked = "recomputed" if one.get("verified") else "unchecked"
     told = (checked, str(one.get("identity", "")), str(one.get("likeness", "")))
-    said = f"reproduced by {plural(count or 0, 'other account')}" if again else NOT_REPRODUCED
-    return Badge("reproduced" if again else "", (*filter(None, told), said))
+    return _badge(count if isinstance(count, int) else 0, *filter(None, told))
+
+
+def _badge(reproduced: int, *parts: str) -> Badge:
+    again = f"reproduced by {plural(reproduced, 'other account')}" if reproduced > 0 else NOT_REPRODUCED
+    return Badge("reproduced" if reproduced > 0 else "", (*parts, again))
 
 
 def load_words(one: Mapping[str, Any], rw: str, bs_bytes: int) -> str:
@@ -145,10 +148,7 @@ def share(value: float | None, low: float | None, high: float | None) -> str:
 
 def known_of(one: Product) -> Badge:
     """What stands beside a product."""
-    again = f"reproduced by {plural(one.reproduced, 'other account')}" if one.reproduced else NOT_REPRODUCED
-    return Badge(
-        "reproduced" if one.reproduced else "", ("product as told", plural(one.evaluators, "evaluator"), again)
-    )
+    return _badge(one.reproduced, "product as told", plural(one.evaluators, "evaluator"))
 
 
 def told(value: float, bs_bytes: int) -> str:

@@ -59,7 +59,7 @@ def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
     (path,) = place.iterdir()
     assert path.read_bytes() == bundle_of_today().read_bytes()
     assert "there is a file already" in call("fetch", address, cwd=place).stderr
-    assert "there is no such result" in call("fetch", "nosuch", "--from", url, cwd=place).stderr
+    assert "There is no such result" in call("fetch", "nosuch", "--from", url, cwd=place).stderr
     assert list(place.iterdir()) == [path]  # nothing half-done is left
 
 
@@ -118,7 +118,7 @@ def test_what_was_made_again_is_published_and_named_at_once(atlas, database, des
     told = json.loads(call(*said, "--json", IOATLAS_TOKEN=token).stdout)
     assert (told["reproduces"], told["new"]) == ({"id": theirs, "outcome": "reproduced"}, False)
     wrong = call(*said[:-1], "nosuch", IOATLAS_TOKEN=token)
-    assert (wrong.returncode, "there is no such result" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "There is no such result" in wrong.stderr) == (2, True)
 
 
 def test_what_cannot_be_is_told_in_one_message(tmp_path):
