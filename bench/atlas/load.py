@@ -41,7 +41,7 @@ READS = re.compile(r"\w[\w ]*Scan[^(]*|(?:SCAN|SEARCH) .*")
 def serve(url, folder, descriptor):
     """The service, until it is ended."""
     held = open_database(url)
-    app = make_app(held, Blobs(Path(folder)), rate=Rate(1e9, 1e9))
+    app = make_app(held, Blobs(Path(folder)), rate=Rate(1e9, 1e9), warm=True)
     config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
 

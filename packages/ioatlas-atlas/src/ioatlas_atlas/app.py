@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from ioatlas import __version__
 from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas_atlas import api, browsers, handling, problems
+from ioatlas_atlas import api, browsers, handling, problems, shelf
 from ioatlas_atlas.admission import BusyError, Limits, NotAdmittedError
 from ioatlas_atlas.api import Service
 from ioatlas_atlas.blobs import Blobs, NoRoomError, TooLargeError
@@ -28,7 +29,6 @@ from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Viewer
 from ioatlas_atlas.reply_form import ReplyForm
 from ioatlas_atlas.shared import Shared
-from ioatlas_atlas.shelf import stock_of
 from ioatlas_atlas.traffic import Limiter, Metrics, Rate, Traffic
 from ioatlas_atlas.uploads import Desk, OtherRequestError, QuotaError
 
@@ -70,9 +70,11 @@ def make_app(
 ) -> FastAPI:
     """The application. What earlier uploads left unfinished is swept; bundles that no result has are left to `tidy`.
 
-    origin: its address, as the world knows it; '' where nobody told. warm: what pages show of an upload is made before
-    the first reader.
+    origin: its address, as the world knows it; '' where nobody told. warm: what pages show of an upload, and what a
+    search looks at, is made before the first reader.
     """
+    if warm:
+        threading.Thread(target=shelf.fill, args=[database], daemon=True).start()
     blobs.sweep()
     app = FastAPI(
         title="I/O Atlas",
@@ -115,7 +117,7 @@ def _metrics(request: Request) -> Response:
     if "x-forwarded-for" in request.headers or "forwarded" in request.headers:
         raise HTTPException(404)
     service: Service = request.app.state.service
-    products = stock_of(service.database).products.values()  # in memory: counting reads every result
+    products = shelf.stock_of(service.database).products.values()  # in memory: counting reads every result
     gauges = {"products": float(len(products)), "results": float(sum(one.results for one in products))}
     return PlainTextResponse(service.metrics.text(gauges), media_type="text/plain; version=0.0.4")
 

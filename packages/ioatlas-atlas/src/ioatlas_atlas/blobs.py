@@ -158,7 +158,9 @@ class Blobs:
             if place.is_dir() and not place.is_symlink() and place.stat().st_mtime < oldest:
                 shutil.rmtree(place, ignore_errors=True)
                 swept += 1
-        for sha256, path in self.kept() if wanted is not None else ():
+        if wanted is None:
+            return swept
+        for sha256, path in self.kept():
             if sha256 not in wanted and path.stat().st_mtime < oldest:
                 path.unlink(missing_ok=True)
                 swept += 1

@@ -94,18 +94,16 @@ def search(database: Database, sought: Sought) -> Found:
     shown = chosen[np.lexsort((place, waits))][first : first + A_PAGE]
     others = ~np.isin(shelf.of, shelf.of[chosen])
     dearer = shelf.price[shelf.top(alone["price"] & others & ~np.isnan(shelf.price), shelf.of)]
-    most_room: dict[str, tuple[bool, float, str, Product]] = {}
-    for of in (shelf.entries[row].product for row in chosen):
-        for use, room in of.fits.items():
-            most_room[use] = max(most_room.get(use, (False, 0.0, "", of)), (of.reproduced > 0, room, of.id, of))
+    here = {*shelf.of[chosen].tolist()}
+    most_room = {use: next((at for at in order if at in here), None) for use, order in shelf.most_room.items()}
     return Found(
-        tuple(shelf.entries[row] for row in shown),
+        tuple(shelf.entry(row) for row in shown),
         len(chosen),
-        {name: facet.counted(fit | alone.get(name, fit), shelf.of) for name, facet in shelf.facets.items()},
+        {name: facet.counted(shelf.way[fit | alone.get(name, fit)]) for name, facet in shelf.facets.items()},
         len(shelf.top(alone["interval"] & others, shelf.of)),
         len(dearer),
         min(dearer.tolist(), default=None),
-        {use: of for use, (*_, of) in sorted(most_room.items())},
+        {use: shelf.products[at] for use, at in sorted(most_room.items()) if at is not None},
     )
 
 
@@ -121,14 +119,14 @@ def _able(shelf: Shelf, sought: Sought) -> Mask:
     if sought.max_price_per_tib is not None:
         able &= shelf.currency == sought.currency
     for word in sought.words.lower().split()[:10]:
-        able &= np.array([word in one.product.name.lower() for one in shelf.entries], bool)
+        able &= np.array([word in of.name.lower() for of in shelf.products], bool)[shelf.of]
     return able
 
 
 def _tests(shelf: Shelf, sought: Sought) -> dict[str, Mask]:
     """Which rows pass, by what is looked at."""
     wanted = {name: getattr(sought, name) for name in FACETS}
-    made = {name: shelf.facets[name].has(value, len(shelf.of)) for name, value in wanted.items() if value}
+    made = {name: np.isin(shelf.way, shelf.facets[name].having(value)) for name, value in wanted.items() if value}
     most, low, high = sought.max_price_per_tib, sought.min_iops is None, sought.max_p99_ns is None
     made["price"] = np.nan_to_num(shelf.price, nan=np.inf) <= (np.inf if most is None else most)
     made["interval"] = (low | ~np.isnan(shelf.low)) & (high | ~np.isnan(shelf.latest))
@@ -145,7 +143,7 @@ def _order(shelf: Shelf, sort: Sort) -> Numbers:
 def offers(shelf: Shelf, in_flight: int) -> tuple[str, list[Offered]]:
     """(currency, every product that has a price in it and an interval at this one load and depth)."""
     rows = (shelf.in_flight == in_flight) & ~np.isnan(shelf.low) & (shelf.price > 0)
-    found = [shelf.entries[row] for row in shelf.top(rows, shelf.of, ~shelf.confirmed, -shelf.iops)]
+    found = [shelf.entry(row) for row in shelf.top(rows, shelf.of, ~shelf.confirmed, -shelf.iops)]
     currency = next((text for text, _ in Counter(one.product.currency for one in found).most_common(1)), "")
     return currency, [
         Offered(of.name, f"/products/{of.id}", of.price_per_tib, one.iops, one.iops_low, one.iops_high, one.confirmed)

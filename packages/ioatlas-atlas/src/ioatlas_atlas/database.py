@@ -92,11 +92,8 @@ def open_database(url: str) -> Database:
     try:
         return Database(_postgresql(parsed), where)
     except ImportError as error:
-        raise UsageError(
-            "the driver of PostgreSQL is not installed",
-            where="--database",
-            remedy="`pip install 'ioatlas[postgresql]'`",
-        ) from error
+        what, remedy = "the driver of PostgreSQL is not installed", "`pip install 'ioatlas[postgresql]'`"
+        raise UsageError(what, where="--database", remedy=remedy) from error
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:

@@ -6,7 +6,9 @@ A shelf holds the rows of `best` for one load as columns: thousands of products 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
+from ioatlas.model.errors import IoAtlasError
 from ioatlas_atlas import audit
 from ioatlas_atlas.best import ANY_RW, ANY_SIZE, release
 from ioatlas_atlas.database import Database
@@ -64,50 +67,67 @@ _OF_LOAD = tuple(Listed.__dataclass_fields__)[1:]
 
 
 class Facet:
-    """Pairs of a row and a value that it has, '' where nothing is told; a row may have several."""
+    """Pairs of a way and a value that it has, '' where nothing is told; a way may have several."""
 
-    def __init__(self, told: Sequence[Iterable[str]]) -> None:
+    def __init__(self, told: Sequence[Iterable[str]], of: Numbers) -> None:
+        """of: the product of each way."""
         self.values = sorted({one for some in told for one in some})
         code = {one: at for at, one in enumerate(self.values)}
-        pairs = [(row, code[one]) for row, some in enumerate(told) for one in some]
-        self.rows, self.codes = np.array(pairs, np.int64).reshape(-1, 2).T
+        pairs = [(way, code[one]) for way, some in enumerate(told) for one in some]
+        self.ways, self.codes = np.array(pairs, np.int64).reshape(-1, 2).T
+        self.of = of[self.ways]
 
-    def has(self, wanted: str, count: int) -> Mask:
-        """Which of so many rows have a value, in whatever case."""
+    def having(self, wanted: str) -> Numbers:
+        """Ways that have a value, in whatever case."""
         alike = np.array([one.lower() == wanted.lower() for one in self.values], bool)
-        return np.bincount(self.rows[alike[self.codes]], minlength=count) > 0
+        found: Numbers = self.ways[alike[self.codes]]
+        return found
 
-    def counted(self, rows: Mask, of: Numbers) -> dict[str, int]:
-        """{value: products that have it in one of these rows}, the most frequent first. of: the product of each row."""
-        here, many = rows[self.rows], max(1, len(self.values))
-        counts = np.bincount(np.unique(of[self.rows[here]] * many + self.codes[here]) % many, minlength=many)
+    def counted(self, ways: Numbers) -> dict[str, int]:
+        """{value: products that have it in one of these ways}, the most frequent first."""
+        here, many = np.isin(self.ways, ways), max(1, len(self.values))
+        counts = np.bincount(np.unique(self.of[here] * many + self.codes[here]) % many, minlength=many)
         return {self.values[at]: int(counts[at]) for at in np.argsort(-counts, kind="stable") if counts[at]}
 
 
 class Shelf:
     """Rows of a load, those of a product and protocol together, in the order in which one of them is shown for all.
 
-    Numbers that are not there are NaN. of: number of the product, in the order of ids; way: of product and protocol.
-    some_load: whether the row is of the load, and not the one of the product for any load. charts: by depth.
+    Numbers that are not there are NaN. of: number of the product in `products`, which stand in the order of ids; way:
+    of product and protocol. some_load: whether the row is of the load, and not the one of the product for any load.
+    most_room: {use: numbers of the products that fit it, the one with the most room first}. charts: by depth.
     """
 
-    def __init__(self, rows: Sequence[tuple[Product, Any]]) -> None:
-        """rows: products, with what `Listed` has beside them."""
-        self.entries = [Listed(of, *row) for of, row in rows]
-        products = [of for of, _ in rows]
-        columns = {name: [getattr(one, name) for one in self.entries] for name in _OF_LOAD}
+    def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """rows: fields of `Listed`."""
+        self._rows = rows
+        columns = {name: [row[at] for row in rows] for at, name in enumerate(Listed.__dataclass_fields__)}
         self.confirmed, self.in_flight = np.array(columns["confirmed"], bool), np.array(columns["in_flight"], np.int64)
-        self.iops, self.low, self.high, self.late, self.latest = (
-            np.array(columns[one], float) for one in _OF_LOAD[-5:]
-        )
+        numbers = [np.array(columns[name], float) for name in _OF_LOAD[-5:]]
+        self.iops, self.low, _, self.late, self.latest = numbers
         self.some_load = self.in_flight > 0
-        self.price = np.array([of.price_per_tib or np.nan for of in products], float)
-        self.newest = np.array([of.newest for of in products], float)
-        self.currency = np.array([of.currency for of in products], str)
-        self.facets = {name: Facet([one.facet(name) for one in self.entries]) for name in FACETS}
-        self.of = Facet([(of.id,) for of in products]).codes
-        self.way = self.of * len(rows) + self.facets["protocol"].codes
+        known = {of.id: of for of in columns["product"]}
+        self.products = [known[name] for name in sorted(known)]
+        self.of = _numbered((of.id for of in columns["product"]), sorted(known))
+        ways = [*zip(self.of.tolist(), columns["protocol"], strict=True)]
+        self.way = _numbered(ways, dict.fromkeys(ways))
+        self.price = np.array([of.price_per_tib or np.nan for of in self.products], float)[self.of]
+        self.newest = np.array([of.newest for of in self.products], float)[self.of]
+        self.currency = np.array([of.currency for of in self.products], str)[self.of]
+        first = np.unique(self.way, return_index=True)[1]
+        some = [self.entry(row) for row in first]
+        self.facets = {name: Facet([one.facet(name) for one in some], self.of[first]) for name in FACETS}
+        fits = [
+            (use, of.reproduced > 0, room, at) for at, of in enumerate(self.products) for use, room in of.fits.items()
+        ]
+        self.most_room: dict[str, list[int]] = defaultdict(list)
+        for use, _, _, at in sorted(fits, reverse=True):
+            self.most_room[use].append(at)
         self.charts: dict[int, Chart | None] = {}
+
+    def entry(self, row: int) -> Listed:
+        """It as it is shown."""
+        return Listed(*self._rows[row])
 
     def top(self, rows: Mask, group: Numbers, *worst_last: Numbers) -> Numbers:
         """Of each group the number of one of these rows: the first by these values, of which less is better."""
@@ -119,6 +139,12 @@ class Shelf:
         """{I/Os in flight: how often the load was measured so}."""
         found = np.unique(self.in_flight[self.some_load], return_counts=True)
         return dict(zip(*(one.tolist() for one in found), strict=True))
+
+
+def _numbered(values: Iterable[Any], known: Iterable[Any]) -> Numbers:
+    """The place of each among those that are known."""
+    places = {one: at for at, one in enumerate(known)}
+    return np.array([places[one] for one in values], np.int64)
 
 
 @dataclass
@@ -151,9 +177,17 @@ def shelf_of(database: Database, rw: str, bs_bytes: int) -> Shelf:
                 stock.shelves.pop(next(iter(stock.shelves)))
             known = stock.products
             with database.reading() as link:
-                rows = [(known[of], row) for of, *row in link.execute(_rows(rw, bs_bytes)) if of in known]
+                rows = [(known[of], *row) for of, *row in link.execute(_rows(rw, bs_bytes)) if of in known]
             stock.shelves[load] = Shelf(rows)
         return stock.shelves[load]
+
+
+def fill(database: Database) -> None:
+    """Read the loads that most products have: at the start of a service, before somebody waits for one."""
+    most = sa.select(best.c.rw, best.c.bs_bytes).where(best.c.rw != ANY_RW).group_by(best.c.rw, best.c.bs_bytes)
+    with suppress(IoAtlasError), database.reading() as link:
+        for rw, bs_bytes in link.execute(most.order_by(sa.func.count().desc()).limit(MOST_SHELVES)).all():
+            shelf_of(database, rw, bs_bytes)
 
 
 def _rows(rw: str, bs_bytes: int) -> sa.Select[Any]:

@@ -76,9 +76,8 @@ def opened(place: Place, *, fresh: bool = False, empty: bool = False) -> Iterato
 
     file = Path(place.url.removeprefix("sqlite:///"))
     if place.embedded and not fresh and not file.exists():
-        raise UsageError(
-            "there is no atlas", where=str(file.parent), remedy="`ioatlas atlas serve` makes one, or name --folder"
-        )
+        remedy = "`ioatlas atlas serve` makes one, or name --folder"
+        raise UsageError("there is no atlas", where=str(file.parent), remedy=remedy)
     database = open_database(place.url)
     try:
         if (empty or (fresh and place.embedded)) and form_of(database).found == 0:
@@ -97,11 +96,8 @@ def blobs_of(place: Place) -> Blobs:
     from ioatlas_atlas.blobs import Blobs
 
     if os.environ.get("IOATLAS_S3"):
-        raise UsageError(
-            "bundles are kept in a folder only",
-            where="IOATLAS_S3",
-            remedy=f"copy the bucket into {place.blobs / 'kept'} as it is, then unset IOATLAS_S3",
-        )
+        remedy = f"copy the bucket into {place.blobs / 'kept'} as it is, then unset IOATLAS_S3"
+        raise UsageError("bundles are kept in a folder only", where="IOATLAS_S3", remedy=remedy)
     return Blobs(place.blobs)
 
 
@@ -113,10 +109,7 @@ def bound(host: str, port: int, *, where: str) -> socket.socket:
         found.bind((host, port))
     except OSError as error:
         found.close()
-        raise IoAtlasError(
-            f"port {port} of {host} cannot be used: {error.strerror}",
-            where=where,
-            remedy="name another port, or 0 for any",
-        ) from error
+        what = f"port {port} of {host} cannot be used: {error.strerror}"
+        raise IoAtlasError(what, where=where, remedy="name another port, or 0 for any") from error
     found.listen(128)
     return found

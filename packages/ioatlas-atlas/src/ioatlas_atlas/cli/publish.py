@@ -67,9 +67,8 @@ def command(
     elif not as_json or not yes:
         _show(seen, client.url)
     if seen.checked.refused:
-        raise RefusedError(
-            "it does not verify, so no atlas takes it", where=str(bundle), remedy=f"ioatlas verify {bundle}"
-        )
+        why = "it does not verify, so no atlas takes it"
+        raise RefusedError(why, where=str(bundle), remedy=f"ioatlas verify {bundle}")
     if dry_run:
         click.echo("nothing was sent", err=True)
         return
@@ -131,8 +130,6 @@ def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool
         try:
             return client.publish(seen.path, key, said, lambda sent: bar.update(sent - bar.pos))
         except OtherwiseError:
-            raise RefusedError(
-                "you published this bundle before, and declared something else",
-                where=client.url,
-                remedy="`ioatlas atlas change` changes who sees it; delete it there to declare something else",
-            ) from None
+            why = "you published this bundle before, and declared something else"
+            remedy = "`ioatlas atlas change` changes who sees it; delete it there to declare something else"
+            raise RefusedError(why, where=client.url, remedy=remedy) from None

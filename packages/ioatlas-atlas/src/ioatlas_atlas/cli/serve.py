@@ -181,11 +181,8 @@ def audit(place: Place, most: int, as_json: bool) -> None:
     with opened(place) as held:
         for one in reversed(entries(held, most)):
             who = one.account or "operator"
-            click.echo(
-                json.dumps(vars(one))
-                if as_json
-                else f"{utc_text(one.at)}  {who:<16}  {one.action:<14}  {one.subject}  {json.dumps(one.detail)}"
-            )
+            told = f"{utc_text(one.at)}  {who:<16}  {one.action:<14}  {one.subject}  {json.dumps(one.detail)}"
+            click.echo(json.dumps(vars(one)) if as_json else told)
 
 
 @command.command(epilog=examples("serve backup", "ioatlas_atlas.cli"))
@@ -224,11 +221,8 @@ def site(place: Place, to: Path, title: str) -> None:
     with opened(place) as held:
         kept = blobs_of(place)
         paths = [path for sha256 in public_bundles(held) if (path := kept.path(sha256)).is_file()]
-        said: dict[str, Any] = {
-            "permission": "recorded in the atlas",
-            "doubts": lambda path: doubts_of(held, path.stem),
-        }
-        made = write_site(to, paths, title=title, plan=read_plan(None), **said)
+        told: dict[str, Any] = {"title": title, "permission": "recorded in the atlas"}
+        made = write_site(to, paths, plan=read_plan(None), doubts=lambda path: doubts_of(held, path.stem), **told)
     for text in made.left_out:
         click.echo(f"left out: {text}", err=True)
     click.echo(f"{to}  {plural(len(made.results), 'result')}, {plural(len(made.changed), 'file')} written")
@@ -256,8 +250,6 @@ def _told(copied: Copied, what: str, where: Path) -> None:
     """Raises IoAtlasError where it is not whole: who makes backups from a timer reads the status alone."""
     click.echo(f"{plural(copied.results, 'result')} and {plural(copied.bundles, 'bundle')} {what}")
     if copied.missing:
-        raise IoAtlasError(
-            f"{plural(len(copied.missing), 'result')} whose bundle is not there, such as {copied.missing[0]}",
-            where=str(where),
-            remedy="name the folder of bundles with --blobs, and a new one for what is written",
-        )
+        lacking = f"{plural(len(copied.missing), 'result')} whose bundle is not there, such as {copied.missing[0]}"
+        remedy = "name the folder of bundles with --blobs, and a new one for what is written"
+        raise IoAtlasError(lacking, where=str(where), remedy=remedy)

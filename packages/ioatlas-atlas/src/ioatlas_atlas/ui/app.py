@@ -276,9 +276,8 @@ class _Pages:
         found = [volume for name in names if (volume := self._shelf.find(name)) is not None]
         if wanted not in SETS or len(found) != len(names) or len(found) < SETS[wanted][2]:
             least = SETS[wanted][2] if wanted in SETS else 1
-            raise IoAtlasError(
-                f"choose {least} entries or more", where="the library", remedy="tick them, then ask again"
-            )
+            what = f"choose {least} entries or more"
+            raise IoAtlasError(what, where="the library", remedy="tick them, then ask again")
         with tempfile.TemporaryDirectory(prefix="ioatlas-ui-") as folder:
             page = Path(folder) / "page.html"
             sides = [str(volume.entry.directory) for volume in found]
