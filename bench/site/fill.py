@@ -26,12 +26,13 @@ def line(n: int, drawn: random.Random) -> dict[str, object]:
     """A line of the summary."""
     rates = [rounded(10 ** drawn.uniform(*ends)) for ends in ((7, 10), (7, 10), (3, 6), (3, 6))]
     size = drawn.choice([1, 2, 4, 8, 16]) << 40
-    title = f"Vendor {n % 60} M{n % 3000}, {drawn.choice(['nfs4', 'cifs', 'xfs'])}, {size >> 40} TiB"
+    product = drawn.randrange(3000)
+    title = f"Vendor {product % 60} M{product}, {drawn.choice(['nfs4', 'cifs', 'xfs'])}, {size >> 40} TiB"
     name = f"map-{n}-{drawn.getrandbits(32):08x}"
     when = f"20{15 + n % 11}-{1 + n % 12:02}-{1 + n % 28:02}T{n % 24:02}:{n % 60:02}:00Z"
     trust = drawn.choice(["good", "fair", "low"])
     price = rounded(10 ** drawn.uniform(1, 3))
-    values = (name, title, f"nas{n % 300}", "nfs4", size, *rates, trust, when, price, "USD")
+    values = (name, title, f"nas{drawn.randrange(300)}", "nfs4", size, *rates, trust, when, price, "USD")
     return dict(zip(site.SUMMARY, values, strict=True))
 
 
