@@ -13,6 +13,7 @@ import click
 
 from ioatlas import __version__
 from ioatlas.cli._commands import Commands
+from ioatlas.cli._output import say
 from ioatlas.model.errors import IoAtlasError
 
 
@@ -40,8 +41,6 @@ def main(arguments: list[str] | None = None) -> Any:
     try:
         return ioatlas.main(args=arguments, prog_name="ioatlas", standalone_mode=True)
     except IoAtlasError as error:
-        from ioatlas.cli._output import say
-
         say(f"ioatlas: {error}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:

@@ -19,6 +19,7 @@ from ioatlas.cli._arguments import write_gate
 from ioatlas.cli._output import columns, say_json
 from ioatlas.model.errors import GateError, UsageError
 from ioatlas.model.quantities import COMPARED
+from ioatlas.model.units import format_count, format_latency, format_rate
 
 if TYPE_CHECKING:
     from ioatlas.answer.analysis.compare import CellComparison, MapComparison
@@ -304,7 +305,6 @@ def _pair_lines(found: SidesComparison, *, all_cells: bool) -> list[str]:
 
 
 def _value(found: SidesComparison, side: int, load: str) -> str:
-    from ioatlas.model.units import format_count, format_latency, format_rate
 
     value = found.loads.value(side, load)
     formats = {"bw": format_rate, "iops": format_count}

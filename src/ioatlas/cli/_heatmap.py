@@ -12,6 +12,7 @@ from ioatlas.model.outcomes import Event
 from ioatlas.model.tree import is_tree
 from ioatlas.model.units import number_of
 from ioatlas.model.visit import SWEPT
+from ioatlas.report.export.grid import Axis
 from ioatlas.report.small_map import LEGEND, LOADS, SmallMap, Value, thinned, unit_of
 
 if TYPE_CHECKING:
@@ -170,8 +171,6 @@ class LiveMap:
 
     def lines(self, *, width: int, lines: int, style: Callable[[float | None], str]) -> list[Text]:
         """At most `lines` lines; none before the first value, and none where there are no two places to fill."""
-        from ioatlas.report.export.grid import Axis
-
         if len(set(self._places.values())) < 2 or not self._found:
             return []
         best: dict[_Place, float] = {}

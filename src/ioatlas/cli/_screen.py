@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ioatlas import __version__
 from ioatlas.answer.analysis.imported_answer import LOADS, SETS
 from ioatlas.answer.analysis.imported_answer import TITLES as IMPORTED_TITLES
 from ioatlas.answer.analysis.wording import plural
@@ -21,7 +22,10 @@ from ioatlas.cli._output import WIDEST, table_of
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
 from ioatlas.model.summary import Summary, Trust
-from ioatlas.report.small_map import COLOURS
+from ioatlas.report.export import texts
+from ioatlas.report.export.texts import conditions
+from ioatlas.report.redact import redactor
+from ioatlas.report.small_map import COLOURS, small_map
 from ioatlas.report.told import beside_of, next_line, small_of, title_of, value_of, where_of
 
 if TYPE_CHECKING:
@@ -106,11 +110,7 @@ def answer_lines(
 
 def pasted(result: CampaignResult, form: str) -> str:
     """The answer to pass on by paste, as Markdown ('md') or BBCode. Nothing in it names the site."""
-    from ioatlas import __version__
     from ioatlas.answer.analysis.summary import summarise
-    from ioatlas.report.export import texts
-    from ioatlas.report.export.texts import conditions
-    from ioatlas.report.redact import redactor
 
     summary, clean = summarise(result), redactor(result.targets)
     lines = answer_lines(summary, result, console_of(PASTED_WIDTH), width=PASTED_WIDTH, room=PASTED_LINES, place="DIR")
@@ -224,7 +224,6 @@ def _middle(result: CampaignResult, console: Console, width: int, room: int, mor
     if sets := next((one for one in result.tables if one.title in (SETS, LOADS)), None):
         return _sets(sets, width, room)
     from ioatlas.cli._heatmap import draw
-    from ioatlas.report.small_map import small_map
 
     found = small_map(result)
     if found is None:

@@ -14,7 +14,7 @@ import click
 from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
-from ioatlas.measure.campaign import run
+from ioatlas.measure.campaign import load_result, run
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import Emit, Event
@@ -127,8 +127,6 @@ def _tell_overdrawn(summary: Summary) -> None:
 
 def _show_finished(journal: Journal, *, as_json: bool, verbose: bool) -> None:
     """A campaign of which nothing is left to do: what it came to. Nothing is changed."""
-    from ioatlas.measure.campaign import load_result
-
     report = journal.directory / REPORT
     if not report.exists():
         write_report_of(journal.directory)
@@ -170,7 +168,6 @@ def findings_told(findings: Iterable[Finding], *, verbose: bool = False) -> list
 
 def write_report_of(directory: Path) -> CampaignResult:
     """What the report in a campaign's directory shows, which is written."""
-    from ioatlas.measure.campaign import load_result
     from ioatlas.report.page import write_report
 
     path = directory / REPORT

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ioatlas import __version__
+from ioatlas.answer.results.library import check_not_opened
 from ioatlas.cli._arguments import PathOrWord, campaign_argument, path_option, quantity_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, how_options
@@ -50,7 +51,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Pack the campaign in DIR into one file that anybody can check: raw output, journal, values, hashes, signature."""
-    from ioatlas.answer.results.library import check_not_opened
     from ioatlas.bundle import statement
     from ioatlas.bundle.pack import check_free, pack
     from ioatlas.bundle.redaction import read_plan

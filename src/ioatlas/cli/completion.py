@@ -6,6 +6,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from ioatlas.cli import ioatlas
 from ioatlas.cli._commands import examples
 
 SHELLS = ("bash", "zsh", "fish")
@@ -16,8 +17,6 @@ VARIABLE = "_IOATLAS_COMPLETE"
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
     """Print what makes SHELL complete commands, options, profiles and campaigns."""
-    from ioatlas.cli import ioatlas
-
     kind = get_completion_class(shell)
     assert kind is not None, shell
     source = kind(ioatlas, {}, "ioatlas", VARIABLE).source()

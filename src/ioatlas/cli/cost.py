@@ -11,8 +11,9 @@ import click
 
 from ioatlas.cli._arguments import CampaignDirectory, latency_limit, path_option
 from ioatlas.cli._commands import examples
-from ioatlas.cli._output import say_json, says_what_does_not_fit, table_of
+from ioatlas.cli._output import check_ending, say_json, says_what_does_not_fit, table_of, write_table
 from ioatlas.model.errors import UsageError
+from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_percent
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ def command(
     from ioatlas.answer.product.cost import Terms, compare_costs
     from ioatlas.answer.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
     from ioatlas.answer.product.price import common_currency
-    from ioatlas.cli._output import check_ending, write_table
     from ioatlas.report.export.texts import csv_text
 
     if output is not None and output.suffix.lower() not in FIGURES:
@@ -161,7 +161,6 @@ def _named(directory: Path, result: CampaignResult) -> list[Offer]:
 
 def _workload(at: Sequence[str], p99: str | None, mean: str | None) -> Workload:
     from ioatlas.answer.product.readings import Workload
-    from ioatlas.model.options import read_option
 
     options = {}
     for text in at:

@@ -17,7 +17,8 @@ from ioatlas.cli._arguments import SideArgument, newest, own_place, path_option,
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas.model.errors import IoAtlasError, UsageError, written
-from ioatlas.model.quantities import QUANTITIES
+from ioatlas.model.panel import Line
+from ioatlas.model.quantities import QUANTITIES, quantity
 from ioatlas.store import confined
 
 if TYPE_CHECKING:
@@ -220,7 +221,6 @@ def _place(directory: Path, kind: str, output: Path | None) -> Path:
 
 
 def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]) -> list[Path]:
-    from ioatlas.model.quantities import quantity
     from ioatlas.report.export.grid import lay_out
     from ioatlas.report.export.own import STYLES, has_own, own_drawing
     from ioatlas.report.export.to_panels import write_drawing
@@ -244,8 +244,6 @@ def _figure(result: CampaignResult, kind: str, path: Path, drawn: dict[str, str]
 
 def _with_bars(shown: Quantity, drawn: dict[str, str], result: CampaignResult) -> Quantity:
     """The quantity with the error bars that were asked for."""
-    from dataclasses import replace
-
     if drawn.get("bars") != "sd":
         return shown
     if not any(getattr(e, shown.sd) is not None for e in result.estimates):
@@ -296,8 +294,6 @@ def _results(sides: Sequence[Side]) -> list[tuple[str, CampaignResult]]:
 
 def _ceilings(results: Sequence[tuple[str, CampaignResult]]) -> dict[str, list[Line]]:
     """The tightest known bound of each load."""
-    from ioatlas.model.panel import Line
-
     found: dict[str, list[Line]] = {}
     for name, result in results:
         for e in result.estimates:

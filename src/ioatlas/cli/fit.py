@@ -18,8 +18,9 @@ from ioatlas.cli._arguments import PathOrWord, gate_files, write_gate
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
 from ioatlas.cli._output import fold, say_json
-from ioatlas.measure.procedures.options import CAMPAIGN
+from ioatlas.measure.procedures.options import CAMPAIGN, FitOptions
 from ioatlas.model.errors import UsageError
+from ioatlas.plan.spec import CampaignSpec, recorded_spec
 from ioatlas.report.export.to_gate import Check, Gate, Outcome
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ def command(
     if (Path(target) / "campaign.toml").is_file():
         _tell_measured(Path(target), uses, how, (junit, markdown))
     from ioatlas.measure.campaign import default_directory
-    from ioatlas.plan.spec import CampaignSpec
 
     given = {"fit": uses, "fit_max": most, "budget": budget, "clients": clients}
     spec = CAMPAIGN.apply(
@@ -126,8 +126,6 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     from ioatlas.cli._session import answer, findings_told, measured
     from ioatlas.measure.procedures.fit.fits import carried, load_fits
     from ioatlas.measure.procedures.fit.verdict import Answer
-    from ioatlas.measure.procedures.options import FitOptions
-    from ioatlas.plan.spec import recorded_spec
 
     directory = journal.directory
     _, result = measured(journal, how)

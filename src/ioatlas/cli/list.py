@@ -12,7 +12,17 @@ from typing import Any
 
 import click
 
-from ioatlas.answer.results.library import REPORT, Entry, bundles, directories, entry, library_folders, stamp
+from ioatlas.answer.results.library import (
+    REPORT,
+    Entry,
+    bundles,
+    directories,
+    entry,
+    is_opened,
+    library_folders,
+    shown,
+    stamp,
+)
 from ioatlas.cli._arguments import Name, campaign_argument, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import columns, folded, say_json, says_what_does_not_fit
@@ -76,7 +86,6 @@ def open_command(directory: Path) -> None:
 
     An existing report.html is never opened as it is, because it may be somebody else's page.
     """
-    from ioatlas.answer.results.library import is_opened, shown
     from ioatlas.measure.campaign import load_result
     from ioatlas.report.page import write_report
 

@@ -22,6 +22,7 @@ from ioatlas.cli._options import (
     Measuring,
     answer_option,
     commands_of,
+    consent_of,
     directory_option,
     how_options,
     metrics_option,
@@ -31,6 +32,7 @@ from ioatlas.cli._options import (
 from ioatlas.cli._output import folded, say_json, says_what_does_not_fit
 from ioatlas.measure.procedures.options import CAMPAIGN
 from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
+from ioatlas.plan.spec import recorded_spec
 from ioatlas.target.opening import NOT_YET
 from ioatlas.target.place import KEPT_FREE, UNTOLD_BYTES
 
@@ -54,7 +56,6 @@ def command(
     """Measure a performance map of TARGET: a directory, a file, a block device or a URI. Several with --together.
     In a directory everything is written inside one marked subdirectory, which is removed at the end.
     """
-    from ioatlas.cli._options import consent_of
     from ioatlas.cli._session import run_session
     from ioatlas.measure.campaign import default_directory
     from ioatlas.measure.procedures.registry import procedure_of
@@ -205,16 +206,13 @@ def _short_of_room(plan: Plan) -> list[str]:
 def resume_command(how: Measuring, directory: Path, answers: tuple[str, ...], clients: str, trust: str | None) -> None:
     """Continue the campaign in DIR: the same plan, the visits that are still missing."""
     from ioatlas.cli import fit, tune
-    from ioatlas.cli._options import commands_of, consent_of
     from ioatlas.cli._session import run_session
     from ioatlas.measure.campaign import reopen
     from ioatlas.measure.procedures.fit.procedure import FitUses
-    from ioatlas.measure.procedures.options import CAMPAIGN
     from ioatlas.measure.procedures.registry import procedure_of_journal
     from ioatlas.measure.procedures.tune.advice import Advise
     from ioatlas.measure.procedures.tune.procedure import Tune
     from ioatlas.measure.run.foreign import ForeignError
-    from ioatlas.plan.spec import recorded_spec
 
     try:
         journal = reopen(directory, destroy=how.destroy, overwrite=how.overwrite, trust=trust)

@@ -4,17 +4,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ioatlas.answer.product.figures import Figures, drives_line, needs_permission
+from ioatlas.answer.product.figures import (
+    Figures,
+    check_drives,
+    document,
+    drives_line,
+    figures,
+    needs_permission,
+    remarks,
+)
 from ioatlas.answer.product.quantity import amount_text, both_units, in_tb, in_tib, money
 from ioatlas.answer.product.sheet import Sheet
 from ioatlas.cli._arguments import CampaignDirectory
 from ioatlas.cli._commands import Commands, examples
-from ioatlas.cli._output import WIDEST, folded, say, say_json, says_what_does_not_fit, table_of
+from ioatlas.cli._output import (
+    WIDEST,
+    check_ending,
+    folded,
+    say,
+    say_json,
+    says_what_does_not_fit,
+    table_of,
+    write_table,
+)
 from ioatlas.model.errors import GateError, UsageError, written
 
 if TYPE_CHECKING:
@@ -146,9 +164,6 @@ def command() -> None:
 @click.option("--currency", metavar="USD", help="Of the price. Default: USD.")
 def new_(sheet: Path, **given: str | float | None) -> None:
     """Write a new sheet to fill in. An existing file is left alone."""
-    from datetime import UTC, datetime
-
-    from ioatlas.answer.product.figures import figures
     from ioatlas.answer.product.sheet_file import new_sheet, read_sheet
 
     for name, needs in (("capacity", "drives"), ("currency", "price")):
@@ -167,7 +182,6 @@ def new_(sheet: Path, **given: str | float | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_(sheets: tuple[Path, ...], *, complete: bool, as_json: bool) -> None:
     """Check sheets, and say what is missing."""
-    from ioatlas.answer.product.figures import check_drives, figures, remarks
     from ioatlas.answer.product.sheet_file import SheetError, read_sheet_file
 
     told = []
@@ -210,7 +224,6 @@ def _all_but_the_last(faults: list[UsageError]) -> NoReturn:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_(sheet: Path, *, currency: str | None, verbose: bool, as_json: bool) -> None:
     """Show a product: capacity, and price per TiB."""
-    from ioatlas.answer.product.figures import document, figures, remarks
     from ioatlas.answer.product.sheet_file import read_sheet_file
 
     read = read_sheet_file(sheet)
@@ -246,7 +259,6 @@ def table_(sheets: tuple[Path, ...], results: tuple[Path, ...], output: Path | N
     from ioatlas.answer.product.cost import Offer
     from ioatlas.answer.product.sheet_file import read_sheet_file
     from ioatlas.answer.product.table import columns, rows, table_document
-    from ioatlas.cli._output import check_ending, write_table
     from ioatlas.measure.campaign import load_result
 
     if output is not None:

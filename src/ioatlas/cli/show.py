@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas.answer.results.library import REPORT
+from ioatlas.answer.results.library import REPORT, shown
 from ioatlas.cli._arguments import campaign_argument, units_option, where_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import says_what_does_not_fit, table_of
 from ioatlas.model.errors import written
-from ioatlas.model.quantities import QUANTITIES
+from ioatlas.model.quantities import QUANTITIES, quantity
 from ioatlas.model.tree import is_tree
+from ioatlas.model.units import format_count, format_latency, format_rate
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -64,8 +66,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Show the answer of the campaign in DIR on one screen, or its map as a table."""
-    import sys
-
     from ioatlas.answer.results.only import only, parse_filter
     from ioatlas.measure.procedures.registry import load_result
 
@@ -90,9 +90,7 @@ def command(
     from rich.text import Text
 
     from ioatlas.answer.analysis.summary import summarise
-    from ioatlas.answer.results.library import shown
     from ioatlas.cli._screen import console_of, print_lines, show, text_tables, title_lines
-    from ioatlas.model.quantities import quantity
 
     plain = not (all_cells or x or y)
     asked = bool(quantity_name) or not plain
@@ -175,7 +173,6 @@ def _map(result: CampaignResult, quantity: Quantity, x: str, y: str, console: Co
 
 def _cell_list(result: CampaignResult, console: Console) -> list[RenderableType]:
     """Every cell and direction, one line each; columns that tell nothing, or do not fit, are left out."""
-    from ioatlas.model.units import format_count, format_latency, format_rate
     from ioatlas.report.export.grid import axes_of, coordinates
     from ioatlas.report.table import entries
 

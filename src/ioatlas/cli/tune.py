@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas import __version__
 from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import PathOrWord, latency_limit
 from ioatlas.cli._commands import examples
-from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
+from ioatlas.cli._options import Measuring, campaign_option, consent_of, directory_option, measuring_options
 from ioatlas.cli._output import say_json
 from ioatlas.measure.procedures.options import CAMPAIGN, USUAL_BUDGET_SECONDS
 from ioatlas.model.errors import UsageError
 from ioatlas.model.units import format_duration
-from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.spec import CampaignSpec, recorded_spec
 from ioatlas.plan.sweep import read_sweep
 from ioatlas.store import confined
 
@@ -117,7 +118,6 @@ def command(
         return
     journal = how.start(plan, output or default_directory(plan), procedure=procedure)
     if procedure is None:
-        from ioatlas.cli._options import consent_of
         from ioatlas.cli._session import run_session
 
         run_session(journal, how, consent=consent_of(spec, how.destroy, how.overwrite, ()))
@@ -129,7 +129,6 @@ def tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import measured
     from ioatlas.measure.procedures.tune.advice import cure, load_gains
-    from ioatlas.plan.spec import recorded_spec
 
     measured(journal, how)
     spec, report = recorded_spec(journal, CAMPAIGN.tables), journal.directory / REPORT
@@ -196,7 +195,6 @@ def finish(journal: Journal, how: Measuring) -> None:
 
     Exit status 3 when no setting meets the limit.
     """
-    from ioatlas import __version__
     from ioatlas.cli._session import answer, measured
     from ioatlas.measure.procedures.tune.result import closed_cell, load_tuning
     from ioatlas.measure.procedures.tune.wording import asked, best_job, load_text, none_sentence

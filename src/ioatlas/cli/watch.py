@@ -20,12 +20,21 @@ from click.core import ParameterSource
 
 from ioatlas.answer.analysis.watching import Rules
 from ioatlas.answer.analysis.wording import plural
-from ioatlas.answer.results.library import REPORT
+from ioatlas.answer.results.library import REPORT, results_folder
 from ioatlas.cli._arguments import PathOrWord, quantity_option, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._live import Stop, TerminalLine, json_lines, paragraph
-from ioatlas.cli._options import Measuring, directory_option, how_options, metrics_option, with_metrics
+from ioatlas.cli._options import (
+    Asked,
+    Measuring,
+    directory_option,
+    how_options,
+    metrics_option,
+    with_levels,
+    with_metrics,
+)
 from ioatlas.cli._output import say, say_json, says_what_does_not_fit
+from ioatlas.measure.procedures.options import FitOptions
 from ioatlas.model.errors import GateError, IoAtlasError, PartialResultError, RefusedError, UsageError
 from ioatlas.model.outcomes import Event
 from ioatlas.model.units import (
@@ -36,6 +45,8 @@ from ioatlas.model.units import (
     parse_duration_seconds,
     parse_percent,
 )
+from ioatlas.plan.spec import CampaignSpec
+from ioatlas.stats.sequential import run_length
 
 if TYPE_CHECKING:
     from ioatlas.measure.run.plan import Plan
@@ -216,11 +227,8 @@ def _spec(
     *,
     read_only: bool,
 ) -> CampaignSpec:
-    from ioatlas.cli._options import Asked, with_levels
     from ioatlas.measure.procedures.fit.read import in_full
-    from ioatlas.measure.procedures.options import FitOptions
     from ioatlas.measure.watch_kept import default_spec, of_one_size
-    from ioatlas.plan.spec import CampaignSpec
 
     levels = {"size": size} if size is not None else {}
     if campaign_file is not None:
@@ -243,7 +251,6 @@ def _spec(
 
 
 def _default_directory(plan: Plan) -> Path:
-    from ioatlas.answer.results.library import results_folder
 
     plain = re.sub(r"[^A-Za-z0-9]+", "-", plan.targets[0].name).strip("-").lower()
     return results_folder() / f"ioatlas-watch-{plain[:60] or 'target'}"
@@ -268,7 +275,6 @@ def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json
     from ioatlas.cli.map import describe, summary_of
     from ioatlas.measure.watch import UNFIT_IN_A_ROW
     from ioatlas.measure.watch_kept import FIT
-    from ioatlas.stats.sequential import run_length
 
     # Mean rounds until a change is found, by its size in standard deviations of rounds.
     limit = rules.limit(_charts(plan))

@@ -25,6 +25,7 @@ from ioatlas.answer.results.library import check_not_opened, results_folder
 from ioatlas.load.fio.executor import Clock, Executor, SessionTime, SystemExecutor
 from ioatlas.load.machine.typed_in import FACTS_FILE, asks_of, commands_of, facts_source, facts_text
 from ioatlas.measure.procedures.options import CAMPAIGN, campaign_toml
+from ioatlas.measure.procedures.registry import load_result as load
 from ioatlas.measure.procedures.registry import procedure_of
 from ioatlas.measure.run.fleet import client_remarks, with_clients
 from ioatlas.measure.run.fleet import opened as opened_fleet
@@ -526,6 +527,4 @@ def _replace_plan(journal: Journal, procedure: Procedure, plan: Plan, remarks: I
 
 def load_result(directory: Path) -> CampaignResult:
     """The result of the campaign in `directory`, with what was imported there. Raises UsageError when there is none."""
-    from ioatlas.measure.procedures.registry import load_result as load
-
     return load(directory)

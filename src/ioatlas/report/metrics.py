@@ -34,7 +34,7 @@ class Family:
         return f"{self.name}_total" if self.kind == "counter" else self.name
 
 
-FAMILIES = tuple(Family(**one) for one in shipped("ioatlas", "metrics.toml")["family"])
+FAMILIES = tuple(Family(**one) for one in shipped("ioatlas.report", "metrics.toml")["family"])
 _BY_NAME = {family.name: family for family in FAMILIES}
 Labels = tuple[tuple[str, str], ...]
 

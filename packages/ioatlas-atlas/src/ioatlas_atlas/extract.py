@@ -21,6 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.units import format_size, words
 from ioatlas_atlas.kinds import kind_of, link_speed, media_of, plain_facts
 
@@ -89,7 +90,6 @@ def confine(limits: Mapping[str, int]) -> None:
 def _read(path: Path, limits: Mapping[str, int], declared: Mapping[str, Any]) -> dict[str, Any]:
     from ioatlas.bundle.opening import NotABundleError, open_bundle, opened_directory
     from ioatlas.bundle.verify import UNFIT, verify
-    from ioatlas.model.errors import IoAtlasError
 
     try:
         if refused := _too_much(path, limits):
@@ -202,7 +202,6 @@ def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
     from ioatlas.measure.procedures.fit.plan import asked
     from ioatlas.measure.procedures.fit.read import read_uses, ready
     from ioatlas.model.cell import directions_of
-    from ioatlas.model.errors import UsageError
     from ioatlas.store.journal import Journal
 
     found: list[Fit] = []

@@ -27,6 +27,7 @@ from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_count, format_latency, format_rate
 from ioatlas.model.visit import Part, Visit
 from ioatlas.store import confined
+from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.answer.product.sheet import Sheet
@@ -63,8 +64,6 @@ def doubts(
     directory: Path, cells: Sequence[Mapping[str, Any]], sheet: Sheet | None, link: str, here: str
 ) -> dict[Key, str]:
     """{load: what speaks against it}. cells: as they are kept. here: where a target is that a NAS cannot be."""
-    from ioatlas.store.journal import Journal
-
     with closing(Journal.open(directory)) as journal:
         found = _of_raw_output(journal)
     for one in cells:

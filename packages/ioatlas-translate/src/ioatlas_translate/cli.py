@@ -11,6 +11,7 @@ from ioatlas.cli._arguments import PathOrWord
 from ioatlas.cli._output import say_json
 from ioatlas.model.errors import IoAtlasError, UsageError, faults
 from ioatlas_translate import TOOLS, translate
+from ioatlas_translate.translation import render_fidelity
 
 _STARTED_BY = {
     "crystaldiskmark": "diskspd 'diskspd -b1M -t1 -o8 -w0 -W0 -d5 -S -c1G x'",
@@ -66,8 +67,6 @@ def command(tool: str, command_or_file: str, as_json: bool, output: Path | None)
       ioatlas translate iozone 'iozone -a -i 0 -i 1 -c -e -I -s 4g -r 64k'
       ioatlas translate vdbench parmfile.txt --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from ioatlas_translate.translation import render_fidelity
-
     translation = translate(tool, command_or_file)
     if as_json:
         say_json(translation.to_dict())

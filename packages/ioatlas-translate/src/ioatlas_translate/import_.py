@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas import __version__
 from ioatlas.answer.analysis.imported_answer import by_kind
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import folded
-from ioatlas.model.errors import UsageError
+from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas_translate.read.formats import NOT_READ, TOOLS
 
 if TYPE_CHECKING:
@@ -124,8 +126,6 @@ def _read_part(items: list[_Item]) -> tuple[_Batch, _Tally]:
 
 def _no_collector() -> None:
     """In a worker: readings form no cycles, and looking for some takes a tenth of the time."""
-    import gc
-
     gc.disable()
 
 
@@ -149,7 +149,6 @@ def _read_all(files: list[_Item], tally: _Tally) -> Iterator[_Batch]:
 
 def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally) -> Iterator[_Batch]:
     """The readings, written into `directory` as they are passed on; kept when the last was taken."""
-    from ioatlas import __version__
     from ioatlas.store.imported import Imported
 
     for first in batches:
@@ -336,7 +335,6 @@ def source_of(name: str) -> Source:
     """Its values as a source. What is wrong with it is a problem of the source."""
     from ioatlas.bundle.opening import opened_directory
     from ioatlas.measure.campaign import load_result
-    from ioatlas.model.errors import IoAtlasError
     from ioatlas.report.export.to_json import write_json
     from ioatlas_translate.read.source import Source
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.answer.analysis.wording import size_text
 from ioatlas.load.fio.executor import Executor
-from ioatlas.measure.procedures.dense_map.plan import build_plan, expected_summary, expected_text
+from ioatlas.measure.procedures.dense_map.plan import (
+    build_plan,
+    expected_summary,
+    expected_text,
+    may_shrink,
+    with_less_to_write,
+)
 from ioatlas.measure.procedures.options import MapOptions
 from ioatlas.measure.run.plan import Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
@@ -20,6 +26,7 @@ from ioatlas.model.outcomes import Chosen, KeptLaw
 from ioatlas.model.target import Target
 from ioatlas.plan.orders import random_replicates
 from ioatlas.plan.spec import CampaignSpec
+from ioatlas.store.journal import NewVisit
 
 if TYPE_CHECKING:
     from ioatlas.measure.run.runner import Runner
@@ -82,12 +89,10 @@ class DenseMap(Procedure):
             raise UsageError(what, where="--cells", remedy="leave it out: all cells are measured then")
 
     def may_shrink(self, plan: Plan) -> bool:
-        from ioatlas.measure.procedures.dense_map.plan import may_shrink
 
         return may_shrink(plan)
 
     def with_less_to_write(self, plan: Plan, able_bytes: float, bytes_per_s: float) -> Plan:
-        from ioatlas.measure.procedures.dense_map.plan import with_less_to_write
 
         return with_less_to_write(plan, able_bytes, bytes_per_s)
 
@@ -108,8 +113,6 @@ def _words(cell: Cell) -> str:
 
 def plan_replicates(journal: Journal, plan: Plan) -> None:
     """Plan every cell as often as asked for, each time in another random order."""
-    from ioatlas.store.journal import NewVisit
-
     keys = [cell.key for cell in plan.to_measure]
     order = random_replicates(keys, plan.spec.visits, plan.spec.order_seed)
     journal.add_visits(NewVisit(key, block, seed) for key, block, seed in order)
