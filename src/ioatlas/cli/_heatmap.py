@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Event
 from ioatlas.model.tree import is_tree
@@ -32,8 +34,6 @@ def draw(
     """At most `lines` lines of `width`; what does not fit is named, and `more` says where all of it is. Without `lines`
     all of it, columns in strips.
     """
-    from rich.text import Text
-
     left: list[str] = []
     rows = list(reversed(found.y.levels))
     bands = _strips(found, width) if lines is None else _bands(found, width, left)
@@ -115,7 +115,6 @@ def _band(
     rows: Sequence[Level],
     style: Callable[[float | None], str],
 ) -> list[Text]:
-    from rich.text import Text
 
     side = _side(found)
     head = Text(found.unit.ljust(side), style="bold")

@@ -12,12 +12,16 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from ioatlas import __version__
 from ioatlas.answer.analysis.imported_answer import LOADS, SETS
 from ioatlas.answer.analysis.imported_answer import TITLES as IMPORTED_TITLES
+from ioatlas.answer.analysis.summary import summarise
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.product.quantity import money
+from ioatlas.cli._heatmap import draw
 from ioatlas.cli._output import WIDEST, table_of
 from ioatlas.model.estimate import UNDETERMINED
 from ioatlas.model.finding import FindingCode
@@ -54,8 +58,6 @@ _BADGES = {Trust.GOOD: "bold black on green", Trust.FAIR: "bold black on yellow"
 
 def console_of(width: int | None = None) -> Console:
     """A console on standard output. Elsewhere than on a terminal it is as wide as a screen may be."""
-    from rich.console import Console
-
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     if console.is_terminal and width is None:
         return console
@@ -64,8 +66,6 @@ def console_of(width: int | None = None) -> Console:
 
 def show(result: CampaignResult, console: Console, *, place: str, report: str) -> None:
     """Print it. place: the campaign's directory as the user named it; report: the page's path, or ''."""
-    from ioatlas.answer.analysis.summary import summarise
-
     print_lines(screen(summarise(result), result, console, place=place, report=report), console)
 
 
@@ -81,8 +81,6 @@ def print_lines(lines: Sequence[Text], console: Console) -> None:
 
 def screen(summary: Summary, result: CampaignResult, console: Console, *, place: str, report: str) -> list[Text]:
     """The lines, in the order in which they answer: how fast, whether to believe it, where, why not, what next."""
-    from rich.text import Text
-
     width = min(console.width, WIDEST)
     title = title_lines(summary, width)
     end = [Text(""), *_doubts(summary, width), *_end(summary, place, report, width)]
@@ -94,8 +92,6 @@ def answer_lines(
     summary: Summary, result: CampaignResult, console: Console, *, width: int, room: int, place: str
 ) -> list[Text]:
     """How fast, and where: in so many lines, unless the numbers alone take more."""
-    from rich.text import Text
-
     fits = _of_code(result, FindingCode.FIT, "Fit", width)
     top = [*fits, *([] if fits and not summary.headlines else _numbers(summary, width, place))]
     top += _of_code(result, FindingCode.BURST, "Burst", width)
@@ -110,8 +106,6 @@ def answer_lines(
 
 def pasted(result: CampaignResult, form: str) -> str:
     """The answer to pass on by paste, as Markdown ('md') or BBCode. Nothing in it names the site."""
-    from ioatlas.answer.analysis.summary import summarise
-
     summary, clean = summarise(result), redactor(result.targets)
     lines = answer_lines(summary, result, console_of(PASTED_WIDTH), width=PASTED_WIDTH, room=PASTED_LINES, place="DIR")
     return (texts.markdown if form == "md" else texts.bbcode)(
@@ -127,7 +121,6 @@ def pasted(result: CampaignResult, form: str) -> str:
 
 
 def title_lines(summary: Summary, width: int) -> list[Text]:
-    from rich.text import Text
 
     text = title_of(summary)
     badge = f" TRUST: {summary.trust_text.upper()} "
@@ -193,7 +186,6 @@ def _prices(result: CampaignResult, width: int, place: str) -> list[Text]:
 
 
 def _doubts(summary: Summary, width: int) -> list[Text]:
-    from rich.text import Text
 
     if not summary.doubts:
         return []
@@ -223,7 +215,6 @@ def _middle(result: CampaignResult, console: Console, width: int, room: int, mor
         return _cut(rendered(text_tables(tables, width, notes=False), width), room, more)
     if sets := next((one for one in result.tables if one.title in (SETS, LOADS)), None):
         return _sets(sets, width, room)
-    from ioatlas.cli._heatmap import draw
 
     found = small_map(result)
     if found is None:
@@ -250,8 +241,6 @@ def _sets(table: Table, width: int, room: int) -> list[Text]:
 
 def labelled(label: str, text: str, width: int, indent: int) -> list[Text]:
     """A line under its label, folded where it is too long."""
-    from rich.text import Text
-
     lines = []
     for n, line in enumerate(_fold(label.ljust(indent) + text, width, indent)):
         made = Text(line)
@@ -279,9 +268,6 @@ def _fold(text: str, width: int, indent: int) -> list[str]:
 
 def rendered(tables: Sequence[object], width: int) -> list[Text]:
     """Tables of Rich as lines."""
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console(width=width, highlight=False, markup=False, emoji=False, color_system=None)
     with console.capture() as captured:
         for table in tables:
@@ -291,8 +277,6 @@ def rendered(tables: Sequence[object], width: int) -> list[Text]:
 
 def _cut(lines: list[Text], room: int, more: str) -> list[Text]:
     """What does not fit is counted."""
-    from rich.text import Text
-
     if len(lines) <= room:
         return lines
     return [*lines[: room - 1], Text(f"... {plural(len(lines) - room + 1, 'more line')}: {more}")]
@@ -322,8 +306,6 @@ def style_of(console: Console) -> Callable[[float | None], str]:
 
 def text_tables(tables: Sequence[Table], width: int, *, notes: bool = True) -> list[RenderableType]:
     """Each under its title, with the columns that fit where some may be left out, and what is to be known of it."""
-    from rich.text import Text
-
     parts: list[RenderableType] = []
     for table in tables:
         columns = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True)) if table.rows else {}

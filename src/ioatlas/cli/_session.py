@@ -14,6 +14,7 @@ import click
 from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._live import Stop, TerminalLine, choose, json_lines, paragraph
 from ioatlas.cli._options import with_metrics
+from ioatlas.cli._screen import console_of, show
 from ioatlas.measure.campaign import load_result, run
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.finding import Finding, FindingCode
@@ -21,6 +22,7 @@ from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ReasonCode, sentences
 from ioatlas.model.visit import RemarkKind, VisitStatus
+from ioatlas.report.page import write_report
 from ioatlas.store import confined
 from ioatlas.store.journal import Journal
 
@@ -153,8 +155,6 @@ def _why_nothing(journal: Journal) -> tuple[str, str]:
 
 def answer(directory: Path, result: CampaignResult, *, verbose: bool) -> None:
     """The first screen, and the findings that stand below it."""
-    from ioatlas.cli._screen import console_of, show
-
     show(result, console_of(), place=str(directory), report=str(directory / REPORT))
     for text in findings_told(result.findings, verbose=verbose):
         click.echo(paragraph(text))
@@ -168,8 +168,6 @@ def findings_told(findings: Iterable[Finding], *, verbose: bool = False) -> list
 
 def write_report_of(directory: Path) -> CampaignResult:
     """What the report in a campaign's directory shows, which is written."""
-    from ioatlas.report.page import write_report
-
     path = directory / REPORT
     confined.is_ordinary(path, linked=False)
     result = load_result(directory)

@@ -8,13 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
+from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.product.cost import Offer, Terms, compare_costs, offers_of
+from ioatlas.answer.product.cost_rows import CSV_COLUMNS, csv_rows, document, price_drawing, sentences, table
+from ioatlas.answer.product.kept import kept_sheet
+from ioatlas.answer.product.price import common_currency
+from ioatlas.answer.product.readings import Workload, targets_of
+from ioatlas.answer.product.sheet_file import read_sheet_file
 from ioatlas.cli._arguments import CampaignDirectory, latency_limit, path_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import check_ending, say_json, says_what_does_not_fit, table_of, write_table
+from ioatlas.cli._screen import console_of, labelled, print_lines, rendered
+from ioatlas.measure.campaign import load_result
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_percent
+from ioatlas.report.export.texts import csv_text
+from ioatlas.report.export.to_panels import write_drawing
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -70,11 +82,6 @@ def command(
     Intervals of measured values carry through. A star marks products that no other one beats in both total
     cost and value; a question mark those where the intervals do not decide.
     """
-    from ioatlas.answer.product.cost import Terms, compare_costs
-    from ioatlas.answer.product.cost_rows import CSV_COLUMNS, csv_rows, document, table
-    from ioatlas.answer.product.price import common_currency
-    from ioatlas.report.export.texts import csv_text
-
     if output is not None and output.suffix.lower() not in FIGURES:
         check_ending(output)
     offers = _offers(results, sheets)
@@ -96,9 +103,6 @@ def command(
     else:
         _print(found)
     if output is not None and output.suffix.lower() in FIGURES:
-        from ioatlas.answer.product.cost_rows import price_drawing
-        from ioatlas.report.export.to_panels import write_drawing
-
         for path in write_drawing(price_drawing(found, _title(found)), output):
             click.echo(f"written: {path}", err=as_json or as_csv)
     elif output is not None:
@@ -109,11 +113,6 @@ def command(
 
 def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
     """Every product with where it was measured. Raises UsageError when sheets and results do not go together."""
-    from ioatlas.answer.analysis.wording import plural
-    from ioatlas.answer.product.cost import Offer, offers_of
-    from ioatlas.answer.product.sheet_file import read_sheet_file
-    from ioatlas.measure.campaign import load_result
-
     if not results and not sheets:
         raise UsageError(
             "nothing to cost", remedy="name a campaign and its sheet: `ioatlas product cost DIR --product SHEET.toml`"
@@ -141,10 +140,6 @@ def _offers(results: Sequence[Path], sheets: Sequence[Path]) -> list[Offer]:
 
 def _named(directory: Path, result: CampaignResult) -> list[Offer]:
     """By the sheets that the campaign itself names. Raises UsageError where it names none."""
-    from ioatlas.answer.product.cost import Offer
-    from ioatlas.answer.product.kept import kept_sheet
-    from ioatlas.answer.product.readings import targets_of
-
     found = [
         Offer(sheet, result, target)
         for target in targets_of(result)
@@ -160,7 +155,6 @@ def _named(directory: Path, result: CampaignResult) -> list[Offer]:
 
 
 def _workload(at: Sequence[str], p99: str | None, mean: str | None) -> Workload:
-    from ioatlas.answer.product.readings import Workload
 
     options = {}
     for text in at:
@@ -186,10 +180,6 @@ def _title(found: CostComparison) -> str:
 
 
 def _print(found: CostComparison) -> None:
-    from rich.text import Text
-
-    from ioatlas.answer.product.cost_rows import sentences, table
-    from ioatlas.cli._screen import console_of, labelled, print_lines, rendered
 
     console = console_of()
     lines: list[Text] = []

@@ -6,6 +6,7 @@ profiles`: the built-in campaigns.
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -93,8 +94,6 @@ def open_command(directory: Path) -> None:
     report = directory / REPORT
     confined.is_ordinary(report, linked=False)  # a link in somebody else's directory leads elsewhere
     if is_opened(directory) or not os.access(directory, os.W_OK):
-        import tempfile
-
         report = Path(tempfile.mkdtemp(prefix="ioatlas-")) / REPORT
         click.echo(f"{shown(directory)} cannot be written to: the report is made in {report.parent}", err=True)
     write_report(result, report)

@@ -27,11 +27,14 @@ from ioatlas.load.machine.typed_in import FACTS_FILE, asks_of, commands_of, fact
 from ioatlas.measure.procedures.options import CAMPAIGN, campaign_toml
 from ioatlas.measure.procedures.registry import load_result as load
 from ioatlas.measure.procedures.registry import procedure_of
+from ioatlas.measure.run.environment import sites_of, system_environment
 from ioatlas.measure.run.fleet import client_remarks, with_clients
 from ioatlas.measure.run.fleet import opened as opened_fleet
 from ioatlas.measure.run.foreign import confirm_trust
+from ioatlas.measure.run.live import LiveFile, Summary
 from ioatlas.measure.run.plan import Plan, order_remarks, plan_record, recorded_plan
 from ioatlas.measure.run.procedure import Procedure
+from ioatlas.measure.run.runner import Runner
 from ioatlas.measure.run.set_up import Consent, check_something_typed, confirm_writing, typed_texts
 from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.model.factors import factor_names
@@ -305,8 +308,6 @@ def _check_trust(journal: Journal, plan: Plan, typed: str | None, executor: Exec
 
     Raises ForeignError otherwise.
     """
-    from ioatlas.measure.run.environment import sites_of  # what only plans starts fast
-
     asks = asks_of(journal.directory)
     try:
         key = machine_key()
@@ -404,9 +405,6 @@ def run(
     environment: what stands for this machine; the machine itself when left out. consent: what was typed for targets
     that are set up in the session, and who is asked. clients: hosts for this session in the place of the campaign's.
     """
-    from ioatlas.measure.run.environment import system_environment  # what only plans starts fast
-    from ioatlas.measure.run.live import LiveFile, Summary
-
     if journal.campaign().complete:
         for earlier in journal.sessions():
             if earlier.ended_at is None:  # it died after its last visit
@@ -454,8 +452,6 @@ def _session(
 ) -> Summary:
     """One session on clients that are ready."""
     from ioatlas.measure.run.blocks import BlockedRun
-    from ioatlas.measure.run.environment import sites_of
-    from ioatlas.measure.run.runner import Runner
 
     procedure = procedure_of(plan.spec, journal.record_names())
     if plan.spec.blocked:

@@ -8,6 +8,7 @@ found on the web must not be able to write elsewhere or to run something.
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable
@@ -287,8 +288,6 @@ def read_option(name: str, value: object, *, where: str = "") -> tuple[str, Opti
         raise UsageError(f"option {name!r} is not taken: {REFUSED[name]}", where=where, remedy="remove it")
     option = ALLOWED.get(name)
     if option is None:
-        import difflib
-
         close = difflib.get_close_matches(name, ALLOWED, n=1)
         hint = (
             f"did you mean {close[0]!r}?" if close else "docs/reference/campaign.md lists the options that can be set"

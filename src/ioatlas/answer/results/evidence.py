@@ -14,6 +14,7 @@ from ioatlas.answer.analysis.ceilings import Ceiling, CeilingsOf, ceilings_of
 from ioatlas.answer.analysis.counters import CountedPath
 from ioatlas.answer.analysis.energy import power_findings, with_watts
 from ioatlas.answer.analysis.shares import with_group_limits
+from ioatlas.answer.law.read import can_be_told
 from ioatlas.answer.results.counts import Counts, counted_in_windows
 from ioatlas.load.machine.visit_usage import cpu_shares_of, usage_of
 from ioatlas.model.cell import Cell
@@ -79,7 +80,6 @@ def _by_law(fits: Mapping[str, Fit]) -> Callable[[Estimate], Limit | None]:
 
     def limit(e: Estimate) -> Limit | None:
         from ioatlas.answer.law.limits import limit_of
-        from ioatlas.answer.law.read import can_be_told
 
         fit = fits.get(e.cell.target)
         if fit is None or not can_be_told(e.cell) or e.direction not in fit.shape.ways:

@@ -16,6 +16,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ioatlas.load.machine.telemetry import SCHEDULER, usage_between
 from ioatlas.model.testbed import Beside, CpuShares, DiskUsage, NicUsage, Usage
 
 if TYPE_CHECKING:  # a result is read without what looks at a machine
@@ -33,7 +34,6 @@ def inside(samples: Sequence[Sample], begin: float, end: float) -> Usage | None:
     kept = [one for one in samples if begin <= one.at <= end]
     if len(kept) < 2 or kept[-1].at - kept[0].at < COVERED * (end - begin):
         return None
-    from ioatlas.load.machine.telemetry import usage_between
 
     return usage_between(kept[0], kept[-1])
 
@@ -45,8 +45,6 @@ def waiting(samples: Sequence[Sample], begin: float, end: float) -> float | None
     Documentation/scheduler/sched-stats: /proc/PID/schedstat is time on the processor, time waiting for one (ns), and
     timeslices.
     """
-    from ioatlas.load.machine.telemetry import SCHEDULER
-
     kept = [one for one in samples if begin <= one.at <= end and one.raw.get(SCHEDULER)]
     if len(kept) < 2:
         return None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ioatlas.load.fio.replay import Trace, read_trace, write_trace
 from ioatlas.measure.procedures.dense_map.plan import build_plan
 from ioatlas.measure.procedures.dense_map.procedure import plan_replicates
+from ioatlas.measure.procedures.dense_map.steps import MapSteps
 from ioatlas.measure.procedures.options import TRACE_FILE, TraceOptions
 from ioatlas.measure.run.plan import Plan
 from ioatlas.measure.run.procedure import Procedure
@@ -67,7 +68,6 @@ class TraceReplay(Procedure):
         plan_replicates(journal, plan)
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.dense_map.steps import MapSteps
 
         return MapSteps(runner)
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from ioatlas.model.errors import IoAtlasError
 
 if TYPE_CHECKING:
@@ -139,7 +141,6 @@ def colours() -> ListedColormap:
     the order of the values stays.
     """
     import matplotlib as mpl
-    import numpy as np
     from matplotlib.colors import ListedColormap
 
     return ListedColormap(mpl.colormaps["viridis"](np.linspace(0.06, 1.0, 256)))

@@ -8,6 +8,8 @@ import click
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json
 from ioatlas_atlas.cli._serve_place import Place, blobs_of, opened, place_options
+from ioatlas_atlas.tidy import Kept
+from ioatlas_atlas.tidy import tidy as clean
 
 
 @click.command(epilog=examples("serve tidy", "ioatlas_atlas.cli"))
@@ -19,9 +21,6 @@ from ioatlas_atlas.cli._serve_place import Place, blobs_of, opened, place_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def tidy(place: Place, audit_days: int, keys_days: int, drafts_days: int | None, dry_run: bool, as_json: bool) -> None:
     """Remove what is kept for a time only. Nothing that a public result rests on is touched."""
-    from ioatlas_atlas.tidy import Kept
-    from ioatlas_atlas.tidy import tidy as clean
-
     with opened(place) as held:
         done = clean(held, blobs_of(place), Kept(audit_days, keys_days, drafts_days), dry_run=dry_run)
     if as_json:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from ioatlas.model.errors import UsageError
+from ioatlas_atlas.client import Client
 
 if TYPE_CHECKING:
     from ioatlas_atlas.client import Client
@@ -43,8 +44,6 @@ def token_of(url: str) -> str:
 
 def client_of(url: str) -> Client:
     """A service, asked with the token that is kept for it."""
-    from ioatlas_atlas.client import Client
-
     return Client(url, token_of(url))
 
 

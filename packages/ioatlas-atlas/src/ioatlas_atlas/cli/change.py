@@ -10,6 +10,7 @@ import click
 from ioatlas.cli._commands import examples
 from ioatlas.model.errors import UsageError
 from ioatlas_atlas.cli._token import agree, client_of, plain, state_of
+from ioatlas_atlas.cli.fetch import parts
 
 
 @click.command(name="change", epilog=examples("change", "ioatlas_atlas.cli"))
@@ -32,8 +33,6 @@ def command(
     yes: bool,
 ) -> None:
     """Change who sees the result at ADDRESS. A published result cannot be made private: it is withdrawn or deleted."""
-    from ioatlas_atlas.cli.fetch import parts
-
     url, number = parts(address, "")
     said = _said(permission, embargo, private)
     if sum(map(bool, (said, withdraw, delete))) != 1:

@@ -9,9 +9,14 @@ from urllib.parse import urlsplit
 
 import click
 
+from ioatlas.bundle.pack import check_free
+from ioatlas.bundle.statement import ENDING
+from ioatlas.bundle.verify import verify
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas.model.errors import GateError, UsageError
+from ioatlas_atlas.cli._token import token_of
+from ioatlas_atlas.client import Client
 
 
 @click.command(name="fetch", epilog=examples("fetch", "ioatlas_atlas.cli"))
@@ -24,12 +29,6 @@ from ioatlas.model.errors import GateError, UsageError
 @says_what_does_not_fit
 def command(result: str, url: str, output: Path | None, as_json: bool) -> None:
     """Fetch the bundle of RESULT, its address or its id, and verify it here."""
-    from ioatlas.bundle.pack import check_free
-    from ioatlas.bundle.statement import ENDING
-    from ioatlas.bundle.verify import verify
-    from ioatlas_atlas.cli._token import token_of
-    from ioatlas_atlas.client import Client
-
     place, number = parts(result, url)
     path = output or Path(f"{number}{ENDING}")
     check_free(path)

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ioatlas.answer.analysis.wording import plural
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
 from ioatlas.model.errors import RefusedError
 from ioatlas_atlas.cli._token import agree, plain, state_of, token_of
+from ioatlas_atlas.client import Client, OtherwiseError
+from ioatlas_atlas.fairness import grade
+from ioatlas_atlas.preview import preview, read_declaration
 
 if TYPE_CHECKING:
     from ioatlas_atlas.client import Client
@@ -56,9 +60,6 @@ def command(
     as_json: bool,
 ) -> None:
     """Publish BUNDLE in an atlas. What others would see is shown first; nothing is sent before you agree."""
-    from ioatlas_atlas.client import Client
-    from ioatlas_atlas.preview import preview, read_declaration
-
     declared = read_declaration(sponsor, conflict, permission, embargo)
     client = Client(url, token_of(url))
     seen = preview(bundle, declared, datetime.now(UTC).date(), private=private)
@@ -90,9 +91,6 @@ def command(
 
 def _show(seen: Preview, url: str) -> None:
     """On standard error: what is printed after it is the address."""
-    from ioatlas.answer.analysis.wording import plural
-    from ioatlas_atlas.fairness import grade
-
     lines = [
         f"{seen.path.name} to {url}: {seen.size_bytes:,} bytes, {seen.n_cells:,} cells",
         f"  seen by     {WHO.get(seen.publication.state, seen.publication.state)}: {seen.publication.reason}",
@@ -119,7 +117,6 @@ def _verified(seen: Preview) -> str:
 
 
 def _send(client: Client, seen: Preview, declared: Declaration, *, private: bool, replaces: str) -> dict[str, Any]:
-    from ioatlas_atlas.client import OtherwiseError
 
     said = {"permission": declared.permission, "embargo": declared.embargo, "private": "true" if private else ""}
     said = {name: text for name, text in {**said, "replaces": replaces}.items() if text}

@@ -10,6 +10,8 @@ import click
 
 from ioatlas.cli._commands import examples
 from ioatlas_atlas.cli._token import agree, client_of, plain
+from ioatlas_atlas.cli.fetch import parts
+from ioatlas_atlas.replies import checked
 
 
 @click.command(name="reply", epilog=examples("reply", "ioatlas_atlas.cli"))
@@ -23,9 +25,6 @@ def command(address: str, text: str, dry_run: bool, yes: bool, as_json: bool) ->
 
     TEXT is the whole reply; - reads it from standard input.
     """
-    from ioatlas_atlas.cli.fetch import parts
-    from ioatlas_atlas.replies import checked
-
     said = checked(sys.stdin.read() if text == "-" else text)
     url, number = parts(address, "")
     client = client_of(url)

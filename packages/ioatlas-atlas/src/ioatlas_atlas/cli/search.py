@@ -9,7 +9,9 @@ import click
 
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import say_json, says_what_does_not_fit
+from ioatlas_atlas.asked import Asked
 from ioatlas_atlas.cli._token import client_of, plain
+from ioatlas_atlas.views import badge_of_told, load_words
 
 
 @click.command(name="search", epilog=examples("search", "ioatlas_atlas.cli"))
@@ -35,8 +37,6 @@ from ioatlas_atlas.cli._token import client_of, plain
 @says_what_does_not_fit
 def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **asked: str) -> None:
     """Search the products of an atlas, or its results by words."""
-    from ioatlas_atlas.asked import Asked
-
     wanted = Asked.of({**asked, "q": " ".join(words)})
     sought = wanted.sought()
     client = client_of(url)
@@ -59,8 +59,6 @@ def command(words: tuple[str, ...], url: str, cursor: str, as_json: bool, **aske
 
 def _product(url: str, one: dict[str, Any], rw: str, bs_bytes: int) -> str:
     """Its address, what it is, and what it does for the load."""
-    from ioatlas_atlas.views import load_words
-
     of = one.get("product") or {}
     parts = [f"{plain(of.get('vendor'))} {plain(of.get('model'))}".strip(), plain(one.get("protocol"))]
     parts += [_price(of), load_words(one, rw, bs_bytes) if one.get("iops") else ""]
@@ -69,8 +67,6 @@ def _product(url: str, one: dict[str, Any], rw: str, bs_bytes: int) -> str:
 
 def _line(url: str, one: dict[str, Any]) -> str:
     """Its address and what it is."""
-    from ioatlas_atlas.views import badge_of_told
-
     parts = [plain(one.get("title")), plain(badge_of_told(one).text), _price(one)]
     return f"{url}/r/{plain(one.get('id'))}  {' · '.join(part for part in parts if part)}"
 

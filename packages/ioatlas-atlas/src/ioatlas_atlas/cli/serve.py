@@ -12,13 +12,32 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
+import uvicorn
 
 from ioatlas.answer.analysis.wording import plural
+from ioatlas.bundle.redaction import read_plan
 from ioatlas.cli._commands import examples
 from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.units import utc_text
+from ioatlas_atlas import accounts
+from ioatlas_atlas.accounts import new_account
+from ioatlas_atlas.app import make_app
+from ioatlas_atlas.audit import entries
+from ioatlas_atlas.backup import backup as write
+from ioatlas_atlas.backup import restore as put_back
+from ioatlas_atlas.browsers import link_to
+from ioatlas_atlas.changes import Decision
+from ioatlas_atlas.changes import decide as settle
 from ioatlas_atlas.cli._serve_place import Place, blobs_of, bound, opened, place_options
 from ioatlas_atlas.cli._serve_tidy import tidy
+from ioatlas_atlas.connections import AT_ONCE, Guarded
+from ioatlas_atlas.database import open_database
+from ioatlas_atlas.migrations import form_of
+from ioatlas_atlas.migrations import migrate as bring
+from ioatlas_atlas.oidc import Provider
+from ioatlas_atlas.queries import doubts_of, public_bundles
+from ioatlas_atlas.records import AccountKind, Scope
+from ioatlas_atlas.ui.site import write_site
 
 if TYPE_CHECKING:
     from ioatlas_atlas.backup import Copied
@@ -45,10 +64,6 @@ def command(place: Place, listen: str, proxy: str, public_url: str, oidc_issuer:
     """
     if click.get_current_context().invoked_subcommand is not None:
         return
-    import uvicorn
-
-    from ioatlas_atlas.app import make_app
-    from ioatlas_atlas.connections import AT_ONCE, Guarded
 
     origin = _origin(public_url)
     provider = _provider(oidc_issuer, oidc_client, origin)
@@ -66,8 +81,6 @@ def command(place: Place, listen: str, proxy: str, public_url: str, oidc_issuer:
 
 def _provider(issuer: str, client: str, origin: str) -> Provider | None:
     """Raises UsageError for a half, and where the provider cannot be told where people come back to."""
-    from ioatlas_atlas.oidc import Provider
-
     if not issuer and not client:
         return None
     if not (issuer and client):
@@ -98,10 +111,6 @@ def _listening(text: str) -> socket.socket:
 @click.option("--check", is_flag=True, help="Show what would be done, and do nothing.")
 def migrate(place: Place, check: bool) -> None:
     """Make the tables of a new database, or bring those of an older ioatlas to today's form."""
-    from ioatlas_atlas.database import open_database
-    from ioatlas_atlas.migrations import form_of
-    from ioatlas_atlas.migrations import migrate as bring
-
     with contextlib.closing(open_database(place.url)) as held:
         form = form_of(held) if check else bring(held)
     if form.current:
@@ -121,10 +130,6 @@ def migrate(place: Place, check: bool) -> None:
 )
 def account(place: Place, name: str, kind: str, vendor: str, person: tuple[str, str] | None) -> None:
     """Make the account NAME."""
-    from ioatlas_atlas.accounts import new_account
-    from ioatlas_atlas.browsers import link_to
-    from ioatlas_atlas.records import AccountKind
-
     with opened(place, fresh=True) as held:
         made = new_account(held, name, AccountKind(kind), vendor)
         if person:
@@ -151,9 +156,6 @@ def token(
     place: Place, name: str, scopes: tuple[str, ...], days: float | None, label: str, listed: bool, revoke: str | None
 ) -> None:
     """Make a token for the account NAME, list its tokens, or revoke one."""
-    from ioatlas_atlas import accounts
-    from ioatlas_atlas.records import Scope
-
     with opened(place) as held:
         of = accounts.account_named(held, name)
         if revoke:
@@ -176,8 +178,6 @@ def token(
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object per line.")
 def audit(place: Place, most: int, as_json: bool) -> None:
     """Who did what, oldest first."""
-    from ioatlas_atlas.audit import entries
-
     with opened(place) as held:
         for one in reversed(entries(held, most)):
             who = one.account or "operator"
@@ -190,8 +190,6 @@ def audit(place: Place, most: int, as_json: bool) -> None:
 @place_options
 def backup(place: Place, to: Path) -> None:
     """Write everything into the new folder DIR, as it is at one moment. The service may go on running."""
-    from ioatlas_atlas.backup import backup as write
-
     with opened(place) as held:
         _told(write(held, blobs_of(place), to), f"written to {to}", place.blobs)
     click.echo(f"Next: ioatlas atlas serve restore {to} --folder NEW", err=True)
@@ -202,10 +200,8 @@ def backup(place: Place, to: Path) -> None:
 @place_options
 def restore(place: Place, of: Path) -> None:
     """Make an atlas from the backup in DIR. The database has to be empty."""
-    from ioatlas_atlas.backup import restore as bring
-
     with opened(place, fresh=True, empty=True) as held:
-        _told(bring(held, blobs_of(place), of), f"restored from {of}", of)
+        _told(put_back(held, blobs_of(place), of), f"restored from {of}", of)
 
 
 @command.command(epilog=examples("serve site", "ioatlas_atlas.cli"))
@@ -214,10 +210,6 @@ def restore(place: Place, of: Path) -> None:
 @click.option("--title", metavar="TEXT", default="I/O Atlas", show_default=True, help="Of the site.")
 def site(place: Place, to: Path, title: str) -> None:
     """Write what anybody may see into FOLDER as static pages with all data, as `ioatlas site` does."""
-    from ioatlas.bundle.redaction import read_plan
-    from ioatlas_atlas.queries import doubts_of, public_bundles
-    from ioatlas_atlas.ui.site import write_site
-
     with opened(place) as held:
         kept = blobs_of(place)
         paths = [path for sha256 in public_bundles(held) if (path := kept.path(sha256)).is_file()]
@@ -235,9 +227,6 @@ def site(place: Place, to: Path, title: str) -> None:
 @click.option("--reason", required=True, help="One line, shown with the result.")
 def decide(place: Place, result: str, decision: str, reason: str) -> None:
     """Flag RESULT, so that only its owner and moderators see it, or release it."""
-    from ioatlas_atlas.changes import Decision
-    from ioatlas_atlas.changes import decide as settle
-
     with opened(place) as held:
         after = settle(held, result, Decision(decision), reason, None)
     click.echo(f"{after.state}: {after.reason}")

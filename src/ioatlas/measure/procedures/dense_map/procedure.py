@@ -9,7 +9,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.answer.analysis.wording import size_text
+from ioatlas.answer.law.beside import SHARE, planned_beside
+from ioatlas.answer.law.choose import OTHER_SECONDS, START_SECONDS
 from ioatlas.load.fio.executor import Executor
+from ioatlas.measure.procedures.dense_map.by_law import LawSteps, chooses, most_cells, total_seconds, why_not_chosen
 from ioatlas.measure.procedures.dense_map.plan import (
     build_plan,
     expected_summary,
@@ -17,6 +20,7 @@ from ioatlas.measure.procedures.dense_map.plan import (
     may_shrink,
     with_less_to_write,
 )
+from ioatlas.measure.procedures.dense_map.steps import MapSteps
 from ioatlas.measure.procedures.options import MapOptions
 from ioatlas.measure.run.plan import Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
@@ -42,9 +46,6 @@ class DenseMap(Procedure):
         return build_plan(spec, targets, read_only=read_only)
 
     def summary(self, plan: Plan) -> dict[str, Any]:
-        from ioatlas.answer.law.beside import SHARE, planned_beside
-        from ioatlas.answer.law.choose import OTHER_SECONDS, START_SECONDS
-        from ioatlas.measure.procedures.dense_map.by_law import chooses, most_cells, total_seconds
 
         if not chooses(plan):
             return expected_summary(plan)
@@ -57,7 +58,6 @@ class DenseMap(Procedure):
         return told | {"beside": [_words(cell) for cell in found], "write_load_seconds": seconds}
 
     def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:
-        from ioatlas.measure.procedures.dense_map.by_law import chooses, most_cells
 
         if chooses(plan):
             expected = summary.get("cells_expected", 0) if most_cells(plan) is not None else 0
@@ -73,7 +73,6 @@ class DenseMap(Procedure):
         return expected_text(summary)
 
     def begin(self, journal: Journal, plan: Plan) -> None:
-        from ioatlas.measure.procedures.dense_map.by_law import chooses, most_cells
 
         if chooses(plan):
             journal.keep(Chosen(most_cells(plan)))
@@ -82,7 +81,6 @@ class DenseMap(Procedure):
             plan_replicates(journal, plan)
 
     def check_start(self, plan: Plan, executor: Executor) -> None:  # noqa: ARG002
-        from ioatlas.measure.procedures.dense_map.by_law import why_not_chosen
 
         if plan.spec.of(MapOptions).cells is not None and (why := why_not_chosen(plan)):
             what = f"the law of a target cannot choose among these cells: {why}"
@@ -97,8 +95,6 @@ class DenseMap(Procedure):
         return with_less_to_write(plan, able_bytes, bytes_per_s)
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.dense_map.by_law import LawSteps, chooses
-        from ioatlas.measure.procedures.dense_map.steps import MapSteps
 
         few = runner.plan.spec.of(MapOptions).cells is not None and chooses(runner.plan)
         if few and not runner.journal.is_kept(Chosen) and not runner.journal.campaign().complete:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.measure.procedures.fit.plan import asked, build_fit_plan, scaled
 from ioatlas.measure.procedures.fit.read import read_ladder, read_uses
+from ioatlas.measure.procedures.fit.steps import FitSteps
 from ioatlas.measure.procedures.fit.use import Use, Uses
 from ioatlas.measure.procedures.fit.verdict import WINDOW_SECONDS
 from ioatlas.measure.procedures.options import FitOptions
@@ -100,6 +101,5 @@ class FitUses(Procedure):
         journal.keep(Uses(tuple(asked(use, target, plan.spec.constants) for target in plan.targets for use in uses)))
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.fit.steps import FitSteps
 
         return FitSteps(runner)

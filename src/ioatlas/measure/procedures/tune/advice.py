@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.answer.analysis.estimates import window_values
+from ioatlas.answer.law.read import courses_by_target
+from ioatlas.answer.law.told import tell
+from ioatlas.answer.results.by_law import fitted
 from ioatlas.answer.results.parts import ResultParts
 from ioatlas.measure.procedures.dense_map.procedure import DenseMap
 from ioatlas.measure.run.plan import Plan
@@ -171,9 +174,6 @@ def foretell(base: Cell, changed: Mapping[str, Cell], journal: Journal) -> dict[
     """What the law says of each change, by the smaller ones that were made. More jobs and more depth are more in flight
     to it, so each is foretold by the loads that have as much of the other as the load as it is.
     """
-    from ioatlas.answer.law.read import courses_by_target
-    from ioatlas.answer.results.by_law import fitted
-
     visits = [visit for visit in journal.visits(with_series=True) if visit.replicate < LOOKS]
     cells = {cell.key: cell for cell, _ in journal.cells()}
     seen = courses_by_target(visits, cells, journal.asked_ms(), journal.kept(LaidOuts).files)
@@ -196,8 +196,6 @@ def foretell(base: Cell, changed: Mapping[str, Cell], journal: Journal) -> dict[
 
 def _times(fit: Fit, base: Cell, cell: Cell) -> Foretold:
     """The throughput of a cell over that of another: no more than it has more bytes in flight."""
-    from ioatlas.answer.law.told import tell
-
     now, then = (tell(fit, one, one.directions[0]) for one in (base, cell))
     most = cell.outstanding * cell.bs_bytes / (base.outstanding * base.bs_bytes)
     gain = then.value / now.value * cell.bs_bytes / base.bs_bytes

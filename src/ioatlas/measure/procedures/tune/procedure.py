@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.measure.procedures.dense_map.plan import build_plan
 from ioatlas.measure.procedures.tune.result import TuneGoal
+from ioatlas.measure.procedures.tune.steps import TuneSteps
 from ioatlas.measure.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
 from ioatlas.model.errors import UsageError
@@ -66,6 +67,5 @@ class Tune(Procedure):
         journal.keep(TuneGoal(self.goal))
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.tune.steps import TuneSteps
 
         return TuneSteps(runner)
