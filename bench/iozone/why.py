@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import fmean
 
 from ioatlas.load.streams.fixed_work import iozone_arguments, iozone_table
-from ioatlas.measure.procedures.fixed_work.procedure import sequence_cells
+from ioatlas.measure.procedures.fixed_work.plan import sequence_cells
 from ioatlas.model.cell import Cell
 from ioatlas.model.units import parse_size_bytes
 from ioatlas.stats.intervals import log_t_interval

@@ -38,7 +38,7 @@ def mapped(physics: Physics, *options: str, keep: Path | None = None) -> Shown:
         target, campaign = Path(folder) / "target", Path(folder) / "campaign"
         target.mkdir()
         with (
-            mock.patch("ioatlas.measure.run.environment.system_environment", return_value=environment(executor)),
+            mock.patch("ioatlas.measure.campaign.system_environment", return_value=environment(executor)),
             mock.patch("ioatlas.measure.campaign.SystemExecutor", return_value=executor),
             # A simulated file is sparse, and is read as if it were not.
             mock.patch("ioatlas.target.sites.hole_bytes", return_value=0),

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ioatlas.load.fio.batch import Batch, Section, job_text
-from ioatlas.measure.procedures.load_points.procedure import build_streams_plan, phases_of
+from ioatlas.measure.procedures.load_points.plan import build_streams_plan, phases_of
 from ioatlas.measure.procedures.options import find_profile, read_campaign
 from ioatlas.model.cell import Cell
 from ioatlas.model.target import Target

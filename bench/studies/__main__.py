@@ -24,7 +24,7 @@ from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.results.library import REPORT, results_folder
 from ioatlas.cli._live import Stop, TerminalLine, choose
 from ioatlas.cli._output import say_json
-from ioatlas.cli.map import describe, summary_of
+from ioatlas.cli._plan import describe, summary_of
 from ioatlas.measure.campaign import load_result, open_plan, reopen, run, start
 from ioatlas.measure.run.set_up import Consent
 from ioatlas.model.errors import IoAtlasError, PartialResultError, UsageError

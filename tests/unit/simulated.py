@@ -337,6 +337,7 @@ class Shell:
     def __call__(self, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
         with (
             mock.patch("ioatlas.measure.run.environment.system_environment", return_value=environment(self.executor)),
+            mock.patch("ioatlas.measure.campaign.system_environment", return_value=environment(self.executor)),
             mock.patch("ioatlas.measure.campaign.SystemExecutor", return_value=self.executor),
         ):
             return call(*arguments, **{"COLUMNS": "100", **variables})

@@ -18,11 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
-
 from ioatlas.answer.results.library import settings_file
 from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError, faults, written
 from ioatlas.store.confined import NEW_FILE
@@ -78,6 +73,8 @@ class PublicKey:
         """Whether the signature is this key's over the message."""
         if not self.proves:
             return False
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
         try:
             Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, message)
@@ -133,6 +130,9 @@ def read_public(text: str, where: str) -> PublicKey:
 
 def make_key(path: Path, passphrase: str = "") -> PublicKey:
     """A new key at `path`, its public half beside it. Raises RefusedError when there is one already."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     private = Ed25519PrivateKey.generate()
     how = serialization.BestAvailableEncryption(passphrase.encode()) if passphrase else serialization.NoEncryption()
     text = private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, how)
@@ -159,6 +159,8 @@ def make_key(path: Path, passphrase: str = "") -> PublicKey:
 
 def load_key(path: Path, ask: AskPassphrase | None = None) -> SigningKey:
     """A private key of OpenSSH's or of PEM form. ask: for its passphrase, where it has one. Raises UsageError."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     data = _private_bytes(path)
     try:
         private = _parsed(data, None, path)
@@ -178,6 +180,9 @@ def load_key(path: Path, ask: AskPassphrase | None = None) -> SigningKey:
 
 def _parsed(data: bytes, passphrase: bytes | None, path: Path) -> object:
     """Raises TypeError for a key that has a passphrase where none is given, UsageError for what is no key."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
+
     load = load_ssh_private_key if b"OPENSSH PRIVATE KEY" in data else load_pem_private_key
     try:
         return load(data, passphrase)

@@ -129,7 +129,7 @@ class Measuring:
     def only_shows(self, plan: Plan, procedure: Procedure | None = None) -> bool:
         """Whether the plan is all that was asked for; it is printed then. procedure: as of `describe`."""
         if self.dry_run:
-            from ioatlas.cli.map import describe, summary_of
+            from ioatlas.cli._plan import describe, summary_of
 
             told = json.dumps(summary_of(plan, procedure), indent=2) if self.as_json else describe(plan, procedure)
             click.echo(told)
@@ -137,7 +137,7 @@ class Measuring:
 
     def agree(self, plan: Plan, procedure: Procedure | None = None) -> None:
         """Shows the plan, and asks whether to go on where a person can answer."""
-        from ioatlas.cli.map import describe
+        from ioatlas.cli._plan import describe
 
         click.echo(describe(plan, procedure), err=True)
         if not self.yes and sys.stdin.isatty() and sys.stderr.isatty():
@@ -392,16 +392,6 @@ def consent_of(spec: CampaignSpec, destroy: Sequence[str], overwrite: Sequence[s
             remedy="use --answer yes where it is done by then, or start it in a terminal",
         )
     return Consent(tuple(destroy), tuple(overwrite), spec.confirmations, answer)
-
-
-def commands_of(spec: CampaignSpec) -> list[str]:
-    """What a session of the campaign will run and ask for, a line each."""
-    return [
-        f"{one.name}: {what} {'; '.join(line.strip() for line in text.splitlines() if line.strip())}"
-        for one in spec.configurations
-        for what, text in (("ask   ", one.ask), ("before", one.before), ("after ", one.after))
-        if text
-    ]
 
 
 def _answerer(answers: Sequence[str]) -> Callable[[Configuration], Answer] | None:

@@ -272,7 +272,7 @@ def _end(until: str | None, now: float) -> float:
 
 
 def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:
-    from ioatlas.cli.map import describe, summary_of
+    from ioatlas.cli._plan import describe, summary_of
     from ioatlas.measure.watch import UNFIT_IN_A_ROW
     from ioatlas.measure.watch_kept import FIT
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.measure.procedures.fixed_work import procedure
+from ioatlas.measure.procedures.fixed_work import plan as fixed_work
 from ioatlas.measure.procedures.options import find_profile, read_campaign_file
 from ioatlas.measure.procedures.registry import procedure_of
 from ioatlas.measure.run.plan import Plan
@@ -30,8 +30,8 @@ def planned(name: str, directory: Path) -> Plan:
 
 @pytest.mark.parametrize("name", CELLS)
 def test_a_profile_makes_the_cells_it_has_always_made(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(procedure, "usable_bytes", lambda _: 10_000 * GIB)
-    monkeypatch.setattr(procedure, "known_memory", lambda _facts: {"client": 16 * GIB})
+    monkeypatch.setattr(fixed_work, "usable_bytes", lambda _: 10_000 * GIB)
+    monkeypatch.setattr(fixed_work, "known_memory", lambda _facts: {"client": 16 * GIB})
     keys = [cell.key for cell, _ in planned(name, tmp_path).cells]
     assert {"cells": len(keys), "sha256": hashlib.sha256("\n".join(keys).encode()).hexdigest()} == CELLS[name]
 

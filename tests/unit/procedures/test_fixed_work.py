@@ -8,8 +8,8 @@ from ioatlas.load.fio.batch import Batch, Section, job_text
 from ioatlas.load.streams.fixed_work import IozoneTable
 from ioatlas.measure.campaign import open_plan
 from ioatlas.measure.procedures.fixed_work.options import FixedWorkOptions
-from ioatlas.measure.procedures.fixed_work.procedure import FILE, build_sequence_plan, fewer, with_size
-from ioatlas.measure.procedures.fixed_work.steps import also_moved, iozone_results
+from ioatlas.measure.procedures.fixed_work.plan import FILE, build_sequence_plan, fewer, with_size
+from ioatlas.measure.procedures.fixed_work.procedure import also_moved, iozone_results
 from ioatlas.measure.procedures.options import campaign_toml, find_profile, read_campaign
 from ioatlas.measure.run.plan import plan_record
 from ioatlas.model.errors import UsageError
@@ -98,8 +98,8 @@ def test_the_campaign_file_written_out_reads_back_to_the_same(target):
 
 
 def test_sizes_of_the_nas_charts_go_beyond_the_memory(target, monkeypatch):
-    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.procedure.memory_bytes", lambda: 5 << 30)
-    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.procedure.usable_bytes", lambda _target: 1 << 40)
+    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.plan.memory_bytes", lambda: 5 << 30)
+    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.plan.usable_bytes", lambda _target: 1 << 40)
     plan = plan_of("", target, "nascharts2008")
     sizes = sorted({int(cell.option["size"]) for cell in plan.to_measure})
     assert sizes == [64 * KIB << k for k in range(len(sizes))]
@@ -107,7 +107,7 @@ def test_sizes_of_the_nas_charts_go_beyond_the_memory(target, monkeypatch):
     assert {operation_of(cell) for cell in plan.to_measure} == {"write", "read"}
     assert all(cell.integer("direct", 1) == 0 and cell.members[0].integer("direct", 1) == 0 for cell in plan.to_measure)
     assert any("server.ram" in remark for remark in plan.remarks)
-    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.procedure.usable_bytes", lambda _target: 1 << 30)
+    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.plan.usable_bytes", lambda _target: 1 << 30)
     short = plan_of("", target, "nascharts2008")
     assert max(int(cell.option["size"]) for cell in short.to_measure) == 1 << 30
     assert any("do not fit" in remark for remark in short.remarks)
@@ -117,8 +117,8 @@ def test_sizes_of_the_nas_charts_go_beyond_the_memory(target, monkeypatch):
 def test_the_servers_memory_may_be_typed_in(named, target, monkeypatch, tmp_path):
     (tmp_path / (named or "testbed.toml")).write_text('[facts]\n"server.ram" = "12 GiB"\n')
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.procedure.memory_bytes", lambda: 5 << 30)
-    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.procedure.usable_bytes", lambda _target: 1 << 40)
+    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.plan.memory_bytes", lambda: 5 << 30)
+    monkeypatch.setattr("ioatlas.measure.procedures.fixed_work.plan.usable_bytes", lambda _target: 1 << 40)
     spec = replace(find_profile("nascharts2008"), targets=(("", target.location),))
     plan = open_plan(spec, facts=tmp_path / named if named else None)
     assert max(int(cell.option["size"]) for cell in plan.to_measure) == 16 << 30

@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.answer.analysis.small_files import cache_doubt, described, plain, rates_table, tree_findings
-from ioatlas.cli.map import describe
+from ioatlas.cli._plan import describe
 from ioatlas.load.fio.batch import Batch, Section, job_text
 from ioatlas.measure.campaign import load_result, open_plan
-from ioatlas.measure.procedures.metadata.procedure import build_tree_plan
-from ioatlas.measure.procedures.metadata.steps import TreeSteps
+from ioatlas.measure.procedures.metadata.plan import build_tree_plan
+from ioatlas.measure.procedures.metadata.procedure import TreeSteps
 from ioatlas.measure.procedures.options import campaign_toml, read_campaign
 from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.estimate import Estimate

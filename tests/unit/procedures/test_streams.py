@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.cli.map import summary_of
+from ioatlas.cli._plan import summary_of
 from ioatlas.measure.procedures.load_points.options import LoadPointsOptions, streams_of
-from ioatlas.measure.procedures.load_points.procedure import build_streams_plan, footprint_of, phases_of
+from ioatlas.measure.procedures.load_points.plan import build_streams_plan, footprint_of, phases_of
 from ioatlas.measure.procedures.options import MapOptions, campaign_toml, find_profile, read_campaign
 from ioatlas.measure.run.plan import Plan, plan_record
 from ioatlas.model.cell import Cell

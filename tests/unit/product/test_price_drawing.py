@@ -26,9 +26,7 @@ def test_products_are_drawn(tmp_path, suffix):
 
 def test_products_stand_at_their_price_and_capacity(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr(
-        "ioatlas.report.export.to_panels.write_drawing", lambda drawing, out: drawn.append(drawing) or ()
-    )
+    monkeypatch.setattr("ioatlas.cli.cost.write_drawing", lambda drawing, out: drawn.append(drawing) or ())
     cost(tmp_path, "p.svg", "netgear-rn51600", "synology-ds2015xs", "synology-fs6400")
     (panel,) = drawn[0].panels
     places = {round(dot.x): dot.value for series in panel.series for dot in series.dots}

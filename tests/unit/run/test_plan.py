@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ioatlas.cli.map import summary_of
+from ioatlas.cli._plan import summary_of
 from ioatlas.measure.procedures.dense_map.plan import build_plan
 from ioatlas.measure.procedures.options import find_profile, read_campaign_file
 from ioatlas.measure.run.plan import FIO_SECONDS, default_pace, visit_turns

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ioatlas.measure.procedures.load_points.procedure import build_streams_plan
+from ioatlas.measure.procedures.load_points.plan import build_streams_plan
 from ioatlas.measure.procedures.options import read_campaign
 from ioatlas.model.target import Target
 from ioatlas.stats.gates import offered_iops

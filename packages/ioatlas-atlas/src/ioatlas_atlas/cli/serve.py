@@ -17,6 +17,7 @@ import uvicorn
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.bundle.redaction import read_plan
 from ioatlas.cli._commands import examples
+from ioatlas.cli._output import say_json
 from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.units import utc_text
 from ioatlas_atlas import accounts
@@ -29,7 +30,6 @@ from ioatlas_atlas.browsers import link_to
 from ioatlas_atlas.changes import Decision
 from ioatlas_atlas.changes import decide as settle
 from ioatlas_atlas.cli._serve_place import Place, blobs_of, bound, opened, place_options
-from ioatlas_atlas.cli._serve_tidy import tidy
 from ioatlas_atlas.connections import AT_ONCE, Guarded
 from ioatlas_atlas.database import open_database
 from ioatlas_atlas.migrations import form_of
@@ -37,6 +37,8 @@ from ioatlas_atlas.migrations import migrate as bring
 from ioatlas_atlas.oidc import Provider
 from ioatlas_atlas.queries import doubts_of, public_bundles
 from ioatlas_atlas.records import AccountKind, Scope
+from ioatlas_atlas.tidy import Kept
+from ioatlas_atlas.tidy import tidy as clean
 from ioatlas_atlas.ui.site import write_site
 
 if TYPE_CHECKING:
@@ -232,7 +234,30 @@ def decide(place: Place, result: str, decision: str, reason: str) -> None:
     click.echo(f"{after.state}: {after.reason}")
 
 
-command.add_command(tidy)
+@command.command(name="tidy", epilog=examples("serve tidy", "ioatlas_atlas.cli"))
+@place_options
+@click.option("--audit-days", type=click.IntRange(2), default=400, show_default=True, help="Audit log, dead tokens.")
+@click.option("--keys-days", type=click.IntRange(1), default=30, show_default=True, help="Keys of uploads sent again.")
+@click.option("--drafts-days", type=click.IntRange(1), help="Private results older than this. Default: kept.")
+@click.option("--dry-run", is_flag=True, help="Count, and remove nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def tidy(place: Place, audit_days: int, keys_days: int, drafts_days: int | None, dry_run: bool, as_json: bool) -> None:
+    """Remove what is kept for a time only. Nothing that a public result rests on is touched."""
+    with opened(place) as held:
+        done = clean(held, blobs_of(place), Kept(audit_days, keys_days, drafts_days), dry_run=dry_run)
+    if as_json:
+        say_json(done, line=True)
+        return
+    names = {
+        "audit": "lines of the audit log",
+        "keys": "keys of uploads",
+        "browsers": "browsers that are signed out",
+        "tokens": "tokens that are good for nothing",
+        "drafts": "private results",
+        "leftovers": "leftovers of uploads",
+    }
+    for name, what in names.items():
+        click.echo(f"{done[name]:>8,}  {what} {'would go' if dry_run else 'removed'}")
 
 
 def _told(copied: Copied, what: str, where: Path) -> None:

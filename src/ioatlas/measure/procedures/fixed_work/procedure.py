@@ -1,285 +1,423 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixed-work sequences: operations on one new file, in order, never bounded by time; by fio, by IOzone or by both in
-turns. The plan has one for each file size, record size and tool.
+"""Fixed work and its steps: sequences of operations on one new file, repeated as replicates until precise, never
+bounded by time. Of several tools, those of one file and record run side by side. IOzone's table becomes visits of
+IOzone's own cells: one figure an operation, timed by IOzone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+import random
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ioatlas.load.fio.executor import Executor
-from ioatlas.load.machine.host import memory_bytes
-from ioatlas.load.machine.typed_in import read_facts
-from ioatlas.load.streams.compile import compile_workload
-from ioatlas.load.streams.fixed_work import round_of
+from ioatlas.answer.analysis.fixed_work import Speeds
+from ioatlas.load.fio.batch import Batch, Section
+from ioatlas.load.fio.collect import SectionResult
+from ioatlas.load.fio.executor import Executor, LoadProcess, read_clock
+from ioatlas.load.machine.typed_in import read_facts, typed_facts
+from ioatlas.load.streams.fixed_work import IozoneTable, iozone_arguments, iozone_table
 from ioatlas.measure.procedures.fixed_work.options import FixedWorkOptions
-from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, check_whole_blocks, only_directories
+from ioatlas.measure.procedures.fixed_work.plan import (
+    FILE,
+    build_sequence_plan,
+    fewer,
+    known_memory,
+    sequence_cells,
+    with_size,
+    work_bytes,
+)
+from ioatlas.measure.run.gates import Gates
+from ioatlas.measure.run.intake import Intake
+from ioatlas.measure.run.plan import (
+    FIO_SECONDS,
+    PLANNING_WRITE_BYTES_PER_S,
+    Plan,
+    plan_record,
+)
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.errors import UsageError
-from ioatlas.model.fixed_work import FIO, IOZONE, STATE, sequence_cell
+from ioatlas.measure.run.runner import Runner
+from ioatlas.measure.run.sequences import SequencedSteps
+from ioatlas.measure.run.steps import REPORT_SECONDS, Steps
+from ioatlas.measure.run.telemetry import Seen
+from ioatlas.model.cell import Cell
+from ioatlas.model.errors import IoAtlasError, faults
+from ioatlas.model.fixed_work import FIO, IOZONE, STATE, WorkSequence, operation_of, sequences_of, tool_of
+from ioatlas.model.options import JobValue
+from ioatlas.model.outcomes import Event, KnownMemory
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Fact
-from ioatlas.model.units import format_size, format_size_rounded
-from ioatlas.model.workload import Workload
+from ioatlas.model.units import format_duration, format_size
+from ioatlas.model.verdict import UnmeasuredCode, Verdict, VerdictCode
+from ioatlas.model.visit import Histogram, Part, Purpose, SectionState, Series, Visit
+from ioatlas.plan.orders import coarsen
 from ioatlas.plan.spec import CampaignSpec
-from ioatlas.target.opening import NOT_YET
-from ioatlas.target.place import usable_bytes
-
-if TYPE_CHECKING:
-    from ioatlas.measure.run.runner import Runner
-    from ioatlas.measure.run.steps import Steps
+from ioatlas.store.journal import PlannedVisit
 
 
-FILE = "ordered.dat"
-SERVER_MEMORY = "server.ram"
-_OURS = frozenset({"bs", "size", "direct"})
-_NOT_OPTIONS = frozenset({"filename", "unlink", "filename_format", "nrfiles"})
+def also_moved(cells: Sequence[Cell]) -> dict[str, int]:
+    """{direction: bytes} that IOzone moves in a run of these operations and reports nothing of (seen in its system
+    calls, IOzone 3.489).
 
-
-def work_bytes(cells: Sequence[Cell]) -> int:
-    """What a visit of each of these operations moves."""
-    return sum(cell.members[0].integer("io_size", 0) for cell in cells)
-
-
-def build_sequence_plan(
-    spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False, facts: Sequence[Fact] = ()
-) -> Plan:
-    """All cells of a fixed-work study on all targets. facts: typed in. Raises UsageError for what the study cannot
-    do.
+    It reads the first record once before the clock of read and of reread starts, and reads backward twice.
     """
-    _check(spec, targets, read_only=read_only)
-    remarks = [*spec.remarks, *_remarks(spec)]
-    direct = bool(spec.constants.get("direct", 1))
-    records = [int(value) for value in _values(spec, "bs")]
-    for target in targets if direct else ():
-        check_whole_blocks(target, records, "[sweep] bs")
-    cells: list[tuple[Cell, str]] = []
-    sizes: list[int] = []
-    for target in targets:
-        local, reasons, notes = _sizes(spec, target, facts)
-        remarks += notes
-        sizes += local
-        for size in local:
-            for record in records:
-                reason = reasons.get(size, "")
-                if record > size:
-                    reason = (
-                        f"not admissible: the record ({format_size(record)}) is larger than the file "
-                        f"({format_size(size)})"
-                    )
-                for tool in spec.of(FixedWorkOptions).engines:
-                    cells += [
-                        (cell, reason)
-                        for cell in sequence_cells(
-                            spec.of(FixedWorkOptions).ordered, target.name, tool, size, record, direct=direct
-                        )
-                    ]
-    axes: dict[str, tuple[OptionValue, ...]] = {
-        "operation": tuple(dict.fromkeys(str(cell.option["operation"]) for cell, _ in cells)),
-        "tool": spec.of(FixedWorkOptions).engines,
-        "bs": tuple(records),
-        "size": tuple(sorted(set(sizes))),
-    }
-    axes = {name: values for name, values in axes.items() if len(values) > 1 or name != "tool"}
-    files = {
-        target.name: {
-            FILE: max((cell.end_bytes for cell, why in cells if cell.target == target.name and not why), default=0)
-        }
-        for target in targets
-    }
-    planned = replace(spec, axes=axes, constants={"direct": int(direct)})
-    return Plan(planned, targets, tuple(cells), tuple(dict.fromkeys(remarks)), files)
+    read = 0
+    for cell in cells:
+        if operation_of(cell) in ("read", "reread"):
+            read += cell.bs_bytes
+        elif operation_of(cell) == "backward read":
+            read += cell.members[0].integer("io_size", 0)
+    return {"read": read}
 
 
-def _remarks(spec: CampaignSpec) -> list[str]:
-    """How the time is taken, in words."""
-    flushed = spec.of(FixedWorkOptions).ordered == "iozone2017"
-    told = [
-        "fio's clock holds the opening of the file and the flush after a write (end_fsync), never the close. "
-        "IOzone's holds flush and close of both and no opening. One opening and one closing of the file are timed "
-        "right after each operation. The one is taken out, the other added."
-        if flushed
-        else "fio's clock runs from the opening of the file to the last I/O; neither flush nor close is in it.",
-        (
-            "fio counts whole milliseconds, rounded up: a run of so few that this matters is timed by the sum of its "
-            "I/Os "
-            "instead."
-        ),
-    ]
-    if IOZONE in spec.of(FixedWorkOptions).engines:
-        told.append("IOzone's clock also holds its seeks, and its look at each page of a record that it has read.")
-    return told
-
-
-def sequence_cells(
-    study: str, target: str, tool: str, size_bytes: int, record_bytes: int, *, direct: bool
-) -> list[Cell]:
-    """The operations of one sequence in their order, as cells."""
-    inside = max(size_bytes, record_bytes)  # a record larger than the file is shown, never run
-    workloads = round_of(study, inside, record_bytes, direct=direct)
-    return [
-        sequence_cell(
-            target,
-            workload.streams[0].operation,
-            tool,
-            size_bytes=size_bytes,
-            record_bytes=record_bytes,
-            direct=direct,
-            options=_options(workload, inside, record_bytes, tool),
+def iozone_results(
+    table: IozoneTable | None, batch: Batch, planned: Mapping[int, PlannedVisit], started_at: float
+) -> list[SectionResult]:
+    """Results of the sections of one run of IOzone; an empty list when there is no complete table."""
+    if table is None:
+        return []
+    results = []
+    at = started_at
+    for index, section in enumerate(batch.sections):
+        rate = table.bytes_per_s.get(operation_of(section.cell), 0.0)
+        if wrong := _wrong(section, table, rate):
+            results.append(SectionResult(section, SectionState.FAILED, None, wrong))
+            continue
+        work = section.cell.members[0].integer("io_size", 0)
+        seconds = work / rate
+        part = Part(
+            section.cell.directions[0],
+            work,
+            work // section.cell.bs_bytes,
+            seconds * 1000,
+            None,
+            Histogram(),
+            Series(0),
+            "total",
         )
-        for workload in workloads
-    ]
+        row = planned[section.visit_id]
+        visit = Visit(
+            section.visit_id,
+            section.cell.key,
+            batch.batch_id,
+            index,
+            row.replicate,
+            section.seed,
+            at,
+            (part,),
+            purpose=row.purpose,
+        )
+        results.append(SectionResult(section, SectionState.FINISHED, visit))
+        at += seconds
+    return results
 
 
-def _options(workload: Workload, size_bytes: int, record_bytes: int, tool: str) -> dict[str, OptionValue]:
-    """Fio's options of one operation. Every one states its work, so that none can be taken for a load bounded by
-    time.
+def _wrong(section: Section, table: IozoneTable, rate: float) -> str:
+    """Why a rate of the table is not that of the section; '' when it is."""
+    cell = section.cell
+    if not rate:
+        return "IOzone reported nothing for it"
+    if table.record_bytes != cell.bs_bytes or table.size_bytes != int(cell.option["size"]):
+        return f"IOzone reports a file of {table.size_bytes} B with records of {table.record_bytes} B"
+    return ""
+
+
+CAP_SECONDS = 7 * 86400
+"""Longest that one operation may take before its target is taken to hang."""
+LOOK_BYTES = 4 << 20
+"""File of the first look at the speed, with the smallest record; with the largest it is one record."""
+CALLS_FILE = "opening-closing.seconds"
+LOOK_STATE = "first look"
+FIRST = "write"
+"""The operation that makes the file; all others need it."""
+LEAST_FILE = 16 << 20
+CLOCK_MS = 1.0
+"""fio's run times are whole milliseconds, rounded up."""
+IOZONE_OUTPUT = "iozone.txt"
+COMMAND_FILE = "iozone.command"
+
+
+class SequenceSteps(SequencedSteps[WorkSequence]):
+    """One session of fixed-work sequences."""
+
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        self._speeds = Speeds()
+        self._study = runner.plan.spec.of(FixedWorkOptions).ordered
+
+    def make(self) -> bool:
+        spec = self.runner.plan.spec
+        if IOZONE in spec.of(FixedWorkOptions).engines:
+            self.runner.environment.executor.find("iozone")
+        self.journal.keep(KnownMemory(known_memory(typed_facts(self.journal.directory))))
+        plan = self.runner.plan
+        for target in plan.targets:
+            length = int(plan.files.get(target.name, {}).get(FILE, 0))
+            self.runner.sites.open(target.name, {FILE: length}, self.runner.target_use)
+        if spec.budget_seconds is not None and not self.runner.finished:
+            self._fit_budget()
+        self.sequences = sequences_of(self.runner.plan.to_measure)
+        self.make_replicates()
+        return True
+
+    # -- replicates and sequences -----------------------------------------------------------------------------------
+
+    def sequence_of(self, cell: Cell) -> WorkSequence:
+        return WorkSequence.of(cell)
+
+    def side_by_side(self, one: WorkSequence) -> tuple[str, int, int]:
+        """The tools of one file and record stay together, so that they meet the same moments."""
+        return one.target, one.size_bytes, one.record_bytes
+
+    def make_operations(self, one: WorkSequence, rows: Sequence[PlannedVisit]) -> int:
+        cells = [self.cells[row.cell_key] for row in rows]
+        now = self.runner.environment.executor.clock.monotonic
+        begin = now()
+        self.runner.sites.check(cells)
+        self.runner.sites.remove(cells[0].target, FILE)  # of an earlier sequence: the first operation makes a new one
+        waiting = {row.visit_id: row for row in rows}
+        done = 0
+        if one.tool == IOZONE:
+            load = partial(self._iozone_process, one)
+            visits = self.runner.batch(tuple(self.section(row) for row in rows), waiting, load)
+            done = len(visits)
+        else:
+            for row in rows:
+                if not self.runner.batch((self.section(row),), waiting):
+                    break
+                done += 1
+        self._speeds.add_overhead(len(rows), now() - begin)
+        return done
+
+    def _iozone_process(self, one: WorkSequence, batch: Batch) -> LoadProcess:
+        """IOzone on the file of the sequence: all its operations in one run."""
+        cell = batch.sections[0].cell
+        arguments = iozone_arguments(one.size_bytes, [one.record_bytes], direct=bool(cell.integer("direct", 1)))
+        file = self.runner.sites.file_path(cell.target, FILE)
+        return iozone_process(arguments, file, batch.directory, limit_seconds=CAP_SECONDS)
+
+    def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
+        place = ("filename", self.runner.sites.file_path(cell.target, FILE))
+        return (place, ("allow_file_create", 1)) if cell.option["operation"] == FIRST else (place,)
+
+    def section(self, visit: PlannedVisit) -> Section:
+        return self.runner.section(visit, CAP_SECONDS * 1000, 0)
+
+    # -- one operation ---------------------------------------------------------------------------------------
+
+    def read(self, batch: Batch, planned: Mapping[int, PlannedVisit]) -> list[SectionResult]:
+        if (batch.directory / IOZONE_OUTPUT).exists():
+            return iozone_results(read_iozone(batch.directory), batch, planned, self._started_at(batch.directory))
+        return [self._timed(result, batch.directory) for result in super().read(batch, planned)]
+
+    def _started_at(self, directory: Path) -> float:
+        """When the load of a batch was started, by the file written just before it."""
+        files = [directory / name for name in ("job.fio", "iozone.command")]
+        written = next((path.stat().st_mtime for path in files if path.exists()), None)
+        return self.journal.now() if written is None else read_clock(directory).session(written)
+
+    def _timed(self, result: SectionResult, directory: Path) -> SectionResult:
+        """The result with the time of its work: finer than fio's whole milliseconds, flush and close included where the
+        study has them inside.
+        """
+        visit, cell = result.visit, result.section.cell
+        if visit is None or not visit.parts:
+            return result
+        (part,) = visit.parts
+        work = cell.members[0].integer("io_size", 0)
+        visit = replace(visit, started_at=self._started_at(directory))
+        if part.io_bytes < work:
+            return replace(
+                result, visit=visit, state=SectionState.CUT_SHORT, reason=f"{part.io_bytes} of {work} bytes done"
+            )
+        calls_ms = (part.lat_mean_ns or 0.0) * part.total_ios / 1e6
+        opening, closing = self._calls_around(result.section, directory)
+        # The true time lies above the sum of the I/Os, which hold no opening, and within the last millisecond of the
+        # run time, which does.
+        run_ms = (
+            calls_ms
+            if calls_ms > part.runtime_ms - CLOCK_MS
+            else max(calls_ms, part.runtime_ms - CLOCK_MS / 2 - 1000 * opening)
+        )
+        return replace(result, visit=replace(visit, parts=(replace(part, runtime_ms=run_ms + 1000 * closing),)))
+
+    def _calls_around(self, section: Section, directory: Path) -> tuple[float, float]:
+        """Seconds of opening to take out and of flush and close to add; kept beside the output, so that a crash does
+        not lose them.
+        """
+        if self._study != "iozone2017":
+            return 0.0, 0.0
+        kept = directory / CALLS_FILE
+        if not kept.exists():
+            try:
+                path = self.runner.sites.file_path(section.cell.target, FILE)
+                opening, closing = calls_around(self.runner.sites.through(path), section.cell)
+            except IoAtlasError:
+                return 0.0, 0.0  # read back after a crash: the file is gone
+            kept.write_text(f"{opening:.9f} {closing:.9f}\n")
+        opening, closing = map(float, kept.read_text().split())
+        return opening, closing
+
+    def gated(self, results: Sequence[SectionResult]) -> bool:
+        """Not where IOzone made the load, which counts no I/Os."""
+        return all(tool_of(result.section.cell) != IOZONE for result in results)
+
+    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
+        if tool_of(section.cell) != IOZONE:  # which counts no I/Os and takes no latencies
+            visit, _ = super().judge(section, visit, gates)
+        return replace(visit, verdict=Verdict(VerdictCode.WORK_BOUNDED), window_start_ms=0), False
+
+    def usage(self, seen: Seen, intake: Intake, cells: Sequence[Cell]) -> dict[str, Any]:
+        if tool_of(cells[0]) != IOZONE:
+            return super().usage(seen, intake, cells)
+        # Not cut to operations, because when each of them began is known roughly only.
+        return {**asdict(seen.usage), **seen.record(()), "also_moved": also_moved(cells)}
+
+    # -- time ------------------------------------------------------------------------------------------------
+
+    def learn(self, visit: Visit, asked_ms: int | None = None) -> None:  # noqa: ARG002
+        cell = self.cells[visit.cell_key]
+        seconds = sum(part.runtime_ms for part in visit.parts) / 1000
+        ios = sum(part.total_ios for part in visit.parts)
+        if ios and seconds > 0 and not visit.discarded:
+            self._speeds.add((cell.target, tool_of(cell), operation_of(cell)), cell.bs_bytes, seconds / ios)
+
+    def seconds_of(self, one: WorkSequence, cells: Sequence[Cell]) -> float | None:
+        """Expected time of a sequence by what was seen so far; None while an operation has never been seen."""
+        total = 0.0
+        for cell in cells:
+            each = self._speeds.per_io((one.target, one.tool, operation_of(cell)), one.record_bytes)
+            if each is None:
+                each = self._speeds.per_io((one.target, FIO, operation_of(cell)), one.record_bytes)
+            if each is None:
+                return None
+            total += each * (one.size_bytes // one.record_bytes)
+        starts = 1 if one.tool == IOZONE else len(cells)
+        return total + starts * self._speeds.overhead(FIO_SECONDS)
+
+    def usual_seconds(self, cell: Cell) -> float:  # noqa: ARG002
+        return self.budget.seconds_per_visit(FIO_SECONDS)
+
+    def _fit_budget(self) -> None:
+        """Look at the speed on a small file, then shrink the file, then leave out records, until the replicates
+        asked for fit the budget.
+        """
+        self._look()
+        left = (self.budget.left or 0.0) - REPORT_SECONDS
+        plan, visits = self.runner.plan, self.runner.plan.spec.visits
+
+        def need(candidate: Plan, times: int = visits) -> float:
+            return times * sum(
+                self.seconds_of(one, cells) or 0.0 for one, cells in sequences_of(candidate.to_measure).items()
+            )
+
+        full = need(plan)
+        if full <= left:
+            return
+        why = "left out: the budget did not allow it"
+        if self._study == "iozone2017":
+            size = min(one.size_bytes for one in sequences_of(plan.to_measure))
+            least = max(LEAST_FILE, 1 << 12)
+            while need(plan) > left and size // 2 >= least:
+                size //= 2
+                plan = with_size(self.runner.plan, size, why)
+        sizes = sorted({one.size_bytes for one in sequences_of(plan.to_measure)})
+        records = sorted({one.record_bytes for one in sequences_of(plan.to_measure)})
+        kept = coarsen(
+            {"size": tuple(sizes), "bs": tuple(records)},
+            visits,
+            lambda axes, times: need(
+                fewer(plan, [int(v) for v in axes["size"]], [int(v) for v in axes["bs"]], why), times
+            ),
+            left,
+        )
+        plan = fewer(plan, [int(v) for v in kept.axes["size"]], [int(v) for v in kept.axes["bs"]], why)
+        text = (
+            f"The full study takes about {format_duration(full)}, the budget leaves {format_duration(max(left, 0.0))}: "
+        )
+        text += (
+            f"files of {', '.join(format_size(int(v)) for v in kept.axes['size'])}, records of "
+            f"{', '.join(format_size(int(v)) for v in kept.axes['bs'])}"
+        )
+        text += f", {kept.visits} of {visits} visits each" if kept.visits < visits else ""
+        text += "." if kept.fits else "; even that takes longer than the budget."
+        self._reduce(replace(plan, spec=replace(plan.spec, visits=kept.visits)), text)
+
+    def _reduce(self, plan: Plan, text: str) -> None:
+        """Go on with a reduced plan, which may have new cells, and say what was left out."""
+        with self.journal.together():
+            for cell, reason in plan.cells:
+                self.runner.know(cell, reason)
+            self.journal.set_plan(plan_record(plan))
+            self.runner.go_on_with(plan, text)
+
+    def _look(self) -> None:
+        """One sequence with the smallest record and one with the largest, on small files, so that times can be
+        reckoned.
+        """
+        spec = self.runner.plan.spec
+        generator = random.Random(spec.order_seed)  # noqa: S311 - offsets, not secrets
+        self.runner.emit(Event("probe", {"cells": len(self.runner.plan.targets)}))
+        for target in self.runner.plan.targets:
+            mine = [one for one in sequences_of(self.runner.plan.to_measure) if one.target == target.name]
+            if not mine:
+                continue
+            small, large = min(one.record_bytes for one in mine), max(one.record_bytes for one in mine)
+            for record in dict.fromkeys((small, large)):
+                size = max(record, min(LOOK_BYTES, *(one.size_bytes for one in mine)))
+                made = sequence_cells(
+                    spec.of(FixedWorkOptions).ordered,
+                    target.name,
+                    FIO,
+                    size,
+                    record,
+                    direct=bool(spec.constants["direct"]),
+                )
+                cells = [replace(cell, state=LOOK_STATE) for cell in made]  # never one of the study's own cells
+                for cell in cells:
+                    self.runner.know(cell, UnmeasuredCode.FIRST_LOOK)
+                self.journal.add_visits(self.new_visit(cell, -1, generator, Purpose.PROBE) for cell in cells)
+                keys = [cell.key for cell in cells]
+                rows = sorted(self.journal.planned(Purpose.PROBE), key=lambda row, keys=keys: keys.index(row.cell_key))  # type: ignore[misc]
+                self.make_sequence(WorkSequence.of(cells[0]), rows)
+        self.journal.drop_planned("probe not finished", purpose=Purpose.PROBE)
+
+
+def iozone_process(arguments: Sequence[str], file: str, directory: Path, *, limit_seconds: float) -> LoadProcess:
+    """IOzone on `file`, which it makes and removes. Its output goes to iozone.txt in `directory`."""
+    told = (*arguments, "-f", file)
+    (directory / COMMAND_FILE).write_text(" ".join(("iozone", *told)) + "\n")
+    return LoadProcess("iozone", told, directory, IOZONE_OUTPUT, limit_seconds)
+
+
+def read_iozone(directory: Path) -> IozoneTable | None:
+    """IOzone's table in `directory`; None when it is not there in full."""
+    with suppress(OSError):
+        return iozone_table((directory / IOZONE_OUTPUT).read_text(errors="replace"))
+    return None
+
+
+def calls_around(path: str, cell: Cell) -> tuple[float, float]:
+    """Seconds of one opening of the file, and of what the study's clock holds after the last I/O and fio's lacks.
+
+    That is the close, of a read the flush too. fio's clock holds the opening, of a write the flush (end_fsync), and
+    never the close (measured: bench/iozone). All are done once more here, right after fio, on the same file, which
+    is clean by then as it was for fio.
     """
-    (stream,) = workload.streams
-    (section,) = compile_workload(workload).sections
-    options = {
-        name: value
-        for name, value in section.options.items()
-        if name not in _NOT_OPTIONS and isinstance(value, (int, float, str))
-    }
-    options["io_size"] = size_bytes // record_bytes * record_bytes
-    options["size"] = size_bytes
-    if stream.address.law == "fixed":
-        # A hole as long as the record, backwards: fio stays at the first record and the file keeps its size.
-        options["rw"] = f"{options['rw']}:-{record_bytes}"
-    if tool != FIO:
-        options["ioengine"] = tool
-    return options
-
-
-def _values(spec: CampaignSpec, name: str) -> tuple[OptionValue, ...]:
-    return spec.axes.get(name) or ((spec.constants[name],) if name in spec.constants else ())
-
-
-def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) -> None:
-    taken = sorted((spec.axes.keys() | spec.constants.keys()) - _OURS)
-    if taken or spec.patterns:
-        raise UsageError(
-            f"{taken[0] if taken else 'pattern'} is decided by the study {spec.of(FixedWorkOptions).ordered}: its "
-            "operations and their order are fixed",
-            where="[sweep]",
-            remedy="set size, bs and direct only, or use another profile",
-        )
-    if "direct" in spec.axes:
-        raise UsageError(
-            "direct is one value for the whole study", where="[sweep] direct", remedy="write direct = 0 or direct = 1"
-        )
-    if read_only:
-        raise UsageError(
-            "the study writes the file that it reads",
-            where="--read-only",
-            remedy="leave it out, or use another profile",
-        )
-    spec.leaves_out("cells error prepare", "a fixed-work study, which makes its own files")
-    if spec.wanted.precision is not None and spec.wanted.cap < 3:
-        raise UsageError(
-            "an interval takes three visits",
-            where="max_visits",
-            remedy="allow 3 or more, or ask for a fixed number with `visits`",
-        )
-    only_directories(targets, "a study that begins with a new file takes")
-    if IOZONE in spec.of(FixedWorkOptions).engines and spec.of(FixedWorkOptions).ordered != "iozone2017":
-        raise UsageError(
-            "IOzone as a second engine is for the profile iozone2017", where="engine", remedy="leave it out"
-        )
-
-
-def _sizes(spec: CampaignSpec, target: Target, facts: Sequence[Fact]) -> tuple[list[int], dict[int, str], list[str]]:
-    """File sizes for one target, those that do not fit with the reason, and what is to be said about them."""
-    sizes = [int(value) for value in _values(spec, "size")]
-    notes: list[str] = []
-    if not sizes:
-        sizes, notes = _beyond_memory(facts)
-    if target.identity == NOT_YET:  # it is set up later: whether the files fit is seen then
-        return sizes, {}, notes
-    usable = usable_bytes(target)
-    reasons = {
-        size: f"not admissible: the file does not fit the free space ({format_size_rounded(usable)} usable)"
-        for size in sizes
-        if size > usable
-    }
-    if len(reasons) == len(sizes):
-        raise UsageError(
-            f"the smallest file, {format_size(min(sizes))}, does not fit: {format_size_rounded(usable)} are usable",
-            where=target.location,
-            remedy="set a smaller size in [sweep], or free some space",
-        )
-    if reasons and notes:
-        notes.append(
-            f"{target.name}: files over {format_size(max(s for s in sizes if s <= usable))} do not fit its free "
-            "space, so memory is not exceeded there."
-        )
-    return sizes, reasons, notes
-
-
-def _beyond_memory(facts: Sequence[Fact]) -> tuple[list[int], list[str]]:
-    """Doubling sizes until the largest is beyond the memory of client and server, as far as they are known."""
-    memories = known_memory(facts)
-    top = max([1 << 30, *memories.values()])
-    size = 64 << 10
-    sizes = [size]
-    while size <= top:
-        size *= 2
-        sizes.append(size)
-    told = " and ".join(f"{format_size_rounded(value)} of the {name}" for name, value in memories.items())
-    note = f"The largest file, {format_size(size)}, is the first doubling beyond the memory known: {told or 'none'}."
-    if "server" not in memories:
-        note += (
-            f' The server\'s memory is not known: write {SERVER_MEMORY} = "4 GiB" under [facts] in testbed.toml or the '
-            "file of --facts, or set `size`."
-        )
-    return sizes, [note]
-
-
-def known_memory(facts: Sequence[Fact]) -> dict[str, int]:
-    """Bytes of memory of client (read) and server (typed in), where known."""
-    server = next(
-        (int(fact.value) for fact in facts if fact.name == SERVER_MEMORY and isinstance(fact.value, (int, float))), 0
-    )
-    return {name: value for name, value in (("client", memory_bytes()), ("server", server)) if value}
-
-
-def fewer(plan: Plan, sizes: Sequence[int], records: Sequence[int], reason: str) -> Plan:
-    """The plan with every sequence of other sizes or records left out."""
-
-    def judged(cell: Cell, why: str) -> str:
-        return why or ("" if int(cell.option["size"]) in sizes and int(cell.option["bs"]) in records else reason)
-
-    return replace(plan, cells=tuple((cell, judged(cell, why)) for cell, why in plan.cells))
-
-
-def with_size(plan: Plan, size_bytes: int, reason: str) -> Plan:
-    """The plan on a smaller file: its cells are added, those of every other size left out."""
-    new = list(_resized(plan, size_bytes))
-    axes = {**plan.spec.axes, "size": tuple(sorted({*(int(v) for v in plan.spec.axes["size"]), size_bytes}))}
-    left = fewer(plan, [size_bytes], [int(value) for value in plan.spec.axes["bs"]], reason)
-    known = {cell.key for cell, _ in left.cells}
-    cells = (*left.cells, *((cell, "") for cell in new if cell.key not in known))
-    return replace(left, spec=replace(plan.spec, axes=axes), cells=cells)
-
-
-def _resized(plan: Plan, size_bytes: int) -> Iterator[Cell]:
-    for target in plan.targets:
-        for record in plan.spec.axes["bs"]:
-            if int(record) <= size_bytes:
-                for tool in plan.spec.of(FixedWorkOptions).engines:
-                    yield from sequence_cells(
-                        plan.spec.of(FixedWorkOptions).ordered,
-                        target.name,
-                        tool,
-                        size_bytes,
-                        int(record),
-                        direct=bool(plan.spec.constants["direct"]),
-                    )
+    flags = (os.O_RDWR if cell.writes else os.O_RDONLY) | (os.O_DIRECT if cell.integer("direct", 1) else 0)
+    begin = time.perf_counter()
+    with faults(IoAtlasError, "the file of the sequence cannot be opened", where=path):
+        file = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC)
+    opened = time.perf_counter()
+    if not cell.writes:
+        os.fsync(file)
+    os.close(file)
+    return opened - begin, time.perf_counter() - opened
 
 
 @dataclass(frozen=True)
@@ -326,6 +464,4 @@ class FixedWork(Procedure):
         return True
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.fixed_work.steps import SequenceSteps
-
         return SequenceSteps(runner)

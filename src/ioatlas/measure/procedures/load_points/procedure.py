@@ -1,397 +1,319 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several streams at once, at load points in a given order; the highest load is searched for first where it was asked
-for. From streams to a plan: phases, the cell of each load point, the size they cover, and the time all of it takes.
+"""Several streams at once and their steps: idle power, the highest load by search, then the load points in their
+order, as often as asked.
 """
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
-from ioatlas.answer.analysis.load_curve import LOAD, OFFERED, PHASE
-from ioatlas.load.streams.compile import compile_workload, share_weights
-from ioatlas.load.streams.standards import study
-from ioatlas.measure.procedures.load_points.options import FREE, HIGHEST, StreamSpec, StreamsSpec, streams_of
-from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, check_whole_blocks, complete_options
-from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.model.cell import MIXED, Cell, OptionValue
-from ioatlas.model.errors import UsageError
-from ioatlas.model.options import read_option
-from ioatlas.model.target import Target
-from ioatlas.model.units import format_size, format_size_rounded
-from ioatlas.model.workload import Arrival, Workload
-from ioatlas.plan.load_search import START_IOPS
-from ioatlas.plan.spec import CampaignSpec
-from ioatlas.stats.gates import offered_by_direction, offered_iops
-from ioatlas.target.placing import SHARED_FILE
-
-if TYPE_CHECKING:
-    from ioatlas.measure.run.runner import Runner
-    from ioatlas.measure.run.steps import Steps
-
-
-GIB = 1 << 30
-DEFAULT_FOOTPRINT = 4 * GIB
-SMALLEST_FOOTPRINT = 1 << 20
-LAYOUT_SHARE, LEAST_FOOTPRINT = 0.25, 1 << 28
-"""Of a budget that writing the file may take where nobody set its size, and what is written however small the budget
-is.
-"""
-ALIGN = 4096
-OPEN_DEPTH = 64
-"""I/Os that one job of an open loop may have in flight: with fewer it waits for the target as a closed loop does."""
-TRIAL_SECONDS, SHORTEST_TRIAL_SECONDS = 1.5, 0.5
-USUAL_TRIALS = 12
-_BOUND = frozenset(
-    {"filename", "filename_format", "time_based", "runtime", "ramp_time", "rate_iops", "rate_process", "io_size"}
+from ioatlas.answer.analysis.load_curve import OFFERED, PHASE, mean_latency_ns, together
+from ioatlas.load.fio.batch import TURN_MS, Section
+from ioatlas.measure.procedures.load_points.options import StreamsSpec, streams_of
+from ioatlas.measure.procedures.load_points.plan import (
+    TRIAL_SECONDS,
+    Phase,
+    build_streams_plan,
+    describe_rounding,
+    footprint_of,
+    gap_seconds,
+    phases_of,
+    ramp_cells,
+    trial_seconds,
 )
+from ioatlas.measure.run.conditions import note_power
+from ioatlas.measure.run.gates import Gates
+from ioatlas.measure.run.intake import judged
+from ioatlas.measure.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
+from ioatlas.measure.run.procedure import PlanText, Procedure
+from ioatlas.measure.run.runner import Runner
+from ioatlas.measure.run.steps import Steps
+from ioatlas.model.errors import IoAtlasError
+from ioatlas.model.outcomes import Event, HighestLoad, HighestLoads, IdleWatts
+from ioatlas.model.target import Target
+from ioatlas.model.units import format_count, format_duration
+from ioatlas.model.verdict import BUDGET_ENDED, UnmeasuredCode
+from ioatlas.model.visit import Purpose, RemarkKind, Visit
+from ioatlas.plan.load_search import LoadTrial, search_load
+from ioatlas.plan.spec import CampaignSpec
+from ioatlas.stats.gates import CPU_LIMIT_PERCENT, offered_iops, stream_backlog
+from ioatlas.store.journal import NewVisit, PlannedVisit
+
+SHORTEST_WINDOW_SECONDS = 0.5
+LONG = 0.95
+FRUITLESS_TRIALS = 3
+CORES_BUSY = 0.9
 
 
-@dataclass(frozen=True)
-class Template:
-    """One stream of a phase.
+class LoadPointSteps(Steps):
+    """One session."""
 
-    options: fio's without a rate. share: of the phase's offered load, 0 to 1; None in a closed loop. reads: of a mixed
-    stream's offered load, 0 to 1.
-    """
+    counted = frozenset({Purpose.SWEEP})
 
-    name: str
-    options: Mapping[str, OptionValue]
-    share: float | None = None
-    process: str = "poisson"
-    reads: float = 0.5
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        spec = runner.plan.spec
+        self._streams: StreamsSpec = streams_of(spec)
+        self._window_ms = round(spec.window_seconds * 1000)
 
+    def make(self) -> bool:
+        """Raises PartialResultError when it ends early, IoAtlasError when no load is carried at all."""
+        spec = self.runner.plan.spec
+        if self.journal.has_visits(Purpose.SWEEP) and not self.journal.planned(Purpose.SWEEP):
+            return True  # nothing is left to be made, so no file is written
+        self.runner.prepare()
+        self._idle()
+        loads = [
+            (phase, target, self._load_of(phase, target))
+            for target in self.runner.plan.targets
+            for phase in phases_of(spec, target, self._footprint(target))
+        ]
+        self._plan_points(loads)
+        self.runner.make_planned(Purpose.SWEEP)
+        return True
 
-@dataclass(frozen=True)
-class Phase:
-    """Streams that run at once. load_iops: what 100% is; None when it is searched for, 0 for a load that runs
-    freely.
-    """
+    # -- the parts -------------------------------------------------------------------------------------------
 
-    name: str
-    templates: tuple[Template, ...]
-    load_iops: float | None
+    def _footprint(self, target: Target) -> int:
+        """As it was planned: free space is another one now."""
+        return (
+            next(iter(self.runner.plan.files.get(target.name, {}).values()), 0)
+            or footprint_of(self.runner.plan.spec, target)[0]
+        )
 
-    def cell(self, target: str, *, percent: float | None = None, load_iops: float | None = None) -> Cell:
-        """The cell of one load point (percent of load_iops), of one trial (no percent), or of the free load
-        (neither).
+    def _idle(self) -> None:
+        """Power with no load, once, and whose power it is."""
+        meters, seconds = self.runner.meters, self._streams.idle_seconds
+        if meters and not self.journal.is_kept(IdleWatts):
+            text = f"measuring power with no load, {seconds:.0f} s"
+            self.runner.emit(Event("phase", {"phase": "idle", "text": text, "seconds_left": seconds}))
+        note_power(self.journal, meters, self.runner.stop_asked, seconds)
+        if self.runner.stop_asked():
+            raise self.runner.stopped()
+
+    def _load_of(self, phase: Phase, target: Target) -> float:
+        """100% of a phase in I/Os per second: as asked for, or the highest that the target carries; 0 for a load that
+        runs freely.
         """
-        labels: dict[str, OptionValue] = {PHASE: self.name} if self.name else {}
-        if percent is not None:
-            labels[LOAD] = int(percent) if percent == int(percent) else percent
-        offered = load_iops * (percent / 100 if percent is not None else 1.0) if load_iops else None
-        if offered is not None:
-            labels[OFFERED] = round(offered, 3)
-        streams = tuple((one.name, tuple(sorted(_paced(one, offered).items()))) for one in self.templates)
-        return Cell(target, tuple(sorted(labels.items())), "shared", "laid-out", streams)
-
-
-def _paced(template: Template, offered: float | None) -> dict[str, OptionValue]:
-    """A stream's options at a load; fio takes whole I/Os per second for each job and direction, at least one."""
-    options = dict(template.options)
-    if offered is None or template.share is None:
-        return options
-    rate = offered * template.share / int(options.get("numjobs", 1))
-    if str(options["rw"]).split(":", 1)[0] in MIXED:
-        options["rate_iops"] = f"{max(1, round(rate * template.reads))},{max(1, round(rate * (1 - template.reads)))}"
-    else:
-        options["rate_iops"] = max(1, round(rate))
-    options["rate_process"] = template.process
-    return options
-
-
-def phases_of(spec: CampaignSpec, target: Target, footprint: int) -> tuple[Phase, ...]:
-    """What runs on one target, in order. Raises UsageError for streams that do not fit the footprint."""
-    streams = streams_of(spec)
-    if streams.study:
-        return tuple(
-            _study_phase(spec, streams, target, workload, footprint) for workload in _study(streams, footprint)
-        )
-    names = dict.fromkeys(stream.phase for stream in streams.streams)
-    return tuple(
-        _phase(spec, streams, target, name, [stream for stream in streams.streams if stream.phase == name], footprint)
-        for name in names
-    )
-
-
-def _study(streams: StreamsSpec, footprint: int) -> Sequence[Workload]:
-    workloads = study(streams.study, footprint).workloads
-    # The SPC-1-like study lists its own ramp; here the points are the campaign's.
-    return workloads if streams.study == "emerald-like" else workloads[:1]
-
-
-def _study_phase(spec: CampaignSpec, streams: StreamsSpec, target: Target, workload: Workload, footprint: int) -> Phase:
-    rates = [stream.arrival.rate_iops or 0.0 for stream in workload.streams]
-    free = replace(workload, streams=tuple(replace(stream, arrival=Arrival()) for stream in workload.streams))
-    templates = []
-    for section, rate in zip(compile_workload(free).sections, rates, strict=True):
-        options: dict[str, OptionValue] = {}
-        for name, value in section.options.items():
-            if name not in _BOUND and value is not None and not isinstance(value, tuple):
-                option, normal = read_option(name, value, where=workload.name)
-                options[option] = normal
-        options |= _whole_blocks(options, target)
-        options |= {name: value for name, value in spec.constants.items() if name != "size"}
-        share = rate / sum(rates) if any(rates) else None
-        templates.append(Template(section.name, complete_options(options, target, footprint), share))
-    load: float | None = 0.0
-    if any(rates):
-        load = None if streams.load == HIGHEST else sum(rates) if isinstance(streams.load, str) else streams.load
-    return Phase(workload.name if not any(rates) else "", tuple(templates), load)
-
-
-def _whole_blocks(options: Mapping[str, OptionValue], target: Target) -> dict[str, OptionValue]:
-    """Block sizes of a study that are smaller than what the target moves at once, lifted to that."""
-    least = target.logical_block_bytes
-    mix = str(options.get("bssplit", ""))
-    if not mix or least <= 512:
-        return {}
-    directions = []
-    for direction in mix.split(","):
-        shares: dict[int, int] = {}
-        entries = [entry.partition("/") for entry in direction.split(":") if entry]
-        for size, _, percent in entries:
-            lifted = -(-int(size) // least) * least
-            shares[lifted] = shares.get(lifted, 0) + int(percent or 100 // len(entries))
-        directions.append(":".join(f"{size}/{percent}" for size, percent in shares.items()))
-    return {"bssplit": ",".join(directions)}
-
-
-def _phase(
-    spec: CampaignSpec, streams: StreamsSpec, target: Target, name: str, members: Sequence[StreamSpec], footprint: int
-) -> Phase:
-    paced = {stream.name: offered_iops(Cell.of("", stream.options)) for stream in members}
-    total = sum(paced.values())
-    shared = {stream.name: stream.share / 100 for stream in members if stream.share is not None}
-    closed = streams.load == FREE and not total
-    weights = (
-        share_weights(shared, {stream.name: int(stream.options.get("numjobs", 1)) for stream in members})
-        if closed
-        else {}
-    )
-    templates = []
-    for stream in members:
-        options: dict[str, OptionValue] = {**{n: v for n, v in spec.constants.items() if n != "size"}, **stream.options}
-        process = str(options.pop("rate_process", "poisson"))
-        options.pop("rate_iops", None)
-        if stream.region is not None:
-            low, high = (int(footprint * percent / 100) // ALIGN * ALIGN for percent in stream.region)
-            options |= {"offset": low, "size": high - low}
-        if not closed:
-            options.setdefault("iodepth", OPEN_DEPTH)
-        if stream.name in weights:
-            options |= {"flow": weights[stream.name], "flow_id": 1, "flow_sleep": 10}
-        share = None if closed else paced[stream.name] / total if total else shared.get(stream.name, 1.0)
-        whole = complete_options(options, target, footprint)
-        _fits(stream, whole, footprint)
-        rates = offered_by_direction(Cell.of("", stream.options))
-        reads = rates.get("read", 0.0) / sum(rates.values()) if rates else int(whole.get("rwmixread", 50)) / 100
-        templates.append(Template(stream.name, whole, share, process, reads))
-    load = 0.0 if closed else total or (None if streams.load == HIGHEST else float(streams.load))
-    return Phase(name, tuple(templates), load)
-
-
-def _fits(stream: StreamSpec, options: Mapping[str, OptionValue], footprint: int) -> None:
-    cell = Cell.of("", options)
-    if cell.bs_bytes > cell.size_bytes:
-        raise UsageError(
-            f"stream {stream.name!r}: its block ({format_size(cell.bs_bytes)}) is larger than what it works on "
-            f"({format_size_rounded(cell.size_bytes)})",
-            where="[[stream]]",
-            remedy="use a smaller block or a larger size",
-        )
-    if cell.end_bytes > footprint:
-        raise UsageError(
-            f"stream {stream.name!r} ends at {format_size_rounded(cell.end_bytes)}, beyond the "
-            f"{format_size_rounded(footprint)} of the campaign",
-            where="[[stream]]",
-            remedy="set [sweep] size or --size to what all streams need together",
-        )
-
-
-# -- the plan ------------------------------------------------------------------------------------------------
-
-
-def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool = False) -> Plan:
-    """The plan of a campaign of streams. Raises UsageError for what can be seen to be wrong before anything runs."""
-    streams = streams_of(spec)
-    swept = [name for name in spec.axes if name not in (PHASE, LOAD, "size")]
-    if swept or spec.patterns or len(spec.axes.get("size", (1,))) > 1:
-        raise UsageError(
-            f"{swept[0] if swept else 'a pattern' if spec.patterns else 'size'} is swept beside streams",
-            where="[sweep]",
-            remedy="a campaign of streams has load points instead of axes: give single values, they hold for every "
-            "stream",
-        )
-    spec.leaves_out("prepare sharing cells error precision", "streams on one range at given load points")
-    cells: list[tuple[Cell, str]] = []
-    remarks = list(spec.remarks)
-    files: dict[str, dict[str, int]] = {}
-    points: list[str] = []
-    phases: tuple[Phase, ...] = ()
-    for target in targets:
-        footprint, remark = footprint_of(spec, target)
-        remarks += remark
-        phases = phases_of(spec, target, footprint)
-        first = [first_cells(phase, target.name, streams) for phase in phases]
-        cells += [(cell, "") for group in first for cell in group]
-        writes = any(cell.writes for group in first for cell in group)
-        members = [m for group in first for cell in group for m in cell.members if m.integer("direct", 1)]
-        check_whole_blocks(target, sorted({size for m in members for size in m.block_sizes}), "[[stream]]")
-        if read_only and writes:
-            raise UsageError(
-                "the streams write", where="--read-only", remedy="leave it out, or use streams that only read"
+        if phase.load_iops is not None:
+            return phase.load_iops
+        known = self.journal.kept(HighestLoads).of(target.name, phase.name)
+        if known is None:
+            self.runner.emit(
+                Event(
+                    "phase",
+                    {"phase": "search", "text": "searching the highest load", "seconds_left": self._search_seconds()},
+                )
             )
-        if any(
-            direction == "trim" for group in first for cell in group for direction in cell.directions
-        ) and target.kind in ("directory", "file"):
-            raise UsageError("trim needs a block device", where=target.location, remedy="leave trimming streams out")
-        files[target.name] = (
-            {SHARED_FILE: footprint} if target.kind == "directory" else {"": footprint} if writes else {}
+            known = self._highest(phase, target)
+            self.journal.keep(self.journal.kept(HighestLoads).with_load(target.name, phase.name, known))
+        return known.iops
+
+    def _search_seconds(self) -> float:
+        return round(
+            10 * (trial_seconds(self.runner.plan.spec) + self.budget.start_seconds) + 2 * self._window_ms / 1000, 1
         )
-        points = [cell_name(phase, percent) for phase in phases for percent in _percents(phase, streams)]
-    if streams.study:
-        remarks += study(streams.study, max(SMALLEST_FOOTPRINT, footprint)).remarks
-    axes = _axes(phases, streams)
-    search = sum(phase.load_iops is None for phase in phases) * len(targets)
-    visit = spec.window_seconds + FIO_SECONDS + gap_seconds(streams)
-    n_points = len(points) * len(targets)
-    more_seconds = search * (USUAL_TRIALS * (trial_seconds(spec) + FIO_SECONDS + 0.3) + visit) + (
-        streams.idle_seconds if streams.wants_power else 0.0
-    )
-    seconds = (
-        n_points * spec.visits * visit
-        + more_seconds
-        + sum(sum(sizes.values()) for sizes in files.values()) / PLANNING_WRITE_BYTES_PER_S
-    )
-    outline = {
-        "cells": n_points,
-        "visits": n_points * spec.visits,
-        "load_points": points,
-        "searches": search,
-        "write_load_seconds": round(n_points * spec.visits * spec.window_seconds, 1)
-        if any(cell.writes for cell, _ in cells)
-        else 0.0,
-        "seconds": round(seconds, 1),
-    }
-    return Plan(replace(spec, axes=axes), targets, tuple(cells), tuple(dict.fromkeys(remarks)), files, outline)
 
-
-def _percents(phase: Phase, streams: StreamsSpec) -> tuple[float | None, ...]:
-    return (None,) if phase.load_iops == 0 else streams.points
-
-
-def cell_name(phase: Phase, percent: float | None) -> str:
-    return (
-        " ".join(part for part in (phase.name, f"{percent:g}%" if percent is not None else "") if part) or "all streams"
-    )
-
-
-def first_cells(phase: Phase, target: str, streams: StreamsSpec) -> list[Cell]:
-    """The cells of a phase that are known before anything ran: its load points, or the load at which the search
-    begins.
-    """
-    if phase.load_iops is None:
-        return [phase.cell(target, load_iops=START_IOPS)]
-    return ramp_cells(phase, target, streams, phase.load_iops)
-
-
-def ramp_cells(phase: Phase, target: str, streams: StreamsSpec, load_iops: float) -> list[Cell]:
-    """The cells of the load points, in their order."""
-    return [phase.cell(target, percent=percent, load_iops=load_iops or None) for percent in _percents(phase, streams)]
-
-
-def _axes(phases: Sequence[Phase], streams: StreamsSpec) -> dict[str, tuple[OptionValue, ...]]:
-    axes: dict[str, tuple[OptionValue, ...]] = {}
-    if any(phase.name for phase in phases):
-        axes[PHASE] = tuple(phase.name for phase in phases)
-    if any(phase.load_iops != 0 for phase in phases):
-        axes[LOAD] = tuple(int(p) if p == int(p) else p for p in streams.points)
-    return axes
-
-
-def trial_seconds(spec: CampaignSpec) -> float:
-    """How long one trial of the search lasts; a small budget shortens it."""
-    budget = spec.budget_seconds
-    seconds = min(TRIAL_SECONDS, spec.window_seconds)
-    return seconds if budget is None else min(seconds, max(SHORTEST_TRIAL_SECONDS, 0.25 * budget / USUAL_TRIALS))
-
-
-def gap_seconds(streams: StreamsSpec) -> float:
-    """Time for what is in flight to drain before the next load point: many times the response time that is allowed."""
-    return min(2.0, max(0.3, 10 * streams.limit_seconds))
-
-
-def footprint_of(spec: CampaignSpec, target: Target) -> tuple[int, list[str]]:
-    """Bytes that the streams cover together, and what that means for caches. Raises UsageError when the target is too
-    small.
-    """
-    streams = streams_of(spec)
-    given = spec.constants.get("size") or next(iter(spec.axes.get("size", ())), None)
-    remarks = []
-    if given is not None:
-        size = int(given)
-    elif target.size_bytes is not None:
-        size = min(target.size_bytes, DEFAULT_FOOTPRINT)
-    else:
-        free = target.free_bytes if target.free_bytes is not None else DEFAULT_FOOTPRINT
-        size = min(DEFAULT_FOOTPRINT, free // 4)
-        if spec.budget_seconds is not None:
-            size = min(size, max(LEAST_FOOTPRINT, int(LAYOUT_SHARE * spec.budget_seconds * PLANNING_WRITE_BYTES_PER_S)))
-        size -= size % (1 << 26) if size >= 1 << 26 else size % (1 << 20)
-    if target.size_bytes is not None and size > target.size_bytes:
-        if given is not None and streams.streams:
-            raise UsageError(
-                f"size {format_size(size)} is larger than the target ({format_size(target.size_bytes)})",
-                where="size",
-                remedy="use a smaller size",
+    def _highest(self, phase: Phase, target: Target) -> HighestLoad:
+        """The highest load that the target carries within the limit on the response time, by trials."""
+        limit_ns = self._streams.limit_seconds * 1e9
+        self.runner.make(Purpose.SEARCH, lambda _visits: self._next_trial(phase, target, limit_ns))
+        made = self._trials(phase, target)
+        answer = search_load([trial for trial, _ in made], limit_ns)
+        limit = format_duration(self._streams.limit_seconds)
+        highest = answer.highest
+        if highest is None:
+            carried = [trial.offered_iops for trial, _ in made if trial.carried(limit_ns)]
+            highest = max((load for load in carried if answer.refused is None or load < answer.refused), default=None)
+            if highest is not None:
+                self.runner.remark(
+                    RemarkKind.WARNING,
+                    "The budget ended before the highest load was confirmed by a visit as long as those of the load "
+                    "points.",
+                )
+        if highest is None:
+            raise IoAtlasError(
+                f"the target carries no load with a mean response time within {limit}: {self._lowest_told(made)}",
+                where=target.location,
+                remedy="set a longer limit: [streams] limit, or give a load in I/Os per second",
             )
-        remarks.append(
-            f"{target.name} is smaller than the size asked for: its whole {format_size(target.size_bytes)} are used."
-        )
-        size = target.size_bytes
-    size -= size % ALIGN
-    if size < SMALLEST_FOOTPRINT:
-        raise UsageError(
-            f"{format_size_rounded(size)} are too little for streams",
-            where=target.location,
-            remedy="free some space, or set a size of at least 1 MiB",
-        )
-    if streams.study.startswith("spc1") and size < 100 << 20:
-        raise UsageError(
-            "the streams' hot regions need a size of at least 100 MiB",
-            where="size",
-            remedy="set a larger size, or use a larger target",
-        )
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    text = f"The streams cover {format_size_rounded(size)} of {target.name}" + (
-        "" if given is not None else ", chosen from what is there (set --size)"
-    )
-    if size < 2 * memory:
-        text += (
-            f"; this client has {format_size_rounded(memory)} of memory and a storage system its own. Caches answer "
-            "what fits them: for figures of the drives use a multiple of the largest cache"
-        )
-    return size, [*remarks, text + "."]
+        refused = [
+            visit for trial, visit in made if trial.offered_iops == answer.refused and not trial.carried(limit_ns)
+        ]
+        limited_by = answer.limited_by
+        if refused and all(self._client_busy(visit) for visit in refused):
+            limited_by = "client"
+        return HighestLoad(highest, limited_by, answer.refused, len(made))
 
+    def _next_trial(self, phase: Phase, target: Target, limit_ns: float) -> list[NewVisit]:
+        made = self._trials(phase, target)
+        answer = search_load([trial for trial, _ in made], limit_ns)
+        if answer.next is None:
+            return []
+        load, long = answer.next
+        cell = self.runner.know(phase.cell(target.name, load_iops=load), UnmeasuredCode.TRIAL)
+        length = self._window_ms if long else round(trial_seconds(self.runner.plan.spec) * 1000)
+        seed = self.seed(len(made), load)
+        return [NewVisit(cell.key, len(made), seed, Purpose.SEARCH, alone=True, runtime_ms=length)]
 
-def describe_rounding(phase: Phase, load_iops: float, percent: float) -> str:
-    """What rounding to whole I/Os per second does to the mix at a load point; '' when it is below one point."""
-    cell = phase.cell("", percent=percent, load_iops=load_iops)
-    offered = offered_iops(cell)
-    wanted = [template.share or 0.0 for template in phase.templates]
-    got = [offered_iops(member) / offered for member in cell.members]
-    worst = max(abs(a - b) for a, b in zip(wanted, got, strict=True))
-    asked = load_iops * percent / 100
-    if worst < 0.01 and math.isclose(offered, asked, rel_tol=0.01):
-        return ""
-    return (
-        f"At {percent:g}% fio is told {offered:g} instead of {asked:g} I/Os per second. A stream's share is off by "
-        f"up to {100 * worst:.1f} points, for fio takes whole numbers for each stream and direction."
-    )
+    def _client_busy(self, visit: Visit) -> bool:
+        """Whether the client's processors had nothing left while a load was made: it is then theirs, not the
+        target's.
+        """
+        entry = self.journal.usages().get(visit.batch_id, {}).get("visits", {}).get(str(visit.visit_id), {})
+        cores = entry.get("core_busy", [])
+        return (visit.cpu_percent or 0.0) >= CPU_LIMIT_PERCENT or (
+            bool(cores) and sum(cores) / len(cores) >= CORES_BUSY
+        )
+
+    @staticmethod
+    def _lowest_told(made: Sequence[tuple[LoadTrial, Visit]]) -> str:
+        if not made:
+            return "no trial could be made"
+        lowest = min((trial for trial, _ in made), key=lambda trial: trial.offered_iops)
+        told = f"{(lowest.lat_mean_ns or 0) / 1e6:.3g} ms" if lowest.lat_mean_ns else "no I/O completed"
+        return f"{told} at {format_count(lowest.offered_iops)} I/Os per second"
+
+    def _trials(self, phase: Phase, target: Target) -> list[tuple[LoadTrial, Visit]]:
+        """Trials of one search so far. One that is discarded again and again counts as a load that was not carried."""
+        found: list[tuple[LoadTrial, Visit]] = []
+        bad: dict[float, int] = {}
+        for visit in self.journal.visits(with_series=True):
+            cell = self.cells[visit.cell_key]
+            if (
+                visit.purpose != Purpose.SEARCH
+                or cell.target != target.name
+                or str(cell.option.get(PHASE, "")) != phase.name
+            ):
+                continue
+            load = float(cell.option[OFFERED])
+            seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
+            if visit.discarded or not seconds:
+                bad[load] = bad.get(load, 0) + 1
+                if bad[load] >= FRUITLESS_TRIALS:
+                    found.append((LoadTrial(load, 0.0, None, True), visit))
+                continue
+            behind = stream_backlog(cell, visit.parts, seconds)
+            done = sum(part.total_ios for part in visit.parts) / seconds
+            long = seconds * 1000 >= LONG * self._window_ms
+            # The rates fio was told are whole numbers: what was offered may be a little more than what was asked for.
+            achieved = done * load / offered_iops(cell)
+            found.append(
+                (
+                    LoadTrial(load, achieved, mean_latency_ns(visit), behind is not None and behind.overloaded, long),
+                    visit,
+                )
+            )
+        return found
+
+    def _plan_points(self, loads: Sequence[tuple[Phase, Target, float]]) -> None:
+        """All load points in their order, replicate after replicate; once, and shorter where the budget asks for it."""
+        if self.journal.has_visits(Purpose.SWEEP):
+            return
+        cells = []
+        for phase, target, load in loads:
+            cells += [self.runner.know(cell, "") for cell in ramp_cells(phase, target.name, self._streams, load)]
+            if load:
+                self._tell_rounding(phase, load)
+        window_ms, visits = self._fitted(len(cells))
+        rows = [
+            NewVisit(cell.key, replicate, self.seed(replicate, cell.key), Purpose.SWEEP, runtime_ms=window_ms)
+            for replicate in range(visits)
+            for cell in cells
+        ]
+        self.journal.add_visits(rows)
+
+    def _tell_rounding(self, phase: Phase, load: float) -> None:
+        worst = min(self._streams.points)
+        text = describe_rounding(phase, load, worst)
+        if text:
+            self.runner.remark(RemarkKind.NOTE, text)
+
+    def _fitted(self, n_cells: int) -> tuple[int, int]:
+        """Window and visits that the rest of the budget allows: shorter windows first, then fewer visits. Says what was
+        cut.
+        """
+        spec = self.runner.plan.spec
+        left = self.budget.left
+        overhead = self.budget.start_seconds + gap_seconds(self._streams)
+        if left is None or n_cells * spec.visits * (spec.window_seconds + overhead) <= left - self.reserve_seconds():
+            return self._window_ms, spec.visits
+        left = max(0.0, left - self.reserve_seconds())
+        for visits in range(spec.visits, 0, -1):
+            window = left / (n_cells * visits) - overhead
+            if (
+                window >= min(SHORTEST_WINDOW_SECONDS if visits == 1 else TRIAL_SECONDS, spec.window_seconds)
+                or visits == 1
+            ):
+                break
+        window = max(SHORTEST_WINDOW_SECONDS, min(spec.window_seconds, window))
+        self.runner.remark(
+            RemarkKind.LEFT_OUT,
+            f"The budget leaves {format_duration(left)} for {n_cells} load points: {visits} of {spec.visits} visits "
+            "each, "
+            f"{window:.2g} s instead of {spec.window_seconds:g} s long.",
+        )
+        return round(window * 1000), visits
+
+    # -- helpers ---------------------------------------------------------------------------------------------
+
+    def section(self, visit: PlannedVisit) -> Section:
+        return self.runner.section(visit, visit.runtime_ms or self._window_ms, round(1000 * gap_seconds(self._streams)))
+
+    def drains_long(self, section: Section) -> bool:  # noqa: ARG002
+        """The gap is many times the response time that is allowed, so that all visits may share a process."""
+        return False
+
+    def learn(self, visit: Visit, asked_ms: int | None = None) -> None:
+        """Windows are given here, not found."""
+
+    def told(self, visit: Visit) -> Visit:
+        """One event a direction, all streams together."""
+        return visit if visit.discarded else replace(visit, parts=tuple(together(visit.parts)))
+
+    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:
+        """Streams are judged together. Nothing is made longer: the window is what the load point says."""
+        return judged(section, visit, gates)[0], False
+
+    def out_of_time(self, purpose: Purpose, taken: Sequence[Section]) -> bool:
+        """The search leaves time for the load points, and each of these is made once however small the budget is."""
+        left = self.budget.left
+        if left is None:
+            return False
+        if purpose == Purpose.SWEEP:
+            rows = {row.visit_id: row for row in self.journal.planned(Purpose.SWEEP)}
+            return not any(rows[section.visit_id].replicate == 0 for section in taken) and super().out_of_time(
+                purpose, taken
+            )
+        need = self.budget.process_seconds(sum(section.turns for section in taken) * TURN_MS / 1000)
+        return (
+            left - need < self._points_seconds()
+            and bool(self.journal.has_visits(Purpose.SEARCH))
+            and self.budget.visits_made > 0
+        )
+
+    def budget_ended(self, purpose: Purpose) -> None:
+        """That the search ended early is told with its result."""
+        if purpose == Purpose.SEARCH:
+            self.journal.drop_planned(BUDGET_ENDED, purpose=purpose)
+        else:
+            super().budget_ended(purpose)
+
+    def _points_seconds(self) -> float:
+        """What the load points need at least: each once, half as long as asked for where that is seconds; never more
+        than half of the budget.
+        """
+        spec = self.runner.plan.spec
+        window = min(spec.window_seconds, max(SHORTEST_WINDOW_SECONDS, spec.window_seconds / 2))
+        need = (
+            len(self._streams.points)
+            * len(self.runner.plan.targets)
+            * (window + gap_seconds(self._streams) + self.budget.start_seconds)
+            + self.reserve_seconds()
+        )
+        return min(need, (spec.budget_seconds or need) / 2)
 
 
 class LoadPoints(Procedure):
@@ -415,6 +337,4 @@ class LoadPoints(Procedure):
         return PlanText(order="in their order, the whole of it repeated", extra=(search,) if times else ())
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.load_points.steps import LoadPointSteps
-
         return LoadPointSteps(runner)

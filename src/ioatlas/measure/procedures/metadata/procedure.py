@@ -1,169 +1,173 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata and small files: trees that are made, looked at, renamed and deleted, each operation in a process. The plan
-has every file size with every number of files, jobs, levels and way of flushing.
-"""
+"""Small files and their steps: trees one after another, each operation a process, repeated as replicates."""
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ioatlas.load.fio.executor import Executor
-from ioatlas.measure.procedures.metadata.options import OURS, MetadataOptions
-from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan, only_directories
+from ioatlas.load.fio.batch import Batch, Section
+from ioatlas.load.fio.collect import SectionResult, names_process
+from ioatlas.load.fio.executor import Executor, LoadProcess, limit_seconds
+from ioatlas.measure.procedures.metadata.plan import (
+    PLANNING_CALLS_PER_S,
+    RECORD_BYTES,
+    build_tree_plan,
+    expected_seconds,
+    inodes_at_once,
+)
+from ioatlas.measure.run.gates import Gates
+from ioatlas.measure.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.errors import UsageError
-from ioatlas.model.options import ALLOWED
+from ioatlas.measure.run.runner import Runner
+from ioatlas.measure.run.sequences import SequencedSteps
+from ioatlas.measure.run.steps import Steps
+from ioatlas.model.cell import Cell
+from ioatlas.model.options import JobValue
 from ioatlas.model.target import Target
-from ioatlas.model.tree import BY_NAMES, FROM_CACHE, MOVES_DATA, STATE, Operation, Tree, tree_cell, trees_of
+from ioatlas.model.tree import BY_NAMES, LIST_PASSES, MOVES_DATA, STATE, Operation, Tree, tree_operation, trees_of
 from ioatlas.model.units import format_duration, format_rate, format_size_rounded
+from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.visit import SectionState, Visit
 from ioatlas.plan.spec import CampaignSpec
-from ioatlas.target.opening import NOT_YET
-from ioatlas.target.place import usable_bytes
+from ioatlas.store.journal import PlannedVisit
 from ioatlas.target.tree import TREE
 
-if TYPE_CHECKING:
-    from ioatlas.measure.run.runner import Runner
-    from ioatlas.measure.run.steps import Steps
+LEAST_CAP_SECONDS, SLOWEST_CALL_SECONDS = 600, 0.2
+"""An operation may take so long, or so long for each call, before its target is taken to hang."""
+ROUNDED_UP_MS = 0.5
+"""Run times are whole milliseconds, rounded up: half of one too long in the mean."""
+ENGINES = {Operation.CREATE: "filecreate", Operation.STAT: "filestat", Operation.DELETE: "filedelete"}
+"""fio's engines that time the call itself and move no data."""
+_TIME_OF_CALLS: tuple[tuple[str, JobValue], ...] = (
+    ("disable_clat", 0),
+    ("clat_percentiles", 1),
+    ("lat_percentiles", 0),
+)
 
 
-USUAL_FILES = 1000
-MOST_FILES = 10_000_000
-"""Of one tree: fio keeps a record of each."""
-RECORD_BYTES = 500
-"""What fio 3.33 takes of memory for each file: 490 at 1,000,000 files. The load of names takes less."""
-PLANNING_CALLS_PER_S = 2000
-"""Rate at which a plan reckons calls before anything is measured; the plan says so."""
-INODE_BYTES = 4096
-"""What a file takes at least, in words of a plan."""
+class TreeSteps(SequencedSteps[Tree]):
+    """One session of trees."""
 
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        self._seconds: dict[tuple[str, Operation], float] = {}
+        self.sequences = trees_of(runner.plan.to_measure)
 
-def build_tree_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
-    """All operations on all trees on all targets. Raises UsageError for what they leave no room for."""
-    _check(spec, targets, read_only=read_only)
-    cells: list[tuple[Cell, str]] = []
-    files: dict[str, dict[str, int]] = {}
-    for target in targets:
-        trees = _trees(spec, target)
-        room = math.inf if target.identity == NOT_YET else usable_bytes(target)
-        for tree in trees:
-            cells += [(tree_cell(tree, one), _reason(tree, room)) for one in tree.operations]
-        fitting = [space_bytes(tree) for tree in trees if not _reason(tree, room)]
-        if not fitting:
-            least = format_size_rounded(min(map(space_bytes, trees)))
-            raise UsageError(
-                f"the smallest tree, {least}, does not fit: {format_size_rounded(int(room))} are usable",
-                where=target.location,
-                remedy="set smaller file sizes or fewer files, or free some space",
-            )
-        files[target.name] = {TREE: max(fitting)}
-    every = [Tree.of(cell) for cell, _ in cells]
-    axes: dict[str, tuple[OptionValue, ...]] = {
-        "operation": tuple(str(one) for one in Operation if any(one in tree.operations for tree in every)),
-        "size": _sorted({tree.size_bytes for tree in every}),
-        "nrfiles": _sorted({tree.files for tree in every}),
-        "numjobs": _sorted({tree.jobs for tree in every}),
-        "depth": _sorted({tree.depth for tree in every}),
-        "fsync_on_close": _sorted({int(tree.flushed) for tree in every}),
-    }
-    axes = {name: values for name, values in axes.items() if name in ("operation", "size") or len(values) > 1}
-    shown = {name: value for name, value in spec.constants.items() if name in OURS and name not in axes}
-    planned = replace(spec, axes=axes, constants=shown)
-    return Plan(planned, targets, tuple(cells), tuple(dict.fromkeys([*spec.remarks, *_remarks(cells)])), files)
+    def make(self) -> bool:
+        plan = self.runner.plan
+        for target in plan.targets:
+            mine = [tree for tree in self.sequences if tree.target == target.name]
+            files = plan.files.get(target.name, {})
+            self.runner.sites.open(target.name, files, self.runner.target_use, inodes=inodes_at_once(mine))
+        self.make_replicates()
+        return True
 
+    def sequence_of(self, cell: Cell) -> Tree:
+        return Tree.of(cell)
 
-def space_bytes(tree: Tree) -> int:
-    """What a tree takes at most: each file a block more than its bytes."""
-    return tree.bytes + (tree.count + tree.directories) * INODE_BYTES
+    def make_operations(self, one: Tree, rows: Sequence[PlannedVisit]) -> int:
+        sites = self.runner.sites
+        sites.check([self.cells[row.cell_key] for row in rows])
+        sites.remove_tree(one.target)
+        sites.make_tree(one.target, dict.fromkeys(one.folder(job) for job in range(one.jobs)))
+        waiting = {row.visit_id: row for row in rows}
+        for done, row in enumerate(rows):
+            load = self._by_names if tree_operation(self.cells[row.cell_key]) in BY_NAMES else None
+            if not self.runner.batch((self.section(row),), waiting, load):
+                return done
+        sites.remove_tree(one.target)
+        return len(rows)
 
+    # -- one operation ---------------------------------------------------------------------------------------
 
-def inodes_at_once(trees: Sequence[Tree]) -> int:
-    """The most inodes that are taken at a time."""
-    return max((tree.count + tree.directories + 1 for tree in trees), default=1)
-
-
-def expected_seconds(cells: Sequence[Cell]) -> float:
-    """One visit of each at the planning rates: calls, bytes, starts of processes, and the removal of what is left."""
-    seconds = 0.0
-    for cell in cells:
-        tree, operation = Tree.of(cell), Operation(str(cell.option["operation"]))
-        moved = tree.bytes if operation in MOVES_DATA else 0
-        seconds += tree.calls(operation) / PLANNING_CALLS_PER_S + moved / PLANNING_WRITE_BYTES_PER_S + FIO_SECONDS
-    return seconds
-
-
-def _sorted(values: set[int]) -> tuple[int, ...]:
-    return tuple(sorted(values))
-
-
-def _trees(spec: CampaignSpec, target: Target) -> list[Tree]:
-    asked = spec.of(MetadataOptions)
-    values = itertools.product(
-        asked.file_sizes,
-        _values(spec, "nrfiles", USUAL_FILES),
-        _values(spec, "numjobs", 1),
-        asked.depths,
-        _values(spec, "fsync_on_close", 0),
-    )
-    shared = spec.sharing == "shared"
-    every = (Tree(target.name, size, n, jobs, depth, bool(flushed), shared) for size, n, jobs, depth, flushed in values)
-    # Empty files hold nothing that could be flushed.
-    return list(dict.fromkeys(replace(tree, flushed=tree.flushed and tree.size_bytes > 0) for tree in every))
-
-
-def _values(spec: CampaignSpec, name: str, usual: int) -> tuple[int, ...]:
-    given = spec.axes.get(name) or ((spec.constants[name],) if name in spec.constants else (usual,))
-    return tuple(int(value) for value in given)
-
-
-def _reason(tree: Tree, room: float) -> str:
-    """Why a tree is not made; '' when it is."""
-    if tree.count > MOST_FILES:
-        return f"not admissible: {tree.count:,} files are more than the {MOST_FILES:,} of one tree"
-    if space_bytes(tree) > room:
-        return f"not admissible: the files do not fit the free space ({format_size_rounded(int(room))} usable)"
-    return ""
-
-
-def _remarks(cells: Sequence[tuple[Cell, str]]) -> list[str]:
-    """How it is measured, in words."""
-    made = {Operation(str(cell.option["operation"])) for cell, _ in cells}
-    cached, named = _listed(made & FROM_CACHE), _listed(made & BY_NAMES)
-    told = [
-        f"{cached} come right after the files were made, by the same client, and fio looks at each file beforehand.",
-        "What the client remembers may answer them: they say how fast this client finds known files.",
-        f"fio has no engine for {named}: a small program of ioatlas makes these calls, one process for each job.",
-    ]
-    if any(Tree.of(cell).flushed for cell, _ in cells):
-        told.append("Files are flushed one by one as they are closed (fsync_on_close); their directory is not.")
-    return told
-
-
-def _listed(operations: set[Operation]) -> str:
-    return ", ".join(one for one in Operation if one in operations)
-
-
-def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) -> None:
-    taken = sorted(name for name in {*spec.axes, *spec.constants} - OURS if name in ALLOWED and not _same(spec, name))
-    if taken or spec.patterns:
-        raise UsageError(
-            f"{taken[0] if taken else 'pattern'} has no place here: what is done to small files is fixed",
-            where="[sweep]",
-            remedy="set nrfiles, numjobs, fsync_on_close, and file_sizes and directory_depth above [sweep]",
+    def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
+        tree, operation = Tree.of(cell), tree_operation(cell)
+        engine = ENGINES.get(operation)
+        # Without create_on_open fio would write files that it finds too short before it looks at or deletes them.
+        return (
+            ("ioengine", engine or "psync"),
+            ("directory", self.runner.sites.file_path(cell.target, TREE)),
+            ("filename_format", tree.names(renamed=operation is Operation.DELETE)),
+            ("allow_file_create", int(operation is not Operation.READ)),
+            *((("create_on_open", 1),) if operation is not Operation.READ else ()),
+            *(_TIME_OF_CALLS if engine else ()),
         )
-    if read_only:
-        raise UsageError("the files are made first", where="--read-only", remedy="leave it out, or run a map")
-    spec.leaves_out("cells error prepare", "small files, whose trees are made new")
-    only_directories(targets, "small files take")
+
+    def section(self, visit: PlannedVisit) -> Section:
+        cell = self.cells[visit.cell_key]
+        calls = Tree.of(cell).calls(tree_operation(cell))
+        cap_seconds = max(LEAST_CAP_SECONDS, SLOWEST_CALL_SECONDS * calls)
+        return self.runner.section(visit, round(1000 * cap_seconds), 0)
+
+    def _by_names(self, batch: Batch) -> LoadProcess:
+        """What opens, lists or renames the files of a tree."""
+        (section,) = batch.sections
+        cell = section.cell
+        tree, ((name, _, _),) = Tree.of(cell), section.jobs
+        told: dict[str, Any] = {
+            "name": name,
+            "operation": str(tree_operation(cell)),
+            "direction": cell.directions[0],
+            "jobs": tree.jobs,
+            "files": tree.files,
+            "passes": LIST_PASSES,
+            "top": self.runner.sites.file_path(cell.target, TREE),
+            "folder": tree.folder("$jobnum"),
+            "names": tree.names(),
+            "renamed": tree.names(renamed=True),
+        }
+        return names_process(told, batch.directory, limit_seconds=limit_seconds(section.runtime_ms / 1000))
+
+    def read(self, batch: Batch, planned: Mapping[int, PlannedVisit]) -> list[SectionResult]:
+        return [_timed(result) for result in super().read(batch, planned)]
+
+    def gated(self, results: Sequence[SectionResult]) -> bool:  # noqa: ARG002
+        """Neither Little's law nor the device's counters bound a load that moves no data."""
+        return False
+
+    def judge(self, section: Section, visit: Visit, gates: Gates | None) -> tuple[Visit, bool]:  # noqa: ARG002
+        return replace(visit, verdict=Verdict(VerdictCode.WORK_BOUNDED), window_start_ms=0), False
+
+    # -- time ------------------------------------------------------------------------------------------------
+
+    def learn(self, visit: Visit, asked_ms: int | None = None) -> None:  # noqa: ARG002
+        cell = self.cells[visit.cell_key]
+        calls = sum(part.total_ios for part in visit.parts)
+        if calls and not visit.discarded:
+            seconds = sum(part.runtime_ms for part in visit.parts) / 1000
+            self._seconds[cell.target, tree_operation(cell)] = seconds / calls
+
+    def seconds_of(self, one: Tree, cells: Sequence[Cell]) -> float | None:
+        seconds = 0.0
+        for cell in cells:
+            each = self._seconds.get((one.target, tree_operation(cell)))
+            if each is None:
+                return None
+            seconds += each * one.calls(tree_operation(cell))
+        return seconds + self.budget.process_seconds(0.0) * len(cells)
+
+    def usual_seconds(self, cell: Cell) -> float:
+        return expected_seconds([cell])
 
 
-def _same(spec: CampaignSpec, name: str) -> bool:
-    """Whether it is what a plan wrote there itself: the sizes of the files."""
-    return name == "size" and set(spec.axes.get(name, ())) <= set(spec.of(MetadataOptions).file_sizes)
+def _timed(result: SectionResult) -> SectionResult:
+    """The result with its time, or what of it was not done. Calls that move no data count one byte each."""
+    visit, cell = result.visit, result.section.cell
+    if visit is None or not visit.parts:
+        return result
+    (part,) = visit.parts
+    wanted = Tree.of(cell).calls(tree_operation(cell))
+    if part.total_ios < wanted:
+        done = f"{part.total_ios} of {wanted} calls done"
+        return replace(result, state=SectionState.CUT_SHORT, reason=done)
+    # The true time lies within the last millisecond of the run time, and above that of the calls of one job.
+    calls_ms = (part.lat_mean_ns or 0.0) * part.total_ios / cell.numjobs / 1e6
+    part = replace(part, runtime_ms=max(calls_ms, part.runtime_ms - ROUNDED_UP_MS))
+    if tree_operation(cell) not in MOVES_DATA:
+        part = replace(part, io_bytes=part.total_ios)
+    return replace(result, visit=replace(visit, parts=(part,)))
 
 
 class Metadata(Procedure):
@@ -218,6 +222,4 @@ class Metadata(Procedure):
         )
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.metadata.steps import TreeSteps
-
         return TreeSteps(runner)

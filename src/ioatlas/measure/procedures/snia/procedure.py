@@ -1,133 +1,210 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SNIA rounds: purge, fill, then rounds in a fixed order until the tracked value is steady. The plan says what the test
-may vary, its rounds, and what is not as the specification says.
+"""A test in rounds and its steps: purge, fill, then round after round in a fixed order until the tracked value is
+steady.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ioatlas.measure.procedures.dense_map.plan import build_plan
+from ioatlas.answer.analysis.rounds import Rounds, format_value, rounds_of, words
+from ioatlas.load.fio.batch import Batch
 from ioatlas.measure.procedures.options import SniaOptions
-from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_RANDOM_WRITE_BYTES_PER_S, PLANNING_WRITE_BYTES_PER_S, Plan
+from ioatlas.measure.procedures.snia.plan import build_rounds_plan, pass_name, passes_of, rounds_lines, rounds_plan
+from ioatlas.measure.run.plan import FIO_SECONDS, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.model.cell import Cell, OptionValue
-from ioatlas.model.errors import UsageError
+from ioatlas.measure.run.runner import Runner
+from ioatlas.measure.run.steps import REPORT_SECONDS, Steps
+from ioatlas.model.cell import Cell
+from ioatlas.model.errors import PartialResultError
+from ioatlas.model.outcomes import Event, SniaPass, SniaPasses
 from ioatlas.model.target import Target
-from ioatlas.model.units import format_duration, format_rate, format_size, format_size_rounded
-from ioatlas.plan.snia import PROCEDURES, SniaPlan, Test, deviations, passes, plan_snia
-from ioatlas.plan.snia import Procedure as SniaProcedure
+from ioatlas.model.visit import Purpose, RemarkKind, Visit
+from ioatlas.plan.snia import PROCEDURES, Test
 from ioatlas.plan.spec import CampaignSpec
-from ioatlas.store.journal import Journal
+from ioatlas.stats.steadystate import MOST_ROUNDS, WINDOW
+from ioatlas.store.journal import NewVisit
 
-if TYPE_CHECKING:
-    from ioatlas.measure.run.runner import Runner
-    from ioatlas.measure.run.steps import Steps
-
-
-Axes = Mapping[str, tuple[OptionValue, ...]]
+TRIES = 3
+"""Times that a cell of a round is made before the round is given up."""
+GAP_MS = 10
 
 
-def build_rounds_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bool) -> Plan:
-    """All cells of the test on all targets. Raises UsageError for what the test leaves no room for."""
-    axes, dropped = _whole_blocks(spec.axes, targets)
-    _check(replace(spec, axes=axes), targets)
-    plan = build_plan(replace(spec, axes=axes, remarks=(*spec.remarks, *dropped)), targets, read_only=read_only)
-    told = [text for target in targets for text in _deviations(plan, target)]
-    plan = replace(plan, spec=replace(plan.spec, remarks=spec.remarks))
-    return replace(plan, remarks=tuple(dict.fromkeys([*plan.remarks, *told])))
+class RoundsSteps(Steps):
+    """One session of a test in rounds."""
 
+    counted = frozenset({Purpose.SWEEP})
 
-def rounds_plan(plan: Plan, target: str) -> SniaPlan | None:
-    """The rounds of the test on one target; None where it has no cell. Raises UsageError when the cell that is tracked
-    is not in the sweep.
-    """
-    cells = [cell for cell in plan.to_measure if cell.target == target]
-    if not cells:
-        return None
-    return plan_snia(
-        plan.spec.of(SniaOptions).test,
-        cells,
-        window_seconds=plan.spec.window_seconds,
-        start_seconds=FIO_SECONDS,
-        sequential_write_bytes_per_s=PLANNING_WRITE_BYTES_PER_S,
-        random_write_bytes_per_s=PLANNING_RANDOM_WRITE_BYTES_PER_S,
-    )
+    def __init__(self, runner: Runner) -> None:
+        super().__init__(runner)
+        spec = runner.plan.spec
+        self._test: Test = spec.of(SniaOptions).test
+        self._procedure = PROCEDURES[spec.of(SniaOptions).test]
+        self._window_ms = round(spec.window_seconds * 1000)
+        self._pass_name = ""
+        self._pass_cells: tuple[Cell, ...] = ()
+        self._visits: list[Visit] = []
 
+    def make(self) -> bool:
+        """Make all passes."""
+        self._visits = self.journal.visits()
+        for cells in passes_of(self.journal, self._test):
+            if not self._make_pass(cells):
+                break
+        begun = self.journal.kept(SniaPasses).passes.values()
+        return bool(begun) and all(one.ended for one in begun)
 
-def _deviations(plan: Plan, target: Target) -> list[str]:
-    """What of the test is not as the specification says, on one target."""
-    spec = plan.spec
-    cells = [cell for cell in plan.to_measure if cell.target == target.name]
-    if rounds_plan(plan, target.name) is None:
-        return []
-    told = list(
-        deviations(
-            spec.of(SniaOptions).test, cells, window_seconds=spec.window_seconds, capacity_bytes=target.size_bytes
+    # -- one pass --------------------------------------------------------------------------------------------
+
+    def _make_pass(self, cells: tuple[Cell, ...]) -> bool:
+        """True when it has come to its end, False when the budget has."""
+        name = pass_name(self._procedure, cells[0].target, cells)
+        if self._known(name).ended:
+            return True
+        self._prepare(name, cells)
+        # What direct I/O on this file system cannot move was left out while it was prepared.
+        left = {cell.key for cell, reason in self.journal.cells() if not reason}
+        cells = tuple(cell for cell in cells if cell.key in left)
+        self._pass_name, self._pass_cells = name, cells
+        while True:
+            rounds = self._rounds(name, cells)
+            ended = rounds.ended(self.runner.plan.spec.window_seconds)
+            if ended:
+                self._note(name, replace(self._known(name), ended=ended))
+                return True
+            if self._over_budget(rounds):
+                return False
+            self._make_round(rounds, rounds.complete)
+            self._tell_round(self._rounds(name, cells))
+
+    def _known(self, name: str) -> SniaPass:
+        return self.journal.kept(SniaPasses).passes.get(name, SniaPass())
+
+    def _note(self, name: str, known: SniaPass) -> None:
+        self.journal.keep(SniaPasses({**self.journal.kept(SniaPasses).passes, name: known}))
+
+    def _rounds(self, name: str, cells: Sequence[Cell]) -> Rounds:
+        return rounds_of(self._test, cells, self._visits, self._known(name).first)
+
+    def _prepare(self, name: str, cells: tuple[Cell, ...]) -> None:
+        """Purge and fill. What was filled stays filled on a device; files in a directory were removed and are made
+        again, and the window begins anew.
+        """
+        known, target = self._known(name), cells[0].target
+        kept = self.runner.sites.is_prepared(target, self.runner.target_use, once=name)
+        if not kept:
+            done = self._rounds(name, cells).complete
+            purge = self.runner.sites.purge(target, self.runner.plan.spec.of(SniaOptions).purge)
+            self._note(name, replace(known, purge=purge, first=done))
+            if done > known.first:
+                self.runner.remark(
+                    RemarkKind.WARNING,
+                    f"The test on {target} was interrupted after round {done} and its files were removed: it was "
+                    "filled again, and no "
+                    "measurement window spans the interruption.",
+                )
+        elif name in self.journal.kept(SniaPasses).passes:
+            self.runner.remark(
+                RemarkKind.WARNING, f"The test on {target} was interrupted and went on without a new purge and fill."
+            )
+        self.runner.sites.prepare_target(target, self.runner.target_use, once=name)
+
+    # -- one round -------------------------------------------------------------------------------------------
+
+    def _make_round(self, rounds: Rounds, number: int) -> None:
+        """Every cell once, in the order of the specification, each in a fio of its own."""
+        for attempt in range(TRIES):
+            missing = self._rounds(self._pass_name, rounds.cells).missing(number)
+            if not missing:
+                return
+            if not self.journal.planned(Purpose.SWEEP):
+                generator = random.Random(f"{self.runner.plan.spec.order_seed} {number} {attempt}")  # noqa: S311 - offsets, not secrets
+                seeds = [(cell, generator.randrange(1, 2**31)) for cell in missing]
+                self.journal.add_visits(
+                    NewVisit(cell.key, number, seed, alone=True, runtime_ms=self._window_ms) for cell, seed in seeds
+                )
+            while waiting := self.journal.planned(Purpose.SWEEP, limit=1):
+                visit = waiting[0]
+                section = self.runner.section(visit, self._window_ms, GAP_MS)
+                self._visits += self.runner.batch((section,), {visit.visit_id: visit})
+        missing = self._rounds(self._pass_name, rounds.cells).missing(number)
+        if missing:
+            raise PartialResultError(
+                f"round {number + 1} lacks a valid reading of {words(missing[0])} after {TRIES} tries; finished "
+                "rounds are kept",
+                where=rounds.tracked.target,
+                remedy=f"see the discarded visits with `ioatlas show {self.journal.directory} --cells`, then `ioatlas "
+                "resume`",
+            )
+
+    def _over_budget(self, rounds: Rounds) -> bool:
+        left = self.budget.left
+        if left is None or rounds.complete == 0 or left >= self._round_seconds() + REPORT_SECONDS:
+            return False
+        text = (
+            f"The budget ended after round {rounds.complete} of the {self._procedure.title}: no steady state is "
+            "claimed."
         )
-    )
-    wanted = "filled-twice" if PROCEDURES[spec.of(SniaOptions).test].fill_passes else "laid-out"
-    if spec.prepare != wanted:
-        told.append(f"The preparation is {spec.prepare!r}, not the one of the specification.")
-    return told
+        self.runner.remark(RemarkKind.LEFT_OUT, text)
+        return True
 
-
-def _whole_blocks(axes: Axes, targets: tuple[Target, ...]) -> tuple[Axes, list[str]]:
-    """The axes without block sizes that direct I/O cannot move, and what was dropped: the grid begins at 512 B."""
-    block = max((target.logical_block_bytes for target in targets if target.kind != "uri"), default=1)
-    odd = [size for size in axes.get("bs", ()) if isinstance(size, int) and size % block]
-    if not odd:
-        return axes, []
-    told = ", ".join(format_size(int(size)) for size in odd)
-    kept = {**axes, "bs": tuple(size for size in axes["bs"] if size not in odd)}
-    return kept, [f"Blocks of {told} left out: the target moves whole blocks of {format_size(block)}."]
-
-
-def _check(spec: CampaignSpec, targets: tuple[Target, ...]) -> None:
-    for target in targets:
-        if spec.of(SniaOptions).purge == "punch-hole" and target.kind != "file":
-            raise UsageError("holes are punched in files only", where="purge", remedy="use purge = 'auto'")
-        if spec.of(SniaOptions).purge in ("discard", "nvme-format") and target.kind != "block":
-            what = "discarded" if spec.of(SniaOptions).purge == "discard" else "formatted"
-            raise UsageError(f"only a block device can be {what}", where="purge", remedy="use purge = 'auto'")
-    varied = [name for name, values in spec.axes.items() if len(values) > 1 and name not in ("rw", "rwmixread", "bs")]
-    if varied or spec.patterns:
-        raise UsageError(
-            f"a SNIA test varies rwmixread, rw and bs; {varied[0] if varied else 'patterns'} cannot vary",
-            where="[sweep]",
-            remedy="give it one value, or run one campaign for each",
-        )
-    spec.leaves_out("cells error precision sharing", "a SNIA test, which repeats its round until it is steady")
-    if spec.visits > 1:
-        raise UsageError("a SNIA test repeats its round until it is steady", where="visits", remedy="leave out visits")
-    if spec.prepare == "fresh":
-        raise UsageError(
-            "a SNIA test works on one range from its fill to its end", where="prepare", remedy="leave out `prepare`"
+    def _tell_round(self, rounds: Rounds) -> None:
+        values, state = rounds.values(), rounds.state()
+        count = rounds.complete - rounds.first
+        text = f"round {rounds.complete}: {words(rounds.tracked)} {format_value(values[-1], self._procedure.quantity)}"
+        text += f"; {state.reason}" if count >= WINDOW else f"; {count} of {WINDOW} rounds of the first window"
+        self.runner.emit(
+            Event(
+                "round",
+                {
+                    "target": rounds.tracked.target,
+                    "test": self._test,
+                    "round": rounds.complete,
+                    "value": values[-1],
+                    "quantity": self._procedure.quantity,
+                    "met": state.met and self._test != "saturation",
+                    "range_share": state.range_share,
+                    "slope_share": state.slope_share,
+                    "text": text,
+                },
+            )
         )
 
+    # -- time to come ----------------------------------------------------------------------------------------
 
-def pass_name(procedure: SniaProcedure, target: str, cells: Sequence[Cell]) -> str:
-    """What a pass is called in the journal: the target, and what has a purge and fill of its own."""
-    return f"{target}/{part_of(procedure, cells)}"
+    def _round_seconds(self) -> float:
+        each = self.budget.seconds_per_visit(self._window_ms / 1000 + FIO_SECONDS)
+        return len(self._pass_cells) * each
 
+    def progress(self, batch: Batch) -> dict[str, float]:
+        """Visits and seconds to the earliest round in which the test can end, and to the last one."""
+        rounds = self._rounds(self._pass_name, self._pass_cells)
+        made = rounds.complete - rounds.first
+        here = len(self._pass_cells) - len(rounds.missing(rounds.complete))
+        count = len(self._pass_cells)
+        if self._test == "saturation":
+            least = most = self._saturation_rounds(rounds)
+        else:
+            least, most = max(WINDOW - made, 1), MOST_ROUNDS - made
+        each = self._round_seconds() / count
+        planned = least * count - here
+        return {
+            **self.told_progress(planned, max(batch.seconds, planned * each)),
+            "round": rounds.complete + 1,
+            "seconds_left_most": round(max(batch.seconds, (most * count - here) * each), 1),
+        }
 
-def part_of(procedure: SniaProcedure, cells: Sequence[Cell]) -> str:
-    if not procedure.apart:
-        return ""
-    value = cells[0].option[procedure.apart]
-    return f"{procedure.apart} {format_size(value) if isinstance(value, int) else value}"
-
-
-def passes_of(journal: Journal, test: Test) -> list[tuple[Cell, ...]]:
-    """Every pass of the campaign in the order in which they run: target by target."""
-    cells = [cell for cell, reason in journal.cells() if not reason]
-    return [
-        group
-        for target in journal.targets()
-        for group in passes(test, [cell for cell in cells if cell.target == target.name])
-    ]
+    def _saturation_rounds(self, rounds: Rounds) -> int:
+        """Rounds to come at the rate of those made so far."""
+        written = rounds.written_bytes()
+        made = rounds.complete - rounds.first
+        if not made or not written or not written[-1]:
+            return 1
+        goal = 4 * max(cell.footprint_bytes for cell in rounds.cells)
+        return max(1, -(-(goal - written[-1]) * made // written[-1]))
 
 
 class SniaRounds(Procedure):
@@ -156,35 +233,9 @@ class SniaRounds(Procedure):
         return PlanText(
             order="in a fixed order",
             visits="one visit a round",
-            cost=tuple(line for target in plan.targets for line in _rounds_lines(plan, target)),
+            cost=tuple(line for target in plan.targets for line in rounds_lines(plan, target)),
             budget="the test ends with it, met or not",
         )
 
     def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.snia.steps import RoundsSteps
-
         return RoundsSteps(runner)
-
-
-def _rounds_lines(plan: Plan, target: Target) -> tuple[str, ...]:
-    """What happens before the first round, and how long the test can take."""
-    test = rounds_plan(plan, target.name)
-    if test is None:
-        return ()
-    purge = str(plan.spec.of(SniaOptions).purge)
-    if purge == "auto":
-        purge = "discard" if target.kind == "block" else "not possible here, and recorded as such"
-    fill = f", fill of {format_size_rounded(test.fill_bytes)}" if test.fill_bytes else ""
-    first = f"purge ({purge}){fill}"
-    first = f"{test.passes} times: {first}" if test.passes > 1 else first
-    rate, random = (format_rate(value) for value in (PLANNING_WRITE_BYTES_PER_S, PLANNING_RANDOM_WRITE_BYTES_PER_S))
-    least, most = format_size_rounded(test.least_bytes), format_size_rounded(test.most_bytes)
-    shortest, longest = format_duration(test.least_seconds), format_duration(test.most_seconds)
-    rounds = f"{test.least_rounds} to {test.most_rounds} of {format_duration(test.round_seconds)}"
-    each = f"{test.cells_per_round} cells, {plan.spec.window_seconds:g} s each"
-    return (
-        f"test         SNIA {PROCEDURES[plan.spec.of(SniaOptions).test].title} on {target.name}; {first}",
-        f"rounds       {rounds}: {each}",
-        f"written      {least} to {most}, assuming {rate}, at random {random}",
-        f"time         {shortest} to {longest}: it ends when the steady state is met",
-    )

@@ -18,7 +18,7 @@ from ioatlas.answer.analysis.rounds import (
 )
 from ioatlas.answer.results.parts import ResultParts
 from ioatlas.measure.procedures.options import SniaOptions
-from ioatlas.measure.procedures.snia.procedure import part_of, pass_name, passes_of
+from ioatlas.measure.procedures.snia.plan import part_of, pass_name, passes_of
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
