@@ -25,7 +25,7 @@ from ioatlas.measure.procedures.fit.fits import times
 from ioatlas.measure.procedures.fit.read import read_uses, ready
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_latency
-from ioatlas_atlas import catalogue, citation, downloads, heat, pareto, queries, ranking, replies, views
+from ioatlas_atlas import catalogue, downloads, heat, pareto, queries, ranking, replies, views
 from ioatlas_atlas.api import found_result
 from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
 from ioatlas_atlas.catalogue import Sought
@@ -218,7 +218,7 @@ class Pages:
             fits=views.fits([one]) if readable else [],
             replies=views.replies(queries.replies_of(self.database, one.id)),
             reproductions=queries.reproductions_of(self.database, one.id, viewer),
-            citation=citation.as_text(one, self.origin),
+            citation=views.as_text(one, self.origin),
             trail=queries.traces_of(self.database, one.id, viewer),
             status_code=410 if one.state == State.WITHDRAWN and not readable else 200,
         )
@@ -248,7 +248,7 @@ class Pages:
 
     def bibtex(self, request: Request) -> Response:
         one, _ = self._result(request)
-        return self._file(citation.as_bibtex(one, self.origin), "application/x-bibtex", f"{one.id}.bib")
+        return self._file(views.as_bibtex(one, self.origin), "application/x-bibtex", f"{one.id}.bib")
 
     def badge(self, request: Request) -> Response:
         """For other people's pages."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -165,3 +166,40 @@ def loads(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     most = [max(each, key=lambda one: (one["iops_low"] or 0, one["iops"])) for each in groups.values()]
     alone = [[one for one in each if one["in_flight"] == 1] for each in groups.values()]
     return [one for top, first in zip(most, alone, strict=True) for one in [*(f for f in first if f is not top), top]]
+
+
+_SPECIAL = re.compile(r"([&%$#_{}~^\\])")
+_WORDS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def as_text(one: Result, origin: str) -> str:
+    """How a paper names a result, in one line. origin: address of the service."""
+    what = f"{one.title}: performance map"
+    who = f"{one.owner or 'Anonymous'} ({day(one.uploaded_at)[:4]})"
+    return f"{who}. {what}. I/O Atlas, result {one.id}. {origin}/r/{one.id}. SHA-256 {one.bundle_sha256 or 'deleted'}."
+
+
+def as_bibtex(one: Result, origin: str) -> str:
+    """How a paper names a result: an entry that any version of BibTeX takes."""
+    what = f"{one.title}: performance map"
+    key = re.sub(r"[^A-Za-z0-9]", "", one.id)
+    return (
+        f"@misc{{ioatlas-{key},\n"
+        f"  author = {{{{{_plain(one.owner or 'Anonymous')}}}}},\n"
+        f"  title = {{{_plain(what)}}},\n"
+        f"  year = {{{day(one.uploaded_at)[:4]}}},\n"
+        f"  howpublished = {{\\url{{{origin}/r/{one.id}}}}},\n"
+        f"  note = {{I/O Atlas result {_plain(one.id)}, SHA-256 {one.bundle_sha256 or 'deleted'}}},\n"
+        "}\n"
+    )
+
+
+def _plain(text: str) -> str:
+    """Nothing in it is a command of TeX, and no brace ends a field: BibTeX counts those behind a backslash too."""
+    return _SPECIAL.sub(lambda found: _WORDS.get(found[1], f"\\{found[1]}"), " ".join(text.split()))
