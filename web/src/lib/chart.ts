@@ -7,9 +7,6 @@ import { count, latency, rate, type UnitSystem } from "./units";
 
 export const BOX = { width: 440, height: 270, left: 76, right: 14, top: 12, bottom: 40 };
 
-/** Pixels that the label of a tick of x takes. */
-const LABEL = 48;
-
 /** A limit this much above the values would press them flat against the axis below: its panel's note tells it. */
 const FAR = 1.6;
 
@@ -61,8 +58,6 @@ export function drawChart(panel: Panel, system: UnitSystem, right = BOX.right) {
   const format = (y: number) => valueText(y, panel.y_unit, system);
   const base = panel.y_unit === "B/s" && system === "iec" ? 1024 : 10;
   const ticks = panel.ticks.map(([x, text]) => ({ at: px(x), text: text.replace(/(\d) /, "$1\u2009") }));
-  const roomy: typeof ticks = [];
-  for (const tick of ticks) if (tick.at >= (roomy.at(-1)?.at ?? -LABEL) + LABEL) roomy.push(tick);
   return {
     box,
     series: panel.series.map((one) => ({
@@ -82,7 +77,7 @@ export function drawChart(panel: Panel, system: UnitSystem, right = BOX.right) {
     limits: limits.map(({ name, value }) => ({ name, y: py(value), text: format(value) })),
     marks: panel.marks.map(({ name, value, drawn }) => ({ name, drawn, x: px(value) })),
     band: panel.band && { x: within(panel.band[0]), width: within(panel.band[1]) - within(panel.band[0]) },
-    xTicks: ticks.length > 0 ? roomy : placedTicks(makeScale("linear", from, to), 10, 6, px, count),
+    xTicks: ticks.length > 0 ? ticks : placedTicks(makeScale("linear", from, to), 10, 6, px, count),
     yTicks: placedTicks({ ...scale, to: high }, base, 5, py, format),
   };
 }

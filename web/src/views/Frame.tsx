@@ -15,7 +15,10 @@ interface Tick {
   text: string;
 }
 
-/** Axes, grid and ticks of a chart that is drawn as SVG. */
+/** Pixels that the label of a tick of x takes. */
+const LABEL = 48;
+
+/** Axes, grid and ticks of a chart that is drawn as SVG; of the labels of x those that have room. */
 export function Frame(props: {
   box: Box;
   label: string;
@@ -27,6 +30,8 @@ export function Frame(props: {
 }) {
   const { box } = props;
   const [right, bottom] = [box.width - box.right, box.height - box.bottom];
+  const roomy: Tick[] = [];
+  for (const tick of props.xTicks) if (tick.at >= (roomy.at(-1)?.at ?? -LABEL) + LABEL) roomy.push(tick);
   return (
     <svg viewBox={`0 0 ${box.width} ${box.height}`} role="img" aria-label={props.label}>
       {props.yTicks.map((tick, i) => (
@@ -37,7 +42,7 @@ export function Frame(props: {
           </text>
         </g>
       ))}
-      {props.xTicks.map((tick, i) => {
+      {roomy.map((tick, i) => {
         const cut = tick.at + 3 * tick.text.length > box.width;
         return (
           <text

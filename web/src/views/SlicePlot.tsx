@@ -10,8 +10,6 @@ import { type Place, Series, Shape, type ShapeName } from "./Series";
 
 const BOX: Box = { width: 440, height: 210, left: 74, right: 14, top: 10, bottom: 24 };
 const ROOM_FOR_NAMES = 36;
-/** Pixels that a level's name takes below the chart. */
-const NAME = 54;
 /** How far above the largest value a bound may lie and still be drawn: beyond it would press the values flat. */
 const REACH: Record<ScaleKind, number> = { linear: 4, log: 100 };
 
@@ -67,13 +65,12 @@ export function SlicePlot(props: {
   const runs = (line: readonly SlicePoint[]) => joined(line, numeric, unset).map(placed);
   const bounded = bounds.flatMap((v, level) => (Number.isFinite(v) ? [{ x: px(level), y: py(v), text: "" }] : []));
   const bound = bounded.at(-1);
-  const every = Math.max(1, Math.ceil(points.length / Math.floor(width / NAME)));
   return (
     <Frame
       box={box}
       label={props.label}
       xName=""
-      xTicks={points.filter((p) => p.level % every === 0).map((p) => ({ at: px(p.level), text: level(p.level) }))}
+      xTicks={points.map((p) => ({ at: px(p.level), text: level(p.level) }))}
       yTicks={placedTicks(scale, quantity.inBytes && system === "iec" ? 1024 : 10, 5, py, value)}
     >
       {named(
