@@ -154,6 +154,32 @@ def test_of_a_slow_target_each_change_is_told_within_the_usual_budget(target, tm
         assert 60_000 < sum(visit.ran_ms for visit in journal.visits()) < 180_000
 
 
+@pytest.mark.long("cli", "procedures", "run")
+def test_a_killed_advice_goes_on_and_keeps_what_was_finished(target, tmp_path):
+    shell, directory = Shell(LAW), tmp_path / "d"
+    load = ["--advise", "--size", "200m", "--set", "direct=0", "--budget", "1m", "-o", directory]
+    assert killed(shell, 600, lambda one: one("tune", target, *load))
+    with closing(Journal.open(directory)) as journal:
+        before = journal.visits()
+    assert before
+    done = shell("resume", directory, "--json")
+    assert done.returncode == 0, done.stderr
+    assert all(one["low"] < one["gain"] < one["high"] for one in json.loads(done.stdout)["gains"])
+    with closing(Journal.open(directory)) as journal:
+        assert journal.visits()[: len(before)] == before
+        assert len(journal.visits()) > len(before)
+
+
+def test_what_is_in_flight_for_longer_than_a_hang_is_waited_for(target, tmp_path):
+    """16 blocks of 1 MiB come back after 84 s, and nobody knows it before the first load."""
+    slow = Way(0.001, 10e3, 200e3)
+    load = ["--rw", "randread", "--bs", "1m", "--iodepth", "16", "--size", "64m", "--budget", "5m"]
+    done = Shell(Law(read=slow, write=Way(0.001, 10e3, 100e6)))("map", target, *load, "-o", tmp_path / "d", "--json")
+    assert done.returncode == 0, done.stderr
+    with closing(Journal.open(tmp_path / "d")) as journal:
+        assert max(visit.ran_ms for visit in journal.visits()) > 60_000
+
+
 def test_an_advice_has_no_other_goal(shell, target):
     assert shell("tune", target, "--advise", "--p99", "5ms").returncode == 2
     planned = json.loads(shell("tune", target, "--advise", "--budget", "3m", "--dry-run", "--json").stdout)

@@ -156,6 +156,13 @@ def test_what_was_foretold_and_not_got_is_said(foretold, words):
     assert ("than foretold" in told) == bool(words)
 
 
+def test_a_gain_without_an_interval_says_why_and_what_budget_gives_one():
+    spec = CampaignSpec(targets=(("", "/t"),), constants={}, budget_seconds=20)
+    found = [Gain("numjobs", 8, 2.4, None, None, turns=2), Gain("bs", 1 << 20, None, None, None)]
+    assert found[0].words == "2.4 times the throughput in 2 of 3 turns"
+    assert cure(found, spec).endswith("An interval takes 3 turns of each change: --budget 1m has time for them.")
+
+
 @pytest.mark.parametrize(
     ("load", "low", "named"),
     [

@@ -55,6 +55,8 @@ LONGEST_BATCH_SECONDS = 60.0
 OVERDUE = 1.5
 """How many times its planned time a process may take at the end of a budget, and a few seconds for its start."""
 GRACE_SECONDS = 5.0
+UNKNOWN_SECONDS = 400.0
+"""What the first load of a target has in flight may take so long to come back: 16 I/Os of 1 MiB at 40 KiB/s."""
 
 OVERDRAWN_SECONDS = 0.5
 """A session that is over its budget by more than this says so."""
@@ -449,12 +451,15 @@ class Runner:
         return taken[:1] if self.steps.out_of_time(purpose, taken) else taken
 
     def _within_budget(self, process: LoadProcess, batch: Batch) -> LoadProcess:
-        """The process, ended as overdue when it outlives the budget."""
-        left, total = self.budget.left, self.budget.total
-        if left is None or total is None:
-            return process
-        seconds = max(left, min(OVERDUE * batch.seconds + GRACE_SECONDS, max(total, 2 * GRACE_SECONDS)))
-        return replace(process, limit_seconds=min(process.limit_seconds, seconds))
+        """The process, ended as overdue when it outlives the budget and what is then in flight. How long that takes to
+        come back is known from loads before; of a first one it may be half of the budget.
+        """
+        left, total = (math.inf if one is None else one for one in (self.budget.left, self.budget.total))
+        known = (self.pace.latency_seconds(section.cell) for section in batch.sections)
+        late = OVERDUE * max(min(total / 2, UNKNOWN_SECONDS) if one is None else one for one in known)
+        overdue = OVERDUE * batch.seconds + GRACE_SECONDS + late
+        seconds = max(left, min(overdue, max(total, 2 * GRACE_SECONDS)))
+        return replace(process, limit_seconds=min(process.limit_seconds + late, seconds))
 
     def _alone(self, rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:
         """Which sections have a process of their own."""

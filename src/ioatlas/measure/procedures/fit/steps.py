@@ -56,9 +56,7 @@ class FitSteps(Steps):
         """Windows in turns: what drifts, drifts for all loads. The first of a load is alone: it tells how long the
         next ones take to drain.
         """
-        made: dict[str, int] = {}
-        for visit in visits:
-            made[visit.cell_key] = max(made.get(visit.cell_key, 0), visit.replicate + 1)
+        made = {visit.cell_key: visit.replicate + 1 for visit in sorted(visits, key=lambda one: one.replicate)}
         wanted: dict[str, int] = {}
         for key, more in self._open(visits).items():
             done = made.setdefault(key, 0)
@@ -73,16 +71,12 @@ class FitSteps(Steps):
 
     def _open(self, visits: Sequence[Visit]) -> dict[str, int]:
         """Windows more that the loads take which are not decided, by cell."""
-        found: dict[str, int] = {}
         fits = fits_of(self.journal, self._asked, visits)
         if self._most:
             rung = carried(fits).next
             fits = [] if rung is None else [fits[rung]]
-        for fit in fits:
-            for key, one in fit.judged:
-                if one.more:
-                    found[key] = max(found.get(key, 0), one.more)
-        return found
+        wanted = sorted((one.more, key) for fit in fits for key, one in fit.judged if one.more)
+        return {key: more for more, key in wanted}  # the most of each, which comes last
 
     def section(self, visit: PlannedVisit) -> Section:
         late = median(self._late.get(visit.cell_key, [0]))

@@ -114,11 +114,9 @@ def judge(requirement: Requirement, visits: Sequence[Visit], stream: str, in_fli
     waited = 0.0
     if answer is Answer.FAIL:
         edge = low if requirement.quantity.is_latency else high
-        waited = sum(waits) / seconds if seconds else 0.0
-        if _holds_without(requirement, requirement.limit * value / edge, value, windows, waited, in_flight):
-            answer, more = Answer.UNDECIDED, 1
-        else:
-            waited = 0.0
+        share = sum(waits) / seconds if seconds else 0.0
+        if _holds_without(requirement, requirement.limit * value / edge, value, windows, share, in_flight):
+            answer, more, waited = Answer.UNDECIDED, 1, share
     ends = (min(low, value) if value < WIDEST * low else None, max(high, value) if high < WIDEST * value else None)
     return Judged(requirement, answer, value, *ends, len(windows), seconds, more, moved, waited)
 

@@ -27,6 +27,7 @@ from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord, LaidOuts
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.units import round_budget
 from ioatlas.model.visit import Visit
 from ioatlas.plan.options import Constants
 from ioatlas.plan.spec import CampaignSpec
@@ -89,7 +90,9 @@ class Foretellings(KeptRecord):
 
 @dataclass(frozen=True)
 class Gain:
-    """One changed option. gain: of bytes a second, over the load as it is; None where too few visits count."""
+    """One changed option. gain: of bytes a second, over the load as it is; None where no visit counts. low, high: None
+    where too few turns do.
+    """
 
     option: str
     value: OptionValue
@@ -97,6 +100,7 @@ class Gain:
     low: float | None
     high: float | None
     foretold: Foretold | None = None
+    turns: int = 0
 
     @property
     def proved(self) -> bool:
@@ -105,8 +109,8 @@ class Gain:
     @property
     def words(self) -> str:
         low, high, told = self.low or 0.0, self.high or math.inf, self.foretold
-        ends = f" ({low:.3g} to {high:.3g})" if low and self.high else ""
-        text = f"{self.gain:.3g} times the throughput{ends}" if self.gain else "could not be measured"
+        ends = f"({low:.3g} to {high:.3g})" if low and self.high else f"in {self.turns} of {FEWEST} turns"
+        text = f"{self.gain:.3g} times the throughput {ends}" if self.gain else "could not be measured"
         if told is None:
             return text
         against = ": less than foretold" if high < told.low else ": more than foretold" if low > told.high else ""
@@ -240,7 +244,7 @@ def gains(cells: Sequence[Cell], visits: Sequence[Visit], base: Constants) -> li
         after = rates(cell)
         ratios = [after[k] / before[k] for k in sorted(before.keys() & after.keys()) if before[k] and after[k]]
         ratio = log_t_interval(ratios, 1 - RISK / len(changed))
-        found.append(Gain(name, cell.option[name], ratio.estimate, ratio.low, ratio.high))
+        found.append(Gain(name, cell.option[name], ratio.estimate, ratio.low, ratio.high, turns=len(ratios)))
     return sorted(found, key=lambda one: (one.option == "bs", -(one.low or 0.0)))
 
 
@@ -252,11 +256,15 @@ def load_gains(journal: Journal, base: Constants) -> list[Gain]:
 
 
 def cure(found: Sequence[Gain], spec: CampaignSpec) -> str:
-    """What to do, in a sentence or two."""
+    """What to do, in a sentence or two; and by how many turns there were, what gives the intervals that are missing."""
     text = next((CURES[one.option] for one in found if one.proved), "No change that was tried is sure to gain 5%")
     buffered = (spec.constants.get("rw"), spec.constants.get("direct")) == ("read", 0)
     ahead = READ_AHEAD * (buffered and any(one.proved and one.option == "bs" for one in found))
-    return f"{text[0].upper()}{text[1:]}.{ahead}"
+    more = ""
+    if any(one.low is None for one in found) and spec.budget_seconds:
+        longer = round_budget(spec.budget_seconds * FEWEST * len(found) / max(1, sum(one.turns for one in found)))
+        more = f" An interval takes {FEWEST} turns of each change: --budget {longer} has time for them."
+    return f"{text[0].upper()}{text[1:]}.{ahead}{more}"
 
 
 class AdviceParts(ResultParts):

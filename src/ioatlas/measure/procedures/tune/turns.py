@@ -24,9 +24,6 @@ from ioatlas.plan.orders import random_replicates
 from ioatlas.plan.pace import LEAST_SHARE
 from ioatlas.store.journal import NewVisit
 
-MOST_SECONDS = 20.0
-"""Of what is in flight to come back: a load generator that waits for much longer is ended as one that hangs."""
-
 
 class AdviceSteps(MapSteps):
     """One session."""
@@ -54,8 +51,7 @@ class AdviceSteps(MapSteps):
         pace, budget, made = self.runner.pace, self.budget, self.journal.visits()
         for turn in range(max([turns.start, *(1 + visit.replicate for visit in made)]), turns.stop):
             left = max(0.0, end * (budget.total or USUAL_BUDGET_SECONDS) - budget.elapsed - self.reserve_seconds())
-            cells = [cell for cell in cells if (pace.latency_seconds(cell) or 0.0) < MOST_SECONDS]
-            cells.sort(key=lambda cell: pace.latency_seconds(cell) or 0.0)
+            cells = sorted(cells, key=lambda cell: pace.latency_seconds(cell) or 0.0)
             to_come, pace.share = turns.stop - turn, LEAST_SHARE
             while cells and max(1, turns.start + FEWEST - turn) * self._turn_seconds([base, *cells]) > left:
                 cells.pop()
