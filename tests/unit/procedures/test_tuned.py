@@ -161,6 +161,8 @@ def test_a_gain_without_an_interval_says_why_and_what_budget_gives_one():
     found = [Gain("numjobs", 8, 2.4, None, None, turns=2), Gain("bs", 1 << 20, None, None, None)]
     assert found[0].words == "2.4 times the throughput in 2 of 3 turns"
     assert cure(found, spec).endswith("An interval takes 3 turns of each change: --budget 1m has time for them.")
+    most = [Gain("numjobs", 8, 2.4, 2.0, 3.0, turns=6), Gain("bs", 1 << 20, 2.4, None, None, turns=2)]
+    assert "--budget 5m has time" in cure(most, replace(spec, budget_seconds=180))  # more than it had
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,8 @@ def cure(found: Sequence[Gain], spec: CampaignSpec) -> str:
     ahead = READ_AHEAD * (buffered and any(one.proved and one.option == "bs" for one in found))
     more = ""
     if any(one.low is None for one in found) and spec.budget_seconds:
-        longer = round_budget(spec.budget_seconds * FEWEST * len(found) / max(1, sum(one.turns for one in found)))
+        made = sum(min(FEWEST, one.turns) for one in found)
+        longer = round_budget(spec.budget_seconds * FEWEST * len(found) / max(1, made))
         more = f" An interval takes {FEWEST} turns of each change: --budget {longer} has time for them."
     return f"{text[0].upper()}{text[1:]}.{ahead}{more}"
 

@@ -61,10 +61,9 @@ class AdviceSteps(MapSteps):
                 pace.share = 1.0
                 pace.share = min(1.0, max(LEAST_SHARE, left / 2 / to_come / self._turn_seconds([base, *cells])))
             self.journal.keep(Fitted(pace.share))
-            shortest = min(WINDOW_SECONDS, left / 2 / to_come / (1 + len(cells)))
+            shortest = round(1000 * min(WINDOW_SECONDS, left / 2 / to_come / (1 + len(cells))))
             order = random_replicates([cell.key for cell in (base, *cells)], 1, self._seed + turn)
-            visits = (NewVisit(key, turn, seed, runtime_ms=round(1000 * shortest)) for key, _, seed in order)
-            self.journal.add_visits(visits)
+            self.journal.add_visits(NewVisit(key, turn, seed, runtime_ms=shortest) for key, _, seed in order)
             self.runner.make_planned(Purpose.SWEEP)
 
     def _turn_seconds(self, cells: Sequence[Cell]) -> float:
