@@ -53,11 +53,8 @@ def new_account(database: Database, name: str, kind: AccountKind = AccountKind.M
             "an account's name has 3 to 40 small letters, digits, dots and hyphens", where=name[:60], remedy="another"
         )
     if (kind is AccountKind.VENDOR) != bool(slug(vendor)):
-        raise UsageError(
-            "a vendor's account names its vendor, others name none",
-            where="--vendor",
-            remedy="--kind vendor --vendor NAME",
-        )
+        what = "a vendor's account names its vendor, others name none"
+        raise UsageError(what, where="--vendor", remedy="--kind vendor --vendor NAME")
     made = Account(secrets.token_hex(8), name, kind, slug(vendor), time.time())
     with database.writing() as link:
         if link.execute(sa.select(account.c.id).where(account.c.name == name)).first():

@@ -183,7 +183,9 @@ class Pages:
         found = catalogue.product_of(self.database, request.path_params["id"])
         if found is None:
             raise HTTPException(404, "There is no such product, or none of its results is public.")
-        results = queries.search(self.database, Wanted(product_id=found.id), limit=queries.MOST_ENTRIES).entries
+        # Conditions are not shown, and lie by themselves: a page of the disk for each result.
+        of = Wanted(product_id=found.id)
+        results = queries.search(self.database, of, limit=queries.MOST_ENTRIES, without="conditions").entries
         said, again = queries.said_of(self.database, [one.id for one in results])
         sought = Asked.of(request.query_params).sought()
         return self.page(

@@ -67,13 +67,13 @@ def told_to(viewer: Viewer, of: Any = result) -> sa.ColumnElement[bool]:
     return sa.or_(seen_by(viewer, of), (of.c.state == State.WITHDRAWN) & of.c.published_at.is_not(None))
 
 
-def _results(viewer: Viewer) -> sa.Select[Any]:
-    """Columns of results. The one that a result corrects is named to who may know of it."""
+def _results(viewer: Viewer, without: str = "") -> sa.Select[Any]:
+    """Columns of results but one. The result that one corrects is named to who may know of it."""
     named = (_OLDER.c.id == result.c.replaces, told_to(viewer, _OLDER))
     replaces = sa.select(_OLDER.c.id).where(*named).scalar_subquery()
     columns = (account.c.name.label("owner"), product.c.vendor, product.c.model, product.c.vendor_slug)
     return (
-        sa.select(*_RESULT, replaces.label("replaces"), *columns)
+        sa.select(*(one for one in _RESULT if one.name != without), replaces.label("replaces"), *columns)
         .join(account, account.c.id == result.c.owner_id)
         .outerjoin(product, product.c.id == result.c.product_id)
     )
@@ -97,10 +97,11 @@ def search(
     *,
     cursor: str = "",
     limit: int = 20,
+    without: str = "",
 ) -> Page[Result]:
-    """Results that fit. Raises UsageError for a cursor that is none."""
+    """Results that fit. without: a column that is not read. Raises UsageError for a cursor that is none."""
     limit = max(1, min(limit, MOST_ENTRIES))
-    return _page(database, _results(viewer).where(*_of_result(wanted, viewer)), cursor, limit)
+    return _page(database, _results(viewer, without).where(*_of_result(wanted, viewer)), cursor, limit)
 
 
 def _of_result(wanted: Wanted, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
