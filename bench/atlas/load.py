@@ -150,6 +150,17 @@ def together(port, count, clients, seconds, seed):
     print(f"\n{clients} clients together: {held:.0f} requests a second, p50 {middle:.1f}, p99 {most:.1f} ms")
 
 
+def meanwhile(port, url, count, results, seed):
+    """Searches, one after another, while one uploads."""
+    kinds = [kind for kind in asked(random.Random(1), results) if kind.startswith(("products", "results"))]
+    thread, asker, times = threading.Thread(target=uploads, args=(port, url, count)), Asker(port, results, seed), []
+    thread.start()
+    while thread.is_alive():
+        times.append(asker.ask(asker.generator.choice(kinds))[0])
+    middle, most, last = shares(times)
+    print(f"{len(times)} searches meanwhile: p50 {middle:.1f}, p99 {most:.1f}, longest {last:.1f} ms")
+
+
 def uploads(port, url, count):
     held = open_database(url)
     times = []
@@ -230,7 +241,7 @@ def main():
             one_by_one(port, count, given.each, given.seed)
             together(port, count, given.clients, given.seconds, given.seed)
             if given.uploads:
-                uploads(port, given.url, given.uploads)
+                meanwhile(port, given.url, given.uploads, count, given.seed)
         finally:
             service.terminate()
             service.wait()
