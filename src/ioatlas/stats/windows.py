@@ -32,7 +32,9 @@ FEWEST = 6
 PRECISION = 0.01
 """Of the mixture, in windows: a level is looked for within ten spreads of the limit."""
 DOUBT = 1.5
-"""Standard errors that are added to how much windows are seen to follow: a few show less of it than there is."""
+"""Standard errors (Bartlett 1946) that are added to how much windows are seen to follow: a few show less of it than
+there is.
+"""
 LONG_MEMORY = 0.95
 """Of each window in the next, at most: what follows more than that is no series that a mean tells of."""
 LEAST = 0.1
@@ -134,8 +136,7 @@ def _highest(low: float, high: float, holds: Callable[[float], bool]) -> float:
 
 def _gain(values: Floats, limit: float, weights: Floats) -> bool:
     """Whether a bet that their mean is more than a limit has won, so that it is."""
-    gains = np.log1p(np.outer(_BETS, values / limit - 1)) @ weights
-    return bool(np.logaddexp.reduce(gains) > log(_NODES / RISK))
+    return bool(np.logaddexp.reduce(np.log1p(np.outer(_BETS, values / limit - 1)) @ weights) > log(_NODES / RISK))
 
 
 def _told(levels: Sequence[float], spread: float, slope: float, worth: float, count: int, most: float) -> Told:
@@ -154,8 +155,7 @@ def _percentile(windows: Sequence[Histogram], levels: Floats, left: float) -> Ca
     """The latency that a share of all I/Os exceeds, above the middle of the windows' levels and by their spread, where
     I/Os lie around the level of their window as these do.
     """
-    bins = [(log(ns) - level, n) for one, level in zip(windows, levels, strict=True) for ns, n in one.bins]
-    bins.sort()
+    bins = sorted((log(ns) - level, n) for one, level in zip(windows, levels, strict=True) for ns, n in one.bins)
     around = np.array([at for at, _ in bins])
     above = 1 - np.concatenate(([0.0], np.cumsum([float(n) for _, n in bins]))) / sum(n for _, n in bins)
     nodes = np.array([NormalDist().inv_cdf(part) for part in _BETS])
@@ -182,7 +182,9 @@ def _spread(levels: Floats, weights: Floats) -> tuple[float, float, float, float
         return middle, 0.0, float(count), 0.0
     follow = float((off[1:] * off[:-1]).sum()) / square
     # A series of few windows shows less following than there is (Kendall 1954).
-    follow = min(LONG_MEMORY, max(0.0, follow + (1 + 3 * follow) / count + DOUBT / max(1, count - 2) ** 0.5))
+    follow += (1 + 3 * follow) / count
+    error = sqrt((1 - min(1.0, max(0.0, follow)) ** 2) / max(1, count - 2))
+    follow = min(LONG_MEMORY, max(0.0, follow + DOUBT * error))
     worth = max(1.5, count * (1 - follow) / (1 + follow) * count / float((w * w).sum()))
     # Of two windows there is one step, which has no spread.
     spread, widest = (
