@@ -105,28 +105,22 @@ class Testbed:
 
 @dataclass(frozen=True)
 class DiskUsage:
-    """One block device. utilisation: share of the time with at least one I/O in flight; queue_mean: I/Os in flight on
-    average. flushes: done; None where the kernel does not say.
+    """One block device. utilisation: share of the time with at least one I/O in flight. flushes: done; None where the
+    kernel does not say.
     """
 
     read_bytes: int
     write_bytes: int
-    read_ios: int
-    write_ios: int
     utilisation: float
-    queue_mean: float
-    wait_mean_ms: float | None
     flushes: int | None = None
 
 
 @dataclass(frozen=True)
 class NicUsage:
-    """One interface; bytes and packets as the kernel counts them, frame headers included."""
+    """One interface; bytes as the kernel counts them, frame headers included."""
 
     rx_bytes: int
     tx_bytes: int
-    rx_packets: int
-    tx_packets: int
     errors: int
     drops: int
 

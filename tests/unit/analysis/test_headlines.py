@@ -87,7 +87,7 @@ def test_every_finding_leads_somewhere():
 
 
 def disk(size):
-    return DiskUsage(size, 0, 1, 0, 0.5, 1.0, None)
+    return DiskUsage(size, 0, 0.5)
 
 
 def test_balance_over_paths_links_and_drives():
@@ -100,7 +100,7 @@ def test_balance_over_paths_links_and_drives():
     )
     groups = groups_of(Testbed("", 0.0, facts))
     assert [(one.kind, one.members) for one in groups] == [("links", ("eth0", "eth1")), ("paths", ("sda", "sdb"))]
-    nics = {"eth0": NicUsage(900 * MIB, 0, 1, 1, 0, 0), "eth1": NicUsage(10 * MIB, 0, 1, 1, 0, 0)}
+    nics = {"eth0": NicUsage(900 * MIB, 0, 0, 0), "eth1": NicUsage(10 * MIB, 0, 0, 0)}
     usage = Usage(1.0, disks={"sda": disk(400 * MIB), "sdb": disk(410 * MIB)}, nics=nics)
     links, paths = balance_findings(groups, [usage])
     assert "uneven" in links.sentence

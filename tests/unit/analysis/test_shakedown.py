@@ -67,8 +67,8 @@ def test_clock_mtu_and_traps_of_the_path():
 
 
 def test_background():
-    idle = Usage(1.0, (0.02, 0.05), disks={"sda": DiskUsage(0, 0, 0, 0, 0.0, 0.0, None)})
-    busy = Usage(1.0, (0.9, 0.3), steal=0.05, disks={"sda": DiskUsage(0, 0, 0, 0, 0.4, 0.0, None)})
+    idle = Usage(1.0, (0.02, 0.05), disks={"sda": DiskUsage(0, 0, 0.0)})
+    busy = Usage(1.0, (0.9, 0.3), steal=0.05, disks={"sda": DiskUsage(0, 0, 0.4)})
     assert verdicts(background_checks(idle)) == {"background cpu": "ok"}
     assert verdicts(background_checks(busy)) == {
         "background cpu": "failed",
@@ -98,7 +98,7 @@ def test_the_interface_on_the_path():
     }
     doubtful = bed(nic__name="veth0", nic__speed=(10**10, "bit/s", "doubtful"))
     assert verdicts(nic_checks(doubtful, None)) == {"link speed": "unknown"}
-    traffic = Usage(1.0, nics={"eth0": NicUsage(20_000_000, 0, 1, 1, 0, 7)})
+    traffic = Usage(1.0, nics={"eth0": NicUsage(20_000_000, 0, 0, 7)})
     assert verdicts(nic_checks(good, traffic)) == {
         "link speed": "ok",
         "link errors": "warning",

@@ -72,8 +72,8 @@ def test_links_and_drives_of_targets_are_held_against_each_other():
     gib = 1 << 30
     usage = Usage(
         1.0,
-        disks={name: DiskUsage(size, 0, 1, 0, 1.0, 1.0, None) for name, size in (("sda", gib), ("sdb", gib))},
-        nics={name: NicUsage(size, 0, 1, 0, 0, 0) for name, size in (("eth1", 3 * gib), ("eth2", gib))},
+        disks={name: DiskUsage(size, 0, 1.0) for name, size in (("sda", gib), ("sdb", gib))},
+        nics={name: NicUsage(size, 0, 0, 0) for name, size in (("eth1", 3 * gib), ("eth2", gib))},
     )
     told = [finding.sentence for finding in balance_findings((links, drives), [usage])]
     assert "uneven" in told[0]

@@ -56,13 +56,18 @@ def number(power, code):
     return float(f"{(code - 1) % 9000 + 1000}e{(code - 1) // 9000 + power}") if code else None
 
 
+def of_fio(bs, iops, bs_bytes):
+    job = {"jobname": "a", "job options": {"rw": "randread", "bs": bs, "iodepth": "2", "numjobs": "1"}, "error": 0}
+    told = {"io_bytes": iops * 10 * bs_bytes, "bw_bytes": iops * bs_bytes, "total_ios": int(iops * 10)}
+    job["read"] = {**told, "iops": iops, "runtime": 10000}
+    return json.dumps({"fio version": "fio-3.33", "jobs": [job]})
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A site of a campaign, of a bundle of another and of imported fio results, twice over."""
     place = tmp_path_factory.mktemp("site")
-    fio = {"jobname": "a", "job options": {"rw": "randread", "bs": "4k", "iodepth": "2", "numjobs": "1"}, "error": 0}
-    fio["read"] = {"io_bytes": 40960000, "bw_bytes": 4096000, "iops": 1000.0, "runtime": 10000, "total_ios": 10000}
-    (place / "fio.json").write_text(json.dumps({"fio version": "fio-3.33", "jobs": [fio]}))
+    (place / "fio.json").write_text(of_fio("4k", 1000.0, 4096))
     assert ioatlas("import", place / "fio.json", "-o", place / "old").returncode == 0
     sources = [campaign(MAP), bundle_file(place, packed("rounds").data()), place / "old"]
     folder = place / "public"
@@ -70,6 +75,25 @@ def made(tmp_path_factory):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     again = site.write_site(folder, sources, title="<b>Ours</b>", plan=RedactPlan(), licence="CC-BY-4.0")
     return folder, first, again, before, sources
+
+
+def test_each_imported_set_is_a_result_and_raw_results_are_imported_first(tmp_path):
+    """Files of fio in folders named by drive, as a sweep leaves them; of one that holds nothing the reason is told."""
+    for place, iops in (("ssd1/4k", 1000.0), ("ssd1/64k", 900.0), ("ssd2/4k", 2000.0), ("ssd2/64k", 1500.0)):
+        drive, bs = place.split("/")
+        (tmp_path / "tree" / drive).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / f"{place}.json").write_text(of_fio(bs, iops, int(bs[:-1]) << 10))
+    how = {"title": "Sweep", "plan": RedactPlan()}
+    found = site.write_site(tmp_path / "public", [tmp_path / "tree"], **how).results
+    assert [(line["title"], line["read_4k"], line["created"]) for line in found] == [
+        ("fio 3.33, ssd2", 2000.0, ""),
+        ("fio 3.33, ssd1", 1000.0, ""),
+    ]
+    assert not site.write_site(tmp_path / "public", [tmp_path / "tree"], **how).changed
+    (tmp_path / "notes.md").write_text("nothing")
+    with pytest.raises(UsageError, match="no known result format"):
+        site.write_site(tmp_path / "other", [tmp_path / "notes.md"], **how)
+    assert not (tmp_path / "other").exists()
 
 
 def test_each_result_has_a_line_a_report_and_downloads(made):

@@ -36,12 +36,20 @@ class ImportedMap:
     axes:   values of each option that differs, ascending; `operation` is there when a tool did what fio's rw has no
     word for.
     methods: by series, how its figures came about.
+    readings: by series, those that have a figure.
     """
 
     series: tuple[str, ...]
     axes: Mapping[str, tuple[OptionValue, ...]]
     estimates: tuple[Estimate, ...]
     methods: Mapping[str, Mapping[str, str]]
+    readings: Mapping[str, Sequence[Labelled]]
+
+    def of_set(self, name: str) -> ImportedMap:
+        """One series as a map of its own."""
+        estimates = tuple(one for one in self.estimates if one.cell.target == name)
+        axes = _axes([one.cell.option for one in estimates])
+        return ImportedMap((name,), axes, estimates, {name: self.methods[name]}, {name: self.readings[name]})
 
 
 def imported_map(found: Iterable[Labelled], *, one_by_one: bool = False) -> ImportedMap:
@@ -61,23 +69,23 @@ def imported_map(found: Iterable[Labelled], *, one_by_one: bool = False) -> Impo
     )
     if not one_by_one:
         estimates = with_repeats(kept, estimates)
-    by_series: dict[str, list[ImportedReading]] = {}
+    by_series: dict[str, list[Labelled]] = {}
     for one, name in zip(kept, names, strict=True):
-        by_series.setdefault(name, []).append(one.reading)
+        by_series.setdefault(name, []).append(one)
+    told = {name: methods(one.reading for one in those) for name, those in by_series.items()}
+    return ImportedMap(tuple(by_series), _axes(options), estimates, told, by_series)
+
+
+def _axes(options: Sequence[Mapping[str, OptionValue]]) -> dict[str, tuple[OptionValue, ...]]:
+    """Values of each option that differs. Where operations have words, rw follows from them."""
+    worded = any("operation" in option for option in options)
     axes: dict[str, tuple[OptionValue, ...]] = {}
-    for name in AXES:
-        if name == "rw" and worded:
-            continue  # follows from the operation
+    for name in AXES if not worded else [axis for axis in AXES if axis != "rw"]:
         values = dict.fromkeys(option[name] for option in options if name in option)
         if len(values) > 1 or (values and any(name not in option for option in options)):
-            axes[name] = (
-                tuple(sorted(values, key=_place))
-                if all(isinstance(value, (int, float)) for value in values)
-                else tuple(values)
-            )
-    return ImportedMap(
-        tuple(by_series), axes, estimates, {name: methods(readings) for name, readings in by_series.items()}
-    )
+            numbers = all(isinstance(value, (int, float)) for value in values)
+            axes[name] = tuple(sorted(values, key=_place) if numbers else values)
+    return axes
 
 
 def _place(value: OptionValue) -> float:

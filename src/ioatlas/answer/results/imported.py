@@ -52,20 +52,34 @@ def load_imported(directory: Path, name: str = "") -> CampaignResult:
     where none is given.
     """
     with closing(Imported.open(directory)) as store:
-        imports, problems, labelled = store.imports(), store.problems(), list(_labelled(store))
-    found = imported_map(labelled)
+        labelled = list(_labelled(store))
+        found = _result(store, imported_map(labelled), labelled, store.problems())
+    return replace(found, name=name or directory.resolve().name)
+
+
+def load_sets(directory: Path) -> list[CampaignResult]:
+    """The sets that were imported into a directory, each as a result of its own; of a single one `load_imported`."""
+    with closing(Imported.open(directory)) as store:
+        found = imported_map(_labelled(store))
+        sets = [_result(store, found.of_set(name), found.readings[name]) for name in found.series]
+    return sets if len(sets) > 1 else [load_imported(directory)]
+
+
+def _result(store: Imported, found: ImportedMap, of: Sequence[Labelled], bad: Sequence[str] = ()) -> CampaignResult:
+    """of: the readings. bad: what was not read."""
+    imports = store.imports()
     shared = set.intersection(*(set(e.cell.options) for e in found.estimates)) if found.estimates else set()
     return CampaignResult(
         CAMPAIGN_ID,
-        name or directory.resolve().name,
+        ", ".join(found.series),
         imports[0][0] if imports else 0.0,
         imports[-1][1] if imports else "",
         _targets(found),
         found.axes,
         {option: value for option, value in sorted(shared) if option not in found.axes},
         found.estimates,
-        findings=_told(found, labelled, problems),
-        settings=_settings(problems),
+        findings=_told(found, of, bad),
+        settings=_settings(bad),
         methods=found.methods,
         tables=_sets(found),
     )
@@ -124,7 +138,7 @@ def _targets(found: ImportedMap, renamed: dict[str, str] | None = None) -> tuple
     return tuple(Target((renamed or {}).get(name, name), "imported", "") for name in found.series)
 
 
-def _settings(problems: list[str]) -> dict[str, str]:
+def _settings(problems: Sequence[str]) -> dict[str, str]:
     told = {f"not read {number}": text for number, text in enumerate(problems[:TOLD_PROBLEMS], start=1)}
     return (
         told

@@ -327,16 +327,10 @@ def _disks(texts: tuple[str, str] | None, seconds: float) -> dict[str, DiskUsage
     """
     found = {}
     for name, change in _moved(texts if seconds > 0 else None, lambda line: line.split()[2:]).items():
-        reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, _, busy_ms, weighted_ms = change[:11]
-        ios = reads + writes
         found[name] = DiskUsage(
-            read_sectors * _SECTOR_BYTES,
-            write_sectors * _SECTOR_BYTES,
-            reads,
-            writes,
-            utilisation=min(1.0, busy_ms / 1000 / seconds),
-            queue_mean=weighted_ms / 1000 / seconds,
-            wait_mean_ms=(read_ms + write_ms) / ios if ios else None,
+            change[2] * _SECTOR_BYTES,
+            change[6] * _SECTOR_BYTES,
+            utilisation=min(1.0, change[9] / 1000 / seconds),
             flushes=change[_FLUSHES] if len(change) > _FLUSHES else None,
         )
     return found
@@ -344,7 +338,7 @@ def _disks(texts: tuple[str, str] | None, seconds: float) -> dict[str, DiskUsage
 
 def _nics(texts: tuple[str, str] | None) -> dict[str, NicUsage]:
     return {
-        name: NicUsage(one[0], one[8], one[1], one[9], one[2] + one[10], one[3] + one[11])
+        name: NicUsage(one[0], one[8], one[2] + one[10], one[3] + one[11])
         for name, one in _moved(texts, lambda line: line.replace(":", " ", 1).split()).items()
     }
 

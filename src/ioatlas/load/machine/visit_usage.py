@@ -84,13 +84,18 @@ def usage_of(record: Mapping[str, Any]) -> Usage | None:
     """The usage of a visit's record; None when it has watts only."""
     if "seconds" not in record:
         return None
-    known = {one.name for one in fields(Usage)} - {"disks", "nics", "nfs", "core_busy"}
-    return Usage(
-        **{name: value for name, value in record.items() if name in known},
-        core_busy=tuple(record.get("core_busy", ())),
-        disks={name: DiskUsage(**disk) for name, disk in record.get("disks", {}).items()},
-        nics={name: NicUsage(**nic) for name, nic in record.get("nics", {}).items()},
+    told = {name: value for name, value in record.items() if name not in ("disks", "nics", "nfs")}
+    disks = {name: _known(DiskUsage, disk) for name, disk in record.get("disks", {}).items()}
+    nics = {name: _known(NicUsage, nic) for name, nic in record.get("nics", {}).items()}
+    found: Usage = _known(
+        Usage, {**told, "core_busy": tuple(record.get("core_busy", ())), "disks": disks, "nics": nics}
     )
+    return found
+
+
+def _known(kind: type[Any], record: Mapping[str, Any]) -> Any:
+    """A record without what only other versions keep."""
+    return kind(**{one.name: record[one.name] for one in fields(kind) if one.name in record})
 
 
 _TICKS = os.sysconf("SC_CLK_TCK")

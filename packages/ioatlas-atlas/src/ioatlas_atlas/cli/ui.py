@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -79,18 +78,19 @@ def site_command(
     redact: str | None,
     as_json: bool,
 ) -> None:
-    """Write campaigns, imports and bundles into FOLDER as static pages: a table, a report each, and downloads."""
+    """Write campaigns, bundles and other tools' results into FOLDER as static pages: a table, a report each, downloads.
+
+    Imported results have a line for each set.
+    """
     from ioatlas.bundle.redaction import read_plan
     from ioatlas_atlas.ui.site import write_site
 
-    sources = sources or tuple(library_folders())
-    said: dict[str, Any] = {"licence": licence, "permission": permission.strip()}
-    site = write_site(folder, sources, title=title, plan=read_plan(redact), **said)
+    plan, sources = read_plan(redact), sources or tuple(library_folders())
+    site = write_site(folder, sources, title=title, plan=plan, licence=licence, permission=permission.strip())
     for text in site.left_out:
         say(f"left out: {text}", err=True)
     if as_json:
-        names = ("results", "left_out", "changed", "removed", "files")
-        say_json({"folder": str(folder), **{name: getattr(site, name) for name in names}})
+        say_json({"folder": str(folder), **vars(site)})
         return
     say(
         f"{folder}  {plural(len(site.results), 'result')}, {plural(site.files, 'file')}: "

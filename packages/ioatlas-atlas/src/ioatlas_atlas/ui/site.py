@@ -27,15 +27,16 @@ from ioatlas.answer.analysis.best import SIGNS, Mark, mark_of
 from ioatlas.answer.analysis.imported_answer import unsound
 from ioatlas.answer.analysis.summary import summarise
 from ioatlas.answer.product.figures import held_by_licence
-from ioatlas.answer.product.kept import kept_sheet
+from ioatlas.answer.product.kept import kept_sheet, with_costs
 from ioatlas.answer.product.readings import Unit
+from ioatlas.answer.results.imported import load_sets
 from ioatlas.answer.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
 from ioatlas.bundle.opening import open_bundle, unpack
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import Redactor, RedactPlan
 from ioatlas.measure.campaign import load_result
 from ioatlas.model.cell import Cell
-from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError, written
+from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError, UsageError, written
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.result import SHEETS, CampaignResult
 from ioatlas.model.target import Target
@@ -44,6 +45,7 @@ from ioatlas.report.export.to_parquet import Parted, can, parquet
 from ioatlas.report.page import drop_html, explorer_files, put_whole, report_html
 from ioatlas.report.table import MEANINGS, Meaning, Value, csv_text, entries, joint_table, meanings
 from ioatlas.store import confined
+from ioatlas_atlas.ui.commands import call
 from ioatlas_atlas.ui.packed import packed_script
 
 MARKER = ".ioatlas-site.json"
@@ -53,7 +55,6 @@ LOAD_COLUMNS = words("result bw_bytes_per_s iops lat_p99_ns in_flight mark")
 """Of a kind of load: the best value of each result. result: how many lines of the summary behind the one before."""
 UNRANKED = frozenset({Mark.UNSTABLE, Mark.DISAGREE, Mark.SUSPECT, Mark.PREDICTED})
 _TEMPLATES = Path(__file__).parent / "templates"
-_BASE = Path(__file__).parent.parent / "templates"
 SUMMARY = meanings(_TEMPLATES / "summary.txt")
 """Columns of the summary: a line for each result."""
 CELLS = {"load": Meaning("")} | meanings(_TEMPLATES / "cells.txt") | MEANINGS
@@ -91,22 +92,21 @@ def write_site(
     same bytes. Raises RefusedError for a folder with anything in it that no site left there, UsageError where there is
     no result, IoAtlasError where it cannot be written.
     """
-    found = _sources(sources)
-    before = _before(folder)
     site = Site()
-    made = Written(folder, before, site)
+    made = Written(folder, _before(folder), site)
     loads: dict[str, list[list[Any]]] = defaultdict(list)
     with (
         written(folder, "name a folder that can be written", "the site"),
         tempfile.TemporaryDirectory(prefix="ioatlas-site-") as place,
     ):
+        found = _sources(sources, Path(place))
         parted = Parted(CELLS, "load", Path(place)) if can() else None
         folder.mkdir(parents=True, exist_ok=True)
         try:
             for path in found:
                 try:
-                    data, result = _told(path, plan, licence, permission)
-                    _add(data, result.doubted(doubts(path)), made, loads, parted)
+                    for data, result in _told(path, plan, licence, permission):
+                        _add(data, result.doubted(doubts(path)), made, loads, parted)
                 except IoAtlasError as error:
                     site.left_out.append(f"{path.name}: {error.what}")
             if not site.results:
@@ -118,18 +118,24 @@ def write_site(
             made.finish()
         except BaseException:
             if made.names:  # or the next run would take them for somebody else's
-                made.mark(before | made.names)
+                made.mark(made.before | made.names)
             raise
     return site
 
 
-def _sources(sources: Sequence[Path]) -> list[Path]:
-    """Campaigns, imports and bundles, none twice, in the order of their names: never of their times."""
+def _sources(sources: Sequence[Path], place: Path) -> list[Path]:
+    """Campaigns, imports and bundles, none twice, in the order of their names: never of their times. What holds none is
+    imported into a folder of `place`.
+    """
     found: dict[Path, Path] = {}
     for path in sources:
-        if not path.exists():
-            raise UsageError("there is no such file or folder", where=str(path), remedy="name a campaign or a bundle")
-        inside = [path] if path.is_file() or stamp(path) is not None else [*directories([path]), *bundles([path])]
+        there = stamp(path) is not None or (path.is_file() and path.name.endswith(BUNDLE_ENDING))
+        inside = [path] if there else [*directories([path]), *bundles([path])]
+        if not inside:
+            inside = [place / str(len(found)) / path.resolve().name]
+            said = call(["import", "-o", str(inside[0]), "--", str(path)])
+            if said.status not in (0, PartialResultError.exit_code):
+                raise UsageError(f"nothing to show: {said.text.strip().removeprefix('ioatlas: ')}")
         found |= {one.resolve(): one for one in inside}
     return sorted(found.values(), key=lambda one: (one.name, str(one.resolve())))
 
@@ -185,18 +191,20 @@ class Written:
         confined.write_text(self.folder / MARKER, marker, in_root=True)
 
 
-def _told(path: Path, plan: RedactPlan, licence: str, permission: str) -> tuple[bytes, CampaignResult]:
-    """(its bundle, empty for an import; what is shown). Raises RefusedError where the licence of a product forbids."""
+def _told(path: Path, plan: RedactPlan, licence: str, permission: str) -> list[tuple[bytes, CampaignResult]]:
+    """(its bundle, empty for an import; what is shown), of an import each set. Raises RefusedError where the licence of
+    a product forbids.
+    """
     if path.is_file():
         with open_bundle(path) as bundle, tempfile.TemporaryDirectory(prefix="ioatlas-site-") as place:
             unpack(bundle, Path(place))
             _check_licence(Path(place), permission)
-            return path.read_bytes(), load_result(Path(place))
+            return [(path.read_bytes(), load_result(Path(place)))]
     _check_licence(path, permission)
     if (path / JOURNAL).exists():
         packed = pack(path, plan=plan, licence=licence)
-        return packed.data(), packed.result
-    return b"", _imported(load_result(path), Redactor(plan))
+        return [(packed.data(), packed.result)]
+    return [(b"", _imported(with_costs(one, path), Redactor(plan))) for one in load_sets(path)]
 
 
 def _check_licence(directory: Path, permission: str) -> None:
@@ -239,9 +247,11 @@ def _told_of(name: str, result: CampaignResult, rows: Iterable[Mapping[str, Valu
 
 
 def _imported(result: CampaignResult, redactor: Redactor) -> CampaignResult:
-    """Imported readings have no bundle: the patterns of one are looked for in every text, and remarks are left out."""
+    """Imported readings have no bundle: the patterns of one are looked for in every text, and remarks are left out.
+    When they were measured is not known.
+    """
     estimates = (replace(e, notes=tuple(redactor.text(note) for note in e.notes)) for e in result.estimates)
-    return replace(result, name=redactor.text(result.name), estimates=tuple(estimates), settings={})
+    return replace(result, name=redactor.text(result.name), estimates=tuple(estimates), settings={}, created_at=0.0)
 
 
 def _line(result: CampaignResult, name: str) -> dict[str, Any]:
@@ -267,10 +277,9 @@ def _line(result: CampaignResult, name: str) -> dict[str, Any]:
 
 def _protocol(target: Target) -> str:
     """'nfs4', 'xfs', 'nbd', 'block device'; '' where nothing tells."""
-    facts = dict(target.identity.facts)
     if target.kind == "uri":
         return target.location.split(":", 1)[0].partition("+")[0]
-    return "block device" if target.kind == "block" else str(facts.get("fs_type", ""))
+    return "block device" if target.kind == "block" else str(dict(target.identity.facts).get("fs_type", ""))
 
 
 def _best(estimates: Iterable[Estimate]) -> Iterator[tuple[str, list[Any]]]:
@@ -323,11 +332,12 @@ def write_pages(made: Written, title: str, licence: str, loads: Mapping[str, lis
         made.write(f"loads/{kind}.js", packed_script(f'window.ioatlasLoad("{kind}",%s)', found))
     # A site does not know its address: links are relative, and ids are those of results.
     told: dict[str, object] = {"title": title, "version": __version__, "newest": results, "licence": licence}
-    files = sorted(name for name in made.names if name.startswith(("summary.csv", "summary.parquet", "cells/")))
-    identity = hashlib.sha256(title.encode()).hexdigest()[:16]
-    told |= {"identity": identity, "files": files, "epoch": "1970-01-01T00:00:00Z"}
-    pages = jinja2.Environment(loader=jinja2.FileSystemLoader([_TEMPLATES, _BASE]), autoescape=True)
-    for name, template in {"index.html": "site.html", "feed.xml": "feed.xml"}.items():
+    told["identity"] = hashlib.sha256(title.encode()).hexdigest()[:16]
+    told["files"] = sorted(one for one in made.names if one.startswith(("summary.csv", "summary.parquet", "cells/")))
+    pages = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([_TEMPLATES, _TEMPLATES.parent.parent / "templates"]), autoescape=True
+    )
+    for name, template in (("index.html", "site.html"), ("feed.xml", "feed.xml")):
         made.write(name, pages.get_template(template).render(told))
     for name in ("chart.js", "site.js", "site.css"):
         made.write(name, (_TEMPLATES / name).read_bytes())
