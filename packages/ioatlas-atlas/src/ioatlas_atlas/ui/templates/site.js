@@ -188,6 +188,7 @@
     second.append(link);
     target.textContent = results.target[i];
     trust.append(element("span", results.trust[i], results.trust[i]));
+    trust.className = "place";
     trust.dataset.name = "Trust";
     when.className = "place number";
     when.textContent = date(results.created[i]);
