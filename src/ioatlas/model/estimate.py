@@ -78,7 +78,7 @@ class Estimate:
     grade_reason: str = ""
     """Why it is less than good, in words."""
     outrun: bool = False
-    """Whether it is the fastest that is known, and another cell of which there is no number may be faster."""
+    """Whether the target may do more: its load was still getting faster, or a cell without a number may be faster."""
     targets: Shares | None = None
     """Of a cell that loads several targets together: what each got."""
     bw_seen: tuple[float, float] | None = None

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ioatlas.answer.law.cells import MOST_FORETOLD, foretold, told_estimates
+from ioatlas.answer.law.cells import MOST_FORETOLD, foretold, measured, told_estimates
 from ioatlas.answer.law.choose import main_cells
 from ioatlas.answer.law.course import Course, cut
 from ioatlas.answer.law.fit import _fit_shape, _moves, _starts, fit_law
@@ -398,3 +398,15 @@ def test_loads_that_scatter_are_told_as_what_they_gave_in_all_their_time():
     assert told.low < 1800
     assert told.high > 3000
     assert grade(told)[0] is Trust.LOW
+
+
+@pytest.mark.parametrize(("grows", "word"), [(0.06, "faster"), (-0.06, "slower")])
+def test_a_load_that_had_not_settled_is_told_as_where_it_ended_and_low(grows, word):
+    one, edges = cell("read", MIB, 4), np.linspace(0, 4, 41)
+    done = np.concatenate(([0.0], np.cumsum(20 * np.exp(grows * edges[1:]))))
+    fit = fit_law([Course(one, "read", 0.0, *cut(edges, done, 4.0), float(done[-1]), 4.0, 1)])
+    told, last = tell(fit, one, "read"), 200 * math.exp(grows * 4)
+    assert told.value == pytest.approx(last, rel=0.02)
+    assert max(told.high / last, last / told.low) > 1.15
+    assert grade(told) == (Trust.LOW, f"it was still getting {word} when its load ended")
+    assert measured(one, fit).outrun is (grows > 0)

@@ -289,11 +289,10 @@ def as_shown(e: Estimate) -> Estimate:
     one run its interval says more.
     """
     bw, iops, ns = e.bw_bytes_per_s, e.iops, e.lat_mean_ns
-    if e.verdict is not VerdictCode.RUNS_DISAGREE or e.n_visits < 2:
+    seen = e.bw_seen if e.verdict is VerdictCode.RUNS_DISAGREE and e.n_visits > 1 else None
+    if not (seen and seen[0] and bw and iops and ns):
         return e
-    if not (e.bw_seen and e.bw_seen[0] and bw and iops and ns):
-        return e
-    low, high = min(1.0, e.bw_seen[0] / bw), max(1.0, e.bw_seen[1] / bw)
+    low, high = min(1.0, seen[0] / bw), max(1.0, seen[1] / bw)
     # The mean latency goes with the rate, by Little's law.
     e = replace(e, bw_low=bw * low, bw_high=bw * high, lat_mean_low_ns=ns / high, lat_mean_high_ns=ns / low)
     return replace(e, iops_low=iops * low, iops_high=iops * high)

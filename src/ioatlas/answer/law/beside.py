@@ -28,11 +28,7 @@ def cells_beside(cells: Sequence[Cell], courses: Sequence[Course], total: float,
     mains = {(one.role, one.direction): one.cell for one in reversed(main_cells(cells, courses, total))}
     read, full = mains.get(("alone", "read")), mains.get(("large", "write"))
     write = mains.get(("alone", "write")) or mains.get(("small", "write"))  # one cell, where all have as many in flight
-    found = (
-        []
-        if write is None or not flush
-        else [replace(write, options=tuple(sorted({**write.option, flush: 1}.items())))]
-    )
+    found = [replace(write, options=tuple(sorted({**write.option, flush: 1}.items())))] if write and flush else []
     if read is not None and full is not None:
         kind = (full.rw, full.bs_bytes, full.size_bytes)
         able = [one for one in cells if (one.rw, one.bs_bytes, one.size_bytes) == kind]

@@ -148,6 +148,8 @@ def _with_values(e: Estimate, told: Told) -> Estimate:
         lat_mean_low_ns=in_flight / told.high,
         lat_mean_high_ns=in_flight / told.low,
         method=METHOD,
+        outrun=told.trend > 0,
+        bw_seen=(told.seen[0] * bs, told.seen[1] * bs),
     )
 
 

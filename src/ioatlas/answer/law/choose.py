@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
-from ioatlas.answer.law.course import Course, still_falls
+from ioatlas.answer.law.course import Course, trend_of
 from ioatlas.answer.law.read import can_be_told
 from ioatlas.model.cell import Cell
 
@@ -51,8 +51,8 @@ OTHER_SECONDS, MAIN_SECONDS, MOST_MAINS = 1.2, 60.0, 12
 and how many cells these rest on.
 """
 LONGEST_SECONDS = 60.0
-MOST_RUN_ON = 2
-"""Loads of a cell that are made because the one before still fell."""
+MOST_RUN_ON, DROP = 2, 0.3
+"""Loads of a cell that are made because the one before still fell, and by how much at least, as a logarithm."""
 MOST_LOADS = 12
 
 
@@ -155,8 +155,10 @@ def _outrun(one: Cell, other: Cell, courses: Sequence[Course], direction: str) -
 
 
 def unsettled(course: Course) -> bool:
-    """Whether more of the same load is needed: it still falls, or it fell too late for what lasts to be seen."""
-    return still_falls(course) or (course.fell and course.flat_seconds < 0.4 * course.seconds)
+    """Whether more of the same load is needed: it still falls, or it fell too late for what lasts to be seen. A target
+    that warms up does so under any load.
+    """
+    return trend_of(course) < -DROP or (course.fell and course.flat_seconds < 0.4 * course.seconds)
 
 
 def next_load(

@@ -34,8 +34,8 @@ FEWEST_AFTER = 2
 """and that is seen in so many bins."""
 LEAST_LAID_MS = 300
 """Of a file's writing that tells of the law: a shorter one is over before it is under way."""
-DROP, SURE = 0.15, 3.0
-"""A load still fell where its last bins lie so far below the middle ones, as a share and in standard deviations."""
+SURE, FEWEST_MIDDLE = 3.0, 3
+"""A load had not settled where its last bins lie so many standard deviations off its middle, of so many bins."""
 CLEAR = 4.0
 """and that is more than so many standard errors of its last rate."""
 
@@ -104,8 +104,7 @@ class Course:
     @cached_property
     def tail(self) -> float:
         """I/Os a second in the last part of the load: its last two fifths."""
-        begin = int(np.searchsorted(self.edges, 0.6 * self.edges[-1]))
-        begin = min(begin, self.edges.size - 2)
+        begin = min(int(np.searchsorted(self.edges, 0.6 * self.edges[-1])), self.edges.size - 2)
         return float((self.done[-1] - self.done[begin]) / (self.edges[-1] - self.edges[begin]))
 
     @cached_property
@@ -150,15 +149,20 @@ class Course:
         return self.seconds - (float(self.edges[self.kink]) if self.fell else 0.0)
 
 
-def still_falls(course: Course) -> bool:
-    """Whether a load's speed had not settled when it ended: its last bins lie below the middle ones."""
-    rates = course.rates
-    if rates.size < 6:
-        return False
-    middle, last = rates[rates.size // 4 : -2], rates[-2:]
-    drop = 1 - float(last.mean()) / float(median(middle))
-    sure = SURE * float(np.std(middle)) / float(median(middle)) / math.sqrt(2)
-    return drop > max(DROP, sure) and bool((last < median(middle)).all())
+def trend_of(course: Course, usual: Floats | float = 0.0) -> float:
+    """How much faster or slower a load was still getting when it ended, as a logarithm: what it changed in its later
+    part, by twice what its last two bins both differ from its middle. 0 where it had settled, or where chance may have
+    given it. usual: logarithms of what its bins should give.
+    """
+    logs = np.log(course.rates) - usual
+    begin = min(max(logs.size // 4, course.kink if course.fell else 0), logs.size - 2 - FEWEST_MIDDLE)
+    if begin < 1:
+        return 0.0
+    middle = logs[begin:-2]
+    least, most = sorted((logs[-2:] - median(middle)).tolist())
+    chance = SURE * math.sqrt(float(np.mean(np.square(np.diff(middle)))) / 2)
+    change = 2 * (max(0.0, least) + min(0.0, most))
+    return change if abs(change) > max(math.log(FALL), 2 * chance) else 0.0
 
 
 def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats]:

@@ -39,9 +39,7 @@ def limit_of(fit: Fit, cell: Cell, direction: str) -> Limit:
     times = {name: float(logs[0]) for name, logs in _times(fit, fit.theta[None, :], cell, direction).items()}
     name = max((one for one in times if KINDS[one] == kind), key=lambda one: times[one])
     rival = max((one for one in times if KINDS[one] != kind), key=lambda one: times[one])
-    most = math.exp(-times[name])
-    if name != "latency":
-        most = max(most, told.value)
+    most = max(math.exp(-times[name]), 0.0 if name == "latency" else told.value)
     text = _evidence(name, most, cell)
     if not told.by_law and told.off and round(told.off, 2):
         text += f", by the law of the target, from which its loads differ by {math.expm1(told.off):+.0%}"

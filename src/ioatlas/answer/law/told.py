@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ioatlas.answer.law.course import COUNT, EVEN_BINS, FALL, SLICE_SECONDS, Course, Floats, still_falls
-from ioatlas.answer.law.fit import MOST_BETWEEN, Fit, Start, draw_down, limiters_at
+from ioatlas.answer.law.course import COUNT, EVEN_BINS, FALL, SLICE_SECONDS, Course, Floats, trend_of
+from ioatlas.answer.law.fit import ENDLESS, MOST_BETWEEN, Fit, Start, draw_down, limiters_at
 from ioatlas.answer.law.model import UNITS, Limiter, Loads, Shape, device_rate
 from ioatlas.model.cell import Cell
 from ioatlas.model.summary import Trust
@@ -64,8 +64,10 @@ class Told:
     by_law: bool = True
     uneven: float = 0.0
     """Spread of its bins beyond what counting gives, or of its loads, as a logarithm."""
-    falls: bool = False
-    """Whether its last load had not settled when it ended."""
+    seen: tuple[float, float] = (0.0, 0.0)
+    """The least and the most that any of its loads may have given, by what is known of each."""
+    trend: float = 0.0
+    """How much faster or slower its last load was still getting when it ended, as a logarithm."""
 
     @property
     def half_width(self) -> float:
@@ -138,11 +140,13 @@ def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
 def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     value, error = _by_law(fit, cell, direction)
     lost, doubt = _lost(fit, direction)
-    wanted = (True, direction, cell.key)
-    places = [n for n, one in enumerate(fit.courses) if (one.counted, one.direction, one.cell.key) == wanted]
+    places = [n for n, one in enumerate(fit.courses) if one.counted and one.cell.key == cell.key]
     if not places:
         refuted = _refuted(fit, cell.rw, direction)
         return _told(value + lost, error**2 + fit.noise.between**2 + doubt**2 + refuted**2)
+    trends = {place: trend_of(fit.courses[place], fit.foretold.get(place, 0.0)) for place in places}
+    rising = trends[places[-1]]
+    places = [place for place in places if not trends[place]] or places[-1:]
     mine = [fit.courses[place] for place in places]
     tails = [_tail(place, fit, value, error) for place in places]
     between, freedom = _between(fit)
@@ -158,13 +162,16 @@ def _tell(fit: Fit, cell: Cell, direction: str) -> Told:
     if lost:
         level += lost - math.log1p(-float(np.average(shares, weights=seconds)))
         own += doubt**2
+    level += trends[places[-1]] / 2  # where it was when it ended is all that is known
     off, seen = level - value, _seen_seconds(fit.courses, mine, math.exp(level))
-    more = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "falls": still_falls(mine[-1])}
+    ends = np.exp(logs + WIDE * np.sqrt(spreads) * [[-1], [1]])
+    more: dict[str, Any] = {"loads": len(mine), "seen_seconds": seen, "off": off, "uneven": uneven, "trend": rising}
+    more["seen"] = float(ends.min()), float(ends.max())
     wide = t_quantile(SURE, freedom + 2)
     if logs.size == 1 and off > OFF * math.sqrt(error**2 + own) and _on_credit(fit, cell, direction):
         lasting = _told(value, error**2 + fit.noise.between**2 + doubt**2, wide=wide, **more)
         return replace(lasting, high=max(lasting.high, math.exp(level)))
-    if abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
+    if trends[places[-1]] or abs(off) > OFF * math.sqrt(error**2 + own) or uneven > UNEVEN:
         return _told(level, own, wide=wide, by_law=False, **more)
     # Both say it: each with its weight; what they differ by is how far either may be off.
     share = own / (own + error**2) if error > 0 else 1.0
@@ -176,9 +183,8 @@ def _on_credit(fit: Fit, cell: Cell, direction: str) -> bool:
     """Whether what lasts of a cell is what a limiter with credit lets pass: a single load above that had some of it
     back, which is likelier than that this one cell knows no limit.
     """
-    told, bs = math.exp(_by_law(fit, cell, direction)[0]), np.array([float(cell.bs_bytes)])
-    lasting = {one: fit.shape.lasting(fit.theta, place, bs)[0] for place, one in enumerate(fit.shape.limiters)}
-    return any(one.refills and one.covers(direction) and lasting[one] <= 1.01 * told for one, _ in bursts(fit))
+    told, mine = 1.01 * math.exp(_by_law(fit, cell, direction)[0]), [one for one in bursts(fit) if one[0].refills]
+    return any(one.covers(direction) and at.rate <= told * one.size(float(cell.bs_bytes)) for one, at in mine)
 
 
 @lru_cache(maxsize=64)
@@ -220,10 +226,9 @@ def _between(fit: Fit) -> tuple[float, float]:
     """Variance between loads of one cell, and its degrees of freedom: from all repeats, and from what the law leaves
     between loads. Where it leaves much, that is its own misfit, and it counts for one repeat only.
     """
-    left = fit.noise.spread
     taught = sum(course.taught for course in fit.courses)
     freedom = 1.0 if fit.noise.between >= MOST_BETWEEN else max(1.0, taught - PER_LOAD * fit.theta.size)
-    squares = freedom * left**2
+    squares = freedom * fit.noise.spread**2
     repeated: dict[tuple[str, str], list[_Tail]] = {}
     for place, course in enumerate(fit.courses):
         if course.taught:
@@ -234,8 +239,7 @@ def _between(fit: Fit) -> tuple[float, float]:
         logs, spreads = np.array([(one.log, one.spread) for one in tails]).T
         more += _beyond(logs, spreads)
         freedom += logs.size - 1
-    squares += max(0.0, more)
-    return squares / freedom, freedom
+    return (squares + max(0.0, more)) / freedom, freedom
 
 
 def _beyond(logs: Floats, spreads: Floats) -> float:
@@ -313,12 +317,14 @@ def _tail(place: int, fit: Fit, lasting: float, error: float = 0.0) -> _Tail:
         spread *= math.exp(2 * max(0.0, less))  # only what is not credit tells of what lasts
         level, spread = level - less * (doubt <= CREDIBLE**2), spread + min(less**2, doubt)
         rough *= less <= CREDIBLE  # what ran on credit says nothing of how even it is without
-    return _Tail(level, spread, max(0.0, rough), float(length), lost, chance)
+    return _Tail(level, min(spread, ENDLESS**2), max(0.0, rough), float(length), lost, chance)
 
 
-def _told(log: float, spread: float, *, wide: float = WIDE, **more: object) -> Told:
+def _told(log: float, spread: float, *, wide: float = WIDE, trend: float = 0.0, **more: Any) -> Told:
+    """What was still getting faster or slower may go on as far again."""
     width = max(math.log1p(FLOOR), wide * math.sqrt(spread))
-    return Told(math.exp(log), math.exp(log - width), math.exp(log + width), **more)  # type: ignore[arg-type]
+    low, high = log - width + min(0.0, trend), log + width + max(0.0, trend)
+    return Told(math.exp(log), math.exp(low), math.exp(high), trend=trend, **more)
 
 
 def grade(told: Told) -> tuple[Trust, str]:
@@ -326,8 +332,8 @@ def grade(told: Told) -> tuple[Trust, str]:
     seen. One load without a repeat is never good; one that had not settled is low, however narrow its interval.
     """
     seen = format_duration(told.seen_seconds)
-    if told.falls:
-        return Trust.LOW, "it was still getting slower when its load ended"
+    if told.trend:
+        return Trust.LOW, f"it was still getting {'faster' if told.trend > 0 else 'slower'} when its load ended"
     if max(told.uneven, told.half_width) > DISAGREE:
         return Trust.LOW, "its runs disagree" if told.loads > 1 else "one run tells too little"
     if told.uneven > UNEVEN:
