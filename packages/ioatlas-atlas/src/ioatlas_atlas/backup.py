@@ -101,11 +101,9 @@ def restore(database: Database, blobs: Blobs, folder: Path) -> Copied:
     if form_of(database).found == 0:
         migrate(database)
     if index["form"] != newest():
-        raise UsageError(
-            f"the backup has form {index['form']}, this ioatlas {newest()}",
-            where=str(folder),
-            remedy="restore it with the ioatlas that made it, then `ioatlas atlas serve migrate`",
-        )
+        what = f"the backup has form {index['form']}, this ioatlas {newest()}"
+        remedy = "restore it with the ioatlas that made it, then `ioatlas atlas serve migrate`"
+        raise UsageError(what, where=str(folder), remedy=remedy)
     for table in _KEPT:
         _check(folder / "tables" / f"{table.name}.jsonl", index["tables"].get(table.name) or {})
     _bring_bundles(blobs, folder)

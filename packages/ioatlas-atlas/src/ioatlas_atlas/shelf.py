@@ -85,8 +85,10 @@ class Facet:
 
     def counted(self, ways: Numbers) -> dict[str, int]:
         """{value: products that have it in one of these ways}, the most frequent first."""
-        here, many = np.isin(self.ways, ways), max(1, len(self.values))
-        counts = np.bincount(np.unique(self.of[here] * many + self.codes[here]) % many, minlength=many)
+        here = np.isin(self.ways, ways)
+        seen = np.zeros((self.of.max(initial=0) + 1, len(self.values)), bool)
+        seen[self.of[here], self.codes[here]] = True
+        counts = seen.sum(axis=0)
         return {self.values[at]: int(counts[at]) for at in np.argsort(-counts, kind="stable") if counts[at]}
 
 
