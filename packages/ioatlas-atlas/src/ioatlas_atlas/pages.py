@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -28,7 +28,7 @@ from ioatlas.model.units import format_latency
 from ioatlas_atlas import catalogue, downloads, heat, pareto, queries, ranking, replies, views
 from ioatlas_atlas.api import found_result
 from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
-from ioatlas_atlas.catalogue import Sought
+from ioatlas_atlas.catalogue import Sort, Sought
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import GRADE_WORDS, State
 from ioatlas_atlas.records import Account, Result, Viewer, Wanted
@@ -49,7 +49,7 @@ HEADERS = {  # beside those that `traffic` sets
 FEED_ENTRIES, MOST_PLACES = 50, 10_000
 NEWEST = 5
 """Replies, and reproductions, of the first page."""
-BADGE_FILLS = {"reproduced": "#1a7f37"}
+GREEN, GREY = "#1a7f37", "#6b7280"
 
 _STYLES = (HERE / "static" / "atlas.css", Path(ioatlas.report.__file__).parent / "static" / "pages.css")
 STYLE = hashlib.sha256(b"".join(one.read_bytes() for one in _STYLES)).hexdigest()[:8]
@@ -69,6 +69,7 @@ _TEMPLATES.globals.update(
     told=views.told,
     share=views.share,
     style=STYLE,
+    url=urlencode,
     day=views.day,
     moment=views.moment,
     latency=format_latency,
@@ -76,6 +77,7 @@ _TEMPLATES.globals.update(
     amount=amount_text,
     times=times,
     frame=pareto,
+    kinds_of_load={one: views.LOADS.get(one, one) for one in LOADS},
     uses={use.name: use.title for use in read_uses(",".join(ready()))},
     grades=GRADE_WORDS,
     signs=[one for one in SIGNS.values() if one[0]],
@@ -130,25 +132,21 @@ class Pages:
             sought = asked.sought()
         except IoAtlasError as error:
             fault = f"{error.where}: {error.what}. {error.remedy}".strip(": ")
-            return self.page("home", asked=asked, loads={one: views.LOADS.get(one, one) for one in LOADS}, fault=fault)
+            return self.page("home", asked=asked, fault=fault)
         found = catalogue.search(self.database, sought)
         pages = -(-found.total // catalogue.A_PAGE)
         said, again = ([], []) if asked.any else queries.said_of(self.database, ())
-        following = asked.texts(page=str(sought.page + 1)) if sought.page < pages else {}
         return self.page(
             "home",
             asked=asked,
-            loads={one: views.LOADS.get(one, one) for one in LOADS},
             fault="",
             found=found,
             sought=sought,
             **self._chart(sought),
             said=said[:NEWEST],
             again=again[:NEWEST],
-            load=views.load_name(sought.rw, sought.bs_bytes),
             dearer_price=f"{found.dearer_from or 0:g}",
-            next=f"/?{urlencode(following)}" if following else "",
-            url=urlencode,
+            following=asked.texts(page=str(sought.page + 1)) if sought.page < pages else {},
         )
 
     def _chart(self, sought: Sought, own: str = "") -> dict[str, Any]:
@@ -167,12 +165,8 @@ class Pages:
         """Results, the newest first."""
         words, of = (request.query_params.get(name, "")[:MOST_LETTERS] for name in ("q", "product"))
         viewer, cursor = self.viewer_of(request), request.query_params.get("cursor", "")
-        try:
-            found = queries.search(self.database, Wanted(words, of), viewer, cursor=cursor)
-        except IoAtlasError as error:
-            raise HTTPException(422, f"{error.where}: {error.what}.") from None
-        following = urlencode({"q": words, "product": of, "cursor": found.next}) if found.next else ""
-        return self.page("results", words=words, of=of, results=found.entries, next=following)
+        found = queries.search(self.database, Wanted(words, of), viewer, cursor=cursor)
+        return self.page("results", words=words, of=of, results=found.entries, next=found.next)
 
     def products(self, _request: Request) -> Response:
         """Where they were listed before."""
@@ -255,10 +249,10 @@ class Pages:
     def badge(self, request: Request) -> Response:
         """For other people's pages."""
         one, readable = self._result(request)
-        badge = views.badge_of(one)
-        text = badge.text if readable else "withdrawn"
-        fill = BADGE_FILLS.get(badge.kind, "#6b7280") if readable else "#6b7280"
-        drawn = _TEMPLATES.get_template("badge.svg").render(text=text, fill=fill, width=70 + 14 + 7 * len(text))
+        short, told = (views.few_words(one), views.badge_of(one).text) if readable else ("withdrawn", "withdrawn")
+        fill = GREEN if readable and one.reproduced else GREY
+        width = 70 + 14 + 7 * len(short)
+        drawn = _TEMPLATES.get_template("badge.svg").render(text=short, told=told, fill=fill, width=width)
         headers = {**HEADERS, "Cross-Origin-Resource-Policy": "cross-origin"}
         return Response(drawn, media_type="image/svg+xml", headers=headers)
 
@@ -281,11 +275,13 @@ class Pages:
         return ranking.compared(sides) if 2 <= len(sides) == len(ids) else None
 
     def feed(self, request: Request) -> Response:
-        """The newest results as an Atom feed; those of a product, or with some words, can be followed too."""
-        words, of = (request.query_params.get(name, "")[:MOST_LETTERS] for name in ("q", "product"))
-        results = queries.search(self.database, Wanted(words, of), limit=FEED_ENTRIES).entries
-        updated = views.moment(max((one.uploaded_at for one in results), default=0.0))
-        text = _TEMPLATES.get_template("feed.xml").render(origin=self.origin, updated=updated, results=results)
+        """The newest of a search as Atom: products; results where only words are given, or of one product."""
+        asked, of = Asked.of(request.query_params), request.query_params.get("product", "")[:MOST_LETTERS]
+        sought, of_products = replace(asked.sought(), sort=Sort.NEWEST, page=1), asked.texts(q="") and not of
+        products = catalogue.search(self.database, sought).entries if of_products else ()
+        found = () if of_products else queries.search(self.database, Wanted(asked.q, of), limit=FEED_ENTRIES).entries
+        told = {"said": asked.texts(product=of), "sought": sought, "products": products, "results": found}
+        text = _TEMPLATES.get_template("feed.xml").render(origin=self.origin, **told)
         return Response(text, media_type="application/atom+xml", headers=HEADERS)
 
     def sitemap(self, _request: Request) -> Response:

@@ -14,7 +14,7 @@ from ioatlas.model.units import format_count, format_latency, format_rate, forma
 from ioatlas.report.redact import names_site
 from ioatlas_atlas.extracted import FitFound
 from ioatlas_atlas.heat import SMALL_BYTES
-from ioatlas_atlas.records import Product, Reply, Result
+from ioatlas_atlas.records import DOUBTED, Product, Reply, Result
 
 NOT_REPRODUCED = "reproduced by no other account"
 MOST_FACTS, MOST_VALUES = 200, 12
@@ -53,6 +53,13 @@ def badge_of_told(one: Mapping[str, Any]) -> Badge:
     checked = "recomputed" if one.get("verified") else "unchecked"
     told = (checked, str(one.get("identity", "")), str(one.get("likeness", "")))
     return _badge(count if isinstance(count, int) else 0, *filter(None, told))
+
+
+def few_words(one: Result) -> str:
+    """Of the same what a small picture has room for; likeness only where others contradict it."""
+    again = f"reproduced by {one.reproduced}" if one.reproduced else "not reproduced"
+    doubted = ["some loads doubted"] if any(check["name"] == DOUBTED for check in one.checks) else []
+    return " · ".join((badge_of(one).parts[0], one.identity.removeprefix("product "), *doubted, again))
 
 
 def _badge(reproduced: int, *parts: str) -> Badge:

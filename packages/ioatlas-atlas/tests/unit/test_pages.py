@@ -4,6 +4,7 @@
 import base64
 import csv
 import gzip
+import html
 import io
 import json
 import re
@@ -74,7 +75,8 @@ def test_a_result_is_shown_with_its_map_its_evidence_and_its_downloads(real):
     assert [said for _, said in known] == wanted
     assert not any(green for green, _ in known)
     drawn = client.get(f"/r/{published}/badge.svg").text
-    assert " · ".join(wanted) in drawn
+    assert f"<title>I/O Atlas: {' · '.join(wanted)}</title>" in drawn
+    assert ">recomputed · no product named · not reproduced</text>" in drawn
     assert "#1a7f37" not in drawn
     assert '<table class="heat">' in text
     assert "nobody else, says the evaluator" in text
@@ -140,7 +142,7 @@ def test_a_search_finds_by_what_a_cell_surely_does(client, people, database, des
     assert "1 product fits" in text
     assert "is no number" in client.get("/?iops=many").text
     assert client.get("/?iops=many").status_code == 422
-    assert client.get("/results?cursor=x").status_code == 422
+    assert client.get("/results?cursor=x").status_code == 400
 
 
 def test_the_pareto_chart_shows_products_of_one_currency(client, people, database, desk):
@@ -260,11 +262,18 @@ def test_a_result_names_who_measured_it_again(client, people, database, desk, mo
 def test_the_feed_is_atom_and_follows_a_search(client, people, database, desk):
     alice = accounts.account_named(database, "alice")
     number = put(desk, alice, found("fast one", [cell(iops=30_000)]))
-    put(desk, alice, found("slow one", [cell(iops=1_000)]))
+    put(desk, alice, found("slow one", [cell(iops=1_000)], model="N2"))
     space = {"a": "http://www.w3.org/2005/Atom"}
     feed = ET.fromstring(client.get("/feed.atom?q=fast").text)
     assert [entry.findtext("a:title", "", space) for entry in feed.findall("a:entry", space)] == ["fast one"]
     assert feed.find("a:entry/a:link", space).get("href").endswith(f"/r/{number}")
+    page = client.get("/?rw=randread&iops=20k&sort=price&page=2").text
+    (own,) = {html.unescape(one) for one in re.findall(r'"(/feed[^"]*)"', page)}
+    feed = ET.fromstring(client.get(own).text)
+    (entry,) = feed.findall("a:entry", space)
+    assert entry.find("a:link", space).get("href") == "/products/contoso-n100"
+    assert "4 KiB random read, 1 in flight: " in entry.findtext("a:summary", "", space)
+    assert client.get("/feed.atom?rw=fast").status_code == 400
 
 
 def test_the_address_of_citations_is_that_of_the_service(database, blobs, people, desk):
