@@ -38,7 +38,8 @@ _TOO_LARGE = 1 << 62
 
 
 _HIDDEN = ("words", "wants_private", "licence_says", "testbed", "replaces")
-_OLDER, _NEWER = result.alias("older"), result.alias("newer")
+_OLDER, _NEWER, _SHOWN, _LAST = result.alias("older"), result.alias("newer"), result.alias("shown"), reply.alias("last")
+"""Made once: an alias takes longer than most queries."""
 _RESULT = tuple(column for column in result.columns if column.name not in _HIDDEN)
 
 
@@ -166,8 +167,7 @@ def result_of(database: Database, result_id: str, viewer: Viewer = NOBODY) -> Re
 
 def owned(database: Database, viewer: Viewer, cursor: str) -> Page[Result]:
     """One's own results in every state, newest first."""
-    asked = _results(viewer).where(result.c.owner_id == viewer.account_id)
-    return _page(database, asked, cursor, 50)
+    return _page(database, _results(viewer).where(result.c.owner_id == viewer.account_id), cursor, 50)
 
 
 def may_read_data(found: Result, viewer: Viewer) -> bool:
@@ -208,14 +208,12 @@ def said_of(database: Database, ids: Sequence[str]) -> tuple[list[Reply], list[t
     """Of results that all may see, of all of these where none is named: the newest replies, and (result, who measured
     it again, when, the outcome).
     """
-    shown = result.alias("shown")
 
     def here(told: Any) -> sa.ColumnElement[bool]:  # by key: replies are fewer than results
-        return told.in_(ids) if ids else sa.select(sa.literal(1)).where(shown.c.id == told, public(shown)).exists()
+        return told.in_(ids) if ids else sa.select(sa.literal(1)).where(_SHOWN.c.id == told, public(_SHOWN)).exists()
 
-    last = reply.alias("last")
-    newer = (last.c.result_id == reply.c.result_id) & (last.c.account_id == reply.c.account_id)
-    newest = ~sa.select(sa.literal(1)).where(newer, last.c.version > reply.c.version).exists()
+    newer = (_LAST.c.result_id == reply.c.result_id) & (_LAST.c.account_id == reply.c.account_id)
+    newest = ~sa.select(sa.literal(1)).where(newer, _LAST.c.version > reply.c.version).exists()
     named = account.c.name.label("account")
     said = sa.select(reply, named).join(account, account.c.id == reply.c.account_id).where(here(reply.c.result_id))
     again = (

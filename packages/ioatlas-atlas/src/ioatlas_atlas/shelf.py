@@ -6,6 +6,7 @@ A shelf holds the rows of `best` for one load as columns: thousands of products 
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -190,6 +191,7 @@ def fill(database: Database) -> None:
     with suppress(IoAtlasError), database.reading() as link:
         for rw, bs_bytes in link.execute(most.order_by(sa.func.count().desc()).limit(MOST_SHELVES)).all():
             shelf_of(database, rw, bs_bytes)
+            time.sleep(0.01)  # or who asks would wait for all of them: a lock is not given in turns
 
 
 def _rows(rw: str, bs_bytes: int) -> sa.Select[Any]:
