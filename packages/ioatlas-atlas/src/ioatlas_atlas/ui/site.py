@@ -129,7 +129,8 @@ def _sources(sources: Sequence[Path], place: Path) -> list[Path]:
     """
     found: dict[Path, Path] = {}
     for path in sources:
-        there = stamp(path) is not None or (path.is_file() and path.name.endswith(BUNDLE_ENDING))
+        # An atlas names its bundles by their digest alone.
+        there = stamp(path) is not None or (path.is_file() and path.suffix == ".zip")
         inside = [path] if there else [*directories([path]), *bundles([path])]
         if not inside:
             inside = [place / str(len(found)) / path.resolve().name]
