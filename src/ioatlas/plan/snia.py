@@ -19,6 +19,7 @@ from ioatlas.model.errors import UsageError
 from ioatlas.model.options import SniaTest
 from ioatlas.model.units import format_duration, format_size
 from ioatlas.stats.steadystate import MOST_ROUNDS, WINDOW
+from ioatlas.store.toml import shipped
 
 METHOD = "snia-pts-2.0/1"
 CELL_SECONDS = 60
@@ -26,18 +27,14 @@ FILL_PASSES = 2
 FILL_BLOCK_BYTES = 128 << 10
 SATURATION_CAPACITIES = 4
 SATURATION_SECONDS = 24 * 3600
-TRACKED_BLOCK_BYTES = 4096
 
 Test = SniaTest
 Quantity = Literal["iops", "bw_bytes_per_s", "lat_mean_ns"]
 
-_KIB = 1024
-_ALL_SIZES = (1024 * _KIB, 128 * _KIB, 64 * _KIB, 32 * _KIB, 16 * _KIB, 8 * _KIB, 4 * _KIB, 512)
-
 
 @dataclass(frozen=True)
 class Procedure:
-    """One test of the specification.
+    """One test of the specification, as `snia.toml` has it.
 
     axes, constants: its cells, in fio's terms; the order of the axes is the order in a round, the last one runs
     fastest.
@@ -60,43 +57,9 @@ class Procedure:
         return all(cell.option.get(name) == value for name, value in self.tracked.items())
 
 
-_DEEP: dict[str, OptionValue] = {"numjobs": 2, "iodepth": 16, "ioengine": "libaio"}
-
-PROCEDURES: dict[Test, Procedure] = {
-    Test.IOPS: Procedure(
-        Test.IOPS,
-        "IOPS test",
-        {"rwmixread": (100, 95, 65, 50, 35, 5, 0), "bs": _ALL_SIZES},
-        {"rw": "randrw", **_DEEP},
-        "iops",
-        {"rwmixread": 0, "bs": TRACKED_BLOCK_BYTES},
-    ),
-    Test.THROUGHPUT: Procedure(
-        Test.THROUGHPUT,
-        "throughput test",
-        {"bs": (1024 * _KIB, 128 * _KIB), "rw": ("read", "write")},
-        {"numjobs": 1, "iodepth": 32, "ioengine": "libaio"},
-        "bw_bytes_per_s",
-        {"rw": "write"},
-        apart="bs",
-    ),
-    Test.LATENCY: Procedure(
-        Test.LATENCY,
-        "latency test",
-        {"rwmixread": (100, 65, 0), "bs": (8 * _KIB, 4 * _KIB, 512)},
-        {"rw": "randrw", "numjobs": 1, "iodepth": 1, "ioengine": "psync"},
-        "lat_mean_ns",
-        {"rwmixread": 0, "bs": TRACKED_BLOCK_BYTES},
-    ),
-    Test.SATURATION: Procedure(
-        Test.SATURATION,
-        "write saturation test",
-        {"rw": ("randwrite",)},
-        {"bs": TRACKED_BLOCK_BYTES, **_DEEP},
-        "iops",
-        {"rw": "randwrite", "bs": TRACKED_BLOCK_BYTES},
-        fill_passes=0,
-    ),
+PROCEDURES = {
+    Test(name): Procedure(Test(name), **{**one, "axes": {axis: tuple(values) for axis, values in one["axes"].items()}})
+    for name, one in shipped("ioatlas.plan", "snia.toml").items()
 }
 
 

@@ -22,6 +22,7 @@ from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, VisitStatus
 from ioatlas.store import confined
 from ioatlas.store.schema import Column, Table
 from ioatlas.store.stored import LARGEST, REMEDY, STATES, Row, short
+from ioatlas.store.toml import shipped
 
 LARGEST_FILE = 64 << 30
 SMALLEST_ROW = 8
@@ -152,41 +153,10 @@ def rule_of(table: Table, column: Column) -> Rule:
 
 _MEASURED = ", ".join(f"'{reason}'" for reason in ("", *sorted(ASIDE)))
 _MADE = "status IN ('done', 'discarded')"
-REFERENCES: tuple[tuple[str, str, str], ...] = (
-    (
-        "cell",
-        f"target NOT IN (SELECT name FROM target) AND options_json NOT LIKE '%[\"{TARGETS}\", %'",
-        "it is of a target that is not there",
-    ),
-    ("visit", "cell_key NOT IN (SELECT cell_key FROM cell)", "it is of a cell that is not there"),
-    (
-        "visit",
-        "batch_id IS NOT NULL AND batch_id NOT IN (SELECT batch_id FROM batch)",
-        "it is of a batch that is not there",
-    ),
-    (
-        "visit",
-        f"{_MADE} AND (batch_id IS NULL OR section IS NULL OR started_at IS NULL)",
-        "it is said to be made, and in no batch",
-    ),
-    (
-        "visit",
-        f"status = 'planned' AND cell_key IN (SELECT cell_key FROM cell WHERE reason NOT IN ({_MEASURED}))",
-        "it is planned for a cell that is not to be measured",
-    ),
-    (
-        "visit",
-        f"cell_key IN (SELECT cell_key FROM visit GROUP BY cell_key HAVING count(*) > {MOST_VISITS_OF_A_CELL})",
-        "its cell has more visits than there can be",
-    ),
-    *(
-        (part, "visit_id NOT IN (SELECT visit_id FROM visit)", "it is of a visit that is not there")
-        for part in ("part", "client_part", "target_part", "flush_part")
-    ),
-    ("target_part", "target NOT IN (SELECT name FROM target)", "it is of a target that is not there"),
-    ("prediction", "cell_key NOT IN (SELECT cell_key FROM cell)", "it is of a cell that is not there"),
-    ("file_made", "target NOT IN (SELECT name FROM target)", "it is of a target that is not there"),
-    ("batch", "directory != printf('batches/%05d', batch_id)", "its directory is not that of its number"),
+_NAMES = {"targets": TARGETS, "made": _MADE, "measured": _MEASURED, "most": MOST_VISITS_OF_A_CELL}
+REFERENCES: tuple[tuple[str, str, str], ...] = tuple(
+    (table, condition.format(**_NAMES), what)
+    for table, condition, what in shipped("ioatlas.store", "references.toml")["references"]
 )
 """(table, condition of a row that is wrong, what is wrong)."""
 
