@@ -115,12 +115,13 @@ class Device:
 
     def _step(self, job: SimulatedJob, asked: Demand) -> float:
         """Seconds of a step: the log's own interval, or a part of the load."""
+        logged = job.number("log_avg_msec", math.inf) / 1000
         if job.work_bytes:
             (rate,) = rates(self.law, [asked], 1.0)
             moved = sum(iops * asked.blocks[way] for way, iops in rate.iops.items())
-            return max(1e-6, job.work_bytes * job.numjobs / max(moved, 1e-9) / STEPS)
-        if "log_avg_msec" in job.options:
-            return job.number("log_avg_msec") / 1000
+            return min(logged, max(1e-6, job.work_bytes * job.numjobs / max(moved, 1e-9) / STEPS))
+        if logged < math.inf:
+            return logged
         return max(0.001, job.runtime_seconds / STEPS)
 
     def _length(self, job: SimulatedJob, limit: float, moves: float, left: float, spent: float, step: float) -> float:

@@ -122,6 +122,15 @@ class CampaignSpec(Table):
             always=True,
         ),
     ] = 0.5
+    rest_seconds: Annotated[
+        float,
+        Option(
+            duration(0.0, MAX_WINDOW_SECONDS, "a rest is at most a day", "write a time such as 60s"),
+            "Time without load before every visit, in which caches empty and credit comes back.",
+            key="rest",
+            flag=True,
+        ),
+    ] = 0.0
     precision: Annotated[
         float | None,
         Option(PERCENT, "Visit each cell until its 95% interval is this narrow (half-width), such as 5%.", flag=True),

@@ -23,6 +23,7 @@ from ioatlas.plan.spec import CampaignSpec
 OF_0_1 = json.loads((Path(__file__).parent / "journal_specs.json").read_text())
 """Specifications as version 0.1 wrote them into its journals, one of each kind of campaign."""
 SINCE = {
+    "rest_seconds": 0.0,
     "blocks": None,
     "product": "",
     "together": False,

@@ -2,6 +2,7 @@
 """Every run gives an answer: slow, bursty and fast targets, budgets from 10 s on."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -348,3 +349,34 @@ def test_a_range_that_a_slow_target_cannot_write_in_time_is_smaller(tmp_path, na
     told = [text for _, text in world.journal().remarks() if "instead of 256 MiB" in text]
     assert (size < 256 << 20) == (name == "1 IOPS") == bool(told)
     assert len(world.journal().kept(LaidOuts).files) == 1
+
+
+SUSTAINED = """
+profile = "sustained"
+[target]
+path = "TARGET"
+[sweep]
+size = "2g"
+"""
+
+
+@pytest.mark.parametrize(
+    ("refill", "first", "rested"),
+    [
+        (12e6, 424, "it has recovered."),
+        (3e6, 391, r"1[78]\d MiB are fast again: all of it takes about 2 min 1\d s."),
+        (0.0, 381, "it has not recovered."),
+    ],
+)
+def test_sustained_writes_tell_where_they_fall_and_what_a_rest_gives_back(refill, first, rested, tmp_path):
+    """120 MB/s falling to 12 MB/s after 400 MB, of which some come back meanwhile."""
+    world = World(tmp_path, Law(write=Way(50e-6, 80_000, 12e6), burst=Burst(400e6, 10, refill)))
+    world.run(SUSTAINED)
+    world.check()
+    result = campaign.load_result(world.directory)
+    (text,) = [one.sentence for one in result.findings if one.code is FindingCode.BURST]
+    told = re.fullmatch(rf"Writes run at 11\d MiB/s for the first (\d+) MiB, then at 11.[45] MiB/s, .* {rested}", text)
+    assert told is not None, text
+    assert int(told[1]) == pytest.approx(first, rel=0.02)
+    assert result.estimates[0].bw_bytes_per_s == pytest.approx(12e6, rel=0.03)
+    assert [parts[0][2] for parts in world.finished().values()] == [2 << 30, 2 << 30]

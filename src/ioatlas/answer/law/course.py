@@ -20,8 +20,9 @@ from ioatlas.model.visit import SLICE_MS, Visit
 Floats = NDArray[np.float64]
 
 EVEN_BINS = 16
-EARLY_BINS = (128, 64, 32, 16, 8, 4, 2)
-"""Bins are even in time, but for the start, where a load changes most: it is cut by halves."""
+EARLY_BINS, LONG_SECONDS = (1024, 512, 256, 128, 64, 32, 16, 8, 4, 2), 0.5
+"""Bins are even in time, but for the start, where a load changes most: it is cut by halves,
+of a long load down to bins of so many seconds."""
 SLICE_SECONDS, FEWEST_SLICES = SLICE_MS / 1000, 4
 FEWEST_IOS, MOST_FEWEST = 3, 8
 COUNT = 0.7
@@ -177,7 +178,8 @@ def cut(edges: Floats, done: Floats, outstanding: float) -> tuple[Floats, Floats
         done = np.interp(edges, edges[rises], done[rises])
     ends = np.arange(edges.size) if outstanding > 1 else rises
     total = float(edges[-1])
-    wanted = sorted({*(total * k / EVEN_BINS for k in range(1, EVEN_BINS + 1)), *(total / k for k in EARLY_BINS)})
+    early = (total / k for k in EARLY_BINS if k <= 128 or total / k >= LONG_SECONDS)
+    wanted = sorted({*(total * k / EVEN_BINS for k in range(1, EVEN_BINS + 1)), *early})
     if total >= FEWEST_SLICES * SLICE_SECONDS:
         wanted = sorted({SLICE_SECONDS * round(at / SLICE_SECONDS) if at > SLICE_SECONDS else at for at in wanted})
     least = max(FEWEST_IOS, min(outstanding, MOST_FEWEST))

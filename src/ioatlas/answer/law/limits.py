@@ -94,6 +94,10 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
     """What a target does after a pause, for how long, and when it can again."""
     found = []
     for target, fit in fits.items():
+        on = f" on {target}" if len(fits) > 1 else ""
+        if text := _over_time(fit):
+            found.append(Finding(FindingCode.BURST, text, title=f"Over time{on}", target=target))
+            continue
         for limiter, at in bursts(fit):
             # Every rival has such a one too; of one block size nobody knows whether bytes are limited or I/Os.
             alike = [{(one.ways, one.refills) for one in rival.shape.limiters} for rival in fit.rivals]
@@ -105,7 +109,6 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             if not fast:  # what no load outran is not told of its direction
                 continue
             ways = " and ".join(f"{way}s" for way in limiter.ways if way in fast)
-            on = f" on {target}" if len(fits) > 1 else ""
             seen = max(one.before * limiter.size(one.bs) for one in mine)
             peak = told(min(at.rate + at.peak, seen))
             if limiter.unit == "cache":
@@ -122,6 +125,36 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
             title = f"After a pause, {ways}{on}"
             found.append(Finding(FindingCode.BURST, text, title=title, target=target, direction=direction))
     return tuple(found)
+
+
+RECOVERED, NOT_AT_ALL = 0.9, 0.05
+"""Shares of what was fast at first that are fast again after a rest."""
+
+
+def _over_time(fit: Fit) -> str:
+    """What loads that go through their file once, one after another with rests between them, show of their one cell:
+    where it falls, to what, and what came back in a rest. '' of other loads.
+    """
+    mine = [course for course in fit.courses if course.taught]
+    if len({one.cell.key for one in mine if one.visit_id}) > 1 or not mine[-1].cell.work_bounded:
+        return ""
+    first, *later = mine[next((place for place, one in enumerate(mine) if one.fell), -1) :]
+    whole, lasts = format_size_rounded(int(first.moved * first.bs)), format_rate(first.tail * first.bs)
+    if not first.fell:
+        return f"All of {whole} runs at about {lasts}: no fall was seen."
+    fast = float(first.rates[: first.kink].max())
+    credit = first.excess * first.bs / (1 - first.tail / fast)
+    text = f"{first.direction.capitalize()}s run at {format_rate(fast * first.bs)} for the first "
+    text += f"{format_size_rounded(int(credit))}, then at {lasts}, seen up to {whole}."
+    for again in later[:1]:
+        pause = again.start - first.start - first.ended
+        back = again.excess * again.bs / (first.excess * first.bs)
+        back = back if again.fell else float(again.tail > FALL * first.tail)
+        part, all_of_it = format_size_rounded(int(back * credit)), format_duration(pause / max(back, NOT_AT_ALL))
+        told = f"{part} are fast again: all of it takes about {all_of_it}" if back < RECOVERED else "it has recovered"
+        told = told if back > NOT_AT_ALL else "it has not recovered"
+        text += f" After {format_duration(pause)} without load {told}."
+    return text
 
 
 def _rate_words(limiter: Limiter, size: float) -> tuple[Callable[[float], str], str]:

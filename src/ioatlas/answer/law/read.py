@@ -20,11 +20,12 @@ def can_be_told(cell: Cell) -> bool:
     flushes, on one target from one client.
     """
     waits = any(cell.option.get(name) for name in (*_PACED, *_FLUSHED))
+    ends = cell.work_bounded and "loops" not in cell.option
     return (
         len(cell.directions) == 1
         and len(cell.block_sizes) == 1
         and cell.loop == "closed"
-        and not (cell.work_bounded or cell.streams or cell.trace or cell.of_group or cell.of_fleet or waits)
+        and not (ends or cell.streams or cell.trace or cell.of_group or cell.of_fleet or waits)
     )
 
 

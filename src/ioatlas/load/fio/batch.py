@@ -47,6 +47,7 @@ class Section:
     location:    options that bind the cell to its place (filename, directory, uri ...).
     places:      of targets loaded together: (name, location) of each that is loaded. Then `location` is empty.
     only:        the place, from 1, whose part of the visit this is; 0 for all of them.
+    rest_ms:     time before it without load.
     """
 
     visit_id: int
@@ -57,6 +58,7 @@ class Section:
     location: Location
     places: tuple[tuple[str, Location], ...] = ()
     only: int = 0
+    rest_ms: int = 0
 
     @property
     def name(self) -> str:
@@ -82,7 +84,7 @@ class Section:
 
     @property
     def turns(self) -> int:
-        return math.ceil((self.runtime_ms + self.gap_ms) / 100)
+        return math.ceil((self.rest_ms + self.runtime_ms + self.gap_ms) / 100)
 
     @property
     def logs_each_io(self) -> bool:
@@ -91,6 +93,8 @@ class Section:
 
     @property
     def interval_ms(self) -> int:
+        if self.cell.work_bounded:  # how long it runs is not known
+            return SLICE_MS
         wanted = max(1, self.runtime_ms // SERIES_POINTS)
         nearest = min(INTERVALS_MS, key=lambda one: abs(math.log(one / wanted)))
         return max(nearest, wanted // SLICE_MS * SLICE_MS)
@@ -111,7 +115,7 @@ class Batch:
         """Startdelay of each section, ms."""
         time_ms, starts = 0.0, []
         for section in self.sections:
-            starts.append(max(0, math.ceil(time_ms - TURN_MS / 2)))
+            starts.append(max(0, math.ceil(time_ms + section.rest_ms - TURN_MS / 2)))
             time_ms += section.turns * TURN_MS + self.slack_ms
         return tuple(starts)
 

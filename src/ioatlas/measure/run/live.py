@@ -132,7 +132,7 @@ def progress_event(told: Mapping[str, float | None], batch: Batch, seconds: floa
     at, end = 1000 * seconds, 0.0
     section = batch.sections[-1]
     for section in batch.sections:
-        end += section.runtime_ms + section.gap_ms
+        end += section.rest_ms + section.runtime_ms + section.gap_ms
         if at < end:
             break
     return Event("progress", {**told, "cell": section.cell.key, **axes_of(section.cell)})

@@ -141,13 +141,14 @@ class Plan:
         cells = self.to_measure
         visits = len(cells) * self.spec.visits
         turns = sum(visit_turns(cell, pace or default_pace(self.spec)) for cell in cells) * self.spec.visits
-        return turns * TURN_MS / 1000 + (visits / CELLS_PER_BATCH + 1) * FIO_SECONDS + self.preparation_seconds
+        rests = visits * self.spec.rest_seconds
+        return rests + turns * TURN_MS / 1000 + (visits / CELLS_PER_BATCH + 1) * FIO_SECONDS + self.preparation_seconds
 
     def summary(self, seconds: float) -> dict[str, Any]:
         """What every plan tells as JSON. seconds: expected for the whole."""
         cells = self.to_measure
         written = [cell for cell in cells if cell.writes]
-        write_seconds = len(written) * self.spec.visits * self.spec.window_seconds
+        write_seconds = self.spec.visits * sum(work_seconds(cell) or self.spec.window_seconds for cell in written)
         return {
             "targets": [{"target": t.name, "kind": t.kind, "location": t.location} for t in self.targets],
             **self._configurations(),
@@ -215,11 +216,17 @@ def default_pace(spec: CampaignSpec) -> Pace:
     return Pace(slots_ms=max(100, round(spec.window_seconds * 10) * 100), own_process_gap_ms=own)
 
 
+def work_seconds(cell: Cell) -> float:
+    """Of a load that ends with its file, at the planning rate; 0 of any other."""
+    each = float(cell.option.get("loops", 0)) * cell.numjobs * float(cell.option.get("size", 0))
+    return each / PLANNING_WRITE_BYTES_PER_S
+
+
 def visit_turns(cell: Cell, pace: Pace) -> int:
     if cell.trace:  # in a fio of its own: what is in flight at its end is waited for, no gap is kept
         return -(-(round(1000 * float(cell.option[TRACE_SECONDS])) + LEAD_MS) // 100)
     runtime_ms, gap_ms = pace.runtime_and_gap_ms(cell)
-    return -(-(runtime_ms + gap_ms) // 100)
+    return -(-((round(1000 * work_seconds(cell)) or runtime_ms) + gap_ms) // 100)
 
 
 def files_of(plan: Plan) -> dict[str, dict[str, int]]:

@@ -216,7 +216,8 @@ class Runner:
         cell = self.cells[visit.cell_key]
         places = self.sites.places(cell, visit.seed)
         location = () if places else self.steps.location(cell)
-        return Section(visit.visit_id, cell, visit.seed, runtime_ms, gap_ms, location, places=places)
+        rest_ms = round(1000 * self.plan.spec.rest_seconds)
+        return Section(visit.visit_id, cell, visit.seed, runtime_ms, gap_ms, location, places=places, rest_ms=rest_ms)
 
     def make(self, purpose: Purpose, next_visits: NextVisits) -> bool:
         """Make what is planned, then what is asked for next, until nothing is (True) or the budget ends (False)."""

@@ -15,7 +15,7 @@ from ioatlas.load.fio.collect import SectionResult
 from ioatlas.load.fio.replay import cap_ms
 from ioatlas.load.fleet.merge import outweighing_ms, read_batch_of, skew_reason
 from ioatlas.measure.run.intake import Intake, is_silent, judged, may_stall, stalled, take_in
-from ioatlas.measure.run.plan import CELLS_PER_BATCH
+from ioatlas.measure.run.plan import CELLS_PER_BATCH, work_seconds
 from ioatlas.model.cell import Cell
 from ioatlas.model.options import JobValue
 from ioatlas.model.verdict import BUDGET_ENDED, Verdict, VerdictCode
@@ -170,7 +170,8 @@ class Steps(ABC):
 
     def _seconds_planned(self, batch: Batch, rows: Sequence[PlannedVisit]) -> float:
         """Expected seconds of everything that is planned: its loads at today's pace, and the start of its processes."""
-        seconds, each = 0.0, self.budget.seconds_per_visit(batch.seconds / len(batch.sections))
+        usual = work_seconds(batch.sections[0].cell) or batch.seconds / len(batch.sections)
+        seconds, each = 0.0, self.budget.seconds_per_visit(usual)
         for row in rows:
             cell = self.cells[row.cell_key]
             runtime_ms, gap_ms = self.runner.pace.runtime_and_gap_ms(cell)

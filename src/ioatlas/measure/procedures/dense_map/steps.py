@@ -121,7 +121,8 @@ class MapSteps(Steps):
         # What ended the last session was mended meanwhile, or fails once more and is told.
         self.journal.add_visits(made_alone(visit) for visit in self.journal.failed_for_good(Purpose.SWEEP))
         self._fit_budget()
-        if runner.make_planned(Purpose.SWEEP):
+        # From one rest to the next a target may not have recovered: that is told, and no drift.
+        if runner.make_planned(Purpose.SWEEP) and not runner.plan.spec.rest_seconds:
             self._repeat_replicates()
         if runner.plan.spec.wanted.precision is not None:
             runner.make(Purpose.SWEEP, self._imprecise)
