@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from ioatlas.load.fio.batch import Section, section_options
-from ioatlas.measure.procedures.fit.fits import Fit, _judged, carried, load_fits
+from ioatlas.measure.procedures.fit.fits import MOST_WINDOWS, Fit, _judged, carried, load_fits
 from ioatlas.measure.procedures.fit.plan import cells_of
 from ioatlas.measure.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready
 from ioatlas.measure.procedures.fit.use import Quantity, Requirement
@@ -298,39 +298,52 @@ def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
 # -- how many --------------------------------------------------------------------------------------------------
 
 
-def _ladder(truth):
-    """Fits of a target that carries so many, asked in the order in which they are wanted; the places asked."""
+def _ladder(truth, blurred=0):
+    """Fits of a target that carries so many, asked in the order in which they are wanted; the places asked. blurred: so
+    many more stay undecided.
+    """
     uses = read_ladder("vm-host")
-    answers: dict[int, Answer] = {}
+    answers: dict[int, Answer | None] = {}
     while True:
-        found = carried([_rung(use, answers.get(place)) for place, use in enumerate(uses)])
+        found = carried([_rung(use, answers.get(place), place in answers) for place, use in enumerate(uses)])
         if (place := found.next) is None:
             return found, list(answers)
-        answers[place] = Answer.PASS if LADDER[place] <= truth else Answer.FAIL
+        answers[place] = Answer.PASS if place < truth else None if place < truth + blurred else Answer.FAIL
 
 
-def _rung(use, answer):
-    judged = Judged(use.requires[0], answer or Answer.UNDECIDED, 1.0, 1.0, 1.0)
-    return Fit(use, "nas", (("cell", judged),))
+def _rung(use, answer, asked=True):
+    windows = MOST_WINDOWS if asked else 0
+    value = use.requires[0].limit if asked and answer is not Answer.FAIL else None
+    return Fit(use, "nas", (("cell", Judged(use.requires[0], answer or Answer.UNDECIDED, value, windows=windows)),))
 
 
 @pytest.mark.parametrize("truth", [0, 1, 5, 16, 100, 5000])
 def test_how_many_it_carries_is_found_in_few_steps(truth):
     found, asked = _ladder(truth)
-    carries = max((count for count in LADDER if count <= truth), default=0)
-    assert (LADDER[found.low] if found.low >= 0 else 0) == carries
+    assert found.low + 1 == min(truth, len(LADDER))
     assert found.answer is (Answer.PASS if truth else Answer.FAIL)
-    assert len(asked) == len(set(asked)) <= 9
+    assert len(asked) == len(set(asked)) <= 15
+
+
+@pytest.mark.parametrize(("truth", "said"), [(5, "carries a host of 6 virtual machines (5 to 6)"), (100, "(100 to 101)")])
+def test_numbers_that_stay_undecided_are_an_interval(truth, said):
+    found, asked = _ladder(truth, blurred=1)
+    assert said in found.sentence
+    assert f"It does not carry a host of {truth + 2} virtual machines" in found.sentence
+    assert found.answer is Answer.PASS
+    assert len(asked) == len(set(asked)) <= 20
 
 
 def test_the_one_that_was_begun_when_the_budget_ended_is_told():
     first, second, third, *rest = read_ladder("vm-host")
-    begun = Fit(third, "nas", (("cell", Judged(third.requires[0], Answer.UNDECIDED, 1.0, windows=4, more=1)),))
-    for answer, told in ((Answer.PASS, [first, third]), (None, [])):
-        found = carried([_rung(first, answer), _rung(second, None), begun, *(_rung(use, None) for use in rest)])
+    begun = Fit(second, "nas", (("cell", Judged(second.requires[0], Answer.UNDECIDED, 1.0, windows=4, more=1)),))
+    for answer, told in ((Answer.PASS, [first, second]), (None, [])):
+        found = carried(
+            [_rung(first, answer, bool(answer)), begun, *(_rung(use, None, False) for use in (third, *rest))]
+        )
         assert found.answer is Answer.UNDECIDED
         assert [fit.use for fit in found.told] == told
-        assert (third.title in found.sentence) is bool(told)
+        assert (second.title in found.sentence) is bool(told)
 
 
 def test_how_many_is_asked_of_what_is_counted():

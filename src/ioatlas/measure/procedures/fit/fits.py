@@ -198,25 +198,25 @@ def _by_law(asked: Requirement, cell: Cell, laws: Mapping[str, LawFit]) -> Judge
 
 
 MOST_WINDOWS = 40
-"""Of a rung that is not decided, before it counts as one that the target is not known to carry."""
+"""Of a number that is not decided, before others are asked."""
 
 
 @dataclass(frozen=True)
 class Carried:
-    """How many a target carries. fits: those of the ladder, in its order. low, high: the highest that fits and the
-    lowest that does not, as places in it; -1 and its length where there is none.
+    """How many a target carries. fits: of one, two, and so on. low, high: places in it of the most that it carries and
+    of the fewest that it does not; -1 and its length where there is none. stuck: places between that stay undecided.
     """
 
     fits: Sequence[Fit]
     low: int
     high: int
+    stuck: Sequence[int]
 
     @property
     def above(self) -> Fit | None:
-        """The lowest that it does not carry, or that had been begun when the budget ended; None where none was."""
-        place = self.next if self.high == len(self.fits) else self.high
-        fit = None if place is None else self.fits[place]
-        return fit if fit is not None and any(one.windows for _, one in fit.judged) else None
+        """The fewest that it does not carry, or that had been begun when the budget ended; None where none was."""
+        asked = self.fits[self.high :] or [self.fits[place] for place in (self.next, *self.stuck) if place is not None]
+        return next((fit for fit in asked if any(one.windows for _, one in fit.judged)), None)
 
     @property
     def told(self) -> list[Fit]:
@@ -225,43 +225,45 @@ class Carried:
 
     @property
     def next(self) -> int | None:
-        """The rung to be asked next; None when there is nothing between."""
-        if self.high - self.low <= 1:
-            return None
-        return min(2 * self.low + 2, self.high - 1) if self.high == len(self.fits) else (self.low + self.high) // 2
+        """The place to be asked next; None when there is nothing between. Numbers double until one is too many."""
+        top = max(self.low, *self.stuck, -1)
+        if self.high == len(self.fits):
+            return min(max(2 * top + 1, 0), self.high - 1) if top < self.high - 1 else None
+        ends = ((self.low, min(self.stuck, default=self.high)), (top, self.high))
+        return next(((low + high) // 2 for low, high in ends if high - low > 1), None)
 
     @property
     def answer(self) -> Answer:
         if self.low >= 0:
-            return Answer.PASS if self.next is None else Answer.UNDECIDED
-        return Answer.FAIL if self.high == 0 and self.fits[0].answer is Answer.FAIL else Answer.UNDECIDED
+            return Answer.PASS if self.next is None or self.high < len(self.fits) else Answer.UNDECIDED
+        return Answer.FAIL if self.high == 0 else Answer.UNDECIDED
 
     @property
     def sentence(self) -> str:
-        target = self.fits[0].target
-        carries = f"carries {self.fits[self.low].use.title}" if self.low >= 0 else "is not known to carry any"
+        """The most that it seems to carry, with the most that it surely does and that it may."""
+        target, above, most, between = self.fits[0].target, self.above, self.fits[max(self.low, 0)], ""
+        if self.low + 1 < self.high < len(self.fits):
+            seem = (fit for fit in reversed(self.fits[: self.high]) if all(one.holds for _, one in fit.judged))
+            most, between = next(seem, most), f" ({self.low + 1} to {self.high})"
+        carries = f"carries {most.use.title}{between}" if self.low >= 0 else "is not known to carry any"
         if self.answer is Answer.FAIL:
             carries = "does not carry even one"
-        above = self.above
         if above is None:
             return f"{target} {carries}; more was not tried."
         failed = above.answer is Answer.FAIL
         why = [told(one) if failed else takes(one) for _, one in above.judged if one.answer is above.answer]
         verb = "It does not carry" if failed else "It is undecided whether it carries"
-        between = self.next is not None and above is not self.fits[self.next]
-        more = " The budget ended before what lies between was tried." if between else ""
+        more = " The budget ended before what lies between was tried." if failed and self.next is not None else ""
         return f"{target} {carries}. {verb} {above.use.title}: {'; '.join(why)}.{more}"
 
 
 def carried(fits: Sequence[Fit]) -> Carried:
-    """From the fits of a ladder, as far as they have come."""
+    """From the fits of one, two, and so on, as far as they have come."""
     low = max((place for place, fit in enumerate(fits) if fit.answer is Answer.PASS), default=-1)
-    refused = (
-        place
-        for place, fit in enumerate(fits)
-        if fit.answer is Answer.FAIL or any(one.more and one.windows >= MOST_WINDOWS for _, one in fit.judged)
-    )
-    return Carried(fits, low, min((place for place in refused if place > low), default=len(fits)))
+    above = range(low + 1, len(fits))
+    high = next((place for place in above if fits[place].answer is Answer.FAIL), len(fits))
+    tried = [place for place in range(low + 1, high) if any(one.windows >= MOST_WINDOWS for one in fits[place].open)]
+    return Carried(fits, low, high, tried)
 
 
 def _json(one: Judged) -> dict[str, Any]:

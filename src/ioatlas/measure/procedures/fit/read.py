@@ -71,8 +71,8 @@ def in_full(text: str) -> str:
     return ",".join(str(Path(one).absolute()) if one.partition(":")[0].endswith(ENDING) else one for one in parts)
 
 
-LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-"""Numbers that are tried to find how many a target carries."""
+LADDER = range(1, 513)
+"""Numbers that may be tried to find how many a target carries."""
 
 
 def read_ladder(text: str, where: str = "--for") -> tuple[Use, ...]:

@@ -26,11 +26,11 @@ from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.intake import Intake, judged
 from ioatlas.measure.run.runner import Runner
 from ioatlas.measure.run.steps import Steps
+from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.stats.windows import FEWEST
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
-NOT_ASKED = "left out: how many the target carries is told without it"
 GROWTH = 3
 """Later a load gets one window more for so many that it has: each look costs a start of the load generator."""
 
@@ -49,7 +49,7 @@ class FitSteps(Steps):
         self.runner.make(Purpose.SWEEP, self._next)
         if self._most:
             asked = {visit.cell_key for visit in self.journal.visits()}
-            self.journal.leave_out(dict.fromkeys(self.cells.keys() - asked, NOT_ASKED))
+            self.journal.leave_out(dict.fromkeys(self.cells.keys() - asked, UnmeasuredCode.TRIAL))
         return True
 
     def _next(self, visits: Sequence[Visit]) -> list[NewVisit]:
@@ -73,8 +73,8 @@ class FitSteps(Steps):
         """Windows more that the loads take which are not decided, by cell."""
         fits = fits_of(self.journal, self._asked, visits)
         if self._most:
-            rung = carried(fits).next
-            fits = [] if rung is None else [fits[rung]]
+            number = carried(fits).next
+            fits = [] if number is None else [fits[number]]
         wanted = sorted((one.more, key) for fit in fits for key, one in fit.judged if one.more)
         return {key: more for more, key in wanted}  # the most of each, which comes last
 

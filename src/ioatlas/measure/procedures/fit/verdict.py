@@ -84,6 +84,12 @@ class Judged:
         latency = self.requirement.quantity.is_latency
         return self.requirement.limit / self.value if latency else self.value / self.requirement.limit
 
+    @property
+    def holds(self) -> bool:
+        """Whether its value alone keeps the limit."""
+        limit, latency = self.requirement.limit, self.requirement.quantity.is_latency
+        return self.value is not None and (self.value <= limit if latency else self.value >= limit)
+
 
 def counts(visit: Visit) -> bool:
     """Whether a visit is a window of a use."""
