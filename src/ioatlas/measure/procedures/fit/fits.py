@@ -103,10 +103,8 @@ def told(one: Judged) -> str:
 
 def takes(one: Judged) -> str:
     """What it would take to decide."""
-    if not one.windows:
-        return f"{one.requirement.words}: not measured"
     if not one.seconds:
-        return f"{told(one)}: too near to the limit to be told by the law"
+        return f"{told(one)}{': too near to the limit to be told by the law' if one.windows else ''}"
     if one.waited:
         return f"{told(one)}: the load waited {one.waited:.0%} of its time for a processor, which may be why"
     if one.more >= HOPELESS * one.windows:
@@ -245,9 +243,8 @@ class Carried:
         if self.low + 1 < self.high < len(self.fits):
             seem = (fit for fit in reversed(self.fits[: self.high]) if all(one.holds for _, one in fit.judged))
             most, between = next(seem, most), f" ({self.low + 1} to {self.high})"
-        carries = f"carries {most.use.title}{between}" if self.low >= 0 else "is not known to carry any"
-        if self.answer is Answer.FAIL:
-            carries = "does not carry even one"
+        none = "does not carry even one" if self.answer is Answer.FAIL else "is not known to carry any"
+        carries = f"carries {most.use.title}{between}" if self.low >= 0 else none
         if above is None:
             return f"{target} {carries}; more was not tried."
         failed = above.answer is Answer.FAIL
@@ -260,8 +257,7 @@ class Carried:
 def carried(fits: Sequence[Fit]) -> Carried:
     """From the fits of one, two, and so on, as far as they have come."""
     low = max((place for place, fit in enumerate(fits) if fit.answer is Answer.PASS), default=-1)
-    above = range(low + 1, len(fits))
-    high = next((place for place in above if fits[place].answer is Answer.FAIL), len(fits))
+    high = next((n for n in range(low + 1, len(fits)) if fits[n].answer is Answer.FAIL), len(fits))
     tried = [place for place in range(low + 1, high) if any(one.windows >= MOST_WINDOWS for one in fits[place].open)]
     return Carried(fits, low, high, tried)
 

@@ -87,8 +87,7 @@ class Judged:
     @property
     def holds(self) -> bool:
         """Whether its value alone keeps the limit."""
-        limit, latency = self.requirement.limit, self.requirement.quantity.is_latency
-        return self.value is not None and (self.value <= limit if latency else self.value >= limit)
+        return (self.margin or (self.value or 0.0) / self.requirement.limit) >= 1
 
 
 def counts(visit: Visit) -> bool:
