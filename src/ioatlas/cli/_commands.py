@@ -72,7 +72,7 @@ class Commands(click.Group):
         if cmd_name in self.commands or cmd_name not in self.said:
             return super().get_command(ctx, cmd_name)
         if cmd_name in PACKAGES:
-            return _of_package(cmd_name)
+            return of_package(cmd_name)
         module = importlib.import_module(f"ioatlas.cli.{self.files.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, f"{cmd_name}_command", module.command)
         return command
@@ -115,7 +115,8 @@ class _Absent(click.Command):
         )
 
 
-def _of_package(name: str) -> click.Command:
+def of_package(name: str) -> click.Command:
+    """A command of a package of its own; what says how to install it where that is not there."""
     from importlib.metadata import entry_points  # which takes a fourth of the time of `ioatlas --version`
 
     for point in entry_points(group="ioatlas.commands", name=name):

@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ioatlas import __version__
-from ioatlas.answer.results.library import check_not_opened
+from ioatlas.answer.results.library import BUNDLE_ENDING, check_not_opened
 from ioatlas.cli._arguments import PathOrWord, campaign_argument, path_option, quantity_option
-from ioatlas.cli._commands import examples
+from ioatlas.cli._commands import examples, of_package
 from ioatlas.cli._options import Measuring, how_options
 from ioatlas.cli._output import say, say_json, says_what_does_not_fit
 from ioatlas.model.errors import GateError, UsageError, written
@@ -174,7 +175,7 @@ OUTCOME_MARKS = {"reproduced": "✔", "differs": "✘", "not comparable": "!"}
 
 
 @click.command(name="reproduce", epilog=examples("reproduce"))
-@click.argument("bundle", metavar="BUNDLE", type=click.Path(path_type=Path))
+@click.argument("source", metavar="BUNDLE", type=PathOrWord())
 @click.argument("target", metavar="[TARGET]", required=False, type=PathOrWord())
 @path_option("-o", "--out", "output", metavar="DIR", help="Directory of your campaign.")
 @click.option(
@@ -186,14 +187,14 @@ OUTCOME_MARKS = {"reproduced": "✔", "differs": "✘", "not comparable": "!"}
 @says_what_does_not_fit
 def reproduce_command(
     how: Measuring,
-    bundle: Path,
+    source: str,
     target: str | None,
     output: Path | None,
     tolerance: str,
     product: Path | None,
     quantity: str,
 ) -> None:
-    """Measure the campaign of BUNDLE on TARGET, and say whether the result is the same.
+    """Measure the campaign of BUNDLE, a file or a result's address, on TARGET, and say whether it comes out the same.
 
     Plan, order seed and windows are those of the bundle. Commands and confirmations in it are shown, never run.
     """
@@ -205,6 +206,7 @@ def reproduce_command(
     from ioatlas.measure.campaign import default_directory
 
     share = parse_percent(tolerance, where="--tolerance", most=MOST_TOLERANCE)
+    bundle = _fetched(source) if "://" in source else Path(source)
     opened = opened_directory(bundle)
     if target is None:
         if output is None or how.dry_run or not output.is_dir():
@@ -222,25 +224,26 @@ def reproduce_command(
         how.agree(plan, procedure)  # always: it is somebody else's
         mine = output or default_directory(plan)
         journal = how.start(plan, mine, procedure=procedure)
-        if procedure is not None:
-            finish(journal, how)
-        else:
-            run_session(journal, how)
+        measure = run_session if procedure is None else finish
+        measure(journal, how)
     said = judge(opened, mine, quantity, share)
     _tell(said, bundle, mine, as_json=how.as_json)
     if said.outcome != "reproduced":
         raise click.exceptions.Exit(GateError.exit_code)
 
 
+def _fetched(address: str) -> Path:
+    """The bundle of a result, as `ioatlas atlas fetch` brings it here; where it is here already, it stays as it is."""
+    path = Path(f"{address.rstrip('/').rpartition('/')[2]}{BUNDLE_ENDING}")
+    if not path.exists():
+        with redirect_stdout(sys.stderr), suppress(GateError):  # it says itself that another version packed it
+            of_package("fetch").main([address, "-o", str(path)], "ioatlas atlas fetch", standalone_mode=False)
+    return path
+
+
 def _tell(said: Reproduction, bundle: Path, mine: Path, *, as_json: bool) -> None:
     if as_json:
-        told = {
-            "event": "reproduction",
-            "outcome": said.outcome,
-            "reasons": said.reasons,
-            "conditions": said.conditions,
-        }
-        say_json({**told, "bundle": str(bundle), "directory": str(mine)}, line=True)
+        say_json({"event": "reproduction", **vars(said), "bundle": str(bundle), "directory": str(mine)}, line=True)
         return
     say(f"{OUTCOME_MARKS[said.outcome]} {said.outcome.upper()}: {mine} against {bundle.name}")
     for reason in said.reasons:

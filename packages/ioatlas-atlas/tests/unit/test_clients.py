@@ -61,6 +61,12 @@ def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
     assert "there is a file already" in call("fetch", address, cwd=place).stderr
     assert "There is no such result" in call("fetch", "nosuch", "--from", url, cwd=place).stderr
     assert list(place.iterdir()) == [path]  # nothing half-done is left
+    path.unlink()
+    for size in ("Fetching", ""):  # once
+        shown = call("reproduce", address, tmp_path, "--dry-run", cwd=place)
+        assert shown.returncode == 0, shown.stderr
+        assert (path.exists(), "verified" in shown.stdout, size in shown.stderr) == (True, False, True)
+    assert "check the id" in call("reproduce", f"{url}/r/nosuch", tmp_path, cwd=place).stderr
 
 
 def test_a_bundle_that_was_published_before_is_told_as_that(atlas):

@@ -279,7 +279,9 @@ def test_the_feed_is_atom_and_follows_a_search(client, people, database, desk):
 def test_the_address_of_citations_is_that_of_the_service(database, blobs, people, desk):
     number = put(desk, accounts.account_named(database, "alice"), found())
     with TestClient(make_app(database, blobs, origin="https://atlas.example")) as client:
-        assert f"https://atlas.example/r/{number}" in client.get(f"/r/{number}").text
+        page = client.get(f"/r/{number}").text
+        assert f"<code>ioatlas reproduce https://atlas.example/r/{number} TARGET</code>" in page
+        assert f"I/O Atlas, result {number}. https://atlas.example/r/{number}." in page
         assert f"https://atlas.example/r/{number}" in client.get(f"/r/{number}/citation.bib").text
 
 
