@@ -5,16 +5,20 @@ import json
 import re
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
 from ioatlas.load.fio.batch import Section, section_options
+from ioatlas.measure.procedures.fit import fits
 from ioatlas.measure.procedures.fit.fits import MOST_WINDOWS, Fit, _judged, carried, load_fits
 from ioatlas.measure.procedures.fit.plan import cells_of
 from ioatlas.measure.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready
 from ioatlas.measure.procedures.fit.use import Quantity, Requirement
 from ioatlas.measure.procedures.fit.verdict import Answer, Judged, judge
+from ioatlas.model.cell import Cell
 from ioatlas.model.errors import UsageError
+from ioatlas.model.estimate import Estimate
 from ioatlas.model.target import Target
 from ioatlas.model.visit import Flush, Histogram, Part, Series, Visit
 from tests.command_line import call
@@ -293,6 +297,18 @@ def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
     assert plan["uses"][-1]["use"] in shown
     assert plan["uses"][1]["requires"][-1] not in shown
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "limit", "answer"),
+    [(60, 160, 20, "pass"), (60, 160, 50, "undecided"), (60, 160, 300, "fail"), (90, 110, 85, "pass")],
+)
+def test_a_law_that_is_unsure_decides_what_lies_far_from_the_limit(monkeypatch, low, high, limit, answer):
+    cell = Cell.of("nas", {"rw": "read", "bs": 4096, "size": 1 << 30})
+    told = Estimate(cell, "read", "predicted", 0, iops=100.0, iops_low=low, iops_high=high)
+    monkeypatch.setattr(fits, "foretold", lambda *_: (told,))
+    laws = {"nas": SimpleNamespace(courses=[SimpleNamespace(cell=cell, counted=True)])}
+    assert fits._by_law(Requirement("reads", Quantity.IOPS, limit), cell, laws).answer == answer
 
 
 # -- how many --------------------------------------------------------------------------------------------------

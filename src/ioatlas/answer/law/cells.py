@@ -79,12 +79,12 @@ def measured(cell: Cell, fit: Fit) -> Estimate:
     return _with_values(Estimate(cell, cell.directions[0], "measured", told.loads), told)
 
 
-def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit]) -> tuple[Estimate, ...]:
-    """Estimates of cells that no load made, where the law is sure enough of them."""
+def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit], widest: float = MOST_FORETOLD) -> tuple[Estimate, ...]:
+    """Estimates of cells that no load made, where the law is sure enough of them: within `widest`, as a share."""
     found = []
     for cell in cells:
         fit = fits.get(cell.target)
-        if fit is None or why_not_foretold(cell, fit):
+        if fit is None or why_not_foretold(cell, fit, widest):
             continue
         blank = Estimate(cell, cell.directions[0], "predicted", 0, verdict=VerdictCode.PREDICTED, method=METHOD)
         graded = replace(blank, grade=Trust.LOW, grade_reason="no load measured it")
@@ -93,13 +93,13 @@ def foretold(cells: Iterable[Cell], fits: Mapping[str, Fit]) -> tuple[Estimate, 
     return tuple(found)
 
 
-def why_not_foretold(cell: Cell, fit: Fit) -> str:
+def why_not_foretold(cell: Cell, fit: Fit, widest: float = MOST_FORETOLD) -> str:
     """Why a law does not tell a cell that no load made; '' where it does."""
     if not can_be_told(cell):
         return "no law describes such a load"
     if cell.directions[0] not in fit.shape.ways or not _near(cell, fit):
         return "no load like it was measured"
-    return "" if tell(fit, cell, cell.directions[0]).half_width <= MOST_FORETOLD else "the law is not sure enough of it"
+    return "" if tell(fit, cell, cell.directions[0]).half_width <= widest else "the law is not sure enough of it"
 
 
 def _is_value(e: Estimate) -> bool:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Any
 
-from ioatlas.answer.law.cells import foretold
+from ioatlas.answer.law.cells import MOST_FORETOLD, foretold
 from ioatlas.answer.law.fit import Fit as LawFit
 from ioatlas.answer.results.by_law import laws_of
 from ioatlas.load.machine.visit_usage import records_by_visit
@@ -186,12 +187,13 @@ def _by_law(asked: Requirement, cell: Cell, laws: Mapping[str, LawFit]) -> Judge
     if not seen or asked.quantity not in (Quantity.RATE, Quantity.IOPS) or asked.bytes or cell.streams:
         return Judged(asked, Answer.UNDECIDED)
     sized = Cell.of(cell.target, {**cell.option, "size": max(one.size_bytes for one in seen)}, sharing=seen[0].sharing)
-    for told in foretold([sized], laws):
-        of_bytes, ios = (told.bw_bytes_per_s, told.bw_low, told.bw_high), (told.iops, told.iops_low, told.iops_high)
-        value, low, high = of_bytes if asked.quantity is Quantity.RATE else ios
-        if value and low and high:
-            answer = Answer.PASS if low > asked.limit else Answer.FAIL if high < asked.limit else Answer.UNDECIDED
-            return Judged(asked, answer, value, low, high, windows=1)
+    for told in foretold([sized], laws, math.inf):
+        unit = cell.bs_bytes if asked.quantity is Quantity.RATE else 1
+        value, low, high = (unit * (one or 0.0) for one in (told.iops, told.iops_low, told.iops_high))
+        if high - low > 2 * MOST_FORETOLD * value:  # a law that is so unsure is wrong more often: twice as far
+            low, high = low * low / value, high * high / value
+        answer = Answer.PASS if low > asked.limit else Answer.FAIL if high < asked.limit else Answer.UNDECIDED
+        return Judged(asked, answer, value, low, high, windows=1)
     return Judged(asked, Answer.UNDECIDED)
 
 

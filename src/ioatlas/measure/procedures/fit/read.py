@@ -79,8 +79,7 @@ def read_ladder(text: str, where: str = "--for") -> tuple[Use, ...]:
     """A use with every number of the ladder as its first parameter. Raises UsageError for one that counts nothing."""
     head, _, words = text.strip().partition(":")
     data = _data(head, where)
-    counted = [name for name, one in data.get("parameters", {}).items() if one.get("kind", "count") == "count"]
-    name = counted[0] if counted else ""
+    name = next((key for key, one in data.get("parameters", {}).items() if one.get("kind", "count") == "count"), "")
     if not name or "," in text or any(word.startswith(f"{name}=") for word in words.split()):
         raise UsageError(
             "how many it carries is asked of one use that counts something, without the number",
