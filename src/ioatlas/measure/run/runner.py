@@ -452,14 +452,13 @@ class Runner:
         return taken[:1] if self.steps.out_of_time(purpose, taken) else taken
 
     def _within_budget(self, process: LoadProcess, batch: Batch) -> LoadProcess:
-        """The process, ended as overdue when it outlives the budget and what is then in flight. How long that takes to
-        come back is known from loads before; of a first one it may be half of the budget.
+        """The process, ended as overdue when it outlives the budget. How long what is in flight takes to come back is
+        known from loads before; of a first one it may be half of the budget.
         """
         left, total = (math.inf if one is None else one for one in (self.budget.left, self.budget.total))
         known = (self.pace.latency_seconds(section.cell) for section in batch.sections)
         late = OVERDUE * max(min(total / 2, UNKNOWN_SECONDS) if one is None else one for one in known)
-        overdue = OVERDUE * batch.seconds + GRACE_SECONDS + late
-        seconds = max(left, min(overdue, max(total, 2 * GRACE_SECONDS)))
+        seconds = max(left, min(OVERDUE * batch.seconds + GRACE_SECONDS, max(total, 2 * GRACE_SECONDS)))
         return replace(process, limit_seconds=min(process.limit_seconds + late, seconds))
 
     def _alone(self, rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:
