@@ -111,22 +111,22 @@ def tell(fit: Fit, cell: Cell, direction: str) -> Told:
 
 @lru_cache(maxsize=16)
 def _hidden(fit: Fit, direction: str) -> tuple[tuple[Limiter, float], ...]:
-    """Limiters, with their rates, that a direction may come to yet: those of the other direction, and what a load fell
-    to for which the law has no part, as far as its other loads did not take as much as was fast there.
+    """Limiters, with their rates, that a direction may come to yet: those of the other direction, and what a load of
+    either fell to for which the law has no part, as far as other loads did not take as much as was fast there.
     """
     suspects = [
         (replace(limiter, ways=(direction,)), at.rate, at.size, fit.courses)
         for limiter, at in bursts(fit)
         if limiter.refills and limiter.unit != "cache" and not limiter.covers(direction)
     ]
-    limited = any(one.covers(direction) for one in fit.shape.limiters)
     for place, course in enumerate(fit.courses):
-        if not (course.counted and course.fell and course.direction == direction):
+        if not (course.counted and course.fell):
             continue
-        if limited and math.log(course.tail * FALL) > _by_law(fit, course.cell, direction)[0]:
+        limited = any(one.covers(course.direction) for one in fit.shape.limiters)
+        if limited and math.log(course.tail * FALL) > _by_law(fit, course.cell, course.direction)[0]:
             continue
         others = tuple(one for one in fit.courses if one is not course)
-        for limiter in (Limiter(unit, (direction,)) for unit in UNITS):
+        for limiter in (Limiter(unit, tuple({direction, course.direction})) for unit in UNITS):
             rate = course.tail * limiter.size(course.bs)
             suspects.append((limiter, rate, draw_down(fit.courses[: place + 1], limiter, rate), others))
     return tuple(
