@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is pasted elsewhere is inert, whatever a target is called; the next step is a whole line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ioatlas.model.summary import Beside, LoadReading
-from ioatlas.model.units import format_rate, format_rate_like, rates_in
+from ioatlas.model.units import format_latency, format_rate, format_rate_like, rates_in
 from ioatlas.report.export.texts import bbcode, escaped, markdown, table
 from ioatlas.report.told import beside_of, next_line
 
@@ -70,3 +71,6 @@ def test_reads_that_writes_do_not_delay_are_not_said_to_wait(under_ns: float, sl
     told = beside_of(Beside("Under writes", "nas1", "read", 4096, reading, 8.56e6, 20e6))
     assert ("instead of 8.56 ms" in told) is slower
     assert ("no longer than alone (8.56 ms)" in told) is not slower
+    slow = replace(reading, lat_p99_ns=2 * under_ns)
+    told = beside_of(Beside("Under writes", "nas1", "read", 4096, slow, 8.56e6, 20e6))
+    assert f"takes {format_latency(under_ns)} (p99 {format_latency(2 * under_ns)})" in told
