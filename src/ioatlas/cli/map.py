@@ -113,8 +113,8 @@ def resume_command(how: Measuring, directory: Path, answers: tuple[str, ...], cl
     from ioatlas.measure.campaign import reopen
     from ioatlas.measure.procedures.fit.procedure import FitUses
     from ioatlas.measure.procedures.registry import procedure_of_journal
-    from ioatlas.measure.procedures.tune.advice import Advise
     from ioatlas.measure.procedures.tune.procedure import Tune
+    from ioatlas.measure.procedures.tune.turns import Advise
     from ioatlas.measure.run.foreign import ForeignError
 
     try:

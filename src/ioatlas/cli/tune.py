@@ -107,7 +107,8 @@ def command(
         raise UsageError("it takes --advise, --cure and --undo", where="--cure", remedy="give all three of them")
     procedure: Procedure | None = Tune(goal)
     if advise:
-        from ioatlas.measure.procedures.tune.advice import Advise, with_changes, with_command
+        from ioatlas.measure.procedures.tune.advice import with_changes, with_command
+        from ioatlas.measure.procedures.tune.turns import Advise
         from ioatlas.target.opening import open_target
 
         engine = open_target(target).ioengine

@@ -41,7 +41,7 @@ class Known(NamedTuple):
 
 PROCEDURES = (
     Known("tune.procedure.Tune", ("tune",), "tune.parts.TuneParts"),
-    Known("tune.advice.Advise", ("advice",), "tune.advice.AdviceParts"),
+    Known("tune.turns.Advise", ("advice",), "tune.advice.AdviceParts"),
     Known("fit.procedure.FitUses", ("fit",), "fit.result.FitParts"),
     Known("trace.TraceReplay", ("trace",)),
     Known("load_points.procedure.LoadPoints", ("streams",), "load_points.result.LoadPointParts"),

@@ -12,16 +12,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ioatlas.answer.analysis.estimates import window_values
 from ioatlas.answer.law.read import courses_by_target
 from ioatlas.answer.law.told import tell
 from ioatlas.answer.results.by_law import fitted
 from ioatlas.answer.results.parts import ResultParts
-from ioatlas.measure.procedures.dense_map.procedure import DenseMap
-from ioatlas.measure.run.plan import Plan
-from ioatlas.measure.run.procedure import PlanText, Procedure
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import Finding, FindingCode
@@ -36,8 +33,6 @@ from ioatlas.store.journal import Journal
 
 if TYPE_CHECKING:
     from ioatlas.answer.law.fit import Fit
-    from ioatlas.measure.run.runner import Runner
-    from ioatlas.measure.run.steps import Steps
 
 LOOKS, VISITS, WINDOW_SECONDS = 2, 6, 1.0
 """Visits of a load that teaches the law, and of one that is tried."""
@@ -206,26 +201,6 @@ def _times(fit: Fit, base: Cell, cell: Cell) -> Foretold:
     down = math.hypot(math.log(then.value / then.low), math.log(now.high / now.value))
     up = math.hypot(math.log(then.high / then.value), math.log(now.value / now.low))
     return Foretold(*(min(most, gain * math.exp(by)) for by in (0.0, -down, up)))
-
-
-class Advise(DenseMap):
-    """The loads that teach the law, then the changes in turns with the load as it is."""
-
-    name = "advise"
-
-    def summary(self, plan: Plan) -> dict[str, Any]:
-        return Procedure.summary(self, plan)
-
-    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
-        return PlanText(order="in turns", budget="a change that takes too long for it is foretold only")
-
-    def begin(self, journal: Journal, plan: Plan) -> None:  # noqa: ARG002
-        journal.keep(Foretellings())
-
-    def steps(self, runner: Runner) -> Steps:
-        from ioatlas.measure.procedures.tune.turns import AdviceSteps
-
-        return AdviceSteps(runner)
 
 
 def gains(cells: Sequence[Cell], visits: Sequence[Visit], base: Constants) -> list[Gain]:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of an advice: the smaller changes, what they foretell, then the changes, each turn as the time allows."""
+"""An advice and its steps: the smaller changes, what they foretell, then the changes, each turn as the time allows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from ioatlas.measure.procedures.dense_map.procedure import DenseMap
 from ioatlas.measure.procedures.dense_map.steps import MapSteps
 from ioatlas.measure.procedures.options import USUAL_BUDGET_SECONDS
 from ioatlas.measure.procedures.tune.advice import (
@@ -17,12 +19,16 @@ from ioatlas.measure.procedures.tune.advice import (
     foretell,
     loads,
 )
+from ioatlas.measure.run.plan import Plan
+from ioatlas.measure.run.procedure import PlanText, Procedure
+from ioatlas.measure.run.runner import Runner
+from ioatlas.measure.run.steps import Steps
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Fitted
 from ioatlas.model.visit import Purpose, RemarkKind
 from ioatlas.plan.orders import random_replicates
 from ioatlas.plan.pace import LEAST_SHARE
-from ioatlas.store.journal import NewVisit
+from ioatlas.store.journal import Journal, NewVisit
 
 
 class AdviceSteps(MapSteps):
@@ -69,3 +75,21 @@ class AdviceSteps(MapSteps):
     def _turn_seconds(self, cells: Sequence[Cell]) -> float:
         """Of one visit of each, and of what is then in flight, which may take as long as its upper bound."""
         return self._seconds_for(cells, 1) + sum(self.runner.pace.latency_seconds(cell) or 0.0 for cell in cells)
+
+
+class Advise(DenseMap):
+    """The loads that teach the law, then the changes in turns with the load as it is."""
+
+    name = "advise"
+
+    def summary(self, plan: Plan) -> dict[str, Any]:
+        return Procedure.summary(self, plan)
+
+    def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:  # noqa: ARG002
+        return PlanText(order="in turns", budget="a change that takes too long for it is foretold only")
+
+    def begin(self, journal: Journal, plan: Plan) -> None:  # noqa: ARG002
+        journal.keep(Foretellings())
+
+    def steps(self, runner: Runner) -> Steps:
+        return AdviceSteps(runner)
