@@ -171,7 +171,7 @@ campaign_argument = click.argument("directory", metavar="[DIR]", default=LAST, t
 OPTION_GROUPS = {
     "What to measure": "profile campaign_file rw bs numjobs iodepth size prepare trace engine file_sizes "
     "directory_depth together clients client_range on_lost_client",
-    "How long, how precise": "budget visits cells precision grade max_visits window blocks",
+    "How long, how precise": "budget visits cells precision grade max_visits window rest blocks",
     "What may be written": "read_only destroy overwrite answers",
     "What else is known": "product iperf drive facts",
     "Beside the plan": "schema",
@@ -179,7 +179,7 @@ OPTION_GROUPS = {
 }
 REST = "Other options"
 _RARE = (
-    "trace engine grade max_visits window blocks drive facts answers prepare iperf together client_range "
+    "trace engine grade max_visits window rest blocks drive facts answers prepare iperf together client_range "
     "on_lost_client file_sizes directory_depth metrics"
 )
 RARE = frozenset(_RARE.split())
