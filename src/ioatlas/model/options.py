@@ -320,8 +320,8 @@ _SIZES = frozenset(
     """)
 )
 _BARE_SIZES = re.compile(r"^[0-9%,:/\-]+$")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_KEYWORD = re.compile(r"\$\{|\$pagesize|\$mb_memory|\$ncpus")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+KEYWORD = re.compile(r"\$\{|\$pagesize|\$mb_memory|\$ncpus")
 
 
 def escape_path(path: str) -> str:
@@ -335,7 +335,7 @@ def bad_value(what: str, where: str, remedy: str) -> UsageError:
 
 
 def _checked_text(name: str, text: str) -> str:
-    if _CONTROL.search(text):
+    if CONTROL.search(text):
         raise bad_value("a value may not hold a line break or control character", name, "write it on one line")
     if not text or text != text.strip():
         raise bad_value(
@@ -348,7 +348,7 @@ def _checked_text(name: str, text: str) -> str:
             raise bad_value(
                 f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, f"use a value without {mark!r}"
             )
-    if _KEYWORD.search(text):
+    if KEYWORD.search(text):
         raise bad_value(
             f"fio would replace part of {text!r} from its environment",
             name,

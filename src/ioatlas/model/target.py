@@ -12,6 +12,7 @@ from typing import Literal
 
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import UsageError
+from ioatlas.model.options import KEYWORD
 
 TargetKind = Literal["directory", "file", "block", "uri", "imported", "together"]
 """imported: nowhere; what another tool measured goes by such a target's name. together: several at once."""
@@ -86,7 +87,6 @@ def on_members(cells: Iterable[Cell], groups: Iterable[Group]) -> tuple[Cell, ..
 URI_ENGINES = {"nbd": "nbd", "nbd+unix": "nbd", "rbd": "rbd", "gfapi": "gfapi_async"}
 """fio's engine of every scheme. `rbd` and `gfapi` are read in journals of before; they are no longer opened."""
 _CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?@!$&'()*+,=%\[\]]+")
-_KEYWORDS = re.compile(r"\$\{|\$(pagesize|mb_memory|ncpus)")
 _PASSWORD = re.compile(r"(//[^/@?#:%]*[:%])[^/@?#]+@")
 _SECRET = re.compile(r"((?:^|[?&:;,])[\w.\-]*(?:key|secret|passw(?:or)?d|token)[\w.\-]*=)[^&:;,]+", re.IGNORECASE)
 _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
@@ -115,7 +115,7 @@ def check_no_secret(uri: str) -> None:
 
 def check_uri(uri: str) -> None:
     """Raises UsageError for a URI that fio would read otherwise, or that names no place."""
-    if not _CHARACTERS.fullmatch(uri) or _KEYWORDS.search(uri):
+    if not _CHARACTERS.fullmatch(uri) or KEYWORD.search(uri):
         raise UsageError(
             "this URI holds a character that fio would misread",
             where=repr(uri[:200]),

@@ -61,8 +61,9 @@ def load_sets(directory: Path) -> list[CampaignResult]:
     """The sets that were imported into a directory, each as a result of its own; of a single one `load_imported`."""
     with closing(Imported.open(directory)) as store:
         found = imported_map(_labelled(store))
-        sets = [_result(store, found.of_set(name), found.readings[name]) for name in found.series]
-    return sets if len(sets) > 1 else [load_imported(directory)]
+        if len(found.series) > 1:
+            return [_result(store, found.of_set(name), found.readings[name]) for name in found.series]
+    return [load_imported(directory)]
 
 
 def _result(store: Imported, found: ImportedMap, of: Sequence[Labelled], bad: Sequence[str] = ()) -> CampaignResult:

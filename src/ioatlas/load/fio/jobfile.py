@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ioatlas.model.options import JobValue, bad_value, render_value
+from ioatlas.model.options import CONTROL, JobValue, bad_value, render_value
 from ioatlas.model.units import words
 
 _FIRST = words("""
@@ -71,7 +71,8 @@ def check_section_name(name: str) -> str:
     if (
         not name
         or name != name.strip()
-        or any(mark in "[];#$\x7f" or mark < " " for mark in name)
+        or CONTROL.search(name)
+        or any(mark in name for mark in "[];#$")
         or len(name.encode()) > 254
     ):
         raise bad_value(

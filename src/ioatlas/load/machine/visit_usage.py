@@ -84,12 +84,10 @@ def usage_of(record: Mapping[str, Any]) -> Usage | None:
     """The usage of a visit's record; None when it has watts only."""
     if "seconds" not in record:
         return None
-    told = {name: value for name, value in record.items() if name not in ("disks", "nics", "nfs")}
     disks = {name: _known(DiskUsage, disk) for name, disk in record.get("disks", {}).items()}
     nics = {name: _known(NicUsage, nic) for name, nic in record.get("nics", {}).items()}
-    found: Usage = _known(
-        Usage, {**told, "core_busy": tuple(record.get("core_busy", ())), "disks": disks, "nics": nics}
-    )
+    cores = tuple(record.get("core_busy", ()))
+    found: Usage = _known(Usage, {**record, "core_busy": cores, "disks": disks, "nics": nics, "nfs": None})
     return found
 
 
