@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from ioatlas.load.fio.batch import Batch, Section
+from ioatlas.load.fio.collect import fio_process
 from ioatlas.load.fio.executor import SystemExecutor
 from ioatlas.load.fleet import connections
 from ioatlas.load.fleet.executor import FleetExecutor
 from ioatlas.load.fleet.hosts import read_clients
 from ioatlas.load.fleet.merge import read_batch_of
-from ioatlas.measure.run.sequences import fio_process
 from ioatlas.model.cell import Cell
 from ioatlas.model.visit import Purpose, SectionState
 from tests.real.fleet_net import fleet_net

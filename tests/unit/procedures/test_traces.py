@@ -7,8 +7,7 @@ from ioatlas.load.fio.batch import Section
 from ioatlas.load.fio.replay import LEAD_MS, cap_ms
 from ioatlas.measure.procedures.options import TraceOptions
 from ioatlas.measure.procedures.trace import summed_up
-from ioatlas.measure.run.plan import default_pace
-from ioatlas.measure.run.sequences import expected_seconds
+from ioatlas.measure.run.plan import default_pace, expected_seconds
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import UsageError
 from ioatlas.plan.spec import CampaignSpec

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from ioatlas.load.fio.batch import Batch
+from ioatlas.load.fio.collect import fio_process, load_seconds
 from ioatlas.load.machine.telemetry import Watched
 from ioatlas.measure.run.live import progress_event, visit_events
-from ioatlas.measure.run.sequences import expected_seconds, fio_process, load_seconds
+from ioatlas.measure.run.plan import expected_seconds
 from ioatlas.measure.run.telemetry import together
 from ioatlas.model.verdict import Verdict, VerdictCode
 from ioatlas.model.visit import Purpose

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ioatlas.load.fio.batch import Section
-from ioatlas.load.fio.executor import Executor, LoadProcess, limit_seconds, read_clock
+from ioatlas.load.fio.batch import Batch, Section, job_text
+from ioatlas.load.fio.executor import Executor, LoadProcess, Spread, limit_seconds, read_clock
 from ioatlas.load.fio.figures import FioJob, FioOutput, LatencyStats, buckets
 from ioatlas.load.fio.output import parse_fio_json
 from ioatlas.load.fio.process import ProcessOutcome
@@ -49,6 +49,19 @@ class SectionResult:
     reason: str = ""
     overlap_ms: int = 0
     overloaded: str = ""
+
+
+def load_seconds(results: Iterable[SectionResult]) -> float | None:
+    """From the start of a process's first load to the end of its last; None where one of them left nothing."""
+    spans = []
+    for result in results:
+        visit = result.visit
+        if visit is None or not visit.started_at:
+            return None
+        spans.append(
+            (visit.started_at, visit.started_at + max((part.runtime_ms for part in visit.parts), default=0) / 1000)
+        )
+    return max(end for _, end in spans) - min(begin for begin, _ in spans) if spans else None
 
 
 def _entries(output: FioOutput, section: Section) -> list[tuple[str, str, FioJob]]:
@@ -298,6 +311,34 @@ def run_job(
     load = LoadProcess("fio", arguments, directory, "fio.err", limit_seconds(expected_seconds), held=held or {})
     outcome = executor.run(load, stop_asked=stop_asked, started=started, tick=tick)
     return outcome, complete_output(directory)
+
+
+def fio_process(batch: Batch, strides: Mapping[str, int] | None = None) -> LoadProcess:
+    """The job file of a batch, written, and the fio that runs it.
+
+    strides: of a batch that several clients make: {target: how far apart the ranges of two clients begin, 0 for files}.
+    """
+    confined.write_text(batch.directory / JOB_FILE, job_text(batch))
+    arguments: tuple[str, ...] = ("--output-format=json+", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
+    if batch.readonly:
+        arguments = ("--readonly", *arguments)
+    spread = () if strides is None else tuple(one for section in batch.sections for one in _spreads(section, strides))
+    return LoadProcess("fio", arguments, batch.directory, ERRORS, limit_seconds(batch.seconds), spread)
+
+
+def _spreads(section: Section, strides: Mapping[str, int]) -> Iterator[Spread]:
+    """How a section is dealt out to clients: the same ones for every target that it loads."""
+    cell, names = section.cell, tuple(name for name, _, _ in section.jobs)
+    if section.places:
+        jobs: list[tuple[tuple[str, ...], str]] = [
+            ((name,), target) for name, (target, _) in zip(names, section.places, strict=True)
+        ]
+    else:
+        jobs = [(names, cell.target)]
+    for mine, target in jobs:
+        stride = strides.get(target, 0) if cell.own_ranges else 0
+        own_files = cell.own_ranges and not stride
+        yield Spread(mine, section.seed, cell.clients, own_files=own_files, stride_bytes=stride)
 
 
 TOLD = "names.json"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ioatlas.load.fio.batch import TURN_MS
+from ioatlas.load.fio.batch import TURN_MS, Section
 from ioatlas.load.fio.replay import LEAD_MS
 from ioatlas.measure.run.budget import USUAL_START_SECONDS
 from ioatlas.model.cell import TRACE_SECONDS, Cell, OptionValue
@@ -227,6 +227,11 @@ def visit_turns(cell: Cell, pace: Pace) -> int:
         return -(-(round(1000 * float(cell.option[TRACE_SECONDS])) + LEAD_MS) // 100)
     runtime_ms, gap_ms = pace.runtime_and_gap_ms(cell)
     return -(-((round(1000 * work_seconds(cell)) or runtime_ms) + gap_ms) // 100)
+
+
+def expected_seconds(sections: Iterable[Section], pace: Pace) -> float:
+    """What their loads take: a trace its own time, though it may run far longer where the target cannot follow."""
+    return sum(visit_turns(one.cell, pace) if one.cell.trace else one.turns for one in sections) * TURN_MS / 1000
 
 
 def files_of(plan: Plan) -> dict[str, dict[str, int]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from ioatlas.answer.analysis.counters import CountedPaths
 from ioatlas.answer.analysis.estimates import window_values
 from ioatlas.load.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, take_sections
+from ioatlas.load.fio.collect import fio_process, load_seconds
 from ioatlas.load.fio.executor import BatchClock, LoadProcess
 from ioatlas.load.fio.process import ProcessOutcome
 from ioatlas.load.fio.series import pack_logs
@@ -29,9 +30,8 @@ from ioatlas.measure.run.fleet import FLEET_LEAST_MS, after_batch, sections_of_c
 from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.intake import Intake, close_batch, reinstated, stood_still, was_stalled
 from ioatlas.measure.run.live import Summary, axes_of, progress_event, visit_events
-from ioatlas.measure.run.plan import CELLS_PER_BATCH, Plan, default_pace
+from ioatlas.measure.run.plan import CELLS_PER_BATCH, Plan, default_pace, expected_seconds
 from ioatlas.measure.run.procedure import Procedure
-from ioatlas.measure.run.sequences import expected_seconds, fio_process, load_seconds
 from ioatlas.measure.run.telemetry import Seen, together
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError

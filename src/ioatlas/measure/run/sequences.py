@@ -10,21 +10,17 @@ from __future__ import annotations
 import random
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from ioatlas.answer.analysis.estimates import undecided
 from ioatlas.answer.analysis.wording import plural
-from ioatlas.load.fio.batch import TURN_MS, Batch, Section, job_text
-from ioatlas.load.fio.collect import ERRORS, JOB_FILE, OUTPUT, SectionResult
-from ioatlas.load.fio.executor import LoadProcess, Spread, limit_seconds
-from ioatlas.measure.run.plan import FIO_SECONDS, visit_turns
+from ioatlas.load.fio.batch import Batch
 from ioatlas.measure.run.steps import REPORT_SECONDS, Steps
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Event
 from ioatlas.model.verdict import BUDGET_ENDED
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind
-from ioatlas.store import confined
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
 One = TypeVar("One", bound=Hashable)
@@ -174,49 +170,3 @@ class SequencedSteps(Steps, Generic[One]):
             one = self.sequence_of(self.cells[first.cell_key])
             generator = random.Random(f"{self.runner.plan.spec.order_seed} {first.visit_id} once more")  # noqa: S311
             self.journal.add_visits(self.new_visit(cell, first.replicate, generator) for cell in self.sequences[one])
-
-
-def fio_process(batch: Batch, strides: Mapping[str, int] | None = None) -> LoadProcess:
-    """The job file of a batch, written, and the fio that runs it.
-
-    strides: of a batch that several clients make: {target: how far apart the ranges of two clients begin, 0 for files}.
-    """
-    confined.write_text(batch.directory / JOB_FILE, job_text(batch))
-    arguments: tuple[str, ...] = ("--output-format=json+", f"--output={OUTPUT}", "--eta=never", JOB_FILE)
-    if batch.readonly:
-        arguments = ("--readonly", *arguments)
-    spread = () if strides is None else tuple(one for section in batch.sections for one in _spreads(section, strides))
-    return LoadProcess("fio", arguments, batch.directory, ERRORS, limit_seconds(batch.seconds + FIO_SECONDS), spread)
-
-
-def _spreads(section: Section, strides: Mapping[str, int]) -> Iterator[Spread]:
-    """How a section is dealt out to clients: the same ones for every target that it loads."""
-    cell, names = section.cell, tuple(name for name, _, _ in section.jobs)
-    if section.places:
-        jobs: list[tuple[tuple[str, ...], str]] = [
-            ((name,), target) for name, (target, _) in zip(names, section.places, strict=True)
-        ]
-    else:
-        jobs = [(names, cell.target)]
-    for mine, target in jobs:
-        stride = strides.get(target, 0) if cell.own_ranges else 0
-        own_files = cell.own_ranges and not stride
-        yield Spread(mine, section.seed, cell.clients, own_files=own_files, stride_bytes=stride)
-
-
-def expected_seconds(sections: Iterable[Section], pace: Any) -> float:
-    """What their loads take: a trace its own time, though it may run far longer where the target cannot follow."""
-    return sum(visit_turns(one.cell, pace) if one.cell.trace else one.turns for one in sections) * TURN_MS / 1000
-
-
-def load_seconds(results: Iterable[SectionResult]) -> float | None:
-    """From the start of a process's first load to the end of its last; None where one of them left nothing."""
-    spans = []
-    for result in results:
-        visit = result.visit
-        if visit is None or not visit.started_at:
-            return None
-        spans.append(
-            (visit.started_at, visit.started_at + max((part.runtime_ms for part in visit.parts), default=0) / 1000)
-        )
-    return max(end for _, end in spans) - min(begin for begin, _ in spans) if spans else None
