@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache verdicts: each kind of evidence fires on what shows it, and nothing fires without it."""
+"""What shows a cache or a target that compresses: each kind of evidence fires on what shows it, and nothing else."""
 
 import pytest
 
 from ioatlas.answer.analysis.cache import judge_caches
+from ioatlas.answer.analysis.reduction import reduction_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import VerdictCode
@@ -171,3 +172,37 @@ def test_marking_keeps_everything_else():
     assert "not seen at the device" in marked[0].notes[-1]
     assert marked[1] == rows[1]
     assert list(judge_caches([]).findings()) == []
+
+
+def compressed(compress, rate, latency_ns, bs=4096, width=0.02, verdict=VerdictCode.STEADY):
+    cell = Cell.of("nas", {"rw": "randwrite", "bs": bs, "buffer_compress_percentage": compress})
+    low, high = rate * (1 - width), rate * (1 + width)
+    return Estimate(cell, "write", "measured", 3, rate, low, high, rate / bs, lat_mean_ns=latency_ns, verdict=verdict)
+
+
+def test_a_target_that_compresses_is_named():
+    (finding,) = reduction_findings(
+        [
+            compressed(0, 1e6, 2e6),
+            compressed(50, 2e6, 1e6),
+            compressed(0, 1e6, 2e6, 65536),
+            compressed(50, 1.9e6, 1e6, 65536),
+        ]
+    )
+    assert finding.code == "data-reduction"
+    assert "nas" in finding.sentence
+    assert "2 of 2 loads" in finding.sentence
+    assert len(finding.cells) == 2
+
+
+def test_a_client_that_makes_compressible_data_faster_is_not_the_target():
+    (finding,) = reduction_findings([compressed(0, 1e6, 2e6), compressed(50, 1.5e6, 2e6)])
+    assert finding.code == "no-data-reduction"
+
+
+def test_overlapping_intervals_and_suspect_values_say_nothing():
+    (apart,) = reduction_findings([compressed(0, 1e6, 2e6, width=0.5), compressed(50, 1.4e6, 1e6, width=0.5)])
+    assert apart.code == "no-data-reduction"
+    limited = compressed(0, 1e6, 2e6, verdict=VerdictCode.CLIENT_LIMITED)
+    assert reduction_findings([limited, compressed(50, 2e6, 1e6)]) == ()
+    assert reduction_findings([compressed(0, 1e6, 2e6)]) == ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ceilings against figures worked out independently: published link tables, standards' data sheet rates."""
+"""Ceilings against figures worked out independently: published link tables, standards' data sheet rates, facts."""
 
 import pytest
 from hypothesis import given
@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from ioatlas.answer.analysis.ceilings import (
     Ethernet,
     bus_ceiling,
+    ceilings_of,
     goodput,
     pci_bytes_per_s,
     pcie_bytes_per_s,
     pcie_generation,
 )
 from ioatlas.model.errors import UsageError
+from ioatlas.model.testbed import Fact, Testbed
 
 MB = 1e6
 GIGABIT = 1e9
@@ -175,3 +177,46 @@ def test_no_bus():
 def test_what_does_not_exist_is_refused(call):
     with pytest.raises(UsageError):
         call()
+
+
+def bed(*facts):
+    return Testbed("t", 0.0, tuple(Fact(name, value, unit, kind) for name, value, unit, kind in facts))
+
+
+SPEED = ("nic.speed", 10**9, "bit/s", "typed in")
+
+
+def test_doubtful_and_local_facts_make_no_ceiling():
+    assert ceilings_of(bed(("nic.speed", 10**10, "bit/s", "doubtful")), 4096) == ()
+    assert ceilings_of(bed(SPEED, ("route.local", True, "", "known")), 4096) == ()
+    assert ceilings_of(bed(), 4096) == ()
+
+
+def test_ceilings_follow_protocol_mtu_and_slot():
+    facts = [
+        SPEED,
+        ("nic.mtu", 1500, "B", "known"),
+        ("protocol.name", "NFS", "", "known"),
+        ("protocol.version", "3", "", "known"),
+        ("protocol.rsize_bytes", 1 << 20, "B", "known"),
+    ]
+    [link] = ceilings_of(bed(*facts), 4096)
+    assert link.iops == pytest.approx(27_835, abs=0.5)
+    both = ceilings_of(
+        bed(
+            *facts,
+            ("nic.pcie.current_link_speed", 2.5, "GT/s", "known"),
+            ("nic.pcie.current_link_width", 1, "lanes", "known"),
+        ),
+        4096,
+    )
+    assert [one.resource for one in both] == ["link", "client bus"]
+    [measured] = ceilings_of(bed(("measured.network", 113e6, "B/s", "typed in")), 4096)
+    assert (measured.kind, measured.resource) == ("measured", "network path")
+    [drive] = ceilings_of(bed(("device.sda.link_current", 3 * 10**9, "bit/s", "known")), 4096)
+    assert drive.bw_bytes_per_s == 300e6
+
+
+def test_bad_words_are_refused():
+    with pytest.raises(UsageError, match="known bus"):
+        ceilings_of(bed(("nic.bus", "a wire", "", "typed in")), 4096)

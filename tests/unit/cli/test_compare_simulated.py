@@ -14,7 +14,7 @@ from ioatlas.answer.results.joined import joined_sides
 from ioatlas.measure.campaign import load_result
 from ioatlas.model.panel import Table
 from tests.simulate.law import Law, Way
-from tests.unit.simulated import Shell
+from tests.unit.simulated import LAW, Shell
 
 pytestmark = pytest.mark.usefixtures("no_law")
 
@@ -155,3 +155,28 @@ def test_three_sides_are_checked_against_the_first(campaigns, tmp_path):
     assert done.returncode == 0, done.stderr
     suite = ET.parse(tmp_path / "c.xml").getroot().find("testsuite")
     assert (suite.get("tests"), suite.get("failures")) == ("10", "5")
+
+
+WEAK = """
+visits = 2
+window = "300ms"
+[sweep]
+rw = ["randread", "write"]
+bs = ["4k", "64k"]
+size = "8m"
+numjobs = [1, 4]
+"""
+
+
+def test_compare_says_when_the_test_was_weak(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").mkdir()
+    (tmp_path / "sweep.toml").write_text(WEAK)
+    shell = Shell(LAW)
+    for name in ("a", "b"):
+        done = shell("map", "t", "--campaign", "sweep.toml", "-o", name, "--yes")
+        assert done.returncode == 0, done.stderr
+    rows = shell("compare", "a", "b").stdout.splitlines()
+    assert len(rows) <= 25
+    assert "throughput: " in rows[0]
+    assert any(row.startswith("Power") for row in rows)

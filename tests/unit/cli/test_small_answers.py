@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`shakedown` and `probe` answer on one screen."""
+"""How commands lay out rows and JSON; `shakedown` and `probe` answer on one screen."""
 
 from ioatlas.answer.analysis.ceilings import Ceiling
 from ioatlas.answer.analysis.shakedown import Check
+from ioatlas.cli._output import columns, say_json
 from ioatlas.cli.probe import answer as facts
 from ioatlas.cli.shakedown import answer
 from ioatlas.model.testbed import Fact, Testbed
@@ -35,3 +36,14 @@ def test_facts_stand_in_groups_and_none_is_lost_silently():
     assert rows[-2] == "... and 8 more groups"
     assert rows[-1].startswith("272 facts in ")
     assert "1 doubtful (?), 1 not known" in rows[-1]
+
+
+def test_columns_are_as_wide_as_their_widest_text():
+    rows = [("NAME", "CELLS", "FOR"), ("quick", "24", "a first look"), ("all", "2,016", "")]
+    assert columns(rows, right={1}) == ["NAME   CELLS  FOR", "quick     24  a first look", "all    2,016"]
+
+
+def test_json_is_for_eyes_or_one_object_a_line(capsys):
+    say_json({"a": [1]})
+    say_json({"a": [1]}, line=True)
+    assert capsys.readouterr().out == '{\n  "a": [\n    1\n  ]\n}\n{"a":[1]}\n'

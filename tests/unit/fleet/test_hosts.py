@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What names a fleet: words of the command line and hosts files."""
+"""What names a fleet, private directories on hosts, and hosts' clocks against ours."""
+
+import subprocess
+import sys
+import tempfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ioatlas.load.fleet.client import Exchange, PrivateDirectory, offset_of, sweep
 from ioatlas.load.fleet.hosts import Host, read_clients
 from ioatlas.model.errors import UsageError
 
@@ -117,3 +124,59 @@ def test_a_host_is_no_two_clients_by_two_names(tmp_path):
     assert read_clients(str(file)).names == ("x", "y")
     with pytest.raises(UsageError, match="99999 is no port"):
         read_clients("c1:99999")
+
+
+KILLED = (
+    "import os; from ioatlas.load.fleet.client import PrivateDirectory as P; "
+    "print(P().path, flush=True); os.kill({}, 9)"
+)
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def test_what_a_killed_session_left_is_swept_and_no_other(temporary):
+    mine = PrivateDirectory()
+    assert mine.path.stat().st_mode & 0o77 == 0
+    (temporary / "ioatlas-fleet-other").mkdir()
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, check=False)
+    left = temporary / done.stdout.strip()
+    assert left.is_dir()
+    assert sweep() == [left]
+    assert not left.exists()
+    assert mine.path.is_dir()
+    mine.close()
+    mine.close()
+    assert [one.name for one in temporary.iterdir()] == ["ioatlas-fleet-other"], "nothing says that its owner is dead"
+
+
+def test_what_a_link_names_is_not_swept(temporary, tmp_path_factory):
+    there = tmp_path_factory.mktemp("there")
+    (there / "held").touch()
+    (temporary / "ioatlas-fleet-link").symlink_to(there)
+    assert sweep() == []
+    assert (there / "held").exists()
+
+
+SECONDS = st.floats(0, 2)
+
+
+@given(st.floats(-1000, 1000), st.lists(st.tuples(SECONDS, SECONDS), min_size=1, max_size=8))
+def test_the_truth_lies_within_the_error(offset, legs):
+    """However long there and back take, and however unequal."""
+    told = offset_of(Exchange(100.0, 100.0 + there + offset, 100.0 + there + back) for there, back in legs)
+    assert abs(told.offset_ms - offset * 1000) <= told.error_ms + 1e-6
+    assert told.error_ms == pytest.approx(min(there + back for there, back in legs) * 500, abs=1e-6)
+
+
+def test_a_coarse_reading_counts_for_less():
+    fine, coarse = Exchange(0, 5.010, 0.020), Exchange(1, 6.0, 1.001, resolution_seconds=0.5)
+    assert offset_of([coarse, fine]).offset_ms == pytest.approx(5000)
+
+
+def test_without_an_answer_there_is_none():
+    assert offset_of([]) is None

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch on clients of which one goes away."""
+"""A batch on clients of which one goes away, and the lease of a client's keeper."""
 
+import secrets
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ioatlas.load.fleet import keeper
 from ioatlas.load.fleet.connections import CONNECT_SECONDS, LATE_SECONDS, NAMING_SECONDS, Watch
 
 
@@ -69,3 +78,34 @@ def test_a_client_that_never_connects_ends_it():
     assert not batch.look(1)
     assert batch.look(CONNECT_SECONDS + 1)
     assert batch.watch.ended_early == ("1 of 3 clients did not connect",)
+
+
+SCRIPT = Path(keeper.__file__).with_name("keeper.sh").read_text(encoding="utf-8")
+BEGINS = "  trap 'quiet=0' USR1\n"
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash --posix", "busybox sh"])
+def test_a_word_that_comes_before_the_lease_has_begun_does_not_end_it(shell):
+    """On a busy host the first beat is faster: the near end then falls silent, and all must end by the lease."""
+    words = shlex.split(shell)
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"there is no {words[0]}")
+    assert BEGINS in SCRIPT
+    token = secrets.token_hex(16)
+    started = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        slow = SCRIPT.replace(BEGINS, "  sleep 0.5\n" + BEGINS)
+        started.stdin.write(f"mark=m token={token} lease=1\n{slow}\n")
+        started.stdin.flush()
+        place = Path(started.stdout.readline().split()[-1])
+        assert token in place.name
+        started.stdin.write("beat 1\n")
+        started.stdin.flush()
+        started.wait(20)  # its input stays open
+        assert not place.exists()
+    finally:
+        started.kill()
+        started.wait()
+        shutil.rmtree(Path("/tmp") / f"ioatlas-fleet-{token}", ignore_errors=True)

@@ -4,6 +4,7 @@
 What holds of many drawn targets takes a fit for each of them: long, as only the law moves it.
 """
 
+import json
 import math
 import random
 import re
@@ -13,10 +14,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from ioatlas.answer.law import kept
 from ioatlas.answer.law.cells import MOST_FORETOLD, foretold, measured, told_estimates
 from ioatlas.answer.law.choose import main_cells
 from ioatlas.answer.law.course import Course, cut
 from ioatlas.answer.law.fit import _fit_shape, _moves, _starts, fit_law
+from ioatlas.answer.law.kept import fit_of, record_of
 from ioatlas.answer.law.limits import burst_findings, limit_of
 from ioatlas.answer.law.model import Limiter, Shape
 from ioatlas.answer.law.told import grade, tell
@@ -410,3 +413,69 @@ def test_a_load_that_had_not_settled_is_told_as_where_it_ended_and_low(grows, wo
     assert max(told.high / last, last / told.low) > 1.15
     assert grade(told) == (Trust.LOW, f"it was still getting {word} when its load ended")
     assert measured(one, fit).outrun is (grows > 0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """(courses, fit) of a target with a limiter, one load of which does not teach."""
+    buckets = [Bucket("bytes", BOTH, 20e6, 40e6, 60e6)]
+    target = Target(dict.fromkeys(BOTH, 1e-3), dict.fromkeys(BOTH, 3000.0), dict.fromkeys(BOTH, 80e6), buckets=buckets)
+    courses, _ = mapped(target)
+    courses = [*courses[:-1], replace(courses[-1], fits=False)]
+    return courses, fit_law(courses)
+
+
+@pytest.mark.long("law", "results")
+def test_it_tells_the_same_to_the_last_bit(fitted):
+    courses, fit = fitted
+    again = fit_of(json.loads(json.dumps(record_of(fit))), [replace(one, fits=True) for one in courses])
+    assert burst_findings({"t": fit})
+    assert burst_findings({"t": again}) == burst_findings({"t": fit})
+    for one in QUICK:
+        way = one.directions[0]
+        assert tell(again, one, way) == tell(fit, one, way)
+        assert limit_of(again, one, way) == limit_of(fit, one, way)
+    assert foretold(QUICK, {"t": again}) == foretold(QUICK, {"t": fit})
+    assert record_of(again) == record_of(fit)
+
+
+def test_of_other_loads_or_another_version_it_is_none(fitted, monkeypatch):
+    courses, fit = fitted
+    record = record_of(fit)
+    assert fit_of(record, courses[:-1]) is None
+    assert fit_of(record, [*courses[:-1], replace(courses[-1], counted=False)]) is None
+    assert fit_of(record, [replace(courses[0], done=courses[0].done * (1 + 1e-9)), *courses[1:]]) is None
+    monkeypatch.setattr(kept, "VERSION", kept.VERSION + 1)
+    assert fit_of(record, courses) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"theta": [0.0]},
+        {"theta": ["x"]},
+        {"covariance": []},
+        {"noise": [0.1]},
+        {"evidence": None},
+        {"evidence": float("nan")},
+        {"limiters": [["ios"]]},
+        {"limiters": []},
+        {"limiters": [["litres", ["write"], True]]},
+        {"ways": []},
+        {"ways": ["write", "trim"]},
+        {"seek": 1},
+        {"taught": []},
+        {"taught": 3},
+        {"taught": [[]]},
+        {"rivals": 3},
+        {"rivals": ["x"]},
+        {"rivals": [{}]},
+    ],
+)
+def test_a_record_that_fits_nothing_is_none(fitted, change):
+    courses, fit = fitted
+    assert fit_of({**record_of(fit), **change}, courses) is None
+
+
+def test_an_empty_record_is_none(fitted):
+    assert fit_of({}, fitted[0]) is None

@@ -2,6 +2,8 @@
 """Records of the journal: what was written before they had a version is read, what is newer is refused."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -25,8 +27,23 @@ from ioatlas.model.outcomes import (
     SniaPasses,
     Voided,
     VoidedReplicate,
+    of_plain,
+    plain,
+)
+from ioatlas.model.visit import (
+    BatchStatus,
+    Histogram,
+    Part,
+    Purpose,
+    RemarkKind,
+    SectionState,
+    Series,
+    Visit,
+    VisitShare,
+    VisitStatus,
 )
 from ioatlas.plan.latency_search import Goal
+from ioatlas.store import schema
 from tests.unit.simulated import new_journal
 
 KNOWN = [
@@ -121,3 +138,80 @@ def test_a_record_of_a_later_version_is_refused():
 
 def test_a_pass_that_was_only_prepared_is_read():
     assert SniaPasses.from_json({"ssd/": {"purge": "none", "first": 0}}).passes == {"ssd/": SniaPass("none")}
+
+
+JOURNAL = {
+    Purpose: ["sweep", "probe", "fresh", "sentinel", "before", "search", "curve", "beside"],
+    VisitStatus: ["planned", "done", "discarded", "failed", "dropped"],
+    BatchStatus: ["running", "done", "failed"],
+    SectionState: ["finished", "cut-short", "over-run", "failed"],
+    RemarkKind: ["warning", "left-out", "note"],
+}
+
+
+@pytest.mark.parametrize("kind", JOURNAL)
+def test_the_texts_of_the_journal_stay(kind):
+    assert [str(value) for value in kind] == JOURNAL[kind]
+    assert [kind(text) for text in JOURNAL[kind]] == list(kind)
+
+
+def test_the_word_of_today_is_read_as_well():
+    assert Purpose("baseline") is Purpose.BASELINE
+    with pytest.raises(ValueError, match="granules"):
+        Purpose("granules")
+
+
+def test_the_tables_name_every_text_they_hold():
+    said = {
+        (table, column.name): column.comment
+        for table in ("visit", "batch", "remark")
+        for column in schema.TABLES[table].columns
+    }
+    assert said["visit", "purpose"] == "sweep, probe, fresh, sentinel, before, search, curve, beside"
+    assert said["visit", "status"] == "planned, done, discarded, failed, dropped"
+    assert said["batch", "status"] == "running, done, failed"
+    assert said["remark", "kind"] == "warning, left-out, note"
+
+
+@dataclass(frozen=True)
+class Inner:
+    name: str
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Outer:
+    inner: Inner
+    sizes: tuple[int, ...] = ()
+    pairs: tuple[tuple[int, str], ...] = ()
+    names: frozenset[str] = frozenset()
+    by_name: Mapping[str, Inner] = field(default_factory=dict)
+
+
+WHOLE = Outer(Inner("a", 0.5), (1, 2), ((1, "x"), (2, "y")), frozenset({"b", "a"}), {"k": Inner("c")})
+
+
+@pytest.mark.parametrize("value", [WHOLE, Outer(Inner("a"))])
+def test_what_was_written_is_read_back(value):
+    assert of_plain(Outer, json.loads(json.dumps(plain(value)))) == value
+
+
+def test_a_field_that_was_not_kept_has_its_default():
+    assert of_plain(Outer, {"inner": {"name": "a"}}) == Outer(Inner("a"))
+
+
+@pytest.mark.parametrize("content", [3, {}, {"inner": 3}, {"inner": {"name": "a"}, "sizes": ["x"]}, {"other": 1}])
+def test_what_is_none_is_refused(content):
+    with pytest.raises((TypeError, ValueError, AttributeError)):
+        of_plain(Outer, content)
+
+
+def test_the_longest_client_tells_how_long_a_load_ran():
+    common = Part("read", 1, 1, 2700, 1e6, Histogram(), Series(0))
+    alone = Visit(1, "k", 1, 0, 0, 7, 1000.0, (common,))
+    assert alone.ran_ms == 2700
+    clients = (
+        VisitShare("read", 1000.0, 3100, 1, 1, 1.0, name="a"),
+        VisitShare("read", 1000.3, 3400, 1, 1, 1.0, name="b"),
+    )
+    assert Visit(1, "k", 1, 0, 0, 7, 1000.0, (common,), clients=clients).ran_ms == 3400

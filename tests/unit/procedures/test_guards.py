@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan may not do, and what a session looks at before it goes on."""
+"""What a plan may not do, nor a trace's, and what a session looks at before it goes on."""
 
 import pytest
 
+from ioatlas.load.fio.batch import Section
+from ioatlas.load.fio.replay import LEAD_MS, cap_ms
 from ioatlas.measure import campaign
-from ioatlas.measure.procedures.options import TRACE_FILE, read_campaign
+from ioatlas.measure.procedures.options import TRACE_FILE, TraceOptions, read_campaign
+from ioatlas.measure.procedures.trace import summed_up
 from ioatlas.measure.procedures.tune.procedure import Tune
+from ioatlas.measure.run.plan import default_pace, expected_seconds
+from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.plan.latency_search import Goal
+from ioatlas.plan.spec import CampaignSpec
 from tests.unit.procedures.cases import EVERY, FIXED_WORK, TRACE, TUNE
 from tests.unit.simulated import SMALL_TRACE, World
 
@@ -77,3 +83,42 @@ def test_every_cell_is_planned_in_each_replicate_in_another_order(tmp_path, name
     assert all(set(keys) == cells for keys in replicates)
     if len(cells) > 1:
         assert len({tuple(keys) for keys in replicates}) == visits
+
+
+@pytest.fixture
+def three_ios(tmp_path):
+    path = tmp_path / "t.iolog"
+    path.write_text("fio version 3 iolog\n" + "".join(f"{1000 * k} f read {4096 * k} 4096\n" for k in range(3)))
+    return str(path)
+
+
+def test_every_lane_has_an_io(three_ios):
+    assert summed_up(CampaignSpec().having(TraceOptions(three_ios)), ()).constants["numjobs"] == 3
+    assert summed_up(CampaignSpec(axes={"numjobs": (1, 3)}).having(TraceOptions(three_ios)), ()).axes == {
+        "numjobs": (1, 3)
+    }
+    for spec in (
+        CampaignSpec(constants={"numjobs": 4}).having(TraceOptions(three_ios)),
+        CampaignSpec(axes={"numjobs": (1, 4)}).having(TraceOptions(three_ios)),
+    ):
+        with pytest.raises(UsageError, match="4 I/Os in flight are more than the 3"):
+            summed_up(spec, ())
+
+
+def test_what_is_summed_up_sums_up_to_the_same_again(three_ios):
+    once = summed_up(CampaignSpec().having(TraceOptions(three_ios)), ())
+    assert summed_up(once, ()) == once
+    with pytest.raises(UsageError, match="'bs' is settled by the trace"):
+        summed_up(CampaignSpec(constants={"bs": 4096}).having(TraceOptions(three_ios)), ())
+
+
+def test_a_budget_counts_a_traces_own_time_not_its_cap():
+    cell = Cell.of(
+        "t", {"trace": "x", "trace_seconds": 20.0, "rw": "randread", "bs": 4096, "size": 1 << 20, "numjobs": 4}
+    )
+    section = Section(1, cell, 1, cap_ms(cell), 10, ())
+    pace = default_pace(CampaignSpec())
+    assert expected_seconds([section], pace) == pytest.approx(20 + LEAD_MS / 1000, rel=0.01)
+    pace.learn(cell, 60.0)  # few I/Os in a long time are no slow target
+    assert expected_seconds([section], pace) == pytest.approx(20 + LEAD_MS / 1000, rel=0.01)
+    assert section.turns * 0.1 > 80

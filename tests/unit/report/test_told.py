@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from ioatlas.model.cell import Cell
+from ioatlas.model.result import Unmeasured
 from ioatlas.model.summary import Beside, LoadReading
 from ioatlas.model.units import format_latency, format_rate, format_rate_like, rates_in
+from ioatlas.model.verdict import read_unmeasured
 from ioatlas.report.export.texts import bbcode, escaped, markdown, table
+from ioatlas.report.small_map import COLOURS, small_map
 from ioatlas.report.told import beside_of, next_line
+from tests.unit.analysis.test_overview import result, sweep
 
 HOSTILE = "a|b `c` *d* [e](f) <i> @me #1 https://x www.x.y [/code] ``` &lt; ~~g~~\nh"
 
@@ -74,3 +79,22 @@ def test_reads_that_writes_do_not_delay_are_not_said_to_wait(under_ns: float, sl
     slow = replace(reading, lat_p99_ns=2 * under_ns)
     told = beside_of(Beside("Under writes", "nas1", "read", 4096, slow, 8.56e6, 20e6))
     assert f"takes {format_latency(under_ns)} (p99 {format_latency(2 * under_ns)})" in told
+
+
+def test_a_level_of_which_nothing_is_known_takes_no_room():
+    measured = sweep(lambda **o: 1e6, rw=("read",), bs=(4096, 1 << 20), numjobs=(1,))
+    cell = Cell.of("nas", {"rw": "read", "bs": 4096, "numjobs": 64})
+    left_out = Unmeasured(cell, read_unmeasured("left-out: time was up"))
+    found = small_map(result(measured, unmeasured=(left_out,)))
+    assert (found.x.levels, set(found.y.levels)) == ((1,), {4096, 1 << 20})
+
+
+@pytest.mark.parametrize(("speeds", "middle"), [((1e6, 4e6, 8e6), 13), ((1e6, 1e7, 1e8), 13), ((1e6, 5e7, 1e8), 22)])
+def test_colours_are_those_of_the_pages_map(speeds, middle):
+    """Shares of the largest; on logarithms where a quarter of the values would be told from zero by nobody."""
+    sizes = (4096, 65536, 1 << 20)
+    found = small_map(result(sweep(lambda bs, **o: speeds[sizes.index(bs)], rw=("read",), bs=sizes, numjobs=(1, 4))))
+    steps = {bs: found.values["read", 1, bs].step for bs in sizes}
+    assert steps[sizes[1]] == middle
+    assert steps[sizes[2]] == len(COLOURS) - 1
+    assert (steps[sizes[0]] == 0) == (speeds != (1e6, 4e6, 8e6))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits a value beside a link."""
+"""What limits a value beside a link; parts of a result, and what it tells once something speaks against a load."""
 
 import pytest
 
@@ -7,8 +7,13 @@ from ioatlas.answer.analysis.attribution import Seen, limits_of
 from ioatlas.answer.analysis.cache import CacheReport
 from ioatlas.answer.analysis.ceilings import Ceiling
 from ioatlas.answer.results.evidence import is_remote
+from ioatlas.answer.results.only import only, parse_filter
 from ioatlas.model.cell import Cell
+from ioatlas.model.errors import UsageError
 from ioatlas.model.estimate import Estimate, Limit
+from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.result import CampaignResult, ProductCost, UnitPrice
+from ioatlas.model.summary import Headline
 from ioatlas.model.testbed import CpuShares, Fact, Testbed, Usage
 
 CELL = Cell("target", (("rw", "read"), ("bs", 65536)))
@@ -45,3 +50,76 @@ def test_near_what_a_link_carries_the_target_is_not_named(share, seen, by_law, l
     caches = CacheReport({})
     told = limits_of([value], caches, {CELL.key: seen}, lambda _: Limit(by_law), lambda *_: (LINK,))
     assert told[CELL.key, "read"].resource == limit
+
+
+CELLS = [Cell.of("t", {"rw": rw, "bs": bs, "numjobs": 1}) for rw in ("read", "randread") for bs in (4096, 65536)]
+
+
+def result():
+    return CampaignResult(
+        "id",
+        "name",
+        0.0,
+        "0",
+        (),
+        {"rw": ("read", "randread"), "bs": (4096, 65536)},
+        {},
+        tuple(Estimate(cell, "read", "measured", 2, 1e6) for cell in CELLS),
+        findings=(Finding(FindingCode.METHOD, "Of all."), Finding(FindingCode.KNEE, "Of one.", (CELLS[1].key,))),
+    )
+
+
+def test_loads_are_chosen_as_one_writes_them():
+    found = only(result(), parse_filter(["bs=4k", "rw=randread"]))
+    assert [(e.cell.rw, e.cell.bs_bytes) for e in found.estimates] == [("randread", 4096)]
+    assert found.axes == {"rw": ("randread",), "bs": (4096,)}
+    assert [one.sentence for one in found.findings] == ["Of all."]
+
+
+def test_without_a_choice_all_stays():
+    whole = result()
+    assert only(whole, {}) is whole
+
+
+def test_nothing_left_names_what_there_is():
+    with pytest.raises(UsageError, match="no load is left") as refused:
+        only(result(), parse_filter(["bs=1m"]))
+    assert "bs=4096,65536" in refused.value.remedy
+
+
+def test_two_options_in_one_choice_are_refused():
+    with pytest.raises(UsageError, match="names two options"):
+        parse_filter(["bs=4k,numjobs=1"])
+
+
+def price(unit, cell, direction):
+    return UnitPrice(unit, 1.0, None, None, 1.0, None, "", cell, direction, lower_bound=False)
+
+
+RESULT = CampaignResult(
+    "", "", 0.0, "", (), {}, {}, (),
+    findings=(
+        Finding(FindingCode.LIMIT, "of it", ("x", "y"), direction="read"),
+        Finding(FindingCode.LIMIT, "of any direction of it", ("x",)),
+        Finding(FindingCode.LIMIT, "of its writes", ("x",), direction="write"),
+        Finding(FindingCode.KNEE, "of another", ("y",)),
+        Finding(FindingCode.EXPLAINED, "of all reads", direction="read"),
+        Finding(FindingCode.BURST, "of all writes", direction="write"),
+        Finding(FindingCode.METHOD, "of all"),
+        Finding(FindingCode.CORRUPTION, "of its data", target="t"),
+    ),
+    headlines=tuple(Headline(cell, "t", "read", "iops", 1.0, cell=cell) for cell in ("x", "y")),
+    costs=(ProductCost("t", "p", "USD", 9.0, "", None, (price("TiB", "", ""), price("MB/s", "x", "read"))),),
+)  # fmt: skip
+
+
+def test_what_rests_on_a_doubted_load_is_not_told():
+    made = RESULT.doubted({("x", "read"): "why"})
+    told = [one.sentence for one in made.findings]
+    assert told == ["of its writes", "of another", "of all writes", "of its data"]
+    assert [one.cell for one in made.headlines] == ["y"]
+    assert [one.unit for one in made.costs[0].units] == ["TiB"]
+
+
+def test_without_a_doubt_it_is_as_it_was():
+    assert RESULT.doubted({}) == RESULT

@@ -19,7 +19,7 @@ from ioatlas.answer.results.comparison import compare_sides
 from ioatlas.cli.export import command as export_command
 from ioatlas.measure.campaign import load_result
 from ioatlas.model.errors import IoAtlasError, UsageError
-from ioatlas.model.imported_reading import ImportedReading, Labelled
+from ioatlas.model.imported_reading import ImportedReading, Labelled, OneLatency
 from ioatlas.model.quantities import quantity
 from ioatlas.report.page_data import report_data
 from ioatlas.report.table import write_csv
@@ -310,3 +310,27 @@ def test_cells_whose_figures_contradict_each_other_are_a_doubt(tmp_path):
     result = load_result(tmp_path / "lib")
     (wrong_cell,) = (e.cell.key for e in result.estimates if e.cell.option["size"] == 1 << 20)
     assert [doubt.cells for doubt in summarise(result).doubts if "contradict" in doubt.sentence] == [(wrong_cell,)]
+
+
+COMPLETION, TOTAL = "completion", "total"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "details", "shown"),
+    [
+        ((TOTAL, TOTAL), {}, OneLatency(200.0, 150.0, TOTAL)),
+        ((TOTAL, COMPLETION), {"clat_mean_ns": 100.0}, OneLatency(100.0, 150.0, COMPLETION)),
+        ((COMPLETION, TOTAL), {"lat_mean_ns": 120.0}, OneLatency(120.0, 150.0, TOTAL)),
+        ((TOTAL, COMPLETION), {}, OneLatency(200.0, None, TOTAL)),
+        ((TOTAL, None), {"clat_mean_ns": 100.0}, OneLatency(200.0, None, TOTAL)),
+        ((None, None), {}, OneLatency(200.0, 150.0, None)),
+    ],
+)
+def test_a_mean_of_one_latency_never_stands_beside_a_percentile_of_another(kinds, details, shown):
+    figures = {"iops": 5.0, "lat_mean_ns": 200.0, "lat_p99_ns": 150.0, "details": details}
+    kind, p99_kind = kinds
+    reading = ImportedReading("a.json", 1, "fio", direction="read", lat_kind=kind, lat_p99_kind=p99_kind, **figures)
+    assert reading.latency == shown
+    (shown_row,) = imported_map([Labelled("", reading)]).estimates
+    assert (shown_row.lat_mean_ns, shown_row.lat_p99_ns) == shown[:2]
+    assert shown_row.lat_kind == (shown.kind or "unknown")

@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session notes beside its loads: the client's own limits, the network, counters while a batch runs."""
+"""What a session notes beside its loads, what a person typed serves for, and what a host is asked before a load."""
 
 import gzip
 import json
 import math
 import os
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from ioatlas.load.fio.batch import Section
+from ioatlas.load.fio.held import moved, reached
+from ioatlas.load.fleet.hosts import Host
 from ioatlas.load.machine.measured import Rate
 from ioatlas.load.machine.power import PowerLog, PowerSample
 from ioatlas.load.machine.telemetry import Sample, Watched
-from ioatlas.measure.run import conditions
+from ioatlas.measure.run import conditions, environment, set_up
+from ioatlas.measure.run.set_up import Consent, confirm_writing
 from ioatlas.measure.run.telemetry import RAW, BatchTelemetry, Seen
 from ioatlas.model.cell import Cell
-from ioatlas.model.errors import IoAtlasError
+from ioatlas.model.errors import IoAtlasError, RefusedError
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import read_verdict
 from ioatlas.model.visit import Histogram, Part, Purpose, Visit
+from ioatlas.target.opening import MARKER
+from ioatlas.target.workspace import Workspace, directory_name
 from tests.simulate.executor import SimulatedExecutor
 
 CELL = Cell.of("here", {"rw": "read", "bs": 4096, "size": 1 << 20, "ioengine": "psync"})
@@ -104,3 +110,58 @@ def test_telemetry_that_was_not_begun_has_nothing_to_tell():
     seen = BatchTelemetry(Watched()).stop()
     assert seen.samples == ()
     assert seen.record([]) == {"visits": {}, "telemetry_seconds": 0.0}
+
+
+SIZE = "134217728"
+
+
+@pytest.fixture
+def drives(monkeypatch):
+    """Three drives of one size without serial numbers; the third has a second name."""
+
+    def confirm(target, typed):
+        if typed != SIZE:
+            raise RefusedError("not confirmed", where=target.location)
+
+    monkeypatch.setattr(set_up, "check_before_start", lambda _target, writes: None)
+    monkeypatch.setitem(set_up.CONFIRMS, "block", ("destroy", confirm))
+    places = {"a": "/dev/1", "b": "/dev/2", "c": "/dev/3", "again": "/dev/3"}
+    return [SimpleNamespace(name=name, kind="block", location=place) for name, place in places.items()]
+
+
+PLAN = SimpleNamespace(writes=lambda _name: True)
+
+
+def test_a_size_that_was_typed_once_confirms_one_drive(drives):
+    with pytest.raises(RefusedError) as refused:
+        confirm_writing(PLAN, Consent(destroy=(SIZE, SIZE)), drives)
+    assert refused.value.where == "/dev/3"
+    confirm_writing(PLAN, Consent(destroy=(SIZE, SIZE, SIZE)), drives)
+
+
+def test_what_stands_in_a_table_of_its_own_serves_beside(drives):
+    confirm_writing(PLAN, Consent(destroy=(SIZE, SIZE), own={"b": {"destroy": SIZE}}), drives)
+
+
+@pytest.mark.parametrize("forged", ["", '{"campaign_id": "c"}'], ids=["away", "forged"])
+def test_a_host_looks_for_the_marker_of_the_directory_that_is_held(tmp_path, monkeypatch, forged):
+    target, asked = Target("t", "directory", str(tmp_path)), []
+    host = Host("alpha", "ssh")
+    fleet = SimpleNamespace(
+        fleet=SimpleNamespace(hosts=[host]),
+        clients={"alpha": SimpleNamespace(name="alpha")},
+        path_on=lambda _host, path: path,
+        hold=lambda _name, _path, text: asked.append(text),
+    )
+    monkeypatch.setattr(environment, "check_far", lambda *_, **__: None)
+    with Workspace(target, "c", lambda _: None) as workspace:
+        ours = (tmp_path / directory_name("c") / MARKER).read_text()
+        places = {path: reached(descriptor) for path, descriptor in workspace.held.items()}
+        sites = SimpleNamespace(campaign_id="c", through=lambda path: moved(path, places))
+        place = tmp_path / directory_name("c")
+        place.rename(tmp_path / "away")
+        if forged:
+            place.mkdir()
+            (place / MARKER).write_text(forged)
+        environment.check_hosts(fleet, {"t": target}, sites, [SimpleNamespace(target="t", writes=True)])
+    assert asked == [ours]

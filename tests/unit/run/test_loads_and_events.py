@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loads of a batch, and what a session tells of them."""
+"""The loads of a batch, and what a session tells of them; its closing line counts what the result will hold."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from ioatlas.load.fio.batch import Batch
 from ioatlas.load.fio.collect import fio_process, load_seconds
 from ioatlas.load.machine.telemetry import Watched
-from ioatlas.measure.run.live import progress_event, visit_events
+from ioatlas.measure.run.budget import Budget
+from ioatlas.measure.run.live import Summary, progress_event, visit_events
 from ioatlas.measure.run.plan import expected_seconds
 from ioatlas.measure.run.telemetry import together
-from ioatlas.model.verdict import Verdict, VerdictCode
+from ioatlas.model.verdict import Reason, ReasonCode, Verdict, VerdictCode
 from ioatlas.model.visit import Purpose
 from tests.unit.run.made import cell, part, result, section
 
@@ -87,3 +89,20 @@ def test_everything_on_the_way_to_any_target_is_watched_once():
 
 def test_what_loads_are_to_take_is_their_turns():
     assert expected_seconds([section(1), section(2, None, 1000, 1)], None) == pytest.approx((5 + 11) * 0.1002)
+
+
+LATE = (Reason(ReasonCode.LATE, "late"),)
+MADE = [("a", Purpose.PROBE, ()), ("a", Purpose.SWEEP, ()), ("a", Purpose.FRESH, ()), ("b", Purpose.SWEEP, LATE)]
+MADE += [("c", Purpose.BASELINE, ())]
+
+
+@pytest.mark.parametrize(
+    ("counted", "cells", "visits"),
+    [(None, 2, 3), (frozenset({Purpose.SWEEP}), 1, 1), (frozenset({Purpose.PROBE, Purpose.BASELINE}), 2, 2)],
+)
+def test_discarded_visits_and_probes_are_not_counted(tmp_path, counted, cells, visits):
+    rows = [SimpleNamespace(cell_key=key, purpose=purpose, discarded=why) for key, purpose, why in MADE]
+    journal = SimpleNamespace(directory=tmp_path, visits=lambda: rows)
+    told = Summary.of(journal, Budget(lambda: 7.0, 60.0, 4.0), complete=True, counted=counted)
+    assert told == Summary(tmp_path, cells, visits, 3.0, complete=True, budget_seconds=60.0)
+    assert Summary.of(journal, None, complete=False).seconds == 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person may type as a target, without any special device."""
+"""What a person may type as a target, without any special device or mount."""
 
 import os
 import socket
@@ -12,6 +12,7 @@ import pytest
 from ioatlas.load.machine.mounts import Mount, mount_of, read_mountinfo
 from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
 from ioatlas.model.target import Identity, Target
+from ioatlas.target import opening
 from ioatlas.target.direct import direct_io_alignment
 from ioatlas.target.guard import check_extent, check_writable
 from ioatlas.target.identity import _stable, check_identity, identify, recognise
@@ -290,3 +291,36 @@ def test_a_share_that_is_named_instead_of_mounted_is_explained(name):
     with pytest.raises(IoAtlasError) as caught:
         open_target(name)
     assert "mount it, then name the mount point" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("uri", "instead"),
+    [
+        ("nfs://host/export", "mount -t nfs"),
+        ("iscsi://host/iqn.2026-01.lab/1", "iscsiadm"),
+        ("s3://host/bucket", "mount-s3"),
+        ("smb://host/share", "mount -t cifs"),
+        ("rbd://pool/image", "rbd map"),
+        ("gfapi://host/volume/file", "mount -t glusterfs"),
+    ],
+)
+def test_what_is_not_opened_is_said_with_what_works(uri, instead, monkeypatch):
+    monkeypatch.setattr(opening, "lacks_engine", lambda name: True)
+    with pytest.raises(UsageError) as error:
+        open_target(uri)
+    assert instead in str(error.value)
+
+
+def test_a_fio_without_the_engine_is_said_before_anything_is_asked(monkeypatch):
+    monkeypatch.setattr(opening, "lacks_engine", lambda name: True)
+    with pytest.raises(UsageError, match="the installed fio has no") as error:
+        open_target("nbd://host/x")
+    assert "nbd-client" in str(error.value)
+
+
+def test_a_path_that_looks_like_an_image_stays_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rbd:pool").mkdir()
+    (tmp_path / "rbd:pool" / "image").mkdir()
+    target = open_target("rbd:pool/image")
+    assert target.kind == "directory"

@@ -7,11 +7,13 @@ import os
 import pytest
 from click.testing import CliRunner
 from read_samples import one, read_path, read_text
+from tests.unit.samples import sample
 
 from ioatlas.model.errors import UsageError
 from ioatlas_translate.import_ import command
 from ioatlas_translate.read import fio_json
 from ioatlas_translate.read.importer import walk
+from ioatlas_translate.read.kit import noted, num
 
 MIB = 1 << 20
 XDD = """IOIOIOIOIOIOIOIOIOIOI XDD version Linux.7.0.0-rc18 IOIOIOIOIOIOIOIOIOIOIOI
@@ -162,3 +164,35 @@ def test_of_a_file_that_is_too_large_what_is_held_is_read(tmp_path, monkeypatch)
     assert 500 < len(readings) < 1500
     assert any("only the first 1 MiB" in problem for problem in problems)
     assert {(one.iops, one.lat_mean_ns) for one in readings[:-1]} == {(1.0, 5.0)}
+
+
+IO500 = "[ior-easy-write]\nscore = 228.2\nt_delta = 30.0\n\n[mdtest-easy-write]\nscore = 11.5\nt_delta = 30.0\n"
+
+
+@pytest.mark.parametrize("text", ["nan", "-NaN", "inf", "Infinity", "-7.5", "-12", "1e999", "-1.#IND", "1.#INF"])
+def test_each_is_noted(text):
+    with noted() as found:
+        assert num(text) is None
+    assert found == [text]
+
+
+@pytest.mark.parametrize("text", ["", "n/a", "+++++", "-", "228.2", "1e3", "0", "-0", "word", "1,024"])
+def test_what_stands_for_no_value_and_figures_are_not(text):
+    with noted() as found:
+        num(text)
+    assert not found
+
+
+@pytest.mark.parametrize("bad", ["nan", "inf", "-228.2"])
+def test_a_figure_that_is_none_is_told_of_a_line_that_is_read_otherwise(bad):
+    whole, problems = read_text(IO500)
+    assert not any("not taken as figures" in problem for problem in problems)
+    less, problems = read_text(IO500.replace("228.2", bad))
+    assert len(less) < len(whole)
+    assert any(f"not taken as figures (1): {bad}" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("name", ["xdd/xdd-7.0.0rc18-four-passes.log", "diskspd/diskspd-2.0-mix-70-30.txt"])
+def test_files_as_tools_write_them_have_none(name):
+    _, problems = read_text(sample(name).read_text(errors="replace"))
+    assert not any("not taken as figures" in problem for problem in problems)

@@ -5,6 +5,7 @@ import pytest
 from translated import jobs, levels
 
 from ioatlas.load.fio.jobfile import render_job
+from ioatlas.load.streams.fixed_work import iozone_arguments, iozone_round
 from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas_translate import translate
@@ -468,3 +469,10 @@ def test_orion_load_that_the_matrix_varies_is_named(matrix, unused):
         "orion", f"orion -run advanced -testname t -num_disks 1 -matrix {matrix} -num_small 2 -num_large 1"
     )
     assert {e.attribute for e in translation.fidelity if e.attribute.startswith("-num_")} == unused
+
+
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize(("size", "record"), [(4 << 30, 1 << 20), (3 << 20, 28 << 10), (4 << 10, 4 << 10)])
+def test_a_round_is_its_translation(size, record, direct):
+    command = " ".join(["iozone", *iozone_arguments(size, [record], direct=direct)])
+    assert translate("iozone", command).workloads == iozone_round(size, record, direct=direct)
