@@ -103,7 +103,7 @@ def _windows(kind: str, truth: float, nature: np.random.Generator, noise: np.ran
 
 def _answer(requirement, windows, most: int) -> tuple[str, int]:
     """As the steps of a fit ask for windows: the fewest that tell anything, then one more for three."""
-    from ioatlas.measure.procedures.fit.steps import GROWTH
+    from ioatlas.measure.procedures.fit.procedure import GROWTH
     from ioatlas.measure.procedures.fit.verdict import judge
     from ioatlas.stats.windows import FEWEST
 

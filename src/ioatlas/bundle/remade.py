@@ -29,7 +29,7 @@ from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.intake import Intake, reinstated, unconfirmed
 from ioatlas.measure.run.plan import Plan, recorded_plan
 from ioatlas.measure.run.procedure import Procedure
-from ioatlas.measure.run.runner import PROBE_GAP_MS, Runner
+from ioatlas.measure.run.session import Session
 from ioatlas.measure.run.telemetry import RAW, Seen
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.outcomes import Voided
@@ -88,10 +88,10 @@ class _Reading:
             meters=lambda _directory: [],
         )
         sites = sites_of(journal, plan, executor, stop_asked=lambda: True)
-        self.runner = Runner(
+        session = Session(
             journal, plan, procedure, sites, environment, emit=lambda _event: None, stop_asked=lambda: True
         )
-        journal.keep(self.paths)  # which the runner has put those of this machine in the place of
+        self.cells, self.steps = session.cells, procedure.steps(session)
         self.kept = {visit.visit_id: visit for visit in journal.visits(with_series=True)}
         self.statuses = journal.statuses()
         self.found = Remade()
@@ -108,7 +108,8 @@ class _Reading:
             session = max(1, sum(one.started_at <= started[row.batch_id] for one in sessions))
             if session not in gates:
                 gates[session] = _gates(self.journal, session, self.paths)
-            batch, planned = self._batch(row.batch_id, row.directory)
+            batch, planned = self.steps.made_before(row.batch_id, row.directory)
+            _unpack_logs(batch.directory)
             if row.status is not BatchStatus.RUNNING and planned:
                 self._check_job(batch)
                 self._read(batch, planned, gates[session], usages.get(row.batch_id), row.note)
@@ -125,23 +126,15 @@ class _Reading:
             self._compare(self.kept[visit_id], self.judged[visit_id])
         return self.found
 
-    def _batch(self, batch_id: int, name: str) -> tuple[Batch, dict[int, PlannedVisit]]:
-        planned = {visit.visit_id: visit for visit in self.journal.batch_visits(batch_id)}
-        sections = tuple(self.runner.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
-        directory = self.journal.directory / name
-        _unpack_logs(directory)
-        return Batch(batch_id, directory, sections), planned
-
     def _read(
         self, batch: Batch, planned: dict[int, PlannedVisit], gates: Gates, usage: Mapping[str, Any] | None, note: str
     ) -> None:
-        steps = self.runner.steps
-        results = steps.read(batch, planned)
+        results = self.steps.read(batch, planned)
         # What was counted did not judge a batch that was stopped, or read back after a crash.
         ways = [(gates, usage), (gates, None), (None, None)]
         if note == "read back after a crash":
             ways = [(None, None)]
-        intakes = [steps.take_in(results, planned, *way) for way in ways]
+        intakes = [self.steps.take_in(results, planned, *way) for way in ways]
         intake = next((one for one in intakes if self._agrees(one)), intakes[0])
         counted = next(unlike_lines(batch.directory, usage, intake.visits), "")
         if counted:
@@ -174,7 +167,7 @@ class _Reading:
         replicates: dict[tuple[str, int], list[Visit]] = {}
         for visit in self.kept.values():
             if visit.purpose is Purpose.SWEEP:
-                target = self.runner.cells[visit.cell_key].target
+                target = self.cells[visit.cell_key].target
                 replicates.setdefault((target, visit.replicate), []).append(visit)
         return frozenset(
             visit.visit_id
@@ -209,7 +202,7 @@ class _Reading:
     # -- one visit -------------------------------------------------------------------------------------------
 
     def _compare(self, kept: Visit, made: Visit) -> None:
-        unlike = next(_differences(kept, made, timed=not self.runner.cells[kept.cell_key].work_bounded), "")
+        unlike = next(_differences(kept, made, timed=not self.cells[kept.cell_key].work_bounded), "")
         if unlike:
             self.found.unlike.append(f"visit {kept.visit_id}: {unlike}")
         elif over_time := next(_over_time(kept, made), ""):

@@ -35,6 +35,7 @@ from ioatlas.measure.run.live import LiveFile, Summary
 from ioatlas.measure.run.plan import Plan, order_remarks, plan_record, recorded_plan
 from ioatlas.measure.run.procedure import Procedure
 from ioatlas.measure.run.runner import Runner
+from ioatlas.measure.run.session import Session
 from ioatlas.measure.run.set_up import Consent, check_something_typed, confirm_writing, typed_texts
 from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError, faults
 from ioatlas.model.factors import factor_names
@@ -464,10 +465,11 @@ def _session(
         return sites_of(journal, part, environment.executor, emit=emit, stop_asked=stop_asked)
 
     plan, made = _laid_out_in_time(journal, plan, procedure, sites, emit)
-    runner = Runner(journal, plan, procedure, made, environment, emit=emit, stop_asked=stop_asked, began=began)
+    session = Session(journal, plan, procedure, made, environment, emit=emit, stop_asked=stop_asked, began=began)
+    runner = Runner(session, procedure.steps(session), environment)
     runner.recover()
     runner.look_around()
-    return runner.session(journal)
+    return runner.run(journal)
 
 
 LAYOUT_SHARES = (0.1, 0.15)

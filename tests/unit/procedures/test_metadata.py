@@ -104,7 +104,7 @@ class Place:
 
 def section_of(cell):
     steps = TreeSteps.__new__(TreeSteps)
-    steps.runner = type("Runner", (), {"sites": Place()})()
+    steps.session = type("Session", (), {"sites": Place()})()
     return Section(1, cell, 1, 1000, 0, steps.location(cell))
 
 

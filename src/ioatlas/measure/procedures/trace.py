@@ -25,7 +25,7 @@ from ioatlas.plan.spec import CampaignSpec
 from ioatlas.store import confined
 
 if TYPE_CHECKING:
-    from ioatlas.measure.run.runner import Runner
+    from ioatlas.measure.run.session import Session
     from ioatlas.measure.run.steps import Steps
     from ioatlas.store.journal import Journal
 
@@ -67,9 +67,9 @@ class TraceReplay(Procedure):
     def begin(self, journal: Journal, plan: Plan) -> None:
         plan_replicates(journal, plan)
 
-    def steps(self, runner: Runner) -> Steps:
+    def steps(self, session: Session) -> Steps:
 
-        return MapSteps(runner)
+        return MapSteps(session)
 
 
 def summed_up(spec: CampaignSpec, targets: Sequence[Target]) -> CampaignSpec:

@@ -21,6 +21,7 @@ from ioatlas.measure.run.live import Summary
 from ioatlas.measure.run.plan import Plan
 from ioatlas.measure.run.procedure import Procedure
 from ioatlas.measure.run.runner import Runner
+from ioatlas.measure.run.session import Session
 from ioatlas.measure.run.set_up import StopAskedError, ask_for, opened, run_command, stopped
 from ioatlas.model.errors import IoAtlasError, PartialResultError
 from ioatlas.model.factors import Configuration
@@ -164,10 +165,11 @@ class BlockedRun:
         whole, environment = self.journal, self.environment
         journal, plan = self._seen(block), self._part(block, left)
         sites = sites_of(journal, plan, environment.executor, emit=self.emit, stop_asked=self.stop_asked)
-        runner = Runner(journal, plan, self.procedure, sites, environment, emit=self.emit, stop_asked=self.stop_asked)
+        session = Session(journal, plan, self.procedure, sites, environment, emit=self.emit, stop_asked=self.stop_asked)
+        runner = Runner(session, self.procedure.steps(session), environment)
         runner.recover()
         with claimed(plan.targets):
-            runner.session(whole)
+            runner.run(whole)
 
     def _seen(self, block: _Block) -> Journal:
         """What of the journal a session of this set-up sees."""

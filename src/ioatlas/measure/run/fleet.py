@@ -24,8 +24,6 @@ from ioatlas.store.journal import Journal
 
 FLEET_WINDOW_SECONDS = 2.0
 """Shortest window of a fleet where nothing was asked for: clients start up to 100 ms apart, fio's turn."""
-FLEET_LEAST_MS = 1000
-"""Shortest load of a fleet, probes included."""
 FLEET_JOBS = 16
 """Jobs of one client in a batch, where its sections have several. fio opens what each job works on before the first one
 starts, and clients do so at different speeds: ten of 40 jobs each started 1.3 s apart, ten of 5 each 0.2 s.

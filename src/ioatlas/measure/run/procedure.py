@@ -21,7 +21,7 @@ from ioatlas.plan.spec import CampaignSpec
 from ioatlas.target.preparation import OddSizes
 
 if TYPE_CHECKING:  # what runs is imported when it runs: planning starts fast
-    from ioatlas.measure.run.runner import Runner
+    from ioatlas.measure.run.session import Session
     from ioatlas.measure.run.steps import Steps
     from ioatlas.store.journal import Journal
 
@@ -110,6 +110,6 @@ class Procedure:
         beforehand.
         """
 
-    def steps(self, runner: Runner) -> Steps:
+    def steps(self, session: Session) -> Steps:
         """What one session makes."""
         raise NotImplementedError

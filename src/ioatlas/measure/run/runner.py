@@ -10,48 +10,39 @@ from __future__ import annotations
 import functools
 import math
 import signal
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ioatlas.answer.analysis.counters import CountedPaths
-from ioatlas.answer.analysis.estimates import window_values
-from ioatlas.load.fio.batch import MAX_SLACK_MS, SLACK_MS, TURN_MS, Batch, Section, take_sections
+from ioatlas.load.fio.batch import MAX_SLACK_MS, SLACK_MS, Batch
 from ioatlas.load.fio.collect import fio_process, load_seconds
 from ioatlas.load.fio.executor import BatchClock, LoadProcess
 from ioatlas.load.fio.process import ProcessOutcome
 from ioatlas.load.fio.series import pack_logs
 from ioatlas.load.fleet.merge import directories_of
-from ioatlas.measure.run.budget import Budget
 from ioatlas.measure.run.conditions import HoleChecks, note_power, tell_background
 from ioatlas.measure.run.environment import Environment
-from ioatlas.measure.run.fleet import FLEET_LEAST_MS, after_batch, sections_of_clients
+from ioatlas.measure.run.fleet import after_batch
 from ioatlas.measure.run.gates import Gates
-from ioatlas.measure.run.intake import Intake, close_batch, reinstated, stood_still, was_stalled
+from ioatlas.measure.run.intake import Intake, close_batch, reinstated, stood_still
 from ioatlas.measure.run.live import Summary, axes_of, progress_event, visit_events
-from ioatlas.measure.run.plan import CELLS_PER_BATCH, Plan, default_pace, expected_seconds
-from ioatlas.measure.run.procedure import Procedure
+from ioatlas.measure.run.plan import expected_seconds
+from ioatlas.measure.run.session import Session
+from ioatlas.measure.run.steps import Making, Steps, Wanted
 from ioatlas.measure.run.telemetry import Seen, together
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError
-from ioatlas.model.outcomes import ClocksParted, Emit, Event
+from ioatlas.model.outcomes import ClocksParted, Event
 from ioatlas.model.target import on_members
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ReasonCode, sentences
 from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind, Visit
-from ioatlas.plan.pace import Pace
-from ioatlas.store.journal import BatchRow, Journal, NewVisit, PlannedVisit
+from ioatlas.store.journal import Journal
 from ioatlas.target.layout import last_line, remedy_for
-from ioatlas.target.preparation import TargetUse
-from ioatlas.target.sites import Sites
 
 BACKGROUND_SECONDS = 0.3
 """How long this machine is looked at before the first load."""
-BATCH_SECONDS = 30.0
-LONGEST_BATCH_SECONDS = 60.0
-"""What a killed process may cost; a batch takes CELLS_PER_BATCH visits at most, 30 s with usual windows."""
-
 OVERDUE = 1.5
 """How many times its planned time a process may take at the end of a budget, and a few seconds for its start."""
 GRACE_SECONDS = 5.0
@@ -61,64 +52,31 @@ UNKNOWN_SECONDS = 400.0
 OVERDRAWN_SECONDS = 0.5
 """A session that is over its budget by more than this says so."""
 
-SKEWS_KEPT = 20
-"""Visits of several clients whose start skew tells of the next ones."""
-
-PROBE_GAP_MS = 110
 FRUITLESS_BATCHES = 2
 """Batches in a row that may give nothing before the campaign is given up for now."""
 SILENT_BATCHES = 3
 """Batches in a row in which the target stood still, after which it is waited for no longer."""
 
-NextVisits = Callable[[list[Visit]], Iterable[NewVisit]]
-"""What a phase asks for next, from all finished visits so far; nothing when it is over."""
-
 
 class Runner:
     """One session of a campaign."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        plan: Plan,
-        procedure: Procedure,
-        sites: Sites,
-        environment: Environment,
-        *,
-        emit: Emit,
-        stop_asked: Callable[[], bool],
-        began: float | None = None,
-    ) -> None:
-        self.journal = journal
-        self.plan = plan
-        self.sites = sites
-        self.environment = environment
-        self.emit = emit
-        self.stop_asked = stop_asked
-        self.cells: dict[str, Cell] = {cell.key: cell for cell, _ in journal.cells()}
-        self.pace = default_pace(plan.spec)
-        now = environment.executor.clock.monotonic
-        self.budget = Budget(now, plan.spec.budget_seconds, began if began is not None else now())
-        self.finished = 0
-        """Visits of the sweep that count, of this session and those before."""
+    def __init__(self, session: Session, steps: Steps, environment: Environment) -> None:
+        self.session, self.steps, self.environment = session, steps, environment
+        self.journal, self.sites = session.journal, session.sites
+        self.budget, self.pace, self.cells = session.budget, session.pace, session.cells
         self._fruitless = self._silent = 0
-        self._sweep_begun = False
         self._slack_ms: float = SLACK_MS
+        plan = session.plan
         watched = {target.name: environment.watched(target.location) for target in plan.targets}
-        self.meters = environment.meters(journal.directory)
         self._watched = together(watched.values())
-        self._telemetry = environment.telemetry(self._watched, self.meters)
-        self._holes = HoleChecks(journal)
-        self._gates = Gates(journal, watched)
-        journal.keep(CountedPaths(self._gates.paths))
-        self._odd_sizes = procedure.odd_sizes
-        self._skews: deque[float] = deque(maxlen=SKEWS_KEPT)
-        self.least_ms = FLEET_LEAST_MS if environment.fleet is not None else 0
-        """How long the shortest load runs: several clients have to be at work at the same time."""
-        self._strides = sites.strides() if environment.fleet is not None else None
+        self._telemetry = environment.telemetry(self._watched, session.meters)
+        self._holes = HoleChecks(self.journal)
+        self._gates = Gates(self.journal, watched)
+        self.journal.keep(CountedPaths(self._gates.paths))
+        self._strides = self.sites.strides() if session.of_fleet else None
         self._targets = {target.name: target for target in plan.targets}
         self._confirmed = {target.name for target in plan.targets if plan.writes(target.name)}
-        self.steps = procedure.steps(self)
 
     # -- a session -------------------------------------------------------------------------------------------
 
@@ -127,7 +85,7 @@ class Runner:
         for row in self.journal.running_batches():
             if row.pid is not None and row.pid_started is not None:
                 self.environment.executor.stop_orphan(row.pid, row.pid_started)
-            batch, planned = self._reopen(row)
+            batch, planned = self.steps.made_before(row.batch_id, row.directory)
             results = self.steps.read(batch, planned)
             intake = self.steps.take_in(results, planned, None, None)
             close_batch(
@@ -145,38 +103,45 @@ class Runner:
     def look_around(self) -> None:
         """Say what else runs here before anything is measured. What runs on other machines is not looked at."""
         if self.environment.fleet is None or not self.environment.fleet.is_elsewhere:
-            tell_background(self.environment.background(self._watched, BACKGROUND_SECONDS), self.remark)
+            tell_background(self.environment.background(self._watched, BACKGROUND_SECONDS), self.session.remark)
 
-    def session(self, whole: Journal) -> Summary:
-        """Run as a session of the campaign, its conditions written down. whole: its journal, of which ours may be a
-        part.
+    def run(self, whole: Journal) -> Summary:
+        """Make all that is left to do, as a session of the campaign. whole: its journal, of which ours may be a part.
+        Raises PartialResultError when it ends early.
         """
-        plan, environment = self.plan, self.environment
+        plan, environment = self.session.plan, self.environment
         number = whole.begin_session(environment.conditions(environment.executor, plan.targets, whole.directory))
         told = {"directory": str(whole.directory), "campaign_id": whole.campaign().campaign_id}
-        self.emit(Event("campaign", {**told, "cells": len(plan.to_measure)}))
+        self.session.emit(Event("campaign", {**told, "cells": len(plan.to_measure)}))
         try:
-            return self.run()
+            return self._run()
         finally:
             whole.end_session(number)
 
-    def run(self) -> Summary:
-        """Make all that is left to do; the targets are cleaned whatever happens. Raises PartialResultError when it ends
-        early.
-        """
+    def _run(self) -> Summary:
+        """The targets are cleaned whatever happens."""
         asked = self.journal.asked_ms()
         for visit in self.journal.visits(with_series=True):
             bounded_by_time = not self.cells[visit.cell_key].work_bounded
             self.steps.learn(visit, asked.get(visit.visit_id) if bounded_by_time else None)
-            self.finished += visit.purpose == Purpose.SWEEP and not visit.discarded
+            self.session.finished += visit.purpose == Purpose.SWEEP and not visit.discarded
         try:
-            complete = self.steps.make()
+            complete = self._make(self.steps.make())
         finally:
             self._clean()
         if complete:
             self.journal.set_complete()
         self._tell_overdrawn()
         return Summary.of(self.journal, self.budget, complete=complete, counted=self.steps.counted)
+
+    def _make(self, making: Making[bool]) -> bool:
+        """Every batch that is wanted; whether the campaign is complete."""
+        try:
+            wanted = next(making)
+            while True:
+                wanted = making.send(self._batch(wanted))
+        except StopIteration as end:
+            return bool(end.value)
 
     def _tell_overdrawn(self) -> None:
         """Say that a session took longer than its budget, and what for."""
@@ -195,132 +160,15 @@ class Runner:
             for directory in directories_of(self.journal.directory / batch.directory):
                 pack_logs(directory)
 
-    def _reopen(self, row: BatchRow) -> tuple[Batch, dict[int, PlannedVisit]]:
-        planned = {visit.visit_id: visit for visit in self.journal.batch_visits(row.batch_id)}
-        sections = tuple(self.section(visit, visit.runtime_ms or 0, PROBE_GAP_MS) for visit in planned.values())
-        return Batch(row.batch_id, self.journal.directory / row.directory, sections), planned
-
-    # -- what steps use --------------------------------------------------------------------------------------
-
-    @property
-    def target_use(self) -> TargetUse:
-        """What the targets are prepared for."""
-        return self.plan.target_use(self._odd_sizes)
-
-    def prepare(self) -> None:
-        """Lay out what the plan asks for on every target."""
-        self.sites.prepare(self.target_use)
-
-    def section(self, visit: PlannedVisit, runtime_ms: int, gap_ms: int) -> Section:
-        """A visit as a section, bound to its place."""
-        cell = self.cells[visit.cell_key]
-        places = self.sites.places(cell, visit.seed)
-        location = () if places else self.steps.location(cell)
-        rest_ms = round(1000 * self.plan.spec.rest_seconds)
-        return Section(visit.visit_id, cell, visit.seed, runtime_ms, gap_ms, location, places=places, rest_ms=rest_ms)
-
-    def make(self, purpose: Purpose, next_visits: NextVisits) -> bool:
-        """Make what is planned, then what is asked for next, until nothing is (True) or the budget ends (False)."""
-        while self.make_planned(purpose):
-            asked = list(next_visits(self.journal.visits(with_series=True)))
-            if not asked:
-                return True
-            self.journal.add_visits(asked)
-        return False
-
-    def make_planned(self, purpose: Purpose) -> bool:
-        """Make planned visits until none is left (True) or the budget ends (False). Raises PartialResultError when
-        asked to stop.
-        """
-        while waiting := self.journal.planned(purpose, limit=2 * CELLS_PER_BATCH):
-            rows = {visit.visit_id: visit for visit in waiting}
-            sections = [self.steps.section(visit) for visit in waiting]
-            taken = take_sections(sections, seconds=self._batch_seconds(sections, purpose), alone=self._alone(rows))
-            if self.steps.out_of_time(purpose, taken):
-                taken = self._still_possible(purpose, sections, rows)
-            if not taken:
-                self.steps.budget_ended(purpose)
-                return False
-            self.batch(taken, rows)
-        return True
-
-    def know(self, cell: Cell, reason: str = "") -> Cell:
-        """The cell, known to the journal from now on."""
-        if cell.key not in self.cells:
-            self.journal.add_cells([(cell, reason)], first=self.journal.count_cells())
-            self.cells[cell.key] = cell
-        return cell
-
-    def remark(self, kind: RemarkKind, text: str) -> None:
-        """Write a remark down and tell it."""
-        self.journal.add_remark(kind, text)
-        self.emit(Event("remark", {"text": text}))
-
-    def go_on_with(self, plan: Plan, text: str) -> None:
-        """Go on with a reduced plan, and say what was left out."""
-        before = {cell.key for cell in self.plan.to_measure}
-        self.journal.leave_out({cell.key: reason for cell, reason in plan.cells if reason and cell.key in before})
-        self.plan = plan
-        self.remark(RemarkKind.LEFT_OUT, text)
-
-    def stopped(self) -> PartialResultError:
-        """What is raised when a person asks to stop."""
-        return PartialResultError(
-            "stopped; finished visits are kept",
-            where=str(self.journal.directory),
-            remedy=f"go on with `ioatlas resume {self.journal.directory}`",
-        )
-
-    @property
-    def skew_ms(self) -> float:
-        """The start skew that three in four visits of several clients lately stayed below: windows are to outweigh it.
-        One start that took long is no reason to make all windows long: such a visit is made again.
-        """
-        return sorted(self._skews)[3 * (len(self._skews) - 1) // 4] if self._skews else 0.0
-
-    def pace_before(self, batch_id: int) -> Pace:
-        """What the journal told of the target before a batch, whenever that batch is read."""
-        known = default_pace(self.plan.spec)
-        for visit in self.journal.visits(with_series=True):
-            if visit.batch_id < batch_id:
-                self.learn_pace(visit, pace=known)
-        return known
-
-    def learn_pace(self, visit: Visit, asked_ms: int | None = None, *, pace: Pace | None = None) -> None:
-        """What a visit tells of a cell's latency, and of how long its load drains. pace: what learns it, if not the
-        session's.
-        """
-        if pace is None and visit.clients:
-            self._skews.append(visit.skew_ms)
-        if was_stalled(visit):
-            return
-        cell = self.cells[visit.cell_key]
-        # After the cut: what a warm-up made of the start is not what the next window holds.
-        iops = sum(window_values(part, visit.window_start_ms).iops for part in visit.parts)
-        seconds = max((part.runtime_ms for part in visit.parts), default=0) / 1000
-        if iops and seconds:
-            # Little's law; of a paced load it gives the time between I/Os, which is what the window must hold many of.
-            latency = cell.outstanding / iops
-            drained = None if asked_ms is None else max(0.0, visit.ran_ms - asked_ms) / 1000 / latency
-            (pace or self.pace).learn(cell, latency, drained)
-
     # -- a batch ---------------------------------------------------------------------------------------------
 
-    def batch(
-        self,
-        sections: tuple[Section, ...],
-        waiting: Mapping[int, PlannedVisit],
-        load: Callable[[Batch], LoadProcess] | None = None,
-    ) -> list[Visit]:
-        """One batch, from job file to journal.
-
-        waiting: rows of the journal by visit_id, those of the sections among them. load: writes the batch's files and
-        says which process makes it; fio with a job file when left out. Raises PartialResultError when stopped,
-        IoAtlasError when nothing works any more.
+    def _batch(self, wanted: Wanted) -> list[Visit]:
+        """One batch, from job file to journal. Raises PartialResultError when stopped, IoAtlasError when nothing works
+        any more.
         """
-        if self.stop_asked():
-            raise self.stopped()
-        planned = {section.visit_id: waiting[section.visit_id] for section in sections}
+        if self.session.stop_asked():
+            raise self.session.stopped()
+        sections, planned = wanted.sections, wanted.planned
         cells = [section.cell for section in sections]
         self._check(cells)
         now = self.environment.executor.clock.monotonic
@@ -329,16 +177,16 @@ class Runner:
         batch_id, directory = self.journal.begin_batch({section.visit_id: section.runtime_ms for section in sections})
         readonly = not any(cell.writes for cell in cells)
         batch = Batch(batch_id, directory, sections, readonly=readonly, slack_ms=self._slack_ms)
-        process = load(batch) if load else self._within_budget(fio_process(batch, self._strides), batch)
+        process = wanted.load(batch) if wanted.load else self._within_budget(fio_process(batch, self._strides), batch)
         progress = self.steps.progress(batch)
-        if load is None:
+        if wanted.load is None:
             self._holes.look(sections)
-        note_power(self.journal, self.meters, self.stop_asked)
+        note_power(self.journal, self.session.meters, self.session.stop_asked)
         self._telemetry.start(sections)
         try:
             outcome = self.environment.executor.run(
                 replace(process, held=self.sites.held),
-                stop_asked=self.stop_asked,
+                stop_asked=self.session.stop_asked,
                 started=lambda pid, ticks: self._started(batch_id, pid, ticks),
                 tick=lambda seconds: self._tick(progress, batch, min(seconds, batch.seconds)),
             )
@@ -364,7 +212,7 @@ class Runner:
             note=last_line(outcome.stderr) if outcome.exit_code else "",
             usage=self.steps.usage(seen, intake, cells),
         )
-        self.finished += self._reinstate(visit for visit in intake.visits if planned[visit.visit_id].alone)
+        self.session.finished += self._reinstate(visit for visit in intake.visits if planned[visit.visit_id].alone)
         took_seconds, planned_seconds = load_seconds(results), expected_seconds(sections, self.pace)
         if any(self.pace.latency_seconds(cell) is None for cell in cells):
             planned_seconds = took_seconds or planned_seconds  # what was not foretold tells nothing of later batches
@@ -374,11 +222,11 @@ class Runner:
             self.steps.learn(visit, asked.get(visit.visit_id))
             self._tell(self.steps.told(visit))
         if outcome.stopped == "asked":
-            raise self.stopped()
+            raise self.session.stopped()
         fleet = self.environment.fleet
         if fleet is not None:
-            warn = functools.partial(self.remark, RemarkKind.WARNING)
-            after_batch(fleet, self.plan.spec, warn, self._given_up)
+            warn = functools.partial(self.session.remark, RemarkKind.WARNING)
+            after_batch(fleet, self.session.plan.spec, warn, self._given_up)
         self._count_fruitless(intake, outcome, cells)
         return intake.visits
 
@@ -405,7 +253,7 @@ class Runner:
 
     def _check(self, cells: Sequence[Cell]) -> None:
         """All guards of the places that the next load touches, and new places for cells that are to find no data."""
-        cells = on_members(cells, self.plan.groups)
+        cells = on_members(cells, self.session.plan.groups)
         unconfirmed = {cell.target for cell in cells if cell.writes} - self._confirmed
         if unconfirmed:
             raise RefusedError(
@@ -419,37 +267,13 @@ class Runner:
                 self.environment.check_hosts(self.environment.fleet, self._targets, self.sites, cells)
             self.sites.renew(cells)
         except IoAtlasError as error:
-            if not self.finished:
+            if not self.session.finished:
                 raise
             raise PartialResultError(
                 f"{error.what}; finished visits are kept",
                 where=error.where,
                 remedy=f"{error.remedy}; then go on with `ioatlas resume {self.journal.directory}`",
             ) from error
-
-    def _batch_seconds(self, sections: Sequence[Section], purpose: Purpose) -> float:
-        """How long the next batch may be; a budget that is nearly spent still gives a short one."""
-        # Batches of like size: fio's turns run away from the schedule the more the longer a batch is.
-        most = CELLS_PER_BATCH if self.environment.fleet is None else sections_of_clients(sections)
-        count = math.ceil(len(sections) / math.ceil(len(sections) / most))
-        turns = sum(section.turns for section in sections[:count])
-        seconds = min(LONGEST_BATCH_SECONDS, turns * TURN_MS / 1000 + 0.001)
-        left = self.budget.left
-        if left is None or not self._sweep_begun:
-            return seconds
-        return min(seconds, (left - self.budget.start_seconds - self._kept_back(purpose)) / self.budget.slowdown)
-
-    def _still_possible(
-        self, purpose: Purpose, sections: Sequence[Section], rows: Mapping[int, PlannedVisit]
-    ) -> tuple[Section, ...]:
-        """Of planned sections whose first ones take too long the next ones that the budget has time for."""
-        if not self.steps.any_order:
-            return ()
-        short = [section for section in sections if not self.steps.out_of_time(purpose, (section,))]
-        if not short:
-            return ()
-        taken = take_sections(short, seconds=self._batch_seconds(short, purpose), alone=self._alone(rows))
-        return taken[:1] if self.steps.out_of_time(purpose, taken) else taken
 
     def _within_budget(self, process: LoadProcess, batch: Batch) -> LoadProcess:
         """The process, ended as overdue when it outlives the budget. How long what is in flight takes to come back is
@@ -461,15 +285,6 @@ class Runner:
         seconds = max(left, min(OVERDUE * batch.seconds + GRACE_SECONDS, max(total, 2 * GRACE_SECONDS)))
         return replace(process, limit_seconds=min(process.limit_seconds + late, seconds))
 
-    def _alone(self, rows: Mapping[int, PlannedVisit]) -> Callable[[Section], bool]:
-        """Which sections have a process of their own."""
-
-        def alone(section: Section) -> bool:
-            own = section.cell.work_bounded or section.cell.state == "fresh"
-            return rows[section.visit_id].alone or own or self.steps.drains_long(section)
-
-        return alone
-
     def _started(self, batch_id: int, pid: int, ticks: int) -> None:
         self.journal.set_batch_process(batch_id, pid, ticks)
         self._telemetry.watch(pid)
@@ -477,7 +292,7 @@ class Runner:
     def _tick(self, progress: Mapping[str, float], batch: Batch, seconds: float) -> None:
         """How far it is, what the time may be, and what is measured now."""
         told = {**progress, "batch_seconds": round(seconds, 1), "elapsed_seconds": round(self.budget.elapsed, 1)}
-        self.emit(progress_event({**told, "budget_seconds": self.budget.total}, batch, seconds))
+        self.session.emit(progress_event({**told, "budget_seconds": self.budget.total}, batch, seconds))
 
     def _reinstate(self, visits: Iterable[Visit]) -> int:
         """How many visits that seemed to settle late count after all, because the longer ones among `visits` show that
@@ -485,9 +300,9 @@ class Runner:
         """
         visits = list(visits)
         kept = reinstated(self.journal.discarded(ReasonCode.LATE), visits) if visits else []
-        for visit_id, cell_key, verdict in kept:
+        for visit_id, key, verdict in kept:
             self.journal.reinstate(visit_id, verdict)
-            self.emit(Event("kept", {"cell": cell_key, "verdict": verdict.text, **axes_of(self.cells[cell_key])}))
+            self.session.emit(Event("kept", {"cell": key, "verdict": verdict.text, **axes_of(self.cells[key])}))
         return len(kept)
 
     def _count_fruitless(self, intake: Intake, outcome: ProcessOutcome, cells: Sequence[Cell]) -> None:
@@ -518,7 +333,7 @@ class Runner:
 
     def _not_answering(self, cells: Sequence[Cell]) -> PartialResultError:
         """Of a load that did not end. Which of several targets it waits for, the guards tell: they ask each of them."""
-        names = dict.fromkeys(cell.target for cell in on_members(cells, self.plan.groups))
+        names = dict.fromkeys(cell.target for cell in on_members(cells, self.session.plan.groups))
         what = "the target does not answer: fio did not end in time"
         if len(names) > 1:
             what = f"one of {', '.join(names)} does not answer: fio did not end in time"
@@ -531,25 +346,9 @@ class Runner:
     def _given_up(self, what: str, remedy: str, where: str = "") -> PartialResultError:
         return PartialResultError(
             what,
-            where=where or (self.plan.targets[0].location if len(self.plan.targets) == 1 else ""),
+            where=where or (self.session.plan.targets[0].location if len(self.session.plan.targets) == 1 else ""),
             remedy=f"{remedy}; then `ioatlas resume {self.journal.directory}`: finished visits are kept",
         )
-
-    # -- time ------------------------------------------------------------------------------------------------
-
-    def _kept_back(self, purpose: Purpose) -> float:
-        return self.steps.reserve_seconds() if purpose == Purpose.SWEEP else self.steps.report_seconds()
-
-    def out_of_time(self, purpose: Purpose, taken: Sequence[Section]) -> bool:
-        """Whether what is left of the budget, less what comes after, is shorter than these sections. One batch is
-        always made.
-        """
-        left = self.budget.left
-        if left is None or not self._sweep_begun:
-            self._sweep_begun = True
-            return False
-        need = self.budget.process_seconds(expected_seconds(taken, self.pace))
-        return need + self._kept_back(purpose) > left
 
     # -- events ----------------------------------------------------------------------------------------------
 
@@ -558,8 +357,9 @@ class Runner:
             return
         cell = self.cells[visit.cell_key]
         if visit.discarded:
-            self.emit(Event("discarded", {"cell": cell.key, "reason": sentences(visit.discarded), **axes_of(cell)}))
+            told = {"cell": cell.key, "reason": sentences(visit.discarded), **axes_of(cell)}
+            self.session.emit(Event("discarded", told))
             return
-        self.finished += 1
+        self.session.finished += 1
         for event in visit_events(visit, cell):
-            self.emit(event)
+            self.session.emit(event)

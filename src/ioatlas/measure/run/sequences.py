@@ -14,13 +14,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from ioatlas.answer.analysis.estimates import undecided
-from ioatlas.answer.analysis.wording import plural
 from ioatlas.load.fio.batch import Batch
-from ioatlas.measure.run.steps import REPORT_SECONDS, Steps
+from ioatlas.measure.run.steps import REPORT_SECONDS, Making, Steps
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Event
-from ioatlas.model.verdict import BUDGET_ENDED
-from ioatlas.model.visit import BatchStatus, Purpose, RemarkKind
+from ioatlas.model.visit import Purpose
 from ioatlas.store.journal import NewVisit, PlannedVisit
 
 One = TypeVar("One", bound=Hashable)
@@ -40,7 +38,7 @@ class SequencedSteps(Steps, Generic[One]):
         """The sequence that a cell belongs to."""
 
     @abstractmethod
-    def make_operations(self, one: One, rows: Sequence[PlannedVisit]) -> int:
+    def make_operations(self, one: One, rows: Sequence[PlannedVisit]) -> Making[int]:
         """Make the operations of a sequence from the first on; how many were made before one failed."""
 
     @abstractmethod
@@ -63,18 +61,18 @@ class SequencedSteps(Steps, Generic[One]):
         """Sequences that have this in common meet the same moments: one follows the other."""
         return one
 
-    def make_replicates(self) -> None:
+    def make_replicates(self) -> Making[None]:
         """The visits asked for, then replicates of the sequences that are not precise enough, until all are, the
         cap or the budget.
         """
-        spec = self.runner.plan.spec
-        while self._make_waiting():
+        spec = self.session.plan.spec
+        while (yield from self._make_waiting()):
             made = self.journal.visits()
             replicate = 1 + max((visit.replicate for visit in made if visit.purpose == Purpose.SWEEP), default=-1)
             sequences = list(self.sequences)
             if replicate >= spec.visits:
                 waiting = (
-                    undecided({cell.key: cell for cell in self.runner.plan.to_measure}, made, spec.wanted)
+                    undecided({cell.key: cell for cell in self.session.plan.to_measure}, made, spec.wanted)
                     if spec.wanted.precision
                     else {}
                 )
@@ -82,7 +80,7 @@ class SequencedSteps(Steps, Generic[One]):
                 sequences = [one for one in sequences if self.side_by_side(one) in wanted]
                 if not sequences:
                     return
-                self.runner.emit(Event("precision", {"cells_waiting": len(waiting), "block": replicate}))
+                self.session.emit(Event("precision", {"cells_waiting": len(waiting), "block": replicate}))
             self._plan_replicate(sequences, replicate)
 
     def new_visit(
@@ -91,15 +89,15 @@ class SequencedSteps(Steps, Generic[One]):
         """One more visit, in a process of its own."""
         return NewVisit(cell.key, replicate, generator.randrange(1, 2**31), purpose, alone=True)
 
-    def make_sequence(self, one: One, rows: Sequence[PlannedVisit]) -> None:
+    def make_sequence(self, one: One, rows: Sequence[PlannedVisit]) -> Making[None]:
         """Every operation of a sequence. One that fails ends it, and the sequence is planned once more."""
-        done = self.make_operations(one, rows)
+        done = yield from self.make_operations(one, rows)
         if done < len(rows):
             self._void(rows[done:], rows[0])
 
     def _plan_replicate(self, sequences: Iterable[One], replicate: int) -> None:
         """Plan one visit of every operation of `sequences`, all of them in a random order."""
-        generator = random.Random(f"{self.runner.plan.spec.order_seed} {replicate}")  # noqa: S311 - an order, not a secret
+        generator = random.Random(f"{self.session.plan.spec.order_seed} {replicate}")  # noqa: S311 - an order, not a secret
         groups: dict[Hashable, list[One]] = {}
         for one in sequences:
             groups.setdefault(self.side_by_side(one), []).append(one)
@@ -111,7 +109,7 @@ class SequencedSteps(Steps, Generic[One]):
             rows += [self.new_visit(cell, replicate, generator) for one in group for cell in self.sequences[one]]
         self.journal.add_visits(rows)
 
-    def _make_waiting(self) -> bool:
+    def _make_waiting(self) -> Making[bool]:
         """Make the sequences that are planned until none is left (True) or the budget ends (False)."""
         while waiting := self.journal.planned(Purpose.SWEEP):
             first = waiting[0]
@@ -119,7 +117,7 @@ class SequencedSteps(Steps, Generic[One]):
             rows = self._whole(one, first.replicate, waiting)
             if self._no_time_for(one):
                 return False
-            self.make_sequence(one, rows)
+            yield from self.make_sequence(one, rows)
         return True
 
     def _no_time_for(self, one: One) -> bool:
@@ -128,8 +126,7 @@ class SequencedSteps(Steps, Generic[One]):
         if left is None or not self._begun or need is None or need + REPORT_SECONDS <= left:
             self._begun = True
             return False
-        dropped = self.journal.drop_planned(BUDGET_ENDED, purpose=Purpose.SWEEP)
-        self.runner.remark(RemarkKind.LEFT_OUT, f"{plural(dropped, 'planned visit')} did not fit the budget.")
+        self.budget_ended(Purpose.SWEEP)
         return True
 
     def _whole(self, one: One, replicate: int, waiting: Sequence[PlannedVisit]) -> list[PlannedVisit]:
@@ -147,11 +144,11 @@ class SequencedSteps(Steps, Generic[One]):
         rows = mine(waiting)
         missing = [cell for cell in self.sequences[one] if cell.key not in rows]
         if missing:
-            generator = random.Random(f"{self.runner.plan.spec.order_seed} {replicate} again {waiting[0].visit_id}")  # noqa: S311
+            generator = random.Random(f"{self.session.plan.spec.order_seed} {replicate} again {waiting[0].visit_id}")  # noqa: S311
             self.journal.add_visits(self.new_visit(cell, replicate, generator) for cell in missing)
             rows = mine(self.journal.planned(Purpose.SWEEP))
             text = "A sequence was interrupted; it begins again with its first operation."
-            self.runner.emit(Event("remark", {"text": text}))
+            self.session.emit(Event("remark", {"text": text}))
         return [rows[cell.key] for cell in self.sequences[one]]
 
     def _void(self, rest: Sequence[PlannedVisit], first: PlannedVisit) -> None:
@@ -161,12 +158,8 @@ class SequencedSteps(Steps, Generic[One]):
         tries = max(self.journal.tries(row.cell_key, row.replicate) for row in rest)
         waiting = {row.visit_id for row in self.journal.planned(first.purpose)} & {row.visit_id for row in rest}
         if waiting:
-            batch_id, _ = self.journal.begin_batch(dict.fromkeys(sorted(waiting), 0))
-            reason = "the operation before it failed"
-            self.journal.finish_batch(
-                batch_id, [], failed=dict.fromkeys(waiting, reason), status=BatchStatus.FAILED, note=reason
-            )
+            self.session.fail(sorted(waiting), "the operation before it failed")
         if tries < 2 and first.purpose == Purpose.SWEEP:
             one = self.sequence_of(self.cells[first.cell_key])
-            generator = random.Random(f"{self.runner.plan.spec.order_seed} {first.visit_id} once more")  # noqa: S311
+            generator = random.Random(f"{self.session.plan.spec.order_seed} {first.visit_id} once more")  # noqa: S311
             self.journal.add_visits(self.new_visit(cell, first.replicate, generator) for cell in self.sequences[one])

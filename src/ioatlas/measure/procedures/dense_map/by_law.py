@@ -18,6 +18,7 @@ from ioatlas.measure.procedures.dense_map.steps import MapSteps
 from ioatlas.measure.procedures.options import MapOptions
 from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.plan import Plan
+from ioatlas.measure.run.steps import Making
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Chosen, LaidOuts
 from ioatlas.model.verdict import ASIDE, BUDGET_ENDED, UnmeasuredCode
@@ -78,17 +79,17 @@ class LawSteps(MapSteps):
 
     _read: tuple[dict[VisitStatus, int], dict[str, list[Course]]] | None = None
 
-    def make(self) -> bool:
-        self.runner.prepare()
+    def make(self) -> Making[bool]:
+        self.session.prepare()
         self._read = None  # with what was written
-        self._make_once()  # what a session that was stopped had asked for
+        yield from self._make_once()  # what a session that was stopped had asked for
         while asked := self._next():
             before = len(self.journal.visits())
             self.journal.add_visits(asked)
-            self._make_once()
+            yield from self._make_once()
             if len(self.journal.visits()) == before:  # nothing came back in the time there was
                 break
-        self._make_beside()
+        yield from self._make_beside()
         self._tell_left_out(keep_laws(self.journal, self._of_map))
         return True
 
@@ -96,10 +97,10 @@ class LawSteps(MapSteps):
     def _of_map(self) -> dict[str, Cell]:
         return {cell.key: cell for cell, reason in self.journal.cells() if reason not in ASIDE}
 
-    def _make_beside(self) -> None:
+    def _make_beside(self) -> Making[None]:
         """What is told beside the map, once, in the time that was kept back for it."""
-        total = total_seconds(self.runner.plan)
-        for target in self.runner.plan.targets:
+        total = total_seconds(self.session.plan)
+        for target in self.session.plan.targets:
             flush = "fsync" if target.kind == "uri" else "fdatasync"  # engines of the network know one kind of flush
             cells, courses = self._able(target.name), self._courses().get(target.name, [])
             for cell in cells_beside(cells, courses, total, flush if target.takes_flushes else ""):
@@ -107,21 +108,20 @@ class LawSteps(MapSteps):
                 if self.budget.left is not None:
                     seconds = min(seconds, self.budget.left - self._end_seconds() - besides)
                 if cell.key not in self.cells and seconds >= SHORTEST_SECONDS:
-                    self.runner.know(cell, UnmeasuredCode.BESIDE)
+                    self.session.know(cell, UnmeasuredCode.BESIDE)
                     self.journal.add_visits([self._visit(cell, seconds, len(courses), Purpose.BESIDE)])
-                self._make_once(Purpose.BESIDE)
+                yield from self._make_once(Purpose.BESIDE)
 
-    def _make_once(self, purpose: Purpose = Purpose.SWEEP) -> None:
+    def _make_once(self, purpose: Purpose = Purpose.SWEEP) -> Making[None]:
         """Make what was asked for. A load that the end of the budget cut short is not planned again."""
-        rows = {row.visit_id: row for row in self.journal.planned(purpose)}
-        if rows:
-            self.runner.batch(tuple(self.section(row) for row in rows.values()), rows)
+        if rows := self.journal.planned(purpose):
+            yield from self.make_batch(rows)
             self.journal.drop_planned(BUDGET_ENDED, purpose=purpose)
 
     def _able(self, name: str) -> list[Cell]:
         """What of a target's map can be measured."""
         failed = {key for key, _ in self.journal.failures()}
-        return [cell for cell in self.runner.plan.to_measure if cell.target == name and cell.key not in failed]
+        return [cell for cell in self.session.plan.to_measure if cell.target == name and cell.key not in failed]
 
     def _courses(self) -> dict[str, list[Course]]:
         """Read anew when a load was made."""
@@ -133,7 +133,7 @@ class LawSteps(MapSteps):
 
     def _next(self) -> list[NewVisit]:
         """The next loads; none when nothing more is worth the time that is left."""
-        plan, seen = self.runner.plan, self._courses()
+        plan, seen = self.session.plan, self._courses()
         names = dict.fromkeys(cell.target for cell in plan.to_measure)
         made = {name: [course for course in seen.get(name, ()) if course.visit_id] for name in names}
         spent = {name: sum(course.seconds for course in seen.get(name, ())) for name in names}
@@ -161,7 +161,7 @@ class LawSteps(MapSteps):
         if left is not None:
             return left
         made = (course for courses in self._courses().values() for course in courses if course.visit_id)
-        return total_seconds(self.runner.plan) - sum(course.seconds + START_SECONDS for course in made)
+        return total_seconds(self.session.plan) - sum(course.seconds + START_SECONDS for course in made)
 
     def _visit(self, cell: Cell, seconds: float, number: int, purpose: Purpose = Purpose.SWEEP) -> NewVisit:
         generator = random.Random(f"{self._seed} {number}")  # noqa: S311 - offsets, not secrets
@@ -174,7 +174,7 @@ class LawSteps(MapSteps):
     def section(self, visit: PlannedVisit) -> Section:
         if visit.purpose not in (Purpose.SWEEP, Purpose.BESIDE) or visit.runtime_ms is None:
             return super().section(visit)
-        return self.runner.section(visit, visit.runtime_ms, GAP_MS)
+        return self.bound(visit, visit.runtime_ms, GAP_MS)
 
     def out_of_time(self, purpose: Purpose, taken: object) -> bool:  # noqa: ARG002
         """It was chosen to fit."""
@@ -188,8 +188,8 @@ class LawSteps(MapSteps):
         return replace(visit, window_start_ms=section.runtime_ms // 2 if section.cell.streams else 0), False
 
     def reserve_seconds(self) -> float:
-        total, seen = total_seconds(self.runner.plan), self._courses()
-        beside = planned_beside(self.runner.plan.to_measure, seen, total)
+        total, seen = total_seconds(self.session.plan), self._courses()
+        beside = planned_beside(self.session.plan.to_measure, seen, total)
         return self._end_seconds() + sum(sum(seconds_beside(one, seen.get(one.target, ()), total)) for one in beside)
 
     def _end_seconds(self) -> float:

@@ -33,7 +33,7 @@ from ioatlas.plan.spec import CampaignSpec
 from ioatlas.store.journal import NewVisit
 
 if TYPE_CHECKING:
-    from ioatlas.measure.run.runner import Runner
+    from ioatlas.measure.run.session import Session
     from ioatlas.measure.run.steps import Steps
     from ioatlas.store.journal import Journal
 
@@ -94,12 +94,12 @@ class DenseMap(Procedure):
 
         return with_less_to_write(plan, able_bytes, bytes_per_s)
 
-    def steps(self, runner: Runner) -> Steps:
+    def steps(self, session: Session) -> Steps:
 
-        few = runner.plan.spec.of(MapOptions).cells is not None and chooses(runner.plan)
-        if few and not runner.journal.is_kept(Chosen) and not runner.journal.campaign().complete:
-            self.begin(runner.journal, runner.plan)  # version 0.3 did not
-        return LawSteps(runner) if runner.journal.is_kept(Chosen) else MapSteps(runner)
+        few = session.plan.spec.of(MapOptions).cells is not None and chooses(session.plan)
+        if few and not session.journal.is_kept(Chosen) and not session.journal.campaign().complete:
+            self.begin(session.journal, session.plan)  # version 0.3 did not
+        return LawSteps(session) if session.journal.is_kept(Chosen) else MapSteps(session)
 
 
 def _words(cell: Cell) -> str:

@@ -18,8 +18,8 @@ from ioatlas.measure.procedures.dense_map.plan import sizes_within
 from ioatlas.measure.procedures.options import MapOptions
 from ioatlas.measure.run.intake import made_alone, unconfirmed
 from ioatlas.measure.run.plan import leave_out, visit_turns
-from ioatlas.measure.run.runner import BATCH_SECONDS, Runner
-from ioatlas.measure.run.steps import Steps
+from ioatlas.measure.run.session import Session
+from ioatlas.measure.run.steps import BATCH_SECONDS, Making, Steps
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Event, Fitted, Voided, VoidedReplicate
 from ioatlas.model.result import ReplicateRow, ordinal
@@ -101,86 +101,84 @@ class MapSteps(Steps):
 
     any_order = True
 
-    def __init__(self, runner: Runner) -> None:
-        super().__init__(runner)
-        self._seed = runner.plan.spec.order_seed
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._seed = session.plan.spec.order_seed
 
-    def make(self) -> bool:
-        runner = self.runner
+    def make(self) -> Making[bool]:
         self.journal.drop_planned("version 0.3 planned it", purpose=Purpose.BASELINE)
         self._fit_layout()
-        runner.prepare()
-        self.sweep()
+        self.session.prepare()
+        yield from self.sweep()
         self._keep_unconfirmed()
         self._tell_left_out(keep_laws(self.journal, self.cells))
         return True
 
-    def sweep(self) -> None:
+    def sweep(self) -> Making[None]:
         """Make the visits."""
-        runner = self.runner
+        spec = self.session.plan.spec
         # What ended the last session was mended meanwhile, or fails once more and is told.
         self.journal.add_visits(made_alone(visit) for visit in self.journal.failed_for_good(Purpose.SWEEP))
         self._fit_budget()
         # From one rest to the next a target may not have recovered: that is told, and no drift.
-        if runner.make_planned(Purpose.SWEEP) and not runner.plan.spec.rest_seconds:
-            self._repeat_replicates()
-        if runner.plan.spec.wanted.precision is not None:
-            runner.make(Purpose.SWEEP, self._imprecise)
+        if (yield from self.make_planned(Purpose.SWEEP)) and not spec.rest_seconds:
+            yield from self._repeat_replicates()
+        if spec.wanted.precision is not None:
+            yield from self.make_asked(Purpose.SWEEP, self._imprecise)
 
     # -- what a budget has time for --------------------------------------------------------------------------
 
     def _fit_layout(self) -> None:
         """Leave out the largest sizes when writing the files alone would take too much of the budget."""
-        runner = self.runner
-        budget = runner.plan.spec.budget_seconds
-        sizes = sorted({cell.size_bytes for cell in runner.plan.to_measure})
-        if budget is None or runner.finished:
+        plan, budget = self.session.plan, self.session.plan.spec.budget_seconds
+        sizes = sorted({cell.size_bytes for cell in plan.to_measure})
+        if budget is None or self.session.finished:
             return
-        kept = sizes_within(runner.plan, budget)
+        kept = sizes_within(plan, budget)
         if len(kept) < len(sizes):
             gone = ", ".join(format_size(size) for size in sizes if size not in kept)
             told = f"writing their files would take too much of the budget of {format_duration(budget)}"
             why = "left out: writing its file would take too much of the budget"
-            plan = leave_out(runner.plan, {"size": tuple(kept)}, why)
-            runner.go_on_with(plan, f"Sizes {gone} left out: {told}.")
+            plan = leave_out(plan, {"size": tuple(kept)}, why)
+            self.session.go_on_with(plan, f"Sizes {gone} left out: {told}.")
 
     def _fit_budget(self) -> None:
         """Windows as short as the budget asks for."""
-        runner, left = self.runner, self._left_for_sweep()
-        runner.pace.share = self.journal.kept(Fitted).share
-        if left is None or runner.finished:
+        session, left = self.session, self._left_for_sweep()
+        session.pace.share = self.journal.kept(Fitted).share
+        if left is None or session.finished:
             return
-        cells, visits = list(runner.plan.to_measure), runner.plan.spec.visits
+        cells, visits = list(session.plan.to_measure), session.plan.spec.visits
         need = self._seconds_for(cells, visits)
         if need > left:
-            runner.pace.share = max(LEAST_SHARE, left / need)
-            self.journal.keep(Fitted(runner.pace.share))
+            session.pace.share = max(LEAST_SHARE, left / need)
+            self.journal.keep(Fitted(session.pace.share))
 
     def _seconds_for(self, cells: Sequence[Cell], visits: int) -> float:
         """Expected time of so many visits of each cell: loads, gaps and starts of processes."""
-        budget, pace = self.budget, self.runner.pace
+        budget, pace = self.budget, self.session.pace
         load = visits * sum(visit_turns(cell, pace) for cell in cells) * TURN_MS / 1000 * budget.slowdown
         return load + (load / BATCH_SECONDS + 1) * budget.start_seconds
 
     def _tell_left_out(self, laws: Mapping[str, Fit]) -> None:
         """Mark the cells that were not reached and that no law foretells, and say why."""
-        runner = self.runner
-        budget, limit = runner.plan.spec.budget_seconds, runner.plan.spec.of(MapOptions).cells
+        plan = self.session.plan
+        budget, limit = plan.spec.budget_seconds, plan.spec.of(MapOptions).cells
         tried = {visit.cell_key for visit in self.journal.visits() if visit.purpose is Purpose.SWEEP}
         tried |= {key for key, _ in self.journal.failures()}
-        gone = {cell.key: "the budget did not allow it" for cell in runner.plan.to_measure if cell.key not in tried}
+        gone = {cell.key: "the budget did not allow it" for cell in plan.to_measure if cell.key not in tried}
         if laws and gone:
             from ioatlas.answer.law.cells import why_not_foretold
 
-            fitted = [cell for cell in runner.plan.to_measure if cell.key in gone and cell.target in laws]
+            fitted = [cell for cell in plan.to_measure if cell.key in gone and cell.target in laws]
             gone |= {cell.key: why_not_foretold(cell, laws[cell.target]) for cell in fitted}
         left_out = {key: f"{UnmeasuredCode.LEFT_OUT}: {why}" for key, why in gone.items() if why}
         if not left_out or (budget is None and limit is None):
             return
         bound = f"at most {limit} were to be measured" if limit else f"the budget is {format_duration(budget or 0.0)}"
-        told = f"{len(left_out):,} of {plural(len(runner.plan.to_measure), 'cell')} left out: {bound}."
-        cells = tuple((cell, left_out.get(cell.key, reason)) for cell, reason in runner.plan.cells)
-        runner.go_on_with(replace(runner.plan, cells=cells), told)
+        told = f"{len(left_out):,} of {plural(len(plan.to_measure), 'cell')} left out: {bound}."
+        cells = tuple((cell, left_out.get(cell.key, reason)) for cell, reason in plan.cells)
+        self.session.go_on_with(replace(plan, cells=cells), told)
 
     def _left_for_sweep(self) -> float | None:
         """Seconds of load that the budget still has room for, as planned; None without a limit."""
@@ -196,7 +194,7 @@ class MapSteps(Steps):
 
     def drains_long(self, section: Section) -> bool:
         """Also the first load of a target, of which nobody knows how long its I/Os take."""
-        return super().drains_long(section) or self.runner.pace.latency_seconds(section.cell) is None
+        return super().drains_long(section) or self.session.pace.latency_seconds(section.cell) is None
 
     # -- the visits ------------------------------------------------------------------------------------------
 
@@ -210,7 +208,7 @@ class MapSteps(Steps):
                 self.journal.reinstate(visit_id, unconfirmed(verdict))
                 swept[cell_key] = []
 
-    def _repeat_replicates(self) -> None:
+    def _repeat_replicates(self) -> Making[None]:
         """Void replicates that stand apart from the others, and measure them again; of two that differ, let a third
         decide. Twice at most.
         """
@@ -225,16 +223,16 @@ class MapSteps(Steps):
                 why = Reason(ReasonCode.VOIDED, f"{ReasonCode.VOIDED}: {record.reason}")
                 self.journal.discard_visits(visit_ids, why)
             self.journal.keep(Voided((*self.journal.kept(Voided).replicates, *repair.voided)))
-            self.runner.emit(Event("drift", {"text": repair.text, "visits": len(repair.visits)}))
+            self.session.emit(Event("drift", {"text": repair.text, "visits": len(repair.visits)}))
             self.journal.add_visits(repair.visits)
-            if not self.runner.make_planned(Purpose.SWEEP):
+            if not (yield from self.make_planned(Purpose.SWEEP)):
                 return
 
     def _imprecise(self, visits: Sequence[Visit]) -> list[NewVisit]:
         """The cells that are not precise enough again, in random orders up to their next look, until all are, the cap
         or the budget.
         """
-        spec = self.runner.plan.spec
+        spec = self.session.plan.spec
         # Visits that were too short for a verdict do not count: without an end of its own this need not have one.
         made = self._swept(visits)
         most = spec.visits + spec.wanted.cap
@@ -243,7 +241,7 @@ class MapSteps(Steps):
         if not waiting:
             return []
         replicate = 1 + max(visit.replicate for visit in visits if visit.purpose == Purpose.SWEEP)
-        self.runner.emit(Event("precision", {"cells_waiting": len(waiting), "block": replicate}))
+        self.session.emit(Event("precision", {"cells_waiting": len(waiting), "block": replicate}))
         rows: list[NewVisit] = []
         for turn in range(max(waiting.values())):
             keys = [key for key, count in waiting.items() if count > turn]

@@ -38,12 +38,11 @@ from ioatlas.measure.run.plan import (
     FIO_SECONDS,
     PLANNING_WRITE_BYTES_PER_S,
     Plan,
-    plan_record,
 )
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.measure.run.runner import Runner
 from ioatlas.measure.run.sequences import SequencedSteps
-from ioatlas.measure.run.steps import REPORT_SECONDS, Steps
+from ioatlas.measure.run.session import Session
+from ioatlas.measure.run.steps import REPORT_SECONDS, Making, Steps
 from ioatlas.measure.run.telemetry import Seen
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError, faults
@@ -145,24 +144,24 @@ COMMAND_FILE = "iozone.command"
 class SequenceSteps(SequencedSteps[WorkSequence]):
     """One session of fixed-work sequences."""
 
-    def __init__(self, runner: Runner) -> None:
-        super().__init__(runner)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self._speeds = Speeds()
-        self._study = runner.plan.spec.of(FixedWorkOptions).ordered
+        self._study = session.plan.spec.of(FixedWorkOptions).ordered
 
-    def make(self) -> bool:
-        spec = self.runner.plan.spec
+    def make(self) -> Making[bool]:
+        spec = self.session.plan.spec
         if IOZONE in spec.of(FixedWorkOptions).engines:
-            self.runner.environment.executor.find("iozone")
+            self.session.find("iozone")
         self.journal.keep(KnownMemory(known_memory(typed_facts(self.journal.directory))))
-        plan = self.runner.plan
+        plan = self.session.plan
         for target in plan.targets:
             length = int(plan.files.get(target.name, {}).get(FILE, 0))
-            self.runner.sites.open(target.name, {FILE: length}, self.runner.target_use)
-        if spec.budget_seconds is not None and not self.runner.finished:
-            self._fit_budget()
-        self.sequences = sequences_of(self.runner.plan.to_measure)
-        self.make_replicates()
+            self.session.sites.open(target.name, {FILE: length}, self.session.target_use)
+        if spec.budget_seconds is not None and not self.session.finished:
+            yield from self._fit_budget()
+        self.sequences = sequences_of(self.session.plan.to_measure)
+        yield from self.make_replicates()
         return True
 
     # -- replicates and sequences -----------------------------------------------------------------------------------
@@ -174,39 +173,35 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         """The tools of one file and record stay together, so that they meet the same moments."""
         return one.target, one.size_bytes, one.record_bytes
 
-    def make_operations(self, one: WorkSequence, rows: Sequence[PlannedVisit]) -> int:
+    def make_operations(self, one: WorkSequence, rows: Sequence[PlannedVisit]) -> Making[int]:
         cells = [self.cells[row.cell_key] for row in rows]
-        now = self.runner.environment.executor.clock.monotonic
-        begin = now()
-        self.runner.sites.check(cells)
-        self.runner.sites.remove(cells[0].target, FILE)  # of an earlier sequence: the first operation makes a new one
-        waiting = {row.visit_id: row for row in rows}
+        begin = self.budget.elapsed
+        self.session.sites.check(cells)
+        self.session.sites.remove(cells[0].target, FILE)  # of an earlier sequence: the first operation makes a new one
         done = 0
         if one.tool == IOZONE:
-            load = partial(self._iozone_process, one)
-            visits = self.runner.batch(tuple(self.section(row) for row in rows), waiting, load)
-            done = len(visits)
+            done = len((yield from self.make_batch(rows, partial(self._iozone_process, one))))
         else:
             for row in rows:
-                if not self.runner.batch((self.section(row),), waiting):
+                if not (yield from self.make_batch([row])):
                     break
                 done += 1
-        self._speeds.add_overhead(len(rows), now() - begin)
+        self._speeds.add_overhead(len(rows), self.budget.elapsed - begin)
         return done
 
     def _iozone_process(self, one: WorkSequence, batch: Batch) -> LoadProcess:
         """IOzone on the file of the sequence: all its operations in one run."""
         cell = batch.sections[0].cell
         arguments = iozone_arguments(one.size_bytes, [one.record_bytes], direct=bool(cell.integer("direct", 1)))
-        file = self.runner.sites.file_path(cell.target, FILE)
+        file = self.session.sites.file_path(cell.target, FILE)
         return iozone_process(arguments, file, batch.directory, limit_seconds=CAP_SECONDS)
 
     def location(self, cell: Cell) -> tuple[tuple[str, JobValue], ...]:
-        place = ("filename", self.runner.sites.file_path(cell.target, FILE))
+        place = ("filename", self.session.sites.file_path(cell.target, FILE))
         return (place, ("allow_file_create", 1)) if cell.option["operation"] == FIRST else (place,)
 
     def section(self, visit: PlannedVisit) -> Section:
-        return self.runner.section(visit, CAP_SECONDS * 1000, 0)
+        return self.bound(visit, CAP_SECONDS * 1000, 0)
 
     # -- one operation ---------------------------------------------------------------------------------------
 
@@ -255,8 +250,8 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         kept = directory / CALLS_FILE
         if not kept.exists():
             try:
-                path = self.runner.sites.file_path(section.cell.target, FILE)
-                opening, closing = calls_around(self.runner.sites.through(path), section.cell)
+                path = self.session.sites.file_path(section.cell.target, FILE)
+                opening, closing = calls_around(self.session.sites.through(path), section.cell)
             except IoAtlasError:
                 return 0.0, 0.0  # read back after a crash: the file is gone
             kept.write_text(f"{opening:.9f} {closing:.9f}\n")
@@ -303,13 +298,13 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
     def usual_seconds(self, cell: Cell) -> float:  # noqa: ARG002
         return self.budget.seconds_per_visit(FIO_SECONDS)
 
-    def _fit_budget(self) -> None:
+    def _fit_budget(self) -> Making[None]:
         """Look at the speed on a small file, then shrink the file, then leave out records, until the replicates
         asked for fit the budget.
         """
-        self._look()
+        yield from self._look()
         left = (self.budget.left or 0.0) - REPORT_SECONDS
-        plan, visits = self.runner.plan, self.runner.plan.spec.visits
+        plan, visits = self.session.plan, self.session.plan.spec.visits
 
         def need(candidate: Plan, times: int = visits) -> float:
             return times * sum(
@@ -325,7 +320,7 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
             least = max(LEAST_FILE, 1 << 12)
             while need(plan) > left and size // 2 >= least:
                 size //= 2
-                plan = with_size(self.runner.plan, size, why)
+                plan = with_size(self.session.plan, size, why)
         sizes = sorted({one.size_bytes for one in sequences_of(plan.to_measure)})
         records = sorted({one.record_bytes for one in sequences_of(plan.to_measure)})
         kept = coarsen(
@@ -346,25 +341,17 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
         )
         text += f", {kept.visits} of {visits} visits each" if kept.visits < visits else ""
         text += "." if kept.fits else "; even that takes longer than the budget."
-        self._reduce(replace(plan, spec=replace(plan.spec, visits=kept.visits)), text)
+        self.session.go_on_with_others(replace(plan, spec=replace(plan.spec, visits=kept.visits)), text)
 
-    def _reduce(self, plan: Plan, text: str) -> None:
-        """Go on with a reduced plan, which may have new cells, and say what was left out."""
-        with self.journal.together():
-            for cell, reason in plan.cells:
-                self.runner.know(cell, reason)
-            self.journal.set_plan(plan_record(plan))
-            self.runner.go_on_with(plan, text)
-
-    def _look(self) -> None:
+    def _look(self) -> Making[None]:
         """One sequence with the smallest record and one with the largest, on small files, so that times can be
         reckoned.
         """
-        spec = self.runner.plan.spec
+        spec = self.session.plan.spec
         generator = random.Random(spec.order_seed)  # noqa: S311 - offsets, not secrets
-        self.runner.emit(Event("probe", {"cells": len(self.runner.plan.targets)}))
-        for target in self.runner.plan.targets:
-            mine = [one for one in sequences_of(self.runner.plan.to_measure) if one.target == target.name]
+        self.session.emit(Event("probe", {"cells": len(self.session.plan.targets)}))
+        for target in self.session.plan.targets:
+            mine = [one for one in sequences_of(self.session.plan.to_measure) if one.target == target.name]
             if not mine:
                 continue
             small, large = min(one.record_bytes for one in mine), max(one.record_bytes for one in mine)
@@ -380,11 +367,11 @@ class SequenceSteps(SequencedSteps[WorkSequence]):
                 )
                 cells = [replace(cell, state=LOOK_STATE) for cell in made]  # never one of the study's own cells
                 for cell in cells:
-                    self.runner.know(cell, UnmeasuredCode.FIRST_LOOK)
+                    self.session.know(cell, UnmeasuredCode.FIRST_LOOK)
                 self.journal.add_visits(self.new_visit(cell, -1, generator, Purpose.PROBE) for cell in cells)
                 keys = [cell.key for cell in cells]
                 rows = sorted(self.journal.planned(Purpose.PROBE), key=lambda row, keys=keys: keys.index(row.cell_key))  # type: ignore[misc]
-                self.make_sequence(WorkSequence.of(cells[0]), rows)
+                yield from self.make_sequence(WorkSequence.of(cells[0]), rows)
         self.journal.drop_planned("probe not finished", purpose=Purpose.PROBE)
 
 
@@ -463,5 +450,5 @@ class FixedWork(Procedure):
     def shrinks_to_fit(self, plan: Plan) -> bool:  # noqa: ARG002
         return True
 
-    def steps(self, runner: Runner) -> Steps:
-        return SequenceSteps(runner)
+    def steps(self, session: Session) -> Steps:
+        return SequenceSteps(session)

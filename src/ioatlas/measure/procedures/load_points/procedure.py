@@ -28,8 +28,8 @@ from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.intake import judged
 from ioatlas.measure.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.measure.run.runner import Runner
-from ioatlas.measure.run.steps import Steps
+from ioatlas.measure.run.session import Session
+from ioatlas.measure.run.steps import Making, Steps
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.outcomes import Event, HighestLoad, HighestLoads, IdleWatts
 from ioatlas.model.target import Target
@@ -52,26 +52,25 @@ class LoadPointSteps(Steps):
 
     counted = frozenset({Purpose.SWEEP})
 
-    def __init__(self, runner: Runner) -> None:
-        super().__init__(runner)
-        spec = runner.plan.spec
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        spec = session.plan.spec
         self._streams: StreamsSpec = streams_of(spec)
         self._window_ms = round(spec.window_seconds * 1000)
 
-    def make(self) -> bool:
+    def make(self) -> Making[bool]:
         """Raises PartialResultError when it ends early, IoAtlasError when no load is carried at all."""
-        spec = self.runner.plan.spec
+        spec = self.session.plan.spec
         if self.journal.has_visits(Purpose.SWEEP) and not self.journal.planned(Purpose.SWEEP):
             return True  # nothing is left to be made, so no file is written
-        self.runner.prepare()
+        self.session.prepare()
         self._idle()
-        loads = [
-            (phase, target, self._load_of(phase, target))
-            for target in self.runner.plan.targets
-            for phase in phases_of(spec, target, self._footprint(target))
-        ]
+        loads = []
+        for target in self.session.plan.targets:
+            for phase in phases_of(spec, target, self._footprint(target)):
+                loads.append((phase, target, (yield from self._load_of(phase, target))))
         self._plan_points(loads)
-        self.runner.make_planned(Purpose.SWEEP)
+        yield from self.make_planned(Purpose.SWEEP)
         return True
 
     # -- the parts -------------------------------------------------------------------------------------------
@@ -79,21 +78,21 @@ class LoadPointSteps(Steps):
     def _footprint(self, target: Target) -> int:
         """As it was planned: free space is another one now."""
         return (
-            next(iter(self.runner.plan.files.get(target.name, {}).values()), 0)
-            or footprint_of(self.runner.plan.spec, target)[0]
+            next(iter(self.session.plan.files.get(target.name, {}).values()), 0)
+            or footprint_of(self.session.plan.spec, target)[0]
         )
 
     def _idle(self) -> None:
         """Power with no load, once, and whose power it is."""
-        meters, seconds = self.runner.meters, self._streams.idle_seconds
+        meters, seconds = self.session.meters, self._streams.idle_seconds
         if meters and not self.journal.is_kept(IdleWatts):
             text = f"measuring power with no load, {seconds:.0f} s"
-            self.runner.emit(Event("phase", {"phase": "idle", "text": text, "seconds_left": seconds}))
-        note_power(self.journal, meters, self.runner.stop_asked, seconds)
-        if self.runner.stop_asked():
-            raise self.runner.stopped()
+            self.session.emit(Event("phase", {"phase": "idle", "text": text, "seconds_left": seconds}))
+        note_power(self.journal, meters, self.session.stop_asked, seconds)
+        if self.session.stop_asked():
+            raise self.session.stopped()
 
-    def _load_of(self, phase: Phase, target: Target) -> float:
+    def _load_of(self, phase: Phase, target: Target) -> Making[float]:
         """100% of a phase in I/Os per second: as asked for, or the highest that the target carries; 0 for a load that
         runs freely.
         """
@@ -101,25 +100,25 @@ class LoadPointSteps(Steps):
             return phase.load_iops
         known = self.journal.kept(HighestLoads).of(target.name, phase.name)
         if known is None:
-            self.runner.emit(
+            self.session.emit(
                 Event(
                     "phase",
                     {"phase": "search", "text": "searching the highest load", "seconds_left": self._search_seconds()},
                 )
             )
-            known = self._highest(phase, target)
+            known = yield from self._highest(phase, target)
             self.journal.keep(self.journal.kept(HighestLoads).with_load(target.name, phase.name, known))
         return known.iops
 
     def _search_seconds(self) -> float:
         return round(
-            10 * (trial_seconds(self.runner.plan.spec) + self.budget.start_seconds) + 2 * self._window_ms / 1000, 1
+            10 * (trial_seconds(self.session.plan.spec) + self.budget.start_seconds) + 2 * self._window_ms / 1000, 1
         )
 
-    def _highest(self, phase: Phase, target: Target) -> HighestLoad:
+    def _highest(self, phase: Phase, target: Target) -> Making[HighestLoad]:
         """The highest load that the target carries within the limit on the response time, by trials."""
         limit_ns = self._streams.limit_seconds * 1e9
-        self.runner.make(Purpose.SEARCH, lambda _visits: self._next_trial(phase, target, limit_ns))
+        yield from self.make_asked(Purpose.SEARCH, lambda _visits: self._next_trial(phase, target, limit_ns))
         made = self._trials(phase, target)
         answer = search_load([trial for trial, _ in made], limit_ns)
         limit = format_duration(self._streams.limit_seconds)
@@ -128,7 +127,7 @@ class LoadPointSteps(Steps):
             carried = [trial.offered_iops for trial, _ in made if trial.carried(limit_ns)]
             highest = max((load for load in carried if answer.refused is None or load < answer.refused), default=None)
             if highest is not None:
-                self.runner.remark(
+                self.session.remark(
                     RemarkKind.WARNING,
                     "The budget ended before the highest load was confirmed by a visit as long as those of the load "
                     "points.",
@@ -153,8 +152,8 @@ class LoadPointSteps(Steps):
         if answer.next is None:
             return []
         load, long = answer.next
-        cell = self.runner.know(phase.cell(target.name, load_iops=load), UnmeasuredCode.TRIAL)
-        length = self._window_ms if long else round(trial_seconds(self.runner.plan.spec) * 1000)
+        cell = self.session.know(phase.cell(target.name, load_iops=load), UnmeasuredCode.TRIAL)
+        length = self._window_ms if long else round(trial_seconds(self.session.plan.spec) * 1000)
         seed = self.seed(len(made), load)
         return [NewVisit(cell.key, len(made), seed, Purpose.SEARCH, alone=True, runtime_ms=length)]
 
@@ -214,9 +213,9 @@ class LoadPointSteps(Steps):
             return
         cells = []
         for phase, target, load in loads:
-            cells += [self.runner.know(cell, "") for cell in ramp_cells(phase, target.name, self._streams, load)]
-            if load:
-                self._tell_rounding(phase, load)
+            cells += [self.session.know(cell, "") for cell in ramp_cells(phase, target.name, self._streams, load)]
+            if load and (text := describe_rounding(phase, load, min(self._streams.points))):
+                self.session.remark(RemarkKind.NOTE, text)
         window_ms, visits = self._fitted(len(cells))
         rows = [
             NewVisit(cell.key, replicate, self.seed(replicate, cell.key), Purpose.SWEEP, runtime_ms=window_ms)
@@ -225,17 +224,11 @@ class LoadPointSteps(Steps):
         ]
         self.journal.add_visits(rows)
 
-    def _tell_rounding(self, phase: Phase, load: float) -> None:
-        worst = min(self._streams.points)
-        text = describe_rounding(phase, load, worst)
-        if text:
-            self.runner.remark(RemarkKind.NOTE, text)
-
     def _fitted(self, n_cells: int) -> tuple[int, int]:
         """Window and visits that the rest of the budget allows: shorter windows first, then fewer visits. Says what was
         cut.
         """
-        spec = self.runner.plan.spec
+        spec = self.session.plan.spec
         left = self.budget.left
         overhead = self.budget.start_seconds + gap_seconds(self._streams)
         if left is None or n_cells * spec.visits * (spec.window_seconds + overhead) <= left - self.reserve_seconds():
@@ -249,7 +242,7 @@ class LoadPointSteps(Steps):
             ):
                 break
         window = max(SHORTEST_WINDOW_SECONDS, min(spec.window_seconds, window))
-        self.runner.remark(
+        self.session.remark(
             RemarkKind.LEFT_OUT,
             f"The budget leaves {format_duration(left)} for {n_cells} load points: {visits} of {spec.visits} visits "
             "each, "
@@ -260,7 +253,7 @@ class LoadPointSteps(Steps):
     # -- helpers ---------------------------------------------------------------------------------------------
 
     def section(self, visit: PlannedVisit) -> Section:
-        return self.runner.section(visit, visit.runtime_ms or self._window_ms, round(1000 * gap_seconds(self._streams)))
+        return self.bound(visit, visit.runtime_ms or self._window_ms, round(1000 * gap_seconds(self._streams)))
 
     def drains_long(self, section: Section) -> bool:  # noqa: ARG002
         """The gap is many times the response time that is allowed, so that all visits may share a process."""
@@ -305,11 +298,11 @@ class LoadPointSteps(Steps):
         """What the load points need at least: each once, half as long as asked for where that is seconds; never more
         than half of the budget.
         """
-        spec = self.runner.plan.spec
+        spec = self.session.plan.spec
         window = min(spec.window_seconds, max(SHORTEST_WINDOW_SECONDS, spec.window_seconds / 2))
         need = (
             len(self._streams.points)
-            * len(self.runner.plan.targets)
+            * len(self.session.plan.targets)
             * (window + gap_seconds(self._streams) + self.budget.start_seconds)
             + self.reserve_seconds()
         )
@@ -336,5 +329,5 @@ class LoadPoints(Procedure):
         search = f"search       for the highest load, {times} time{'s' if times > 1 else ''}, before the load points"
         return PlanText(order="in their order, the whole of it repeated", extra=(search,) if times else ())
 
-    def steps(self, runner: Runner) -> Steps:
-        return LoadPointSteps(runner)
+    def steps(self, session: Session) -> Steps:
+        return LoadPointSteps(session)

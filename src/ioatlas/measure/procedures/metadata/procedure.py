@@ -20,9 +20,9 @@ from ioatlas.measure.procedures.metadata.plan import (
 from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.plan import PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.measure.run.runner import Runner
 from ioatlas.measure.run.sequences import SequencedSteps
-from ioatlas.measure.run.steps import Steps
+from ioatlas.measure.run.session import Session
+from ioatlas.measure.run.steps import Making, Steps
 from ioatlas.model.cell import Cell
 from ioatlas.model.options import JobValue
 from ioatlas.model.target import Target
@@ -50,32 +50,31 @@ _TIME_OF_CALLS: tuple[tuple[str, JobValue], ...] = (
 class TreeSteps(SequencedSteps[Tree]):
     """One session of trees."""
 
-    def __init__(self, runner: Runner) -> None:
-        super().__init__(runner)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self._seconds: dict[tuple[str, Operation], float] = {}
-        self.sequences = trees_of(runner.plan.to_measure)
+        self.sequences = trees_of(session.plan.to_measure)
 
-    def make(self) -> bool:
-        plan = self.runner.plan
+    def make(self) -> Making[bool]:
+        plan = self.session.plan
         for target in plan.targets:
             mine = [tree for tree in self.sequences if tree.target == target.name]
             files = plan.files.get(target.name, {})
-            self.runner.sites.open(target.name, files, self.runner.target_use, inodes=inodes_at_once(mine))
-        self.make_replicates()
+            self.session.sites.open(target.name, files, self.session.target_use, inodes=inodes_at_once(mine))
+        yield from self.make_replicates()
         return True
 
     def sequence_of(self, cell: Cell) -> Tree:
         return Tree.of(cell)
 
-    def make_operations(self, one: Tree, rows: Sequence[PlannedVisit]) -> int:
-        sites = self.runner.sites
+    def make_operations(self, one: Tree, rows: Sequence[PlannedVisit]) -> Making[int]:
+        sites = self.session.sites
         sites.check([self.cells[row.cell_key] for row in rows])
         sites.remove_tree(one.target)
         sites.make_tree(one.target, dict.fromkeys(one.folder(job) for job in range(one.jobs)))
-        waiting = {row.visit_id: row for row in rows}
         for done, row in enumerate(rows):
             load = self._by_names if tree_operation(self.cells[row.cell_key]) in BY_NAMES else None
-            if not self.runner.batch((self.section(row),), waiting, load):
+            if not (yield from self.make_batch([row], load)):
                 return done
         sites.remove_tree(one.target)
         return len(rows)
@@ -88,7 +87,7 @@ class TreeSteps(SequencedSteps[Tree]):
         # Without create_on_open fio would write files that it finds too short before it looks at or deletes them.
         return (
             ("ioengine", engine or "psync"),
-            ("directory", self.runner.sites.file_path(cell.target, TREE)),
+            ("directory", self.session.sites.file_path(cell.target, TREE)),
             ("filename_format", tree.names(renamed=operation is Operation.DELETE)),
             ("allow_file_create", int(operation is not Operation.READ)),
             *((("create_on_open", 1),) if operation is not Operation.READ else ()),
@@ -99,7 +98,7 @@ class TreeSteps(SequencedSteps[Tree]):
         cell = self.cells[visit.cell_key]
         calls = Tree.of(cell).calls(tree_operation(cell))
         cap_seconds = max(LEAST_CAP_SECONDS, SLOWEST_CALL_SECONDS * calls)
-        return self.runner.section(visit, round(1000 * cap_seconds), 0)
+        return self.bound(visit, round(1000 * cap_seconds), 0)
 
     def _by_names(self, batch: Batch) -> LoadProcess:
         """What opens, lists or renames the files of a tree."""
@@ -113,7 +112,7 @@ class TreeSteps(SequencedSteps[Tree]):
             "jobs": tree.jobs,
             "files": tree.files,
             "passes": LIST_PASSES,
-            "top": self.runner.sites.file_path(cell.target, TREE),
+            "top": self.session.sites.file_path(cell.target, TREE),
             "folder": tree.folder("$jobnum"),
             "names": tree.names(),
             "renamed": tree.names(renamed=True),
@@ -221,5 +220,5 @@ class Metadata(Procedure):
             budget="what is not made by then is left out",
         )
 
-    def steps(self, runner: Runner) -> Steps:
-        return TreeSteps(runner)
+    def steps(self, session: Session) -> Steps:
+        return TreeSteps(session)

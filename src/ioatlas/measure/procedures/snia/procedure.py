@@ -11,13 +11,13 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from ioatlas.answer.analysis.rounds import Rounds, format_value, rounds_of, words
-from ioatlas.load.fio.batch import Batch
+from ioatlas.load.fio.batch import Batch, Section
 from ioatlas.measure.procedures.options import SniaOptions
 from ioatlas.measure.procedures.snia.plan import build_rounds_plan, pass_name, passes_of, rounds_lines, rounds_plan
 from ioatlas.measure.run.plan import FIO_SECONDS, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.measure.run.runner import Runner
-from ioatlas.measure.run.steps import REPORT_SECONDS, Steps
+from ioatlas.measure.run.session import Session
+from ioatlas.measure.run.steps import REPORT_SECONDS, Making, Steps
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import PartialResultError
 from ioatlas.model.outcomes import Event, SniaPass, SniaPasses
@@ -26,7 +26,7 @@ from ioatlas.model.visit import Purpose, RemarkKind, Visit
 from ioatlas.plan.snia import PROCEDURES, Test
 from ioatlas.plan.spec import CampaignSpec
 from ioatlas.stats.steadystate import MOST_ROUNDS, WINDOW
-from ioatlas.store.journal import NewVisit
+from ioatlas.store.journal import NewVisit, PlannedVisit
 
 TRIES = 3
 """Times that a cell of a round is made before the round is given up."""
@@ -38,9 +38,9 @@ class RoundsSteps(Steps):
 
     counted = frozenset({Purpose.SWEEP})
 
-    def __init__(self, runner: Runner) -> None:
-        super().__init__(runner)
-        spec = runner.plan.spec
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        spec = session.plan.spec
         self._test: Test = spec.of(SniaOptions).test
         self._procedure = PROCEDURES[spec.of(SniaOptions).test]
         self._window_ms = round(spec.window_seconds * 1000)
@@ -48,18 +48,18 @@ class RoundsSteps(Steps):
         self._pass_cells: tuple[Cell, ...] = ()
         self._visits: list[Visit] = []
 
-    def make(self) -> bool:
+    def make(self) -> Making[bool]:
         """Make all passes."""
         self._visits = self.journal.visits()
         for cells in passes_of(self.journal, self._test):
-            if not self._make_pass(cells):
+            if not (yield from self._make_pass(cells)):
                 break
         begun = self.journal.kept(SniaPasses).passes.values()
         return bool(begun) and all(one.ended for one in begun)
 
     # -- one pass --------------------------------------------------------------------------------------------
 
-    def _make_pass(self, cells: tuple[Cell, ...]) -> bool:
+    def _make_pass(self, cells: tuple[Cell, ...]) -> Making[bool]:
         """True when it has come to its end, False when the budget has."""
         name = pass_name(self._procedure, cells[0].target, cells)
         if self._known(name).ended:
@@ -71,13 +71,13 @@ class RoundsSteps(Steps):
         self._pass_name, self._pass_cells = name, cells
         while True:
             rounds = self._rounds(name, cells)
-            ended = rounds.ended(self.runner.plan.spec.window_seconds)
+            ended = rounds.ended(self.session.plan.spec.window_seconds)
             if ended:
                 self._note(name, replace(self._known(name), ended=ended))
                 return True
             if self._over_budget(rounds):
                 return False
-            self._make_round(rounds, rounds.complete)
+            yield from self._make_round(rounds, rounds.complete)
             self._tell_round(self._rounds(name, cells))
 
     def _known(self, name: str) -> SniaPass:
@@ -94,42 +94,40 @@ class RoundsSteps(Steps):
         again, and the window begins anew.
         """
         known, target = self._known(name), cells[0].target
-        kept = self.runner.sites.is_prepared(target, self.runner.target_use, once=name)
+        kept = self.session.sites.is_prepared(target, self.session.target_use, once=name)
         if not kept:
             done = self._rounds(name, cells).complete
-            purge = self.runner.sites.purge(target, self.runner.plan.spec.of(SniaOptions).purge)
+            purge = self.session.sites.purge(target, self.session.plan.spec.of(SniaOptions).purge)
             self._note(name, replace(known, purge=purge, first=done))
             if done > known.first:
-                self.runner.remark(
+                self.session.remark(
                     RemarkKind.WARNING,
                     f"The test on {target} was interrupted after round {done} and its files were removed: it was "
                     "filled again, and no "
                     "measurement window spans the interruption.",
                 )
         elif name in self.journal.kept(SniaPasses).passes:
-            self.runner.remark(
+            self.session.remark(
                 RemarkKind.WARNING, f"The test on {target} was interrupted and went on without a new purge and fill."
             )
-        self.runner.sites.prepare_target(target, self.runner.target_use, once=name)
+        self.session.sites.prepare_target(target, self.session.target_use, once=name)
 
     # -- one round -------------------------------------------------------------------------------------------
 
-    def _make_round(self, rounds: Rounds, number: int) -> None:
+    def _make_round(self, rounds: Rounds, number: int) -> Making[None]:
         """Every cell once, in the order of the specification, each in a fio of its own."""
         for attempt in range(TRIES):
             missing = self._rounds(self._pass_name, rounds.cells).missing(number)
             if not missing:
                 return
             if not self.journal.planned(Purpose.SWEEP):
-                generator = random.Random(f"{self.runner.plan.spec.order_seed} {number} {attempt}")  # noqa: S311 - offsets, not secrets
+                generator = random.Random(f"{self.session.plan.spec.order_seed} {number} {attempt}")  # noqa: S311 - offsets, not secrets
                 seeds = [(cell, generator.randrange(1, 2**31)) for cell in missing]
                 self.journal.add_visits(
                     NewVisit(cell.key, number, seed, alone=True, runtime_ms=self._window_ms) for cell, seed in seeds
                 )
             while waiting := self.journal.planned(Purpose.SWEEP, limit=1):
-                visit = waiting[0]
-                section = self.runner.section(visit, self._window_ms, GAP_MS)
-                self._visits += self.runner.batch((section,), {visit.visit_id: visit})
+                self._visits += yield from self.make_batch(waiting)
         missing = self._rounds(self._pass_name, rounds.cells).missing(number)
         if missing:
             raise PartialResultError(
@@ -140,6 +138,9 @@ class RoundsSteps(Steps):
                 "resume`",
             )
 
+    def section(self, visit: PlannedVisit) -> Section:
+        return self.bound(visit, self._window_ms, GAP_MS)
+
     def _over_budget(self, rounds: Rounds) -> bool:
         left = self.budget.left
         if left is None or rounds.complete == 0 or left >= self._round_seconds() + REPORT_SECONDS:
@@ -148,7 +149,7 @@ class RoundsSteps(Steps):
             f"The budget ended after round {rounds.complete} of the {self._procedure.title}: no steady state is "
             "claimed."
         )
-        self.runner.remark(RemarkKind.LEFT_OUT, text)
+        self.session.remark(RemarkKind.LEFT_OUT, text)
         return True
 
     def _tell_round(self, rounds: Rounds) -> None:
@@ -156,7 +157,7 @@ class RoundsSteps(Steps):
         count = rounds.complete - rounds.first
         text = f"round {rounds.complete}: {words(rounds.tracked)} {format_value(values[-1], self._procedure.quantity)}"
         text += f"; {state.reason}" if count >= WINDOW else f"; {count} of {WINDOW} rounds of the first window"
-        self.runner.emit(
+        self.session.emit(
             Event(
                 "round",
                 {
@@ -237,5 +238,5 @@ class SniaRounds(Procedure):
             budget="the test ends with it, met or not",
         )
 
-    def steps(self, runner: Runner) -> Steps:
-        return RoundsSteps(runner)
+    def steps(self, session: Session) -> Steps:
+        return RoundsSteps(session)

@@ -35,8 +35,8 @@ from ioatlas.measure.procedures.tune.result import (
 )
 from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.measure.run.runner import Runner
-from ioatlas.measure.run.steps import Steps
+from ioatlas.measure.run.session import Session
+from ioatlas.measure.run.steps import Making, Steps
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.errors import UsageError
 from ioatlas.model.outcomes import Event
@@ -71,23 +71,23 @@ WORDS = {SEARCH: "searching", FRESH: "measuring the best setting again", CURVE: 
 class TuneSteps(Steps):
     """One session of a search."""
 
-    def __init__(self, runner: Runner) -> None:
-        super().__init__(runner)
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
         self._goal = self.journal.kept(TuneGoal).goal
-        self._spec = runner.plan.spec
+        self._spec = session.plan.spec
         self._phase = SEARCH
 
-    def make(self) -> bool:
-        self.runner.prepare()
-        self.journal.keep(TuneEnd("" if self._search() else "budget"))
-        if self._confirm():
-            self._make_curve()
+    def make(self) -> Making[bool]:
+        self.session.prepare()
+        self.journal.keep(TuneEnd("" if (yield from self._search()) else "budget"))
+        if (yield from self._confirm()):
+            yield from self._make_curve()
         self._show_as_a_map()
         return True
 
     # -- the three parts -------------------------------------------------------------------------------------
 
-    def _search(self) -> bool:
+    def _search(self) -> Making[bool]:
         """Trials until the search knows enough (True) or the budget ends (False)."""
         self._begin(SEARCH)
         rounds = iter(range(MOST_ROUNDS))
@@ -96,7 +96,7 @@ class TuneSteps(Steps):
             points = next_trials(self._goal, trials_of(self.cells, visits), self._failed(visits))
             if points and next(rounds, None) is None:
                 text = f"The search was ended after {MOST_ROUNDS} rounds: its trials vary too much to settle."
-                self.runner.remark(RemarkKind.WARNING, text)
+                self.session.remark(RemarkKind.WARNING, text)
                 return []
             replicate = 1 + max((visit.replicate for visit in visits if visit.purpose == SEARCH), default=-1)
             length = {point: self._length(point, TRIAL_IOS, TRIAL_MS, TRIAL_LONGEST_MS, visits) for point in points}
@@ -105,7 +105,7 @@ class TuneSteps(Steps):
                 for point, ms in length.items()
             ]
 
-        return self.runner.make(SEARCH, next_visits)
+        return (yield from self.make_asked(SEARCH, next_visits))
 
     def _failed(self, visits: Sequence[Visit]) -> set[Point]:
         """Loads that could not be run, or whose visits are discarded again and again."""
@@ -115,7 +115,7 @@ class TuneSteps(Steps):
         lost = (self.cells[key] for key in set(bad) - good if bad.count(key) >= 2)
         return {*self.journal.kept(Unrunnable).points, *((cell.numjobs, cell.iodepth) for cell in lost)}
 
-    def _confirm(self) -> bool:
+    def _confirm(self) -> Making[bool]:
         """Fresh visits of the best setting; one that they refute gives way to the next best. True when one holds."""
         for _ in range(REFUTALS):
             visits = self.journal.visits(with_series=True)
@@ -138,14 +138,14 @@ class TuneSteps(Steps):
                     self.journal.add_visits(
                         NewVisit(cell.key, k, self.seed(k), FRESH, runtime_ms=length) for k in blocks
                     )
-                self.runner.make_planned(FRESH)
+                yield from self.make_planned(FRESH)
                 visits = self.journal.visits(with_series=True)
             if holds(self._goal, fresh_trials(cell, visits)):
                 return True
             self.journal.keep(Refuted((*refuted, outcome.best.point)))
         return False
 
-    def _make_curve(self) -> None:
+    def _make_curve(self) -> Making[None]:
         """Open loop at ten shares of the capacity, in random order."""
         self._begin(CURVE)
         tuning = load_tuning(self.journal)
@@ -158,8 +158,8 @@ class TuneSteps(Steps):
             levels = curve_levels(tuning.best)
             wanted = [min(longest, max(CURVE_MS, round(1000 * CURVE_IOS / level.offered_iops))) for level in levels]
             self._plan_curve([self._step(one, one.percent, ms) for one, ms in zip(levels, wanted, strict=True)])
-        self.runner.make_planned(CURVE)
-        self._repeat_deciding_steps()
+        yield from self.make_planned(CURVE)
+        yield from self._repeat_deciding_steps()
 
     def _step(self, level: Level, number: int, length_ms: int) -> NewVisit:
         cell = self._cell_of((level.numjobs, level.iodepth), level.options, UnmeasuredCode.NOT_OF_THE_MAP)
@@ -173,21 +173,22 @@ class TuneSteps(Steps):
         seconds = sum(row.runtime_ms or 0 for row in rows) / 1000 * self.budget.slowdown + 3
         return self.budget.left is None or seconds <= self.budget.left
 
-    def _repeat_deciding_steps(self) -> None:
+    def _repeat_deciding_steps(self) -> Making[None]:
         """The highest rate that seems safe, the lowest that is too much and those between: two more visits each. Then
         rates that are too slow though a higher one is not, at another time: a disturbance must not decide.
         """
         sizing = load_tuning(self.journal).sizing
         if sizing is not None:
             low, high = sizing.safe_iops or 0.0, sizing.over_iops or sizing.highest_iops
-            self._repeat(range(1, REPEATS + 1), lambda rate: low <= rate <= high)
-        self._refine()
+            yield from self._repeat(range(1, REPEATS + 1), lambda rate: low <= rate <= high)
+        yield from self._refine()
         curve = load_tuning(self.journal).curve
         within = [point.offered for point in curve if point.state is RateState.WITHIN]
         slow = [point.offered for point in curve if point.state is not RateState.WITHIN]
-        self._repeat(range(REPEATS + 1, MOST_RUNS), lambda rate: rate in slow and rate < max(within, default=0.0))
+        highest = max(within, default=0.0)
+        yield from self._repeat(range(REPEATS + 1, MOST_RUNS), lambda rate: rate in slow and rate < highest)
 
-    def _refine(self) -> None:
+    def _refine(self) -> Making[None]:
         """Steps between the safe rate and the next one, each halving what lies between, while there is time."""
         for _ in range(REFINEMENTS):
             visits = [visit for visit in self.journal.visits() if visit.purpose == CURVE]
@@ -203,9 +204,9 @@ class TuneSteps(Steps):
             if not self._there_is_time(rows):
                 return
             self.journal.add_visits(rows)
-            self.runner.make_planned(CURVE)
+            yield from self.make_planned(CURVE)
 
-    def _repeat(self, numbers: range, chosen: Callable[[float], bool]) -> None:
+    def _repeat(self, numbers: range, chosen: Callable[[float], bool]) -> Making[None]:
         """More visits, so numbered, of the steps whose rates are chosen."""
         visits = [visit for visit in self.journal.visits() if visit.purpose == CURVE]
         if any(visit.replicate > numbers.start * REPEATED for visit in visits):
@@ -220,15 +221,15 @@ class TuneSteps(Steps):
         ]
         if self._there_is_time(rows):
             self._plan_curve(rows)
-            self.runner.make_planned(CURVE)
+            yield from self.make_planned(CURVE)
 
     # -- helpers ---------------------------------------------------------------------------------------------
 
     def _cell_of(self, point: Point, more: Mapping[str, OptionValue] | None = None, reason: str = "") -> Cell:
         """The cell of a setting, known to the journal from now on."""
         constants = {**self._spec.constants, "numjobs": point[0], "iodepth": point[1], **(more or {})}
-        cell, _ = build_plan(replace(self._spec, axes={}, constants=constants), self.runner.plan.targets).cells[0]
-        return self.runner.know(cell, reason)
+        cell, _ = build_plan(replace(self._spec, axes={}, constants=constants), self.session.plan.targets).cells[0]
+        return self.session.know(cell, reason)
 
     def _length(self, point: Point, ios: int, shortest_ms: int, longest_ms: int, visits: Sequence[Visit]) -> int:
         """Milliseconds that hold so many I/Os if throughput grows with the load; where it does not, trials are
@@ -245,7 +246,7 @@ class TuneSteps(Steps):
     def _begin(self, phase: Purpose) -> None:
         self._phase = phase
         left = format_duration(self._to_come()[1])
-        self.runner.emit(Event("phase", {"phase": phase, "text": f"{WORDS[phase]}, about {left} left"}))
+        self.session.emit(Event("phase", {"phase": phase, "text": f"{WORDS[phase]}, about {left} left"}))
 
     def _to_come(self) -> tuple[int, float]:
         """Visits, and seconds of the phases from this one on, by what visits have taken so far."""
@@ -272,7 +273,7 @@ class TuneSteps(Steps):
     def give_up(self, reason: str) -> bool:
         """A load under which fio cannot even start, after others that ran, is an upper bound and not the end."""
         waiting = [self.cells[row.cell_key] for row in self.journal.planned(SEARCH)]
-        if not self.runner.finished or self._phase != SEARCH or not waiting:
+        if not self.session.finished or self._phase != SEARCH or not waiting:
             return True
         heaviest = max(waiting, key=lambda cell: (cell.outstanding, cell.numjobs))
         known = self.journal.kept(Unrunnable).points
@@ -283,10 +284,8 @@ class TuneSteps(Steps):
     def _show_as_a_map(self) -> None:
         """Report and export show the trials as a map over numjobs x iodepth."""
         tried = [cell for cell in self.cells.values() if "rate_iops" not in cell.option]
-        record = self.journal.plan()
         axes = {name: sorted({cell.integer(name, 1) for cell in tried}) for name in ("numjobs", "iodepth")}
-        record["spec"]["axes"] = {"rw": [self._spec.constants["rw"]], **axes}
-        self.journal.set_plan(record)
+        self.session.show_over({"rw": [self._spec.constants["rw"]], **axes})
 
 
 _DECIDED = frozenset(words("numjobs iodepth rate_iops rate rate_process thinktime io_size number_ios loops runtime"))
@@ -330,5 +329,5 @@ class Tune(Procedure):
             raise UsageError("a search needs a goal", where="tune", remedy="write for example --p99 5ms")
         journal.keep(TuneGoal(self.goal))
 
-    def steps(self, runner: Runner) -> Steps:
-        return TuneSteps(runner)
+    def steps(self, session: Session) -> Steps:
+        return TuneSteps(session)

@@ -21,8 +21,8 @@ from ioatlas.measure.procedures.tune.advice import (
 )
 from ioatlas.measure.run.plan import Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
-from ioatlas.measure.run.runner import Runner
-from ioatlas.measure.run.steps import Steps
+from ioatlas.measure.run.session import Session
+from ioatlas.measure.run.steps import Making, Steps
 from ioatlas.model.cell import Cell
 from ioatlas.model.outcomes import Fitted
 from ioatlas.model.visit import Purpose, RemarkKind
@@ -34,27 +34,27 @@ from ioatlas.store.journal import Journal, NewVisit
 class AdviceSteps(MapSteps):
     """One session."""
 
-    def sweep(self) -> None:
-        runner = self.runner
-        base, changed = loads(list(runner.cells.values()), runner.plan.spec.patterns[0])
-        runner.pace.share = self.journal.kept(Fitted).share
-        runner.make_planned(Purpose.SWEEP)  # what a session that was stopped had begun
-        smaller = [cell for cell in runner.cells.values() if cell not in (base, *changed.values())]
-        self._turns(base, smaller, range(LOOKS), LOOKS_END)
+    def sweep(self) -> Making[None]:
+        session = self.session
+        base, changed = loads(list(session.cells.values()), session.plan.spec.patterns[0])
+        session.pace.share = self.journal.kept(Fitted).share
+        yield from self.make_planned(Purpose.SWEEP)  # what a session that was stopped had begun
+        smaller = [cell for cell in session.cells.values() if cell not in (base, *changed.values())]
+        yield from self._turns(base, smaller, range(LOOKS), LOOKS_END)
         if not any(visit.replicate >= LOOKS for visit in self.journal.visits()):
             found = foretell(base, changed, self.journal)
             self.journal.keep(Foretellings(found))
             told = "; ".join(f"{name}={changed[name].option[name]} {one}" for name, one in found.items())
-            runner.remark(
+            session.remark(
                 RemarkKind.NOTE, f"Times the throughput, by the law of the target, before it is tried: {told}."
             )
-        self._turns(base, list(changed.values()), range(LOOKS, LOOKS + VISITS), 1.0)
+        yield from self._turns(base, list(changed.values()), range(LOOKS, LOOKS + VISITS), 1.0)
 
-    def _turns(self, base: Cell, cells: list[Cell], turns: range, end: float) -> None:
+    def _turns(self, base: Cell, cells: list[Cell], turns: range, end: float) -> Making[None]:
         """A visit of each load in every turn, by `end` of the budget: as short as the turns to come ask for, and where
         there is no time for the fewest turns, without the slowest loads. What nobody knows is looked at shortly.
         """
-        pace, budget, made = self.runner.pace, self.budget, self.journal.visits()
+        pace, budget, made = self.session.pace, self.budget, self.journal.visits()
         for turn in range(max([turns.start, *(1 + visit.replicate for visit in made)]), turns.stop):
             left = max(0.0, end * (budget.total or USUAL_BUDGET_SECONDS) - budget.elapsed - self.reserve_seconds())
             cells = sorted(cells, key=lambda cell: pace.latency_seconds(cell) or 0.0)
@@ -70,11 +70,11 @@ class AdviceSteps(MapSteps):
             shortest = round(1000 * min(WINDOW_SECONDS, left / 2 / to_come / (1 + len(cells))))
             order = random_replicates([cell.key for cell in (base, *cells)], 1, self._seed + turn)
             self.journal.add_visits(NewVisit(key, turn, seed, runtime_ms=shortest) for key, _, seed in order)
-            self.runner.make_planned(Purpose.SWEEP)
+            yield from self.make_planned(Purpose.SWEEP)
 
     def _turn_seconds(self, cells: Sequence[Cell]) -> float:
         """Of one visit of each, and of what is then in flight, which may take as long as its upper bound."""
-        return self._seconds_for(cells, 1) + sum(self.runner.pace.latency_seconds(cell) or 0.0 for cell in cells)
+        return self._seconds_for(cells, 1) + sum(self.session.pace.latency_seconds(cell) or 0.0 for cell in cells)
 
 
 class Advise(DenseMap):
@@ -91,5 +91,5 @@ class Advise(DenseMap):
     def begin(self, journal: Journal, plan: Plan) -> None:  # noqa: ARG002
         journal.keep(Foretellings())
 
-    def steps(self, runner: Runner) -> Steps:
-        return AdviceSteps(runner)
+    def steps(self, session: Session) -> Steps:
+        return AdviceSteps(session)
