@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints how large the program is, by room and package, and fails above the ceilings in pyproject.toml.
 
-One ceiling is the core's, src/ioatlas; one holds for it and the packages together.
+One ceiling is the core's, src/ioatlas; two, of lines and of files, hold for it and the packages together. A file of
+fewer than 30 lines of code fails too: what it holds belongs where a reader would look for it.
 
 Counted are lines of code: those that hold something other than a comment, a docstring or an import, in files as the
 formatter leaves them. A ceiling only ever falls: whoever deletes code lowers it in the same commit.
@@ -22,6 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "src" / "ioatlas"
 PACKAGES = ROOT / "packages"
+LEAST_LINES = 30
+FACES = ("__init__.py", "__main__.py")
+"""Files that may be shorter: a folder's face."""
 _BY_HAND = re.compile(r"#\s*fmt:\s*(?:off|skip)")
 _NO_CODE = {
     tokenize.COMMENT,
@@ -64,8 +68,15 @@ def by_room(sources: Path, *, depth: int = 1) -> dict[str, tuple[int, int]]:
     return {room: (count, files[room]) for room, count in lines.most_common()}
 
 
+def too_small(sources: Path) -> list[str]:
+    """Files that say too little to be looked for."""
+    files = (path for path in sorted(sources.rglob("*.py")) if path.name not in FACES)
+    lines = {path: code_lines(path.read_text(encoding="utf-8")) for path in files}
+    return [f"{path} has {n} lines of code: move them" for path, n in lines.items() if n < LEAST_LINES]
+
+
 def ceilings(project: Path = ROOT / "pyproject.toml") -> dict[str, int]:
-    """Lines that the core may have, `core`, and it with the packages, `lines`."""
+    """Lines that the core may have, `core`; lines and files that it with the packages may have, `lines` and `files`."""
     size: dict[str, int] = tomllib.loads(project.read_text(encoding="utf-8"))["tool"]["ioatlas"]["size"]
     return size
 
@@ -76,9 +87,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="print the totals only")
     options = parser.parse_args(arguments)
     core = by_room(SOURCES, depth=options.depth)
-    packages = {}
+    packages, small = {}, too_small(SOURCES)
     for source in sorted(PACKAGES.glob("*/src")):
         packages |= by_room(source, depth=options.depth)
+        small += too_small(source)
     if not options.check:
         print(f"{'lines':>7} {'files':>5}  room")
         for room, (lines, files) in {**core, **packages}.items():
@@ -94,7 +106,11 @@ def main(arguments: list[str] | None = None) -> int:
         if total > ceiling:
             print(f"{name} has {total - ceiling} lines of code too many: delete as many, do not raise the ceiling")
             status = 1
-    return status
+    files = sum(count for _, count in {**core, **packages}.values())
+    if files > most["files"]:
+        small.append(f"there are {files} files; the ceiling is {most['files']}: take one away for a new one")
+    print("\n".join(small), end="\n" if small else "")
+    return 1 if small else status
 
 
 if __name__ == "__main__":

@@ -59,9 +59,19 @@ def test_lines_that_were_kept_from_the_formatter_are_refused(sources):
 
 @pytest.mark.parametrize(("core", "whole", "status"), [(7, 9, 0), (6, 9, 1), (7, 8, 1)])
 def test_more_code_than_a_ceiling_fails(sources, monkeypatch, capsys, core, whole, status):
-    monkeypatch.setattr(size, "ceilings", lambda: {"core": core, "lines": whole})
+    monkeypatch.setattr(size, "LEAST_LINES", 1)
+    monkeypatch.setattr(size, "ceilings", lambda: {"core": core, "lines": whole, "files": 4})
     assert size.main(["--check"]) == status
     assert ("1 lines of code too many" in capsys.readouterr().out) == bool(status)
+
+
+@pytest.mark.parametrize(("files", "least", "name"), [(4, 1, ""), (3, 1, "4 files"), (4, 2, "two.py has 1 lines")])
+def test_a_file_too_many_or_too_small_fails(sources, monkeypatch, capsys, files, least, name):
+    (sources / "alone.py").rename(sources / "__init__.py")
+    monkeypatch.setattr(size, "LEAST_LINES", least)
+    monkeypatch.setattr(size, "ceilings", lambda: {"core": 7, "lines": 9, "files": files})
+    assert size.main(["--check"]) == bool(name)
+    assert name in capsys.readouterr().out
 
 
 def test_packages_stand_beside_the_rooms(sources, capsys):

@@ -22,7 +22,7 @@ from ioatlas.model.errors import IoAtlasError
     name="ioatlas",
     files={
         "map": "plan resume",
-        "list": "open profiles",
+        "list": "open profiles completion",
         "bundle": "verify reproduce",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ioatlas list`: what was measured and imported; `ioatlas open`: a campaign's report in the browser; `ioatlas
-profiles`: the built-in campaigns.
+profiles`: the built-in campaigns; `ioatlas completion`: for a shell.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from ioatlas.answer.results.library import (
     REPORT,
@@ -24,6 +25,7 @@ from ioatlas.answer.results.library import (
     shown,
     stamp,
 )
+from ioatlas.cli import ioatlas
 from ioatlas.cli._arguments import Name, campaign_argument, units_option
 from ioatlas.cli._commands import examples
 from ioatlas.cli._output import columns, folded, say_json, says_what_does_not_fit
@@ -136,3 +138,18 @@ def profiles_command(name: str | None, as_json: bool) -> None:
     click.echo(
         folded("In a directory, a map writes only inside a subdirectory of its own, which is removed at the end.")
     )
+
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_IOATLAS_COMPLETE"
+
+
+@click.command(name="completion", epilog=examples("completion"))
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion_command(shell: str) -> None:
+    """Print what makes SHELL complete commands, options, profiles and campaigns."""
+    kind = get_completion_class(shell)
+    assert kind is not None, shell
+    source = kind(ioatlas, {}, "ioatlas", VARIABLE).source()
+    # click's lines for fish are cut at every comma, also at those of a help text.
+    click.echo(source.replace('string split ","', 'string split --max 1 ","'))

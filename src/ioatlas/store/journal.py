@@ -116,12 +116,7 @@ class Journal(Campaigns, Cells, Batches):
                 where=str(path),
                 remedy=f"start it again, with the same `-o {self.directory}`",
             )
-        if self.format > t.VERSION:
-            raise IoAtlasError(
-                f"the journal has format {self.format}, this ioatlas reads up to {t.VERSION}",
-                where=str(path),
-                remedy="use a newer ioatlas",
-            )
+        t.check_version(self.format, str(path))
         if lacking := self._lacking(tables.values()):
             raise IoAtlasError(
                 f"the journal lacks {lacking}: it was made by a version before the first release",
@@ -192,12 +187,7 @@ def rebuild(directory: Path, version: int, tables: Mapping[str, Iterator[Any]], 
 
     Raises IoAtlasError for rows that are none, or of another format.
     """
-    if not t.FIRST_VERSION <= version <= t.VERSION:
-        raise IoAtlasError(
-            f"its journal has format {version}, this ioatlas reads up to {t.VERSION}",
-            where=where,
-            remedy="use a newer ioatlas",
-        )
+    t.check_version(version, where)
     rows = ((table, row) for name, table in t.tables_of(version).items() for row in tables.get(name, ()))
     try:
         with contextlib.closing(Database(directory)) as made, made.together():

@@ -18,6 +18,8 @@ import pkgutil
 import re
 from dataclasses import dataclass
 
+from ioatlas.model.errors import IoAtlasError
+
 VERSION = 6
 FIRST_VERSION = 1
 SINCE = {"client_part": 3, "target_part": 4, "flush_part": 6}
@@ -68,3 +70,13 @@ TABLES = {table.name: table for table in map(_table, _TABLE.finditer(_TEXT))}
 def tables_of(version: int) -> dict[str, Table]:
     """All tables of a journal of a format."""
     return {name: table for name, table in TABLES.items() if version >= SINCE.get(name, version)}
+
+
+def check_version(version: int, where: str) -> None:
+    """Raises IoAtlasError for a journal of a format that this version does not know."""
+    if not FIRST_VERSION <= version <= VERSION:
+        raise IoAtlasError(
+            f"the journal has format {version}, this ioatlas reads up to {VERSION}",
+            where=where,
+            remedy="use a newer ioatlas",
+        )

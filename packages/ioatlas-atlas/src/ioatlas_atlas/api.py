@@ -23,7 +23,6 @@ from ioatlas_atlas.catalogue import Found
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.extracted import printable
 from ioatlas_atlas.fairness import Declaration
-from ioatlas_atlas.problems import Problem
 from ioatlas_atlas.ranking import Table
 from ioatlas_atlas.records import (
     Account,
@@ -38,7 +37,7 @@ from ioatlas_atlas.records import (
     Viewer,
     Wanted,
 )
-from ioatlas_atlas.traffic import Metrics
+from ioatlas_atlas.traffic import PROBLEM_TYPE, Metrics, Problem
 from ioatlas_atlas.uploads import Desk, Wish
 from ioatlas_atlas.views import day
 
@@ -125,7 +124,7 @@ Limit = Annotated[int, Query(ge=1, le=queries.MOST_ENTRIES)]
 Short = Annotated[str, Query(max_length=200)]
 _Line = Body(embed=True, max_length=500, pattern=r"\S", description="Why it is done, in a line that all are shown.")
 Reason = Annotated[str, _Line, AfterValidator(printable)]
-_PROBLEM: dict[str, Any] = {"content": {"application/problem+json": {}}, "model": Problem}
+_PROBLEM: dict[str, Any] = {"content": {PROBLEM_TYPE: {}}, "model": Problem}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {**_PROBLEM, "description": text}
     for code, text in {

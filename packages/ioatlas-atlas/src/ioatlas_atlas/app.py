@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from ioatlas import __version__
 from ioatlas.model.errors import IoAtlasError, RefusedError, UsageError
-from ioatlas_atlas import api, browsers, handling, problems, shelf
+from ioatlas_atlas import api, browsers, handling, shelf
 from ioatlas_atlas.admission import BusyError, Limits, NotAdmittedError
 from ioatlas_atlas.api import Service
 from ioatlas_atlas.blobs import Blobs, NoRoomError, TooLargeError
@@ -29,7 +29,7 @@ from ioatlas_atlas.pages import Pages
 from ioatlas_atlas.records import Viewer
 from ioatlas_atlas.reply_form import ReplyForm
 from ioatlas_atlas.shared import Shared
-from ioatlas_atlas.traffic import Limiter, Metrics, Rate, Traffic
+from ioatlas_atlas.traffic import Limiter, Metrics, Rate, Traffic, problem
 from ioatlas_atlas.uploads import Desk, OtherRequestError, QuotaError
 
 log = logging.getLogger("uvicorn.error")
@@ -133,7 +133,7 @@ def _viewer(request: Request) -> Viewer:
 def _told(request: Request, status: int, detail: str, **more: Any) -> Response:
     """On a page, or as problem details."""
     if request.url.path.startswith(NO_PAGES):
-        return problems.answer(status, detail, **more)
+        return problem(status, detail, **more)
     page: Response = request.app.state.pages.fault(status, detail)
     return page
 
@@ -164,4 +164,4 @@ async def _too_late(request: Request, _error: Exception) -> Response:
 async def _unfit(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     told = [f"{'.'.join(map(str, one['loc'][1:])) or one['loc'][0]}: {one['msg']}" for one in error.errors()[:5]]
-    return problems.answer(422, "; ".join(told)[:1000])
+    return problem(422, "; ".join(told)[:1000])

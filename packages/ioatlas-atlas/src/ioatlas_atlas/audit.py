@@ -34,6 +34,12 @@ def note(link: sa.Connection, account_id: str, action: str, subject: str, **deta
     link.execute(sa.insert(audit).values(**values))
 
 
+def count(link: sa.Connection, account_id: str, since: float, *actions: str) -> int:
+    """How often an account did any of these."""
+    those = (audit.c.account_id == account_id) & (audit.c.at > since) & audit.c.action.in_(actions)
+    return int(link.execute(sa.select(sa.func.count()).where(those)).scalar_one())
+
+
 def state(link: sa.Connection) -> int:
     """Grows with every entry of what others see, also with one of a lower number that another transaction wrote before
     and ended after.

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas.model.units import format_size, words
-from ioatlas_atlas.kinds import kind_of, link_speed, media_of, plain_facts
+from ioatlas_atlas.extracted import kind_of, link_speed, media_of, plain_facts
 
 if TYPE_CHECKING:
     from ioatlas.answer.product.sheet import Sheet

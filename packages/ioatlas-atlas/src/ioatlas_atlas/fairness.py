@@ -15,7 +15,7 @@ from ioatlas.answer.product.sheet import Publishing, Sheet
 from ioatlas.model.errors import UsageError
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.verdict import VerdictCode
-from ioatlas_atlas.kinds import link_speed, plain_facts
+from ioatlas_atlas.extracted import link_speed, plain_facts
 
 MOST_DISCARDED = 0.1
 """Share of the visits that may be discarded before a reader has to ask why."""

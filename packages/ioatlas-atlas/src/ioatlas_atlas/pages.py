@@ -25,7 +25,7 @@ from ioatlas.measure.procedures.fit.fits import times
 from ioatlas.measure.procedures.fit.read import read_uses, ready
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_latency
-from ioatlas_atlas import catalogue, downloads, heat, pareto, queries, ranking, replies, views
+from ioatlas_atlas import catalogue, heat, pareto, queries, ranking, replies, views
 from ioatlas_atlas.api import found_result
 from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
 from ioatlas_atlas.catalogue import Sort, Sought
@@ -235,9 +235,9 @@ class Pages:
         if document is None or form not in ("json", "csv", "parquet"):
             raise HTTPException(404, "There is no such download: take data.json, data.csv or data.parquet.")
         makers: dict[str, tuple[str, Callable[[], Any]]] = {
-            "json": ("application/json", lambda: downloads.as_json(document)),
-            "csv": ("text/csv; charset=utf-8", lambda: downloads.as_csv(document)),
-            "parquet": ("application/vnd.apache.parquet", lambda: downloads.as_parquet(document)),
+            "json": ("application/json", lambda: views.as_json(document)),
+            "csv": ("text/csv; charset=utf-8", lambda: views.as_csv(document)),
+            "parquet": ("application/vnd.apache.parquet", lambda: views.as_parquet(document)),
         }
         media, make = makers[form]
         return self._file(make(), media, f"{one.id}.{form}")

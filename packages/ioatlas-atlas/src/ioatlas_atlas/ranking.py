@@ -13,7 +13,7 @@ from typing import Any
 
 from ioatlas.answer.analysis.best import SIGNS, Mark
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size
-from ioatlas_atlas.kinds import link_speed
+from ioatlas_atlas.extracted import link_speed
 
 METHOD = ("ioengine", "direct", "preparation", "files", "fio", "check")
 """Conditions that have to be the same before one result may stand above another."""

@@ -14,10 +14,10 @@ from ioatlas.bundle.reproduce import Outcome
 from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas_atlas import audit, changes
 from ioatlas_atlas.admission import Limits, confined
-from ioatlas_atlas.again import OUTCOME
 from ioatlas_atlas.best import refresh_of
 from ioatlas_atlas.blobs import Blobs
 from ioatlas_atlas.database import Database
+from ioatlas_atlas.derive import OUTCOME
 from ioatlas_atlas.records import Account, Result
 from ioatlas_atlas.tables import reproduction, result
 
@@ -69,7 +69,7 @@ def _check(found: Result, mine: Result, of: Account) -> None:
 def _held(blobs: Blobs, limits: Limits, found: Result, mine: Result) -> tuple[Outcome, str]:
     first, second = blobs.path(found.bundle_sha256 or ""), blobs.path(mine.bundle_sha256 or "")
     with tempfile.TemporaryDirectory(prefix="ioatlas-again-") as place:
-        code = confined("ioatlas_atlas.again", first, limits, Path(place), str(second))
+        code = confined("ioatlas_atlas.derive", first, limits, Path(place), str(second))
         try:
             told = json.loads((Path(place) / OUTCOME).read_text(encoding="utf-8")) if code == 0 else {}
             return Outcome(told["outcome"]), str(told["text"])

@@ -13,7 +13,7 @@ from sqlalchemy.schema import CreateTable
 
 from ioatlas.model.units import format_size, words
 from ioatlas_atlas.best import refresh
-from ioatlas_atlas.kinds import media_of
+from ioatlas_atlas.extracted import media_of
 from ioatlas_atlas.tables import metadata
 
 _GONE_TABLES = ("shared", "membership", "circle", "credit", "best")

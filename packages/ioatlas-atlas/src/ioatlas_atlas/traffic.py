@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passes: a limit on requests of one client, and the counts that `/metrics` tells. Both of this process alone."""
+"""What passes, and what does not: a limit on requests of one client, the counts that `/metrics` tells, both of this
+process alone, and the problem details (RFC 9457) that a request is answered which was not done.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,38 @@ import ipaddress
 import threading
 import time
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
 
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from ioatlas_atlas import problems
 
 BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 MOST_CLIENTS = 50_000
 UNCOUNTED = ("/healthz", "/metrics", "/static/")
+PROBLEM_TYPE = "application/problem+json"
+RETRY_SECONDS = {429: "3600", 503: "30"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Problem details. remedy: what to do. checks: of a bundle that was refused, what was looked at."""
+
+    title: str
+    status: int
+    detail: str
+    remedy: str = ""
+    type: str = "about:blank"
+    checks: tuple[dict[str, str], ...] = ()
+
+
+def problem(status: int, detail: str, *, headers: Any = None, **more: Any) -> JSONResponse:
+    """Without what is empty. more: remedy and checks."""
+    wait = {"Retry-After": RETRY_SECONDS[status]} if status in RETRY_SECONDS else {}
+    said = asdict(Problem(HTTPStatus(status).phrase, status, detail, **more))
+    told = {name: value for name, value in said.items() if value}
+    return JSONResponse(told, status, {**wait, **(headers or {})}, media_type=PROBLEM_TYPE)
 
 
 @dataclass(frozen=True)
@@ -118,7 +143,7 @@ class Traffic:
             client = client_of((scope.get("client") or ("",))[0])
             limited = not scope["path"].startswith(UNCOUNTED)
             if limited and (wait := self._limiter.wait_seconds(client)):
-                held = problems.answer(429, "wait, then go on", headers={"Retry-After": str(max(1, round(wait)))})
+                held = problem(429, "wait, then go on", headers={"Retry-After": str(max(1, round(wait)))})
                 await held(scope, receive, counted)
             else:
                 await self._app(scope, receive, counted)

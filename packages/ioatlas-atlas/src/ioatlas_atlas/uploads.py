@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from ioatlas.model.errors import RefusedError, UsageError
-from ioatlas_atlas import accounts, admission, audit, changes, spread, tables
+from ioatlas_atlas import accounts, admission, audit, changes, spread
 from ioatlas_atlas.admission import Limits, NotAdmittedError, Turns
 from ioatlas_atlas.best import refresh_of
 from ioatlas_atlas.blobs import Blobs, Incoming
@@ -81,10 +81,7 @@ class Desk:
     def check_quota(self, of: Account) -> None:
         """Raises QuotaError when the account sent as many as it may in a day."""
         with self.database.reading() as link:
-            since = time.time() - A_DAY_SECONDS
-            tried = (tables.audit.c.at > since) & tables.audit.c.action.in_((TAKEN, REFUSED))
-            asked = sa.select(sa.func.count()).where(tables.audit.c.account_id == of.id, tried)
-            sent = int(link.execute(asked).scalar_one())
+            sent = audit.count(link, of.id, time.time() - A_DAY_SECONDS, TAKEN, REFUSED)
         if sent >= self.limits.uploads_a_day:
             raise QuotaError(f"{sent} bundles were sent in a day", where=of.name, remedy="wait a day")
 

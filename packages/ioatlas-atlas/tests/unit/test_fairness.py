@@ -10,8 +10,8 @@ from ioatlas.measure.campaign import load_result
 from ioatlas.model.result import Unmeasured
 from ioatlas.model.verdict import read_unmeasured
 from ioatlas_atlas.extract import title_of
+from ioatlas_atlas.extracted import kind_of, media_of
 from ioatlas_atlas.fairness import Condition, Declaration, Grade, State, Told, checklist, grade, publication
-from ioatlas_atlas.kinds import kind_of, media_of
 
 TODAY = date(2026, 11, 23)
 SHEET = """

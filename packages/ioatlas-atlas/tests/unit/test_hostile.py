@@ -246,7 +246,7 @@ def test_methods_that_a_client_makes_up_are_counted_as_one(client):
 
 def test_raw_output_that_is_passed_on_is_no_reproduction(tmp_path):
     limits = json.dumps(asdict(Limits()))
-    words = [sys.executable, "-m", "ioatlas_atlas.again", str(OLD_BUNDLE), limits, str(OLD_BUNDLE)]
+    words = [sys.executable, "-m", "ioatlas_atlas.derive", str(OLD_BUNDLE), limits, str(OLD_BUNDLE)]
     assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 0
     told = json.loads((tmp_path / "outcome.json").read_text())
     assert (told["outcome"], "nothing was measured again" in told["text"]) == ("not comparable", True)

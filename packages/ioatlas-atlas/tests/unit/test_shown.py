@@ -8,11 +8,10 @@ import pytest
 
 from ioatlas.model.errors import UsageError
 from ioatlas_atlas.asked import Asked
-from ioatlas_atlas.downloads import as_csv
 from ioatlas_atlas.heat import maps
 from ioatlas_atlas.pareto import LEFT, LETTER, RIGHT, WIDTH, Offered, chart, front
 from ioatlas_atlas.ranking import Side, compared
-from ioatlas_atlas.views import as_bibtex, as_text
+from ioatlas_atlas.views import as_bibtex, as_csv, as_text
 
 ORIGIN = "https://a.example"
 CITED = SimpleNamespace(

@@ -22,8 +22,8 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.errors import RefusedError, UsageError
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.verdict import VerdictCode
-from ioatlas_atlas.ui import packed as packing
 from ioatlas_atlas.ui import site
+from ioatlas_atlas.ui import site as packing
 
 ioatlas = Shell()
 MAP = "dense"

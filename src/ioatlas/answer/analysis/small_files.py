@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from ioatlas.answer.analysis.charts import chart, mean_dots
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.panel import Panel, Series, Table
+from ioatlas.model.panel import Table
 from ioatlas.model.tree import FROM_CACHE, MOVES_DATA, Operation, Tree, tree_operation
 from ioatlas.model.units import format_size
 
@@ -19,15 +17,6 @@ NO_SERVER_NS = 20_000
 """A call that takes less in the mean was answered by the client: a network and a server take longer."""
 TELLING_SECONDS = 0.02
 """A shorter operation is timed to some per cent only."""
-_NAMES = {"size": "File size", "nrfiles": "Files of each job", "numjobs": "Jobs", "depth": "Levels of directories"}
-
-
-@dataclass(frozen=True)
-class TreeReading:
-    """One visit of one operation: calls or files a second."""
-
-    cell: Cell
-    per_s: float
 
 
 def plain(value: float) -> str:
@@ -56,59 +45,6 @@ def described(cell: Cell) -> str:
     words += ["flushed"] if tree.flushed else []
     words += ["one directory for all"] if tree.shared and tree.jobs > 1 else []
     return ", ".join(words)
-
-
-# -- charts ----------------------------------------------------------------------------------------------------
-
-
-def charts(found: Sequence[TreeReading]) -> Iterator[Panel]:
-    """For each target and operation its rate over what was varied most."""
-    along = _along([reading.cell for reading in found])
-    if along is None:
-        return
-    panels: dict[tuple[str, Operation], list[TreeReading]] = {}
-    for reading in found:
-        panels.setdefault((reading.cell.target, tree_operation(reading.cell)), []).append(reading)
-    several = len({target for target, _ in panels}) > 1
-    order = list(Operation)
-    for (target, operation), mine in sorted(panels.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):
-        where = f", {target}" if several else ""
-        what = unit_of(operation)
-        note = "Work-bounded; mean and standard deviation of the visits."
-        title = f"{operation.capitalize()}{where}"
-        sizes = along == "size"
-        yield chart(title, _NAMES[along], f"Rate, {what}", "", _lines(mine, along), sizes=sizes, note=note)
-
-
-def _along(cells: Iterable[Cell]) -> str | None:
-    """What most values were asked of; None where nothing was varied."""
-    values = {name: {cell.option[name] for cell in cells} for cells in [list(cells)] for name in _NAMES}
-    name = max(values, key=lambda each: len(values[each]))
-    return name if len(values[name]) > 1 else None
-
-
-def _lines(mine: Sequence[TreeReading], along: str) -> tuple[Series, ...]:
-    lines: dict[str, dict[float, list[float]]] = {}
-    for reading in mine:
-        tree = Tree.of(reading.cell)
-        share = (
-            tree.count / tree.calls(tree_operation(reading.cell)) if tree_operation(reading.cell) in MOVES_DATA else 1
-        )
-        points = lines.setdefault(_line_name(reading.cell, along), {})
-        points.setdefault(float(reading.cell.option[along]), []).append(reading.per_s * share)
-    return tuple(Series(name, mean_dots(points)) for name, points in sorted(lines.items()))
-
-
-def _line_name(cell: Cell, along: str) -> str:
-    tree = Tree.of(cell)
-    words = {
-        "numjobs": plural(tree.jobs, "job"),
-        "nrfiles": f"{tree.files:,} files",
-        "size": format_size(tree.size_bytes) if tree.size_bytes else "empty",
-        "depth": plural(tree.depth, "level"),
-    }
-    told = [word for name, word in words.items() if name != along]
-    return ", ".join([*told, *(["flushed"] if tree.flushed else [])])
 
 
 # -- the table -------------------------------------------------------------------------------------------------

@@ -8,8 +8,16 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from ioatlas.answer.law.beside import cells_beside, planned_beside, seconds_beside
-from ioatlas.answer.law.choose import MAIN_SECONDS, SHORTEST_SECONDS, START_SECONDS, next_load, seconds_of_others
+from ioatlas.answer.law.choose import (
+    MAIN_SECONDS,
+    SHORTEST_SECONDS,
+    START_SECONDS,
+    cells_beside,
+    next_load,
+    planned_beside,
+    seconds_beside,
+    seconds_of_others,
+)
 from ioatlas.answer.law.course import Course
 from ioatlas.answer.law.read import courses_by_target, have_one_law
 from ioatlas.answer.results.by_law import MOST_LOADS, keep_laws

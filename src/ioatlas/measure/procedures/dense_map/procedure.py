@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.answer.analysis.wording import size_text
-from ioatlas.answer.law.beside import SHARE, planned_beside
-from ioatlas.answer.law.choose import OTHER_SECONDS, START_SECONDS
+from ioatlas.answer.law.choose import BESIDE_SHARE, OTHER_SECONDS, START_SECONDS, planned_beside
 from ioatlas.load.fio.executor import Executor
 from ioatlas.measure.procedures.dense_map.by_law import LawSteps, chooses, most_cells, total_seconds, why_not_chosen
 from ioatlas.measure.procedures.dense_map.plan import (
@@ -54,7 +53,7 @@ class DenseMap(Procedure):
         told = expected_summary(plan, None if most is None else (total, most, each))
         if not (found := planned_beside(plan.to_measure, {}, total)):
             return told
-        seconds = round(told["write_load_seconds"] + SHARE * total * len(found), 1)
+        seconds = round(told["write_load_seconds"] + BESIDE_SHARE * total * len(found), 1)
         return told | {"beside": [_words(cell) for cell in found], "write_load_seconds": seconds}
 
     def text(self, plan: Plan, summary: Mapping[str, Any]) -> PlanText:
