@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -56,13 +56,21 @@ class Values:
 
     def text(self) -> str:
         """All of it, in Prometheus' text format."""
-        lines: list[str] = []
-        for family in FAMILIES:
-            samples = sorted(self._values.get(family.name, {}).items())
-            if samples:
-                lines += [f"# HELP {family.sample} {family.help}", f"# TYPE {family.sample} {family.kind}"]
-                lines += [f"{family.sample}{_shown(labels)} {value!r}" for labels, value in samples]
-        return "\n".join(lines) + "\n"
+        told = ""
+        for one in FAMILIES:
+            samples = sorted(self._values.get(one.name, {}).items())
+            told += exposed(one.sample, one.kind, one.help, [("", *each) for each in samples])
+        return told
+
+
+_ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+def exposed(name: str, kind: str, said: str, samples: Sequence[tuple[str, Labels, float]]) -> str:
+    """One metric in Prometheus' text format, if it has a sample. samples: what follows the name, labels, value."""
+    lines = [f"# HELP {name} {said}", f"# TYPE {name} {kind}"]
+    lines += [f"{name}{part}{_shown(labels)} {value!r}" for part, labels, value in samples]
+    return "\n".join(lines) + "\n" if samples else ""
 
 
 def _labels(labels: Mapping[str, object] | None) -> Labels:
@@ -70,13 +78,8 @@ def _labels(labels: Mapping[str, object] | None) -> Labels:
 
 
 def _shown(labels: Labels) -> str:
-    if not labels:
-        return ""
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
-
-
-def _escaped(value: str) -> str:
-    return re.sub(r'["\\\n]', lambda found: {"\n": "\\n"}.get(found[0], "\\" + found[0]), value)
+    told = ",".join(f'{name}="{value.translate(_ESCAPED)}"' for name, value in labels)
+    return f"{{{told}}}" if told else ""
 
 
 RENEW_SECONDS = 5.0

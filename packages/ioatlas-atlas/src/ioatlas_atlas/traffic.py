@@ -11,10 +11,13 @@ import time
 from collections import Counter, OrderedDict
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
+from itertools import accumulate
 from typing import Any
 
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ioatlas.report.metrics import Labels, exposed
 
 BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 MOST_CLIENTS = 50_000
@@ -100,24 +103,24 @@ class Metrics:
 
     def text(self, gauges: dict[str, float]) -> str:
         """In the text format of Prometheus."""
+        bounds = (*BOUNDS_SECONDS, float("inf"))
         with self._lock:
-            lines = ["# TYPE ioatlas_requests_total counter"]
-            lines += [
-                f'ioatlas_requests_total{{method="{method}",status="{status}"}} {count}'
-                for (method, status), count in sorted(self._requests.items())
-            ]
-            lines.append("# TYPE ioatlas_request_seconds histogram")
-            total = 0
-            for bound in (*BOUNDS_SECONDS, float("inf")):
-                total += self._seconds[bound]
-                shown = "+Inf" if bound == float("inf") else f"{bound:g}"
-                lines.append(f'ioatlas_request_seconds_bucket{{le="{shown}"}} {total}')
-            lines += [f"ioatlas_request_seconds_sum {self._sum_seconds:.6f}", f"ioatlas_request_seconds_count {total}"]
-            lines.append("# TYPE ioatlas_uploads_total counter")
-            lines += [f'ioatlas_uploads_total{{outcome="{name}"}} {n}' for name, n in sorted(self._uploads.items())]
-        for name, value in gauges.items():
-            lines += [f"# TYPE ioatlas_{name} gauge", f"ioatlas_{name} {value:g}"]
-        return "\n".join(lines) + "\n"
+            requests = [("", (("method", one), ("status", status)), n) for (one, status), n in self._requests.items()]
+            uploads = [("", (("outcome", name),), n) for name, n in self._uploads.items()]
+            below = [*accumulate(self._seconds[bound] for bound in bounds)]
+            total = self._sum_seconds
+        told = ("+Inf" if bound == float("inf") else f"{bound:g}" for bound in bounds)
+        seconds: list[tuple[str, Labels, float]] = [
+            ("_bucket", (("le", bound),), n) for bound, n in zip(told, below, strict=True)
+        ]
+        seconds += [("_sum", (), total), ("_count", (), below[-1])]
+        found = [
+            exposed("ioatlas_requests_total", "counter", "Requests answered.", sorted(requests)),
+            exposed("ioatlas_request_seconds", "histogram", "Time until a request is answered.", seconds),
+            exposed("ioatlas_uploads_total", "counter", "Bundles that were sent.", sorted(uploads)),
+        ]
+        found += [exposed(f"ioatlas_{name}", "gauge", f"Public {name}.", [("", (), n)]) for name, n in gauges.items()]
+        return "".join(found)
 
 
 class Traffic:
