@@ -18,7 +18,14 @@ from pathlib import Path
 import numpy as np
 
 from ioatlas.answer.analysis.latencies import FEWEST_BEYOND
-from ioatlas.answer.analysis.rounds import rounds_chart, rounds_doubts, rounds_headline, rounds_table
+from ioatlas.answer.analysis.rounds import (
+    RoundsCell,
+    RoundsResult,
+    rounds_chart,
+    rounds_doubts,
+    rounds_headline,
+    rounds_table,
+)
 from ioatlas.measure.procedures.load_points.result import curve_headlines, with_curves
 from ioatlas.measure.procedures.tune.parts import search_headlines
 from ioatlas.model.cell import Cell, OptionValue
@@ -31,8 +38,6 @@ from ioatlas.model.result import (
     Change,
     LatencyCurve,
     ProductCost,
-    RoundsCell,
-    RoundsResult,
     TimeCourse,
     UnitPrice,
     Unmeasured,
@@ -335,7 +340,7 @@ def rounds() -> CampaignResult:
     tests = (met, early)
     charts, tables = tuple(map(rounds_chart, tests)), tuple(map(rounds_table, tests))
     headlines = (rounds_headline(met, several=False),)
-    return replace(result, rounds=tests, charts=charts, tables=tables, headlines=headlines, doubts=rounds_doubts(tests))
+    return replace(result, charts=charts, tables=tables, headlines=headlines, doubts=rounds_doubts(tests))
 
 
 def streams() -> CampaignResult:

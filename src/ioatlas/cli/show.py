@@ -101,8 +101,7 @@ def command(
             return
     console = console_of() if console_of().is_terminal else console_of(PIPE_WIDTH)
     own = text_tables(_own(result), console.width)
-    # The trials of a search and the cells of rounds are a map too.
-    mapped = not (own and plain) or bool(result.rounds) or any(curve.setting for curve in result.load_curves)
+    mapped = not (own and plain) or result.is_map
     parts = [] if asked and mapped else own
     if mapped and all_cells:
         parts += _cell_list(result, console)
@@ -142,13 +141,12 @@ def _findings(result: CampaignResult, width: int) -> list[Text]:
 
 def _own(result: CampaignResult) -> list[Table]:
     """What a campaign that is no map says in tables; nothing of a map."""
-    from ioatlas.report.export.own import chart_table, in_order
+    from ioatlas.report.export.own import chart_table, has_own
 
-    ordered = in_order(result)
-    if not ordered and result.headlines is None:
-        return []
     told = [table for table in result.tables if not table.after_map]
-    return [*map(chart_table, result.charts), *told] if ordered else told
+    if result.headlines is not None:
+        return told
+    return [*map(chart_table, result.charts), *told] if has_own(result) else []
 
 
 def _usual(result: CampaignResult) -> str:

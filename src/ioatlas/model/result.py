@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign's result: everything a report, an export or a comparison needs, computed from the journal.
 
-Its records of one kind each stand below it: checks, latencies, prices, rounds.
+Its records of one kind each stand below it: checks, latencies, prices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
@@ -77,14 +77,12 @@ class CampaignResult:
     methods: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Of imported targets, by name: how their figures came about, as far as the sources tell."""
     load_curves: tuple[LoadCurve, ...] = ()
-    """Of several streams at once: response time against load, one curve for each target."""
+    """Response time against load, one for each target: loads that a price can be told of."""
     charts: tuple[Panel, ...] = ()
     """Charts beside the map, in the order to show them; tables likewise."""
     tables: tuple[Table, ...] = ()
     by_law: tuple[Table, ...] = ()
     """Why: the law of each target against every load. For the page; no part of the exported document."""
-    rounds: tuple[RoundsResult, ...] = ()
-    """Of a test in rounds: one for each target and pass."""
     replicates: tuple[ReplicateRow, ...] = ()
     wanders: tuple[Wander, ...] = ()
     """Random orders of the sweep, those that were voided included."""
@@ -108,6 +106,16 @@ class CampaignResult:
     """Main numbers of a campaign that is no map, by its procedure; None where the best of the map are."""
     doubts: tuple[Doubt, ...] = ()
     """What only its procedure can tell against its numbers."""
+    next_step: str = ""
+    """What to do next, where its procedure knows; else the doubts say."""
+    charts_first: bool = False
+    """Whether the charts say more than a map of the cells, so that they are drawn where nothing else is asked for."""
+    is_map: bool = True
+    """Whether the cells are shown as a map where tables of its own are."""
+    has_small: bool = True
+    """Whether the cells tell how long small I/Os take: those of a curve or under a rate do not."""
+    records: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Lists that its procedure alone has in the exported document, by their names there."""
     configurations: tuple[Configuration, ...] = ()
     """Of a campaign that compares some: each goes by the name of its target."""
     beside: tuple[Estimate, ...] = ()
@@ -274,59 +282,3 @@ class ProductCost:
     usable_bytes: int | None
     units: tuple[UnitPrice, ...]
     remarks: tuple[str, ...] = ()
-
-
-Quantity = Literal["iops", "bw_bytes_per_s", "lat_mean_ns"]
-
-
-@dataclass(frozen=True)
-class RoundsCell:
-    """One cell of a round. read_percent: share of its I/Os that are reads. value: average over the measurement window,
-    None where a round lacks it.
-    """
-
-    key: str
-    rw: str
-    bs_bytes: int
-    read_percent: int
-    value: float | None
-    tracked: bool = False
-
-
-@dataclass(frozen=True)
-class RoundsResult:
-    """One test on one target.
-
-    part:        what is apart in a purge, fill and rounds of its own ('bs 128 KiB'), or ''.
-    quantity:    what is tracked and reported, in its unit; tracked: the cell that is tracked, in words.
-    values:      the tracked value of every round, in order. first: number (from 1) of the first round after the last
-                 preparation; those before it belong to a session that was interrupted, and no window spans both.
-    met:         steady state was reached. ended: why no further round is run ('' while the test goes on).
-    window:      numbers of the first and last round of the measurement window; None with fewer than five rounds.
-    average, range_share, slope_share, line: over the window; line: best-fit values at its first and last round.
-    written_bytes: by the rounds, up to the end of each.
-    deviations:  what is not as the specification says.
-    """
-
-    target: str
-    test: str
-    title: str
-    part: str
-    quantity: Quantity
-    tracked: str
-    values: tuple[float, ...]
-    first: int
-    met: bool
-    ended: str
-    reason: str
-    window: tuple[int, int] | None
-    average: float | None
-    range_share: float | None
-    slope_share: float | None
-    line: tuple[float, float] | None
-    cells: tuple[RoundsCell, ...]
-    written_bytes: tuple[int, ...] = ()
-    footprint_bytes: int = 0
-    purge: str = ""
-    deviations: tuple[str, ...] = ()
-    method: str = ""

@@ -221,14 +221,14 @@ def test_the_result_has_every_cell_that_was_visited(made):
 def test_rounds_end_with_their_window_and_say_what_was_not_as_the_specification_has_it(made):
     name, _, result = made
     if name != "rounds":
-        assert not result.rounds
+        assert "rounds" not in result.records
         return
-    (rounds,) = result.rounds
-    assert rounds.met
-    first, last = rounds.window
+    (rounds,) = result.records["rounds"]
+    assert rounds["met"]
+    first, last = rounds["window"]
     assert last - first == 4
-    assert rounds.average == pytest.approx(sum(rounds.values[first - 1 : last]) / 5)
-    assert rounds.deviations
+    assert rounds["average"] == pytest.approx(sum(rounds["values"][first - 1 : last]) / 5)
+    assert rounds["deviations"]
     assert FindingCode.ROUNDS in {finding.code for finding in result.findings}
 
 

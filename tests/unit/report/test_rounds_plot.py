@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.answer.analysis.rounds import rounds_chart
+from ioatlas.answer.analysis.rounds import RoundsResult, rounds_chart
 from ioatlas.model.errors import UsageError
-from ioatlas.model.result import RoundsResult
 from ioatlas.report.export import printing
 from ioatlas.report.export.own import own_drawing
 from ioatlas.report.export.to_panels import write_drawing
@@ -43,7 +42,7 @@ SHORT = replace(
 
 
 def with_tests(*tests):
-    return replace(campaign(SQUARE), rounds=tests, charts=tuple(map(rounds_chart, tests)))
+    return replace(campaign(SQUARE), charts_first=True, charts=tuple(map(rounds_chart, tests)))
 
 
 def plot(result, out):

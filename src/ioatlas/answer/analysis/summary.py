@@ -27,7 +27,6 @@ from ioatlas.answer.analysis.best import (
     usable,
 )
 from ioatlas.answer.analysis.imported_answer import SMALL_BYTES, in_flight, named, operation_of, rivals, small_ones
-from ioatlas.answer.analysis.load_curve import advice as size_advice
 from ioatlas.answer.analysis.small_files import cache_doubt, described
 from ioatlas.answer.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of
 from ioatlas.answer.analysis.wording import Namer, plural, size_text
@@ -56,7 +55,7 @@ def summarise(result: CampaignResult) -> Summary:
     for e in estimates:
         kinds[e.kind].add(e.cell.key)
     headlines = tuple(_headlines(result, estimates, namer))
-    small = () if result.load_curves or result.headlines == () else tuple(small_io(estimates, namer))
+    small = () if not result.has_small else tuple(small_io(estimates, namer))
     if result.configurations:
         headlines = _best(headlines, lambda one: (one.direction, one.quantity), lambda one: one.value)
     if result.configurations or all(e.kind == "imported" for e in result.estimates):
@@ -310,9 +309,7 @@ def _next_step(
     doubts: Sequence[Doubt], headlines: Sequence[Headline], bottlenecks: Sequence[Count], result: CampaignResult
 ) -> str:
     """What the two worst doubts ask for; without a doubt, what would be worth knowing."""
-    sizing = next((curve.sizing for curve in result.load_curves if curve.sizing is not None), None)
-    if sizing is not None:  # a search decides itself how often it runs what: options of a map say nothing there
-        first = size_advice(sizing).rstrip(".")
+    if first := result.next_step:  # options of a map would say nothing there
         idle = any(doubt.advice == IDLE for doubt in doubts)
         return f"{first[0].lower()}{first[1:]}{f'; {IDLE}' if idle else ''}"
     advice = list(dict.fromkeys(doubt.advice for doubt in doubts if doubt.advice))

@@ -71,11 +71,8 @@ class SequencedSteps(Steps, Generic[One]):
             replicate = 1 + max((visit.replicate for visit in made if visit.purpose == Purpose.SWEEP), default=-1)
             sequences = list(self.sequences)
             if replicate >= spec.visits:
-                waiting = (
-                    undecided({cell.key: cell for cell in self.session.plan.to_measure}, made, spec.wanted)
-                    if spec.wanted.precision
-                    else {}
-                )
+                cells = {cell.key: cell for cell in self.session.plan.to_measure}
+                waiting = undecided(cells, made, spec.wanted) if spec.wanted.precision else {}
                 wanted = {self.side_by_side(self.sequence_of(self.cells[key])) for key in waiting}
                 sequences = [one for one in sequences if self.side_by_side(one) in wanted]
                 if not sequences:

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 from ioatlas.model.errors import UsageError
-from ioatlas.model.fixed_work import is_fixed_work
 from ioatlas.model.panel import Dot, Drawing, Panel, Table
 from ioatlas.model.quantities import panel_unit
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.tree import is_tree
 from ioatlas.report.export.texts import conditions
 from ioatlas.report.redact import redacted, redactor
 
@@ -16,14 +14,9 @@ STYLES = ("charts", "rounds", "curves")
 """Words by which users ask for them."""
 
 
-def in_order(result: CampaignResult) -> bool:
-    """Whether the result is that of operations in sequence, whose charts say more than a map."""
-    return bool(result.charts) and any(is_fixed_work(one.cell) or is_tree(one.cell) for one in result.estimates[:1])
-
-
 def has_own(result: CampaignResult) -> bool:
     """Whether a campaign is drawn as its charts where nobody asked for anything."""
-    return bool(result.charts) and bool(result.rounds or result.load_curves or in_order(result))
+    return result.charts_first and bool(result.charts)
 
 
 def own_drawing(result: CampaignResult) -> Drawing:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TextIO
 
 from ioatlas.answer.analysis.summary import summarise
-from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
 from ioatlas.model.result import CampaignResult, ReplicateRow
 from ioatlas.model.target import Target
 from ioatlas.model.units import utc_text
@@ -56,15 +55,12 @@ def document(result: CampaignResult) -> dict[str, Any]:
             for session in result.sessions
         ],
         "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
-        "load_curves": _curves(result.load_curves),
+        "load_curves": _cleaned(list(result.records.get("load_curves", ())), clean),
         "charts": _cleaned([asdict(chart) for chart in result.charts], clean),
         "tables": _cleaned([asdict(table) for table in result.tables], clean),
         "imported_methods": {name: dict(facts) for name, facts in result.methods.items()},
         "costs": [asdict(cost) for cost in result.costs],
-        "rounds": [
-            {**asdict(test), "purge": clean(test.purge), "deviations": [clean(text) for text in test.deviations]}
-            for test in result.rounds
-        ],
+        "rounds": _cleaned(list(result.records.get("rounds", ())), clean),
         "blocks": [_in_old_words(row) for row in result.replicates],
         "rows": [{name: _plain(value) for name, value in row.items()} for row in rows(result)],
     }
@@ -73,34 +69,6 @@ def document(result: CampaignResult) -> dict[str, Any]:
 def write_json(result: CampaignResult, out: TextIO) -> None:
     json.dump(document(result), out, indent=1, allow_nan=False, ensure_ascii=False)
     out.write("\n")
-
-
-def _curves(curves: Sequence[LoadCurve]) -> list[dict[str, Any]]:
-    """Every point with its streams, its backlog and its power; null where a quantity was not measured."""
-    return [
-        {
-            **asdict(curve),
-            "highest_iops": dict(curve.highest_iops),
-            "limited_by": dict(curve.limited_by),
-            "idle_watts": dict(curve.idle_watts) or None,
-            "idle_bytes_per_watt": curve.idle_bytes_per_watt,
-            "latency": LATENCY_NOTE if any(point.loop == "open" for point in curve.points) else "total",
-            "points": [_point(curve, point) for point in curve.points],
-        }
-        for curve in curves
-    ]
-
-
-def _point(curve: LoadCurve, point: LoadPoint) -> dict[str, Any]:
-    efficiency = curve.efficiency(point)
-    return {
-        "name": point.name,
-        **asdict(point),
-        "achieved_iops": point.iops.value,
-        "watts": dict(point.watts) or None,
-        "iops_per_watt": efficiency[0] if efficiency else None,
-        "bytes_per_s_per_watt": efficiency[1] if efficiency else None,
-    }
 
 
 def _summary(result: CampaignResult) -> dict[str, Any]:

@@ -61,6 +61,8 @@ def with_order(
         result,
         charts=tuple(charts(found, by_operation=nine, limits=limits, marks=marks)),
         tables=(agreement_table(compared),) if compared else (),
+        charts_first=True,
+        is_map=False,
         findings=(
             *sequence_findings(found, by_operation=nine),
             *(one for one in result.findings if one.code not in MAP_FINDINGS),

@@ -100,12 +100,8 @@ class LoadPointSteps(Steps):
             return phase.load_iops
         known = self.journal.kept(HighestLoads).of(target.name, phase.name)
         if known is None:
-            self.session.emit(
-                Event(
-                    "phase",
-                    {"phase": "search", "text": "searching the highest load", "seconds_left": self._search_seconds()},
-                )
-            )
+            told = {"phase": "search", "text": "searching the highest load", "seconds_left": self._search_seconds()}
+            self.session.emit(Event("phase", told))
             known = yield from self._highest(phase, target)
             self.journal.keep(self.journal.kept(HighestLoads).with_load(target.name, phase.name, known))
         return known.iops
@@ -277,9 +273,8 @@ class LoadPointSteps(Steps):
             return False
         if purpose == Purpose.SWEEP:
             rows = {row.visit_id: row for row in self.journal.planned(Purpose.SWEEP)}
-            return not any(rows[section.visit_id].replicate == 0 for section in taken) and super().out_of_time(
-                purpose, taken
-            )
+            first = any(rows[section.visit_id].replicate == 0 for section in taken)
+            return not first and super().out_of_time(purpose, taken)
         need = self.budget.process_seconds(sum(section.turns for section in taken) * TURN_MS / 1000)
         return (
             left - need < self._points_seconds()

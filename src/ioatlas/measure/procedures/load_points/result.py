@@ -6,12 +6,13 @@ for all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
+from typing import Any
 
 from ioatlas.answer.analysis.best import disagrees, half_interval, usable
 from ioatlas.answer.analysis.curve_tables import PLACE, curve_charts, curve_tables
-from ioatlas.answer.analysis.load_curve import LOAD, OFFERED, PHASE, STREAM, apart, load_point
+from ioatlas.answer.analysis.load_curve import LOAD, OFFERED, PHASE, STREAM, advice, apart, load_point
 from ioatlas.answer.analysis.trust import FEWEST_VISITS
 from ioatlas.answer.results.parts import Axes, ResultParts, Row
 from ioatlas.load.machine.visit_usage import records_by_visit
@@ -19,7 +20,7 @@ from ioatlas.measure.procedures.load_points.options import HIGHEST, StreamsSpec,
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.load_curve import LoadCurve
+from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
@@ -57,14 +58,50 @@ class LoadPointParts(ResultParts):
 
 def with_curves(result: CampaignResult, curves: tuple[LoadCurve, ...], headlines: Iterable[Headline]) -> CampaignResult:
     """The result with its curves, drawn and as tables, and its main numbers, which are those of no cell."""
+    sizing = next((curve.sizing for curve in curves if curve.sizing is not None), None)
     return replace(
         result,
         load_curves=curves,
+        records={"load_curves": _records(curves)},
         charts=curve_charts(curves),
         tables=(*curve_tables(curves), *result.tables),
         headlines=tuple(headlines),
         doubts=_measured_once(result.estimates),
+        next_step=advice(sizing).rstrip(".") if sizing is not None else "",
+        charts_first=True,
+        is_map=any(curve.setting for curve in curves),
+        has_small=False,
     )
+
+
+def _records(curves: Iterable[LoadCurve]) -> list[dict[str, Any]]:
+    """Every point with its streams, its backlog and its power, for the exported document; null where a quantity was not
+    measured.
+    """
+    return [
+        {
+            **asdict(curve),
+            "highest_iops": dict(curve.highest_iops),
+            "limited_by": dict(curve.limited_by),
+            "idle_watts": dict(curve.idle_watts) or None,
+            "idle_bytes_per_watt": curve.idle_bytes_per_watt,
+            "latency": LATENCY_NOTE if any(point.loop == "open" for point in curve.points) else "total",
+            "points": [_point(curve, point) for point in curve.points],
+        }
+        for curve in curves
+    ]
+
+
+def _point(curve: LoadCurve, point: LoadPoint) -> dict[str, Any]:
+    efficiency = curve.efficiency(point)
+    return {
+        "name": point.name,
+        **asdict(point),
+        "achieved_iops": point.iops.value,
+        "watts": dict(point.watts) or None,
+        "iops_per_watt": efficiency[0] if efficiency else None,
+        "bytes_per_s_per_watt": efficiency[1] if efficiency else None,
+    }
 
 
 def curve_headlines(curves: Sequence[LoadCurve]) -> Iterator[Headline]:

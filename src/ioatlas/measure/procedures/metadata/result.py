@@ -52,7 +52,8 @@ class TreeParts(ResultParts):
         # Names cost a file system journals and inodes: what the device wrote besides is no other load.
         kept = tuple(one for one in result.findings if one.code is not FindingCode.COUNTERS)
         tables = (rates_table(result.estimates),)
-        return replace(result, findings=kept, other_traffic=(), charts=tuple(charts(found)), tables=tables)
+        told = replace(result, findings=kept, other_traffic=(), charts=tuple(charts(found)), tables=tables)
+        return replace(told, charts_first=True, is_map=False)
 
 
 def charts(found: Sequence[TreeReading]) -> Iterator[Panel]:

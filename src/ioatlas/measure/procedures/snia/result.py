@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from ioatlas.answer.analysis.rounds import (
+    RoundsResult,
     result_of,
     rounds_chart,
     rounds_doubts,
@@ -23,7 +24,7 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
 from ioatlas.model.outcomes import SniaPass, SniaPasses
-from ioatlas.model.result import CampaignResult, RoundsResult
+from ioatlas.model.result import CampaignResult
 from ioatlas.model.visit import Visit
 from ioatlas.plan.snia import PROCEDURES, deviations
 from ioatlas.plan.spec import CampaignSpec
@@ -68,7 +69,8 @@ class RoundsParts(ResultParts):
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         return replace(
             result,
-            rounds=tuple(self._results),
+            records={"rounds": [asdict(one) for one in self._results]},
+            charts_first=True,
             headlines=tuple(
                 rounds_headline(one, several=len(result.targets) > 1)
                 for one in self._results
