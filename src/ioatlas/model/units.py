@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil, inf
-from typing import Literal
+from typing import Literal, get_args
 
 from ioatlas.model.errors import UsageError
 
@@ -32,7 +32,13 @@ def pairs(text: str) -> dict[str, str]:
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgtp]?)(ib|b|i)?\s*$", re.IGNORECASE)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|us|µs|ns|min|d|h|m|s)?", re.IGNORECASE)
-_BINARY = tuple((unit, 1024.0**power) for power, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB")))
+UNITS = {
+    "binary": {unit: 1024**power for power, unit in enumerate(words("B KiB MiB GiB TiB PiB"))},
+    "decimal": {unit: 1000**power for power, unit in enumerate(words("B kB MB GB TB PB"))},
+    "latency": {"ns": 1, "µs": 1000, "ms": 1000**2, "s": 1000**3},
+    "count": {"k": 1000, "M": 1000**2, "G": 1000**3},
+}
+"""In which bytes, nanoseconds and counts are told, here and on the page, from the smallest up."""
 _LARGEST = 1 << 63
 _LONGEST_SECONDS = 1e9
 _SECONDS: dict[str, Decimal] = {
@@ -75,15 +81,14 @@ def parse_size_bytes(text: str | int, *, where: str = "") -> int:
 
 def format_size(size_bytes: int) -> str:
     """Shortest exact binary form: 4096 -> '4 KiB', 1000 -> '1000 B'."""
-    for unit, factor in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size_bytes >= factor and size_bytes % factor == 0:
-            return f"{size_bytes // factor} {unit}"
-    return f"{size_bytes} B"
+    known = UNITS["binary"].items()
+    *_, (unit, factor) = (one for one in known if one[1] <= max(1, size_bytes) and size_bytes % one[1] == 0)
+    return f"{size_bytes // factor} {unit}"
 
 
 def format_size_rounded(size_bytes: float) -> str:
     """Three significant digits with a binary unit, for people: 1.24 GiB."""
-    unit, factor = _fitting(_BINARY, size_bytes)
+    unit, factor = _fitting([*UNITS["binary"].items()], size_bytes)
     return f"{_three_digits(size_bytes / factor)} {unit}"
 
 
@@ -163,8 +168,7 @@ def parse_percent(text: str | float, *, where: str = "", most: float = inf) -> f
 
 RateSystem = Literal["binary", "decimal"]
 RATE_UNITS: dict[RateSystem, tuple[tuple[str, float], ...]] = {
-    "binary": tuple((f"{unit}/s", factor) for unit, factor in _BINARY),
-    "decimal": tuple((f"{unit}/s", 1000.0**power) for power, unit in enumerate(("B", "kB", "MB", "GB", "TB"))),
+    system: tuple((f"{unit}/s", float(n)) for unit, n in UNITS[system].items()) for system in get_args(RateSystem)
 }
 _SYSTEM: ContextVar[RateSystem] = ContextVar("system of units of throughput", default="binary")
 
@@ -204,18 +208,18 @@ def format_rate_like(bytes_per_second: float, other: float) -> str:
 
 def format_count(value: float) -> str:
     """IOPS and counts for people: '950', '12.4 k', '1.2 M'."""
-    for unit, factor in (("M", 1e6), ("k", 1e3)):
-        if value >= factor * (9.995 if unit == "k" else 0.9995):
-            return f"{_three_digits(value / factor)} {unit}"
-    return _three_digits(value)
+    return _in_largest("count", value) if value >= 9995 else _three_digits(value)
 
 
 def format_latency(nanoseconds: float) -> str:
     """Latency for people: '84.2 µs', '1.05 ms', '2.3 s'."""
-    for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if nanoseconds >= factor * 0.9995:
-            return f"{_three_digits(nanoseconds / factor)} {unit}"
-    return f"{nanoseconds:.0f} ns"
+    return _in_largest("latency", nanoseconds) if nanoseconds >= 999.5 else f"{nanoseconds:.0f} ns"
+
+
+def _in_largest(kind: str, value: float) -> str:
+    """In the largest unit that it reaches when rounded."""
+    unit, factor = next(one for one in reversed(UNITS[kind].items()) if value >= one[1] * 0.9995)
+    return f"{_three_digits(value / factor)} {unit}"
 
 
 def number_of(number: float) -> str:

@@ -24,7 +24,7 @@ from ioatlas.model.finding import Finding
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.result import CampaignResult, ProductCost, UnitPrice
 from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, Summary
-from ioatlas.model.units import RateSystem
+from ioatlas.model.units import UNITS, RateSystem
 from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.plan.faults import describe
 
@@ -419,7 +419,7 @@ class ReportData(Model):
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema 2020-12 of `ReportData`, with the texts of the enumeration that the page tells apart."""
+    """JSON Schema 2020-12 of `ReportData`, with the texts of the enumeration that the page tells apart, and units."""
     found = ReportData.model_json_schema()
     for part in found["$defs"].values():
         if "properties" in part:  # records of the result among them, which stand there as they are
@@ -427,7 +427,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **found,
-        "x-enumerations": {UnmeasuredCode.__name__: {one.name: one.value for one in UnmeasuredCode}},
+        "x-values": {UnmeasuredCode.__name__: {one.name: one.value for one in UnmeasuredCode}, "Units": UNITS},
     }
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ioatlas.model.testbed import value_text
 from ioatlas.model.units import (
+    UNITS,
     exact_duration,
     format_count,
     format_duration,
@@ -17,9 +18,9 @@ from ioatlas.model.units import (
 )
 
 BACK = {
-    format_count: {"": 1, "k": 1e3, "M": 1e6},
-    format_latency: {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9},
-    format_size_rounded: {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40},
+    format_count: {"": 1, **UNITS["count"]},
+    format_latency: UNITS["latency"],
+    format_size_rounded: UNITS["binary"],
 }
 
 

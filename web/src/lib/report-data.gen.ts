@@ -560,3 +560,11 @@ export const UnmeasuredCode = {
   OTHER: "other",
 } as const;
 export type UnmeasuredCode = (typeof UnmeasuredCode)[keyof typeof UnmeasuredCode];
+
+export const Units = {
+  binary: {"B":1,"KiB":1024,"MiB":1048576,"GiB":1073741824,"TiB":1099511627776,"PiB":1125899906842624},
+  decimal: {"B":1,"kB":1000,"MB":1000000,"GB":1000000000,"TB":1000000000000,"PB":1000000000000000},
+  latency: {"ns":1,"µs":1000,"ms":1000000,"s":1000000000},
+  count: {"k":1000,"M":1000000,"G":1000000000},
+} as const;
+export type Units = (typeof Units)[keyof typeof Units];

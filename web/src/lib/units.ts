@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people: at most three significant digits, as `ioatlas.model.units` writes them, so that the page says what
-// the terminal says; IEC units (KiB) unless SI (kB) is asked for.
+// Numbers for people: at most three significant digits, in the units of `ioatlas.model.units` and as that writes them, so
+// that the page says what the terminal says; IEC units (KiB) unless SI (kB) is asked for.
+import { Units } from "./report-data.gen";
+
 export type UnitSystem = "iec" | "si";
 
-const IEC = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-const SI = ["B", "kB", "MB", "GB", "TB", "PB"];
+const BYTES = { iec: Object.entries(Units.binary), si: Object.entries(Units.decimal) };
 
 /** Three significant digits at most, without exponent and without zeros at the end. */
 export function significant(value: number, digits = 3): string {
@@ -19,12 +20,11 @@ function rounded(value: number, digits = 3): string {
   return value.toFixed(Math.min(9, Math.max(0, digits - 1 - magnitude)));
 }
 
-/** A number of bytes in the largest unit of which it has at least one: from `full` of a unit on, the next. */
+/** A number of bytes in the first unit of which it has fewer than `full`. */
 function scaled(value: number, system: UnitSystem, full: number): [scaled: number, unit: string] {
-  const [base, names] = system === "iec" ? ([1024, IEC] as const) : ([1000, SI] as const);
-  let unit = 0;
-  for (; Math.abs(value) >= full && unit < names.length - 1; unit++) value /= base;
-  return [value, names[unit] ?? ""];
+  const fits = BYTES[system].find(([, factor]) => Math.abs(value) / factor < full);
+  const [unit, factor] = fits ?? BYTES[system].at(-1) ?? ["B", 1];
+  return [value / factor, unit];
 }
 
 export function bytes(value: number, system: UnitSystem): string {
@@ -47,27 +47,23 @@ export function rate(value: number, system: UnitSystem): string {
 
 /** The largest unit of throughput that the largest of several values reaches, and its bytes a second. */
 export function rateUnit(most: number, system: UnitSystem): { name: string; factor: number } {
-  const [base, names] = system === "iec" ? ([1024, IEC] as const) : ([1000, SI] as const);
-  const power = Math.min(4, Math.max(0, Math.floor(Math.log(Math.max(1, most)) / Math.log(base) + 1e-9)));
-  return { name: `${names[power]}/s`, factor: base ** power };
+  const [unit, factor] = BYTES[system].findLast(([, factor]) => factor <= most * (1 + 1e-9)) ?? ["B", 1];
+  return { name: `${unit}/s`, factor };
 }
 
-const COUNTS = { G: 1e9, M: 1e6, k: 1e3 };
-const TIMES = { s: 1e9, ms: 1e6, µs: 1e3, ns: 1 };
-
-/** In the largest of the units that it reaches when rounded, else in the last. */
+/** In the largest of the units that it reaches when rounded, else in nanoseconds. */
 function inLargest(value: number, units: Record<string, number>): string {
   if (!Number.isFinite(value)) return "–";
-  const [unit, factor] = Object.entries(units).find(([, size]) => Math.abs(value) >= size * 0.9995) ?? ["ns", 1];
+  const [unit, factor] = Object.entries(units).findLast(([, size]) => Math.abs(value) >= size * 0.9995) ?? ["ns", 1];
   return `${significant(value / factor)} ${unit}`;
 }
 
 export function count(value: number): string {
-  return Math.abs(value) < 9995 ? significant(value) : inLargest(value, COUNTS);
+  return Math.abs(value) < 9995 ? significant(value) : inLargest(value, Units.count);
 }
 
 export function latency(ns: number): string {
-  return inLargest(ns, TIMES);
+  return inLargest(ns, Units.latency);
 }
 
 /** "31%", "7.6%": two digits, as `ioatlas.answer.analysis.wording` has it. */
