@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ioatlas.load.fio.batch import Section
@@ -14,11 +14,13 @@ from ioatlas.load.fleet.executor import FleetExecutor
 from ioatlas.load.fleet.hosts import Fleet, read_clients
 from ioatlas.load.fleet.systems import remarks_of
 from ioatlas.measure.run.plan import CELLS_PER_BATCH
+from ioatlas.measure.run.session import Session
 from ioatlas.model.cell import CLIENT_RANGE, CLIENTS
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import ClientRange, OnLostClient
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.target import Target
+from ioatlas.model.visit import RemarkKind
 from ioatlas.plan.spec import CampaignSpec
 from ioatlas.store.journal import Journal
 
@@ -128,9 +130,7 @@ def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {before.get(name, 'unknown')}, now {now.get(name, 'unknown')}" for name in names)
 
 
-def after_batch(
-    fleet: FleetExecutor, spec: CampaignSpec, remark: Callable[[str], None], given_up: Callable[[str, str], Exception]
-) -> None:
+def after_batch(fleet: FleetExecutor, session: Session) -> None:
     """Tell who was lost in the latest batch, and who came back. Raises PartialResultError where the campaign is to stop
     or no client is left.
     """
@@ -140,12 +140,13 @@ def after_batch(
     gone = fleet.news()
     for name, why in lost.items():
         end = "" if name in gone else " It was started again, and the batch is made again."
-        remark(f"Client {name} was lost: {gone.get(name, why)}.{end}")
+        session.remark(RemarkKind.WARNING, f"Client {name} was lost: {gone.get(name, why)}.{end}")
     if not gone:
         return
     left = [name for name in fleet.fleet.names if name not in fleet.lost and name not in gone]
-    if spec.on_lost_client is OnLostClient.STOP or not left:
+    if session.plan.spec.on_lost_client is OnLostClient.STOP or not left:
         name, why = next(iter(gone.items()))
-        raise given_up(f"client {name} was lost: {why}", "bring it back")
+        raise session.given_up(f"client {name} was lost: {why}", "bring it back")
     fleet.give_up(gone)
-    remark(f"The campaign goes on with {len(left)} of {len(fleet.fleet.names)} clients: {', '.join(left)}.")
+    text = f"The campaign goes on with {len(left)} of {len(fleet.fleet.names)} clients: {', '.join(left)}."
+    session.remark(RemarkKind.WARNING, text)

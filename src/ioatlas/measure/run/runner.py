@@ -7,17 +7,15 @@ in which order, is for the procedure's `Steps`.
 
 from __future__ import annotations
 
-import functools
 import math
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ioatlas.answer.analysis.counters import CountedPaths
 from ioatlas.load.fio.batch import MAX_SLACK_MS, SLACK_MS, Batch
 from ioatlas.load.fio.collect import fio_process, load_seconds
-from ioatlas.load.fio.executor import BatchClock, LoadProcess
+from ioatlas.load.fio.executor import LoadProcess
 from ioatlas.load.fio.process import ProcessOutcome
 from ioatlas.load.fio.series import pack_logs
 from ioatlas.load.fleet.merge import directories_of
@@ -30,10 +28,10 @@ from ioatlas.measure.run.live import Summary, axes_of, progress_event, visit_eve
 from ioatlas.measure.run.plan import expected_seconds
 from ioatlas.measure.run.session import Session
 from ioatlas.measure.run.steps import Making, Steps, Wanted
-from ioatlas.measure.run.telemetry import Seen, together
+from ioatlas.measure.run.telemetry import by_session, together, wall_ahead
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError
-from ioatlas.model.outcomes import ClocksParted, Event
+from ioatlas.model.outcomes import Event
 from ioatlas.model.target import on_members
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ReasonCode, sentences
@@ -100,9 +98,14 @@ class Runner:
             self._reinstate(self.journal.visits())
         self.journal.drop_planned("interrupted", purpose=Purpose.PROBE)
 
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether a load runs on another machine, whose processors are not ours."""
+        return self.environment.fleet is not None and self.environment.fleet.is_elsewhere
+
     def look_around(self) -> None:
-        """Say what else runs here before anything is measured. What runs on other machines is not looked at."""
-        if self.environment.fleet is None or not self.environment.fleet.is_elsewhere:
+        """Say what else runs here before anything is measured."""
+        if not self._elsewhere:
             tell_background(self.environment.background(self._watched, BACKGROUND_SECONDS), self.session.remark)
 
     def run(self, whole: Journal) -> Summary:
@@ -171,9 +174,9 @@ class Runner:
         sections, planned = wanted.sections, wanted.planned
         cells = [section.cell for section in sections]
         self._check(cells)
-        now = self.environment.executor.clock.monotonic
-        begin = now()
-        looked = [self._wall_ahead()]
+        clock = self.environment.executor.clock
+        begin = clock.monotonic()
+        looked = wall_ahead(self.journal, clock)
         batch_id, directory = self.journal.begin_batch({section.visit_id: section.runtime_ms for section in sections})
         readonly = not any(cell.writes for cell in cells)
         batch = Batch(batch_id, directory, sections, readonly=readonly, slack_ms=self._slack_ms)
@@ -192,13 +195,12 @@ class Runner:
             )
         finally:
             seen = self._telemetry.stop(directory)
-        seen = self._by_session(seen, looked, directory)
+        seen = by_session(seen, self.journal, clock, looked, directory)
         results = self.steps.read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
             self.pace.widen()
-        elsewhere = self.environment.fleet is not None and self.environment.fleet.is_elsewhere
-        counted = None if outcome.stopped or elsewhere else seen.counted(results)
+        counted = None if outcome.stopped or self._elsewhere else seen.counted(results)
         intake = self.steps.take_in(results, planned, self._gates, counted)
         # A cell gets one more try a block, not more.
         intake.again = [visit for visit in intake.again if not self.journal.tries(visit.cell_key, visit.replicate)]
@@ -207,7 +209,7 @@ class Runner:
             batch_id,
             intake,
             status=BatchStatus.DONE if results else BatchStatus.FAILED,
-            seconds=now() - begin,
+            seconds=clock.monotonic() - begin,
             exit_code=outcome.exit_code,
             note=last_line(outcome.stderr) if outcome.exit_code else "",
             usage=self.steps.usage(seen, intake, cells),
@@ -216,40 +218,17 @@ class Runner:
         took_seconds, planned_seconds = load_seconds(results), expected_seconds(sections, self.pace)
         if any(self.pace.latency_seconds(cell) is None for cell in cells):
             planned_seconds = took_seconds or planned_seconds  # what was not foretold tells nothing of later batches
-        self.budget.book(len(sections), planned=planned_seconds, spent=now() - begin, load=took_seconds)
+        self.budget.book(len(sections), planned=planned_seconds, spent=clock.monotonic() - begin, load=took_seconds)
         asked = {section.visit_id: section.runtime_ms for section in sections if not section.cell.work_bounded}
         for visit in intake.visits:
             self.steps.learn(visit, asked.get(visit.visit_id))
             self._tell(self.steps.told(visit))
         if outcome.stopped == "asked":
             raise self.session.stopped()
-        fleet = self.environment.fleet
-        if fleet is not None:
-            warn = functools.partial(self.session.remark, RemarkKind.WARNING)
-            after_batch(fleet, self.session.plan.spec, warn, self._given_up)
+        if self.environment.fleet is not None:
+            after_batch(self.environment.fleet, self.session)
         self._count_fruitless(intake, outcome, cells)
         return intake.visits
-
-    def _wall_ahead(self) -> tuple[float, float]:
-        """(the session's time, how far the wall clock is ahead of it)"""
-        at = self.journal.now()
-        return at, self.environment.executor.clock.time() - at
-
-    def _by_session(self, seen: Seen, looked: list[tuple[float, float]], directory: Path) -> Seen:
-        """What was read beside a batch, by the session's time; how far the wall clock parted from it is kept.
-
-        looked: at the clocks before the batch.
-        """
-        at = self.journal.now() - self.environment.executor.clock.monotonic()
-        samples = tuple(replace(one, at=at + one.monotonic_seconds) for one in seen.samples)
-        looked += [(new.at, old.at - new.at) for old, new in zip(seen.samples, samples, strict=True)]
-        clock = BatchClock.of([*looked, self._wall_ahead()])
-        if not clock.steps:
-            return seen
-        clock.write(directory)
-        self.journal.keep(ClocksParted(max(self.journal.kept(ClocksParted).seconds, clock.furthest, key=abs)))
-        watts = tuple(replace(one, begin=clock.session(one.begin), end=clock.session(one.end)) for one in seen.watts)
-        return replace(seen, samples=samples, watts=watts)
 
     def _check(self, cells: Sequence[Cell]) -> None:
         """All guards of the places that the next load touches, and new places for cells that are to find no data."""
@@ -310,7 +289,7 @@ class Runner:
         silent = stood_still(intake.visits)
         self._silent = self._silent + 1 if silent else 0
         if self._silent >= SILENT_BATCHES:
-            raise self._given_up(
+            raise self.session.given_up(
                 f"the target stands still: no I/O came back in the windows of {SILENT_BATCHES} loads in a row",
                 "bring it back",
             )
@@ -329,7 +308,7 @@ class Runner:
             return
         if outcome.stopped:
             raise self._not_answering(cells)
-        raise self._given_up(f"the load cannot be run: {said}", remedy_for(f"{outcome.stderr}\n{said}"))
+        raise self.session.given_up(f"the load cannot be run: {said}", remedy_for(f"{outcome.stderr}\n{said}"))
 
     def _not_answering(self, cells: Sequence[Cell]) -> PartialResultError:
         """Of a load that did not end. Which of several targets it waits for, the guards tell: they ask each of them."""
@@ -340,15 +319,8 @@ class Runner:
             try:
                 self.sites.check(cells)
             except IoAtlasError as error:
-                return self._given_up(f"{error.what}, and fio did not end in time", "bring it back", error.where)
-        return self._given_up(what, "bring it back")
-
-    def _given_up(self, what: str, remedy: str, where: str = "") -> PartialResultError:
-        return PartialResultError(
-            what,
-            where=where or (self.session.plan.targets[0].location if len(self.session.plan.targets) == 1 else ""),
-            remedy=f"{remedy}; then `ioatlas resume {self.journal.directory}`: finished visits are kept",
-        )
+                return self.session.given_up(f"{error.what}, and fio did not end in time", "bring it back", error.where)
+        return self.session.given_up(what, "bring it back")
 
     # -- events ----------------------------------------------------------------------------------------------
 

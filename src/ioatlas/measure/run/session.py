@@ -117,6 +117,15 @@ class Session:
             remedy=f"go on with `ioatlas resume {self.journal.directory}`",
         )
 
+    def given_up(self, what: str, remedy: str, where: str = "") -> PartialResultError:
+        """What is raised when nothing more can be measured now."""
+        targets = self.plan.targets
+        return PartialResultError(
+            what,
+            where=where or (targets[0].location if len(targets) == 1 else ""),
+            remedy=f"{remedy}; then `ioatlas resume {self.journal.directory}`: finished visits are kept",
+        )
+
     # -- pace ------------------------------------------------------------------------------------------------
 
     @property

@@ -6,17 +6,20 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ioatlas.load.fio.batch import Section
 from ioatlas.load.fio.collect import SectionResult
+from ioatlas.load.fio.executor import BatchClock, Clock
 from ioatlas.load.machine.power import Meter, PowerLog, PowerSample, mean_watts
 from ioatlas.load.machine.telemetry import Sample, Sampler, Watched, usage_between
 from ioatlas.load.machine.visit_usage import Programs, cpu_shares, inside, usage_record, waiting
+from ioatlas.model.outcomes import ClocksParted
 from ioatlas.model.testbed import Beside, Usage
 from ioatlas.model.visit import Visit
+from ioatlas.store.journal import Journal
 
 RAW = "telemetry.jsonl.gz"
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 1.0
@@ -109,6 +112,29 @@ class Seen:
         if self.log.failures:
             record["meters_failed"] = dict(self.log.failures)
         return record
+
+
+def wall_ahead(journal: Journal, clock: Clock) -> tuple[float, float]:
+    """(the session's time, how far the wall clock is ahead of it)"""
+    at = journal.now()
+    return at, clock.time() - at
+
+
+def by_session(seen: Seen, journal: Journal, clock: Clock, before: tuple[float, float], directory: Path) -> Seen:
+    """What was read beside a batch, by the session's time; how far the wall clock parted from it is kept.
+
+    before: the batch, `wall_ahead`.
+    """
+    at = journal.now() - clock.monotonic()
+    samples = tuple(replace(one, at=at + one.monotonic_seconds) for one in seen.samples)
+    looked = [(new.at, old.at - new.at) for old, new in zip(seen.samples, samples, strict=True)]
+    parted = BatchClock.of([before, *looked, wall_ahead(journal, clock)])
+    if not parted.steps:
+        return seen
+    parted.write(directory)
+    journal.keep(ClocksParted(max(journal.kept(ClocksParted).seconds, parted.furthest, key=abs)))
+    watts = tuple(replace(one, begin=parted.session(one.begin), end=parted.session(one.end)) for one in seen.watts)
+    return replace(seen, samples=samples, watts=watts)
 
 
 def keep_raw(path: Path, samples: Sequence[Sample], watts: Sequence[PowerSample] = ()) -> None:
