@@ -84,14 +84,14 @@ class CampaignResult:
     by_law: tuple[Table, ...] = ()
     """Why: the law of each target against every load. For the page; no part of the exported document."""
     replicates: tuple[ReplicateRow, ...] = ()
-    wanders: tuple[Wander, ...] = ()
     """Random orders of the sweep, those that were voided included."""
+    wanders: tuple[Wander, ...] = ()
     latency_curves: tuple[LatencyCurve, ...] = ()
     """Percentiles of every cell and direction that has latencies."""
     time_courses: tuple[TimeCourse, ...] = ()
+    """Of the visits of the sweep and of those made afresh, in the order in which they ran."""
     changes: tuple[Change, ...] = ()
     """Of two campaigns side by side: at the cells of the second one."""
-    """Of the visits of the sweep and of those made afresh, in the order in which they ran."""
     ledger_bytes: Mapping[str, int] = field(default_factory=dict)
     """Bytes written to the targets, by what they were written for."""
     other_traffic: tuple[OtherTraffic, ...] = ()
@@ -120,7 +120,6 @@ class CampaignResult:
     """Of a campaign that compares some: each goes by the name of its target."""
     beside: tuple[Estimate, ...] = ()
     """Of loads that are no cells of the map: writes that wait for a flush, reads under writes."""
-
     set_ups: int = 0
     """How often each of these was set up, where they were measured one after another and several times."""
 
