@@ -284,7 +284,7 @@ def _each_footprint(cells: Sequence[tuple[Cell, str]]) -> list[tuple[Cell, str]]
 MOST_SMALL_BYTES = 64 << 10
 BESIDE_SHARE = 0.03
 """Of the budget, for each of these loads; and in which all that writes keep in flight comes back once."""
-WAVES = 2
+BESIDE_WAVES = 2
 """Such times that a load runs at least."""
 LEAST_BUDGET_SECONDS = 20.0
 """A shorter one is all for the map."""
@@ -320,4 +320,4 @@ def planned_beside(cells: Sequence[Cell], courses: Mapping[str, Sequence[Course]
 def seconds_beside(cell: Cell, courses: Sequence[Course], total: float) -> tuple[float, float]:
     """How long such a load runs at best, and what it takes besides."""
     wave = min(wave_seconds(cell.members[-1], courses, "write"), MOST_WAVE * total)
-    return max(SHORTEST_SECONDS, BESIDE_SHARE * total, WAVES * wave), START_SECONDS + wave
+    return max(SHORTEST_SECONDS, BESIDE_SHARE * total, BESIDE_WAVES * wave), START_SECONDS + wave
