@@ -53,22 +53,23 @@ def load_imported(directory: Path, name: str = "") -> CampaignResult:
     """
     with closing(Imported.open(directory)) as store:
         labelled = list(_labelled(store))
-        found = _result(store, imported_map(labelled), labelled, store.problems())
+        found = _result(store.imports(), imported_map(labelled), labelled, store.problems())
     return replace(found, name=name or directory.resolve().name)
 
 
 def load_sets(directory: Path) -> list[CampaignResult]:
     """The sets that were imported into a directory, each as a result of its own; of a single one `load_imported`."""
     with closing(Imported.open(directory)) as store:
-        found = imported_map(_labelled(store))
+        found, imports = imported_map(_labelled(store)), store.imports()
         if len(found.series) > 1:
-            return [_result(store, found.of_set(name), found.readings[name]) for name in found.series]
+            return [_result(imports, found.of_set(name), found.readings[name]) for name in found.series]
     return [load_imported(directory)]
 
 
-def _result(store: Imported, found: ImportedMap, of: Sequence[Labelled], bad: Sequence[str] = ()) -> CampaignResult:
-    """of: the readings. bad: what was not read."""
-    imports = store.imports()
+def _result(
+    imports: Sequence[tuple[float, str, str]], found: ImportedMap, of: Sequence[Labelled], bad: Sequence[str] = ()
+) -> CampaignResult:
+    """imports: as the store has them. of: the readings. bad: what was not read."""
     shared = set.intersection(*(set(e.cell.options) for e in found.estimates)) if found.estimates else set()
     return CampaignResult(
         CAMPAIGN_ID,
@@ -93,8 +94,7 @@ def with_imported(result: CampaignResult, directory: Path) -> CampaignResult:
     with closing(Imported.open(directory)) as store:
         labelled, problems = list(_labelled(store)), store.problems()
     found = imported_map(labelled)
-    taken = {target.name for target in result.targets}
-    renamed = {name: f"imported: {name}" for name in found.series if name in taken}
+    renamed = {one.name: f"imported: {one.name}" for one in result.targets if one.name in found.series}
     estimates = tuple(_renamed(estimate, renamed) for estimate in found.estimates)
     axes = {
         name: tuple(
