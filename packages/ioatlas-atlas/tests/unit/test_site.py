@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -90,6 +91,10 @@ def test_each_imported_set_is_a_result_and_raw_results_are_imported_first(tmp_pa
         ("fio 3.33, ssd1", 1000.0, ""),
     ]
     assert not site.write_site(tmp_path / "public", [tmp_path / "tree"], **how).changed
+    packed_tree = Path(shutil.make_archive(str(tmp_path / "packed" / "tree"), "zip", tmp_path / "tree"))
+    for source in (packed_tree, packed_tree.parent):
+        lines = site.write_site(tmp_path / f"of {source.name}", [source], **how).results
+        assert [line["read_4k"] for line in lines] == [2000.0, 1000.0]
     (tmp_path / "notes.md").write_text("nothing")
     with pytest.raises(UsageError, match="no known result format"):
         site.write_site(tmp_path / "other", [tmp_path / "notes.md"], **how)

@@ -34,7 +34,7 @@ from ioatlas.answer.product.kept import kept_sheet, with_costs
 from ioatlas.answer.product.readings import Unit
 from ioatlas.answer.results.imported import load_sets
 from ioatlas.answer.results.library import BUNDLE_ENDING, JOURNAL, bundles, directories, stamp
-from ioatlas.bundle.opening import open_bundle, unpack
+from ioatlas.bundle.opening import looks_like_bundle, open_bundle, unpack
 from ioatlas.bundle.pack import pack
 from ioatlas.bundle.redaction import Redactor, RedactPlan
 from ioatlas.measure.campaign import load_result
@@ -126,13 +126,13 @@ def write_site(
 
 
 def _sources(sources: Sequence[Path], place: Path) -> list[Path]:
-    """Campaigns, imports and bundles, none twice, in the order of their names: never of their times. What holds none is
-    imported into a folder of `place`.
+    """Campaigns, imports and bundles, none twice, in the order of their names: never of their times. What holds none,
+    such as an archive of other tools' results, is imported into a folder of `place`.
     """
     found: dict[Path, Path] = {}
     for path in sources:
         # An atlas names its bundles by their digest alone.
-        there = stamp(path) is not None or (path.is_file() and path.suffix == ".zip")
+        there = stamp(path) is not None or looks_like_bundle(path)
         inside = [path] if there else [*directories([path]), *bundles([path])]
         if not inside:
             inside = [place / str(len(found)) / path.resolve().name]
