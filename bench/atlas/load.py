@@ -27,7 +27,7 @@ import sqlalchemy as sa  # noqa: E402
 import uvicorn  # noqa: E402
 from starlette.testclient import TestClient  # noqa: E402
 
-from ioatlas_atlas import accounts  # noqa: E402
+from ioatlas_atlas import accounts, changes, queries  # noqa: E402
 from ioatlas_atlas.app import make_app  # noqa: E402
 from ioatlas_atlas.blobs import Blobs  # noqa: E402
 from ioatlas_atlas.database import open_database, take_time  # noqa: E402
@@ -151,9 +151,13 @@ def together(port, count, clients, seconds, seed):
 
 
 def meanwhile(port, url, count, results, seed):
-    """Searches, one after another, while one uploads."""
+    """Searches, one after another, while one uploads and a moderator doubts and releases results of products."""
     kinds = [kind for kind in asked(random.Random(1), results) if kind.startswith(("products", "results"))]
-    thread, asker, times = threading.Thread(target=uploads, args=(port, url, count)), Asker(port, results, seed), []
+    thread, asker, times = (
+        threading.Thread(target=uploads, args=(port, url, count, results)),
+        Asker(port, results, seed),
+        [],
+    )
     thread.start()
     while thread.is_alive():
         times.append(asker.ask(asker.generator.choice(kinds))[0])
@@ -161,8 +165,8 @@ def meanwhile(port, url, count, results, seed):
     print(f"{len(times)} searches meanwhile: p50 {middle:.1f}, p99 {most:.1f}, longest {last:.1f} ms")
 
 
-def uploads(port, url, count):
-    held = open_database(url)
+def uploads(port, url, count, results):
+    held, drawn = open_database(url), random.Random(url)
     times = []
     for _ in range(count):
         of = accounts.new_account(held, f"load-{os.urandom(6).hex()}")
@@ -173,9 +177,21 @@ def uploads(port, url, count):
         answer = link.getresponse()
         assert answer.status == 201, answer.read()
         times.append((time.perf_counter() - begin) * 1000)
+        number = public(held, drawn, results)
+        for decision in changes.Decision.FLAG, changes.Decision.RELEASE:
+            changes.decide(held, number, decision, "why", None)
+            time.sleep(0.5)
     held.close()
     middle, most, last = shares(times)
     print(f"{count} uploads, one after another: p50 {middle:.0f}, p99 {most:.0f}, longest {last:.0f} ms")
+
+
+def public(held, drawn, results):
+    """A result of a product that all may see."""
+    while True:
+        found = queries.result_of(held, f"{drawn.randrange(1, results + 1):06x}zz")
+        if found and found.state == "public":
+            return found.id
 
 
 def plans(url, blobs, count):

@@ -18,6 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ioatlas.model.units import words
+from ioatlas_atlas import audit
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.fairness import State
 from ioatlas_atlas.queries import NOBODY, current, public, today
@@ -49,7 +50,9 @@ def refresh(link: sa.Connection, *products: str | None) -> None:
         cells = link.execute(measured.join(result, result.c.id == cell.c.result_id).where(*shown, result.c.verified))
         if rows := [*_any_load(of.values()), *_each_load(cells, of)]:
             link.execute(sa.insert(best), [{"product_id": one, **row} for row in rows])
-        link.execute(sa.update(product).where(product.c.id == one).values(_told(results)))
+        link.execute(
+            sa.update(product).where(product.c.id == one).values(changed=product.c.changed + 1, **_told(results))
+        )
 
 
 def _any_load(results: Collection[Any]) -> Iterator[dict[str, Any]]:
@@ -132,4 +135,5 @@ def release(database: Database) -> None:
             link.execute(sa.update(result).where(over).values(**shown))
             for number in ids:
                 refresh_of(link, number)
-    database.released, database.stock = day, None
+                audit.note(link, "", "embargo ended", number)
+    database.released = day

@@ -158,7 +158,7 @@ def offers(shelf: Shelf, in_flight: int) -> tuple[str, list[Offered]]:
 
 def product_of(database: Database, number: str) -> Product | None:
     """A product of which all may see a result."""
-    return stock_of(database).products.get(number)
+    return stock_of(database).known.get(number)
 
 
 def loads_of(database: Database, number: str) -> list[Mapping[str, Any]]:

@@ -97,12 +97,7 @@ class Publication:
 
 
 def checklist(
-    result: CampaignResult,
-    sheet: Sheet | None,
-    declared: Declaration,
-    *,
-    signed: bool,
-    licence: str = "",
+    result: CampaignResult, sheet: Sheet | None, declared: Declaration, *, signed: bool, licence: str = ""
 ) -> tuple[Condition, ...]:
     """All conditions, those of the product first. licence: of the data, '' where none was given."""
     facts = plain_facts(result.sessions)
@@ -271,12 +266,7 @@ def day_of(text: str, where: str) -> str:
 
 
 def publication(
-    publishing: Publishing | None,
-    declared: Declaration,
-    today: date,
-    *,
-    wants_private: bool = False,
-    flagged: str = "",
+    publishing: Publishing | None, declared: Declaration, today: date, *, wants_private: bool = False, flagged: str = ""
 ) -> Publication:
     """Who may see a result today. publishing: what the product's sheet says of it; None without a sheet. flagged: why a
     check doubts it, '' for no doubt.

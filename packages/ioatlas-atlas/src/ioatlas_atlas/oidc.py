@@ -67,9 +67,7 @@ class Provider:
             import jwt
         except ImportError as error:
             raise UsageError(
-                "signing in with a provider needs PyJWT",
-                where="--oidc-issuer",
-                remedy="`pip install 'ioatlas[oidc]'`",
+                "signing in with a provider needs PyJWT", where="--oidc-issuer", remedy="`pip install 'ioatlas[oidc]'`"
             ) from error
         self._jwt = jwt
         self.issuer, self.client, self._secret = issuer, client, secret

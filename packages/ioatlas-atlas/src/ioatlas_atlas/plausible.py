@@ -101,12 +101,7 @@ def _of_raw_output(journal: Journal) -> dict[Key, str]:
                 if job is None:
                     continue
                 client = () if named else _of_client(visit, job, cell, samples)
-                for why in (
-                    *of_all,
-                    *_of_figures(job[part.direction]),
-                    *_of_logs(part),
-                    *client,
-                ):
+                for why in (*of_all, *_of_figures(job[part.direction]), *_of_logs(part), *client):
                     found.setdefault((visit.cell_key, part.direction), why)
     return found
 

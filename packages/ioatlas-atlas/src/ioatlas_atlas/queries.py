@@ -17,18 +17,7 @@ from ioatlas.model.errors import UsageError
 from ioatlas_atlas.database import Database
 from ioatlas_atlas.extracted import FitFound
 from ioatlas_atlas.fairness import State
-from ioatlas_atlas.records import (
-    LIKENESS,
-    NOT_CHECKED,
-    Cell,
-    Page,
-    Reply,
-    Reproduction,
-    Result,
-    Trace,
-    Viewer,
-    Wanted,
-)
+from ioatlas_atlas.records import LIKENESS, NOT_CHECKED, Cell, Page, Reply, Reproduction, Result, Trace, Viewer, Wanted
 from ioatlas_atlas.tables import account, cell, product, reply, reproduction, result, trace
 
 MOST_ENTRIES, MOST_SIDES = 100, 12
@@ -92,13 +81,7 @@ def current(viewer: Viewer) -> sa.ColumnElement[bool]:
 
 
 def search(
-    database: Database,
-    wanted: Wanted,
-    viewer: Viewer = NOBODY,
-    *,
-    cursor: str = "",
-    limit: int = 20,
-    without: str = "",
+    database: Database, wanted: Wanted, viewer: Viewer = NOBODY, *, cursor: str = "", limit: int = 20, without: str = ""
 ) -> Page[Result]:
     """Results that fit. without: a column that is not read. Raises UsageError for a cursor that is none."""
     limit = max(1, min(limit, MOST_ENTRIES))

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What searches for products and charts look at, kept in memory until the audit log or the day changes.
+"""What searches for products and charts look at, kept in memory. When the audit log or the day changes, what is of the
+products that changed is read anew, by the mark that each has.
 
 A shelf holds the rows of `best` for one load as columns: thousands of products are tested and counted at once.
 """
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ from ioatlas_atlas.queries import today
 from ioatlas_atlas.records import Product
 from ioatlas_atlas.tables import best, product
 
-MOST_SHELVES = 24
+MOST_SHELVES, MOST_NAMED = 24, 500
 FACETS = ("kind", "protocol", "media", "year", "fits")
 Mask = NDArray[np.bool_]
 Numbers = NDArray[Any]
@@ -57,14 +59,9 @@ class Listed:
         price = self.product.price_per_tib
         return self.iops_low / price if self.iops_low is not None and price else None
 
-    def facet(self, name: str) -> tuple[str, ...]:
-        """Its values; '' where nothing is told."""
-        if name == "fits":
-            return tuple(self.product.fits) or ("",)
-        return (self.protocol if name == "protocol" else str(getattr(self.product, name) or ""),)
 
-
-_OF_LOAD = tuple(Listed.__dataclass_fields__)[1:]
+_OF_ROW = ("product_id", *list(Listed.__dataclass_fields__)[1:])
+"""Columns of `best`, as shelves hold them."""
 
 
 class Facet:
@@ -93,44 +90,69 @@ class Facet:
         return {self.values[at]: int(counts[at]) for at in np.argsort(-counts, kind="stable") if counts[at]}
 
 
-class Shelf:
-    """Rows of a load, those of a product and protocol together, in the order in which one of them is shown for all.
+class Stock:
+    """What all may see at one state: products of which there is a result, in the order of their ids; the ways to each,
+    which are of a product and a protocol; and shelves by load.
 
-    Numbers that are not there are NaN. of: number of the product in `products`, which stand in the order of ids; way:
-    of product and protocol. some_load: whether the row is of the load, and not the one of the product for any load.
-    most_room: {use: numbers of the products that fit it, the one with the most room first}. charts: by depth.
+    marks: how often the rows of each product were made anew. rows: those of any load. of: place of each way's product
+    in `products`. most_room: {use: places of the products that fit it, the one with the most room first}.
     """
 
-    def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """rows: fields of `Listed`."""
-        self._rows = rows
-        columns = {name: [row[at] for row in rows] for at, name in enumerate(Listed.__dataclass_fields__)}
-        self.confirmed, self.in_flight = np.array(columns["confirmed"], bool), np.array(columns["in_flight"], np.int64)
-        numbers = [np.array(columns[name], float) for name in _OF_LOAD[-5:]]
-        self.iops, self.low, _, self.late, self.latest = numbers
-        self.some_load = self.in_flight > 0
-        known = {of.id: of for of in columns["product"]}
+    def __init__(self, state: str, marks: Mapping[str, int], known: Mapping[str, Product], rows: Numbers) -> None:
+        self.state, self.marks, self.known, self.rows = state, marks, known, rows
         self.products = [known[name] for name in sorted(known)]
-        self.of = _numbered((of.id for of in columns["product"]), sorted(known))
-        ways = [*zip(self.of.tolist(), columns["protocol"], strict=True)]
-        self.way = _numbered(ways, dict.fromkeys(ways))
-        self.price = np.array([of.price_per_tib or np.nan for of in self.products], float)[self.of]
-        self.newest = np.array([of.newest for of in self.products], float)[self.of]
-        self.currency = np.array([of.currency for of in self.products], str)[self.of]
-        first = np.unique(self.way, return_index=True)[1]
-        some = [self.entry(row) for row in first]
-        self.facets = {name: Facet([one.facet(name) for one in some], self.of[first]) for name in FACETS}
+        place = {of.id: at for at, of in enumerate(self.products)}
+        self.ways = {way: at for at, way in enumerate(dict.fromkeys(way for way in _ways(rows) if way[0] in place))}
+        self.of = np.array([place[of] for of, _ in self.ways], np.int64)
+        told = [(known[of], protocol) for of, protocol in self.ways]
+        self.facets = {name: Facet([_told(name, *way) for way in told], self.of) for name in FACETS}
+        self.price = np.array([of.price_per_tib or np.nan for of in self.products], float)
+        self.newest = np.array([of.newest for of in self.products], float)
+        self.currency = np.array([of.currency for of in self.products], str)
         fits = [
             (use, of.reproduced > 0, room, at) for at, of in enumerate(self.products) for use, room in of.fits.items()
         ]
         self.most_room: dict[str, list[int]] = defaultdict(list)
         for use, _, _, at in sorted(fits, reverse=True):
             self.most_room[use].append(at)
+        self.shelves: dict[tuple[str, int], Shelf] = {}
+
+
+def _ways(rows: Numbers) -> Iterator[tuple[str, str]]:
+    """Product and protocol of each."""
+    return zip(rows[:, 0].tolist(), rows[:, 1].tolist(), strict=True)
+
+
+def _told(facet: str, of: Product, protocol: str) -> tuple[str, ...]:
+    """Values of a facet; '' where nothing is told."""
+    if facet == "fits":
+        return tuple(of.fits) or ("",)
+    return (protocol if facet == "protocol" else str(getattr(of, facet) or ""),)
+
+
+class Shelf:
+    """Rows of a load, those of a way in the order in which one of them is shown for all, and after them those for any.
+
+    Numbers that are not there are NaN. of, way: places in `products` and `ways` of the stock that it was filled from.
+    some_load: whether the row is of the load, and not the one of the product for any load. charts: by depth.
+    """
+
+    def __init__(self, stock: Stock, rows: Numbers) -> None:
+        self.stock, self.rows = stock, rows
+        every = np.concatenate([rows, stock.rows])
+        way = np.array([stock.ways.get(way, -1) for way in _ways(every)], np.int64)
+        self._entries, self.way = every[way >= 0], way[way >= 0]
+        self.confirmed, self.in_flight = self._entries[:, 3].astype(bool), self._entries[:, 4].astype(np.int64)
+        self.iops, self.low, _, self.late, self.latest = self._entries[:, 5:].astype(float).T
+        self.some_load, self.of = self.in_flight > 0, stock.of[self.way]
+        self.products, self.facets, self.most_room = stock.products, stock.facets, stock.most_room
+        self.price, self.newest, self.currency = (one[self.of] for one in (stock.price, stock.newest, stock.currency))
         self.charts: dict[int, Chart | None] = {}
 
     def entry(self, row: int) -> Listed:
         """It as it is shown."""
-        return Listed(*self._rows[row])
+        of, *told = self._entries[row]
+        return Listed(self.stock.known[of], *told)
 
     def top(self, rows: Mask, group: Numbers, *worst_last: Numbers) -> Numbers:
         """Of each group the number of one of these rows: the first by these values, of which less is better."""
@@ -144,29 +166,20 @@ class Shelf:
         return dict(zip(*(one.tolist() for one in found), strict=True))
 
 
-def _numbered(values: Iterable[Any], known: Iterable[Any]) -> Numbers:
-    """The place of each among those that are known."""
-    places = {one: at for at, one in enumerate(known)}
-    return np.array([places[one] for one in values], np.int64)
-
-
-@dataclass
-class Stock:
-    """What all may see at one state: products of which there is a result, and shelves by load."""
-
-    state: str
-    products: dict[str, Product]
-    shelves: dict[tuple[str, int], Shelf] = field(default_factory=dict)
-
-
 def stock_of(database: Database) -> Stock:
-    """Today's: read anew after each change."""
+    """Today's: after a change, what is of the changed products is read anew."""
     release(database)
     with database.turn, database.reading() as link:
-        state = f"{today()} {audit.state(link)}"
-        if database.stock is None or database.stock.state != state:
-            asked = sa.select(*(product.c[name] for name in _OF_PRODUCT)).where(product.c.results > 0)
-            database.stock = Stock(state, {row[0]: Product(*row) for row in link.execute(asked)})
+        state, old = f"{today()} {audit.state(link)}", database.stock or Stock("", {}, {}, _NO_ROWS)
+        if old.state != state:
+            there = product.c.results > 0
+            marks = dict(link.execute(sa.select(product.c.id, product.c.changed).where(there)).all())
+            changed = _changed(old, marks)
+            asked = sa.select(*(product.c[name] for name in _OF_PRODUCT)).where(there, _among(product.c.id, changed))
+            kept = {of: one for of, one in old.known.items() if of in marks and of not in changed}
+            known = {**kept, **{row[0]: Product(*row) for row in link.execute(asked)}}
+            database.stock = Stock(state, marks, known, _renewed(link, old, old.rows, marks, ANY_RW, ANY_SIZE))
+            database.stock.shelves = old.shelves
         stock: Stock = database.stock
     return stock
 
@@ -175,13 +188,13 @@ def shelf_of(database: Database, rw: str, bs_bytes: int) -> Shelf:
     """That of a load, read when it is first asked for."""
     stock, load = stock_of(database), (rw, bs_bytes)
     with database.turn:
-        if load not in stock.shelves:
-            if len(stock.shelves) >= MOST_SHELVES:
-                stock.shelves.pop(next(iter(stock.shelves)))
-            known = stock.products
+        old = stock.shelves.get(load)
+        if old is None and len(stock.shelves) >= MOST_SHELVES:
+            stock.shelves.pop(next(iter(stock.shelves)))
+        if old is None or old.stock is not stock:
+            before, kept = (old.stock, old.rows) if old else (Stock("", {}, {}, _NO_ROWS), _NO_ROWS)
             with database.reading() as link:
-                rows = [(known[of], *row) for of, *row in link.execute(_rows(rw, bs_bytes)) if of in known]
-            stock.shelves[load] = Shelf(rows)
+                stock.shelves[load] = Shelf(stock, _renewed(link, before, kept, stock.marks, rw, bs_bytes))
         return stock.shelves[load]
 
 
@@ -192,11 +205,30 @@ def fill(database: Database) -> None:
         for rw, bs_bytes in link.execute(most.order_by(sa.func.count().desc()).limit(MOST_SHELVES)).all():
             shelf_of(database, rw, bs_bytes)
             time.sleep(0.01)  # or who asks would wait for all of them: a lock is not given in turns
+    gc.freeze()  # what is there now stays: to look for garbage in it would hold up a search each few changes
 
 
-def _rows(rw: str, bs_bytes: int) -> sa.Select[Any]:
-    """Those of a load, and that of each product and protocol for any load."""
-    here = (best.c.rw == rw) & (best.c.bs_bytes == bs_bytes) | (best.c.rw == ANY_RW) & (best.c.bs_bytes == ANY_SIZE)
+_NO_ROWS = np.empty((0, len(_OF_ROW)), object)
+
+
+def _changed(old: Stock, marks: Mapping[str, int]) -> set[str]:
+    """Products whose rows were made anew since."""
+    return {of for of, mark in marks.items() if old.marks.get(of) != mark}
+
+
+def _among(column: sa.ColumnElement[str], changed: Collection[str]) -> sa.ColumnElement[bool]:
+    """Where so many changed that to name each takes longer, all are read."""
+    return column.in_(changed) if len(changed) <= MOST_NAMED else sa.true()
+
+
+def _renewed(
+    link: sa.Connection, old: Stock, kept: Numbers, marks: Mapping[str, int], rw: str, bs_bytes: int
+) -> Numbers:
+    """Rows of a load: those that are kept of it, but for what is of changed products."""
+    changed = _changed(old, marks)
     order = (best.c.confirmed.desc(), best.c.iops_low.desc().nulls_last(), best.c.iops.desc().nulls_last(), best.c.link)
-    asked = sa.select(best.c.product_id, *(best.c[name] for name in _OF_LOAD)).where(here)
-    return asked.order_by(best.c.product_id, best.c.protocol, *order)
+    asked = sa.select(*(best.c[name] for name in _OF_ROW)).where(best.c.rw == rw, best.c.bs_bytes == bs_bytes)
+    asked = asked.where(_among(best.c.product_id, changed)).order_by(best.c.product_id, best.c.protocol, *order)
+    found = np.array([tuple(row) for row in link.execute(asked)], object).reshape(-1, len(_OF_ROW))
+    same = [of in marks and of not in changed for of in kept[:, 0].tolist()]
+    return np.concatenate([kept[np.array(same, bool)], found])

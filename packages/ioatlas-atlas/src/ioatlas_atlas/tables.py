@@ -92,6 +92,7 @@ product = Table(
     ),
     Column("vendor_slug", Text, nullable=False, index=True),
     Column("added_at", Double, nullable=False),
+    Column("changed", Integer, nullable=False, server_default="0", comment="how often its rows of best were made"),
 )
 
 result = Table(

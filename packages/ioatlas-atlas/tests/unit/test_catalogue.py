@@ -130,6 +130,26 @@ def test_what_an_embargo_held_is_found_on_its_day(database, desk, alice):
     assert (search(database).total, search(database, iops="5k").total) == (1, 1)
 
 
+def test_only_what_is_of_changed_products_is_read_again(database, desk, alice):
+    for model in "ab":
+        put(desk, alice, found(model, model=model))
+    before = shelf_of(database, "randread", 4096)
+    assert shelf_of(database, "randread", 4096) is before
+    put(desk, alice, found("private", model="a"), private=True)
+    put(desk, alice, found("faster", [cell(iops=2e4)], model="a"))
+    put(desk, alice, found("new", model="c", protocol="SMB"))
+    read = []
+    sa.event.listen(database.engine, "before_cursor_execute", lambda _link, _cursor, *said: read.append(str(said[:2])))
+    after = shelf_of(database, "randread", 4096)
+    assert [one.id for one in after.products] == ["contoso-a", "contoso-b", "contoso-c"]
+    assert len([said for said in read if "contoso-a" in said and "contoso-c" in said]) == 3
+    assert not [said for said in read if "contoso-b" in said]
+    assert [one.iops for one in search(database, rw="randread", sort="price").entries] == [2e4, 1e4, 1e4]
+    for number in queries.search(database, queries.Wanted(product_id="contoso-b")).entries:
+        removal.delete(database, desk.blobs, number, OPERATOR)
+    assert [one.id for one in shelf_of(database, "randread", 4096).products] == ["contoso-a", "contoso-c"]
+
+
 def test_the_front_is_that_of_all_data_as_sql_says_it(database, desk, alice, monkeypatch):
     monkeypatch.setattr("ioatlas_atlas.uploads.refresh_of", lambda *_: None)  # it is done for all at once
     for number in range(130):  # more than any page of results holds

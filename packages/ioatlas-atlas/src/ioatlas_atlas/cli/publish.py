@@ -24,11 +24,7 @@ if TYPE_CHECKING:
     from ioatlas_atlas.fairness import Declaration
     from ioatlas_atlas.preview import Preview
 
-WHO = {
-    "public": "anybody",
-    "private": "you alone",
-    "embargoed": "you, until its embargo ends; then anybody",
-}
+WHO = {"public": "anybody", "private": "you alone", "embargoed": "you, until its embargo ends; then anybody"}
 
 
 @click.command(name="publish", epilog=examples("publish", "ioatlas_atlas.cli"))

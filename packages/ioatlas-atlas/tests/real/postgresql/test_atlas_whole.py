@@ -2,6 +2,7 @@
 """The other tests of the atlas again, over a real PostgreSQL."""
 
 import pytest
+from test_catalogue import *  # noqa: F403
 from test_changes import *  # noqa: F403
 from test_cheats import *  # noqa: F403
 from test_fits import *  # noqa: F403
