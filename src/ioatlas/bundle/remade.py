@@ -89,7 +89,7 @@ class _Reading:
         )
         sites = sites_of(journal, plan, executor, stop_asked=lambda: True)
         session = Session(
-            journal, plan, procedure, sites, environment, emit=lambda _event: None, stop_asked=lambda: True
+            journal, plan, sites, environment, procedure.odd_sizes, emit=lambda _event: None, stop_asked=lambda: True
         )
         self.cells, self.steps = session.cells, procedure.steps(session)
         self.kept = {visit.visit_id: visit for visit in journal.visits(with_series=True)}

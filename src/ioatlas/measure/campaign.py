@@ -465,7 +465,9 @@ def _session(
         return sites_of(journal, part, environment.executor, emit=emit, stop_asked=stop_asked)
 
     plan, made = _laid_out_in_time(journal, plan, procedure, sites, emit)
-    session = Session(journal, plan, procedure, made, environment, emit=emit, stop_asked=stop_asked, began=began)
+    session = Session(
+        journal, plan, made, environment, procedure.odd_sizes, emit=emit, stop_asked=stop_asked, began=began
+    )
     runner = Runner(session, procedure.steps(session), environment)
     runner.recover()
     runner.look_around()

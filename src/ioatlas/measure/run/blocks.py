@@ -165,7 +165,9 @@ class BlockedRun:
         whole, environment = self.journal, self.environment
         journal, plan = self._seen(block), self._part(block, left)
         sites = sites_of(journal, plan, environment.executor, emit=self.emit, stop_asked=self.stop_asked)
-        session = Session(journal, plan, self.procedure, sites, environment, emit=self.emit, stop_asked=self.stop_asked)
+        session = Session(
+            journal, plan, sites, environment, self.procedure.odd_sizes, emit=self.emit, stop_asked=self.stop_asked
+        )
         runner = Runner(session, self.procedure.steps(session), environment)
         runner.recover()
         with claimed(plan.targets):

@@ -15,14 +15,13 @@ from ioatlas.measure.run.budget import Budget
 from ioatlas.measure.run.environment import Environment
 from ioatlas.measure.run.intake import was_stalled
 from ioatlas.measure.run.plan import Plan, default_pace, plan_record
-from ioatlas.measure.run.procedure import Procedure
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import PartialResultError
 from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.visit import BatchStatus, RemarkKind, Visit
 from ioatlas.plan.pace import Pace
 from ioatlas.store.journal import Journal
-from ioatlas.target.preparation import TargetUse
+from ioatlas.target.preparation import OddSizes, TargetUse
 from ioatlas.target.sites import Sites
 
 SKEWS_KEPT = 20
@@ -36,9 +35,9 @@ class Session:
         self,
         journal: Journal,
         plan: Plan,
-        procedure: Procedure,
         sites: Sites,
         environment: Environment,
+        odd_sizes: OddSizes,
         *,
         emit: Emit,
         stop_asked: Callable[[], bool],
@@ -58,7 +57,7 @@ class Session:
         self.budget = Budget(now, plan.spec.budget_seconds, began if began is not None else now())
         self.finished = 0
         """Visits of the sweep that count, of this session and those before."""
-        self._odd_sizes = procedure.odd_sizes
+        self._odd_sizes = odd_sizes
         self._skews: deque[float] = deque(maxlen=SKEWS_KEPT)
 
     @property

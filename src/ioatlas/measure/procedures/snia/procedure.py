@@ -157,22 +157,18 @@ class RoundsSteps(Steps):
         count = rounds.complete - rounds.first
         text = f"round {rounds.complete}: {words(rounds.tracked)} {format_value(values[-1], self._procedure.quantity)}"
         text += f"; {state.reason}" if count >= WINDOW else f"; {count} of {WINDOW} rounds of the first window"
-        self.session.emit(
-            Event(
-                "round",
-                {
-                    "target": rounds.tracked.target,
-                    "test": self._test,
-                    "round": rounds.complete,
-                    "value": values[-1],
-                    "quantity": self._procedure.quantity,
-                    "met": state.met and self._test != "saturation",
-                    "range_share": state.range_share,
-                    "slope_share": state.slope_share,
-                    "text": text,
-                },
-            )
-        )
+        told = {
+            "target": rounds.tracked.target,
+            "test": self._test,
+            "round": rounds.complete,
+            "value": values[-1],
+            "quantity": self._procedure.quantity,
+            "met": state.met and self._test != "saturation",
+            "range_share": state.range_share,
+            "slope_share": state.slope_share,
+            "text": text,
+        }
+        self.session.emit(Event("round", told))
 
     # -- time to come ----------------------------------------------------------------------------------------
 
