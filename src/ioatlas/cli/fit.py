@@ -82,24 +82,28 @@ def command(
 
 
 def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path | None, Path | None]) -> None:
-    """The answer by the law of a campaign that was measured. Ends with its exit status."""
+    """The answer by a campaign that was measured. Ends with its exit status."""
+    from ioatlas.cli._session import findings_told
     from ioatlas.measure.campaign import load_result
-    from ioatlas.measure.procedures.fit.fits import fits_by_law, requirement_text
+    from ioatlas.measure.procedures.fit.fits import fits_measured, requirement_text
     from ioatlas.measure.procedures.fit.read import read_uses
     from ioatlas.measure.procedures.fit.verdict import Answer
     from ioatlas.store.journal import Journal
 
     journal = Journal.open(directory)
     click.get_current_context().call_on_close(journal.close)
-    fits = fits_by_law(journal, read_uses(uses), load_result(directory).estimates)
+    result = load_result(directory)
+    fits = fits_measured(journal, read_uses(uses), result.estimates)
     places = {one.name: one.location for one in journal.targets()}
     for fit in () if how.as_json else fits:
         click.echo(fit.sentence)
-        run = f" Run `ioatlas fit {quote(places[fit.target])} --for {quote(fit.use.name)}`."
-        for text in (requirement_text(one) + run * (not one.windows) for _, one in fit.judged):
+        run = f"To measure what is open: ioatlas fit {quote(places[fit.target])} --for {quote(fit.use.name)}"
+        for text in (*(requirement_text(one) for _, one in fit.judged), *([run] if fit.open else [])):
             click.echo("\n".join(fold(text, "  ")))
-    told = {"directory": str(directory), "answer": Answer.of_all([one.answer for one in fits]).value}
-    _end(fits, how, gate, told)
+    total, doubts = Answer.of_all([one.answer for one in fits]).value, findings_told(result.findings)
+    for text in () if how.as_json else doubts:
+        click.echo("\n".join(fold(text, "")))
+    _end(fits, how, gate, {"directory": str(directory), "answer": total, "doubts": doubts})
 
 
 def _end(

@@ -10,11 +10,20 @@ from types import SimpleNamespace
 import pytest
 
 from ioatlas.load.fio.batch import Section, section_options
+from ioatlas.measure.campaign import load_result
 from ioatlas.measure.procedures.fit import fits
-from ioatlas.measure.procedures.fit.fits import MOST_WINDOWS, Fit, _judged, carried, load_fits
+from ioatlas.measure.procedures.fit.fits import (
+    MOST_WINDOWS,
+    Fit,
+    _judged,
+    carried,
+    fits_measured,
+    load_fits,
+    requirement_text,
+)
 from ioatlas.measure.procedures.fit.plan import cells_of
 from ioatlas.measure.procedures.fit.read import LADDER, example, read_ladder, read_uses, ready
-from ioatlas.measure.procedures.fit.use import Quantity, Requirement
+from ioatlas.measure.procedures.fit.use import Load, Quantity, Requirement, Use
 from ioatlas.measure.procedures.fit.verdict import Answer, Judged, judge
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import UsageError
@@ -23,7 +32,7 @@ from ioatlas.model.target import Target
 from ioatlas.model.visit import Flush, Histogram, Part, Series, Visit
 from tests.command_line import call
 from tests.simulate.law import Law, Way
-from tests.unit.procedures.cases import FIT
+from tests.unit.procedures.cases import BY_LAW, FIT
 from tests.unit.simulated import World
 
 MS = 1e6
@@ -163,11 +172,12 @@ def test_without_a_page_cache_a_flush_takes_as_long_as_its_write_too():
     """Writes of 30 ms whose flush has nothing left to do are no log that a flush of 10 ms fits."""
     visits = [_visit(n, 0, latency=30e6) for n in range(20)]
     quick = Histogram(((100_000, 200),))
-    visits = [replace(one, parts=(replace(one.parts[0], flush=Flush(200, 1e5, quick, 1e5, quick)),)) for one in visits]
+    flush = Flush(200, 1e5, quick, 3e7, visits[0].parts[0].histogram)
+    visits = [replace(one, parts=(replace(one.parts[0], flush=flush, lat_kind="flushed"),)) for one in visits]
     assert judge(FLUSHES, visits, "").answer is Answer.PASS
     with_write = judge(replace(FLUSHES, written=True), visits, "")
     assert with_write.answer is Answer.FAIL
-    assert with_write.value == pytest.approx(30.1 * MS, rel=0.02)
+    assert with_write.value == pytest.approx(30 * MS, rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -299,6 +309,9 @@ def test_the_command_tells_the_answer_and_ends_with_its_status(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+# -- by a campaign that was measured ---------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("low", "high", "limit", "answer"),
     [(60, 160, 20, "pass"), (60, 160, 50, "undecided"), (60, 160, 300, "fail"), (90, 110, 85, "pass")],
@@ -308,7 +321,54 @@ def test_a_law_that_is_unsure_decides_what_lies_far_from_the_limit(monkeypatch, 
     told = Estimate(cell, "read", "predicted", 0, iops=100.0, iops_low=low, iops_high=high)
     monkeypatch.setattr(fits, "foretold", lambda *_: (told,))
     laws = {"nas": SimpleNamespace(courses=[SimpleNamespace(cell=cell, counted=True)])}
-    assert fits._by_law(Requirement("reads", Quantity.IOPS, limit), cell, laws).answer == answer
+    assert fits._by_law(Requirement("reads", Quantity.IOPS, limit), cell, cell, laws).answer == answer
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A map of a target that makes 1,000 random reads a second alone and 2,000 at most, and flushes in 4 ms."""
+    law = Law(
+        read=Way(2e-4, 20_000, 1e9),
+        write=Way(3e-4, 9_000, 5e8),
+        random_read=Way(1e-3, 2_000, 1e9),
+        random_write=Way(5e-4, 1_500, 5e8),
+        flush_seconds=4e-3,
+        noise=0.01,
+    )
+    world = World(tmp_path_factory.mktemp("measured"), law)
+    world.run(BY_LAW.replace("direct = 0\n", "").replace("20s", "60s"))
+    return world.journal(), load_result(world.directory).estimates
+
+
+LOG = {"rw": "write", "bs": 2300, "direct": 0, "fdatasync": 1, "file_append": 1}
+READS, PACED, MIX = {"rw": "randread"}, {"rw": "randread", "rate_iops": 400}, {"rw": "randrw", "rwmixread": 50}
+
+
+@pytest.mark.parametrize(
+    ("load", "needed", "answer"),
+    [
+        (LOG, Requirement("l", Quantity.FLUSH, 40 * MS, 99.0), "pass"),
+        (LOG, Requirement("l", Quantity.FLUSH, 10 * MS, 99.0), "undecided"),  # another load: 4 times it is not sure
+        (LOG, Requirement("l", Quantity.FLUSH, 1 * MS, 99.0), "fail"),
+        (LOG, Requirement("l", Quantity.IOPS, 30), "pass"),
+        (READS, Requirement("l", Quantity.READ, 3 * MS, 99.0), "pass"),
+        (READS, Requirement("l", Quantity.READ, 1 * MS, 99.0), "fail"),
+        (READS | {"iodepth": 8}, Requirement("l", Quantity.READ, 6 * MS, 99.0), "undecided"),  # asks for more
+        (READS | {"iodepth": 8}, Requirement("l", Quantity.READ, 1 * MS, 99.0), "fail"),
+        (PACED, Requirement("l", Quantity.READ, 3 * MS, 99.0), "pass"),
+        (PACED, Requirement("l", Quantity.READ, 1 * MS, 99.0), "undecided"),  # asks for less
+        (PACED, Requirement("l", Quantity.KEPT, 0.95, asked=400.0), "pass"),
+        (PACED | {"rate_iops": 4000}, Requirement("l", Quantity.KEPT, 0.95, asked=4000.0), "fail"),
+        (MIX, Requirement("l", Quantity.IOPS, 300), "pass"),
+        (MIX, Requirement("l", Quantity.IOPS, 1000), "undecided"),
+        (MIX, Requirement("l", Quantity.IOPS, 9000), "fail"),
+        (MIX, Requirement("l", Quantity.READ, 30 * MS, 99.0), "undecided"),  # reads beside writes were not measured
+    ],
+)
+def test_a_campaign_answers_by_loads_that_ask_no_less_or_no_more(measured, load, needed, answer):
+    use = Use("mine", "mine", ((Load("l", {"bs": 4096, **load}, 4 << 20),),), (needed,))
+    (fit,) = fits_measured(measured[0], [use], measured[1])
+    assert fit.answer == answer, requirement_text(fit.judged[0][1])
 
 
 # -- how many --------------------------------------------------------------------------------------------------

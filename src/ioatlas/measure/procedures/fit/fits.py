@@ -9,18 +9,20 @@ from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Any
 
-from ioatlas.answer.law.cells import MOST_FORETOLD, foretold
+from ioatlas.answer.law.cells import BEYOND, MOST_FORETOLD, foretold
 from ioatlas.answer.law.fit import Fit as LawFit
+from ioatlas.answer.law.told import bursts
 from ioatlas.answer.results.by_law import laws_of
 from ioatlas.load.machine.visit_usage import records_by_visit
 from ioatlas.measure.procedures.fit.plan import cells_of
 from ioatlas.measure.procedures.fit.use import Asked, Quantity, Requirement, Use, Uses
-from ioatlas.measure.procedures.fit.verdict import HOPELESS, Answer, Judged, counts, judge
-from ioatlas.model.cell import Cell
+from ioatlas.measure.procedures.fit.verdict import HOPELESS, WIDEST, Answer, Judged, counts, judge, windows_in
+from ioatlas.model.cell import FLUSHES, Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.units import format_duration
-from ioatlas.model.verdict import VerdictClass, verdict_class
+from ioatlas.model.units import format_duration, format_size
+from ioatlas.model.verdict import VerdictClass, VerdictCode, verdict_class
 from ioatlas.model.visit import Visit
+from ioatlas.stats.gates import offered_in
 from ioatlas.store.journal import Journal
 
 
@@ -95,17 +97,17 @@ def told(one: Judged) -> str:
     asked = one.requirement
     if one.value is None:
         return f"{asked.words}: not measured"
-    low, high = ("" if end is None else asked.amount(end) for end in (one.low, one.high))
+    low, high, by = *("" if end is None else asked.amount(end) for end in (one.low, one.high)), one.by and f" {one.by}"
     if not low and not high:
-        return f"{asked.words}, measured {asked.amount(one.value)} in {one.windows} windows that differ too much"
+        return f"{asked.words}, measured {asked.amount(one.value)}{by or f' in {one.windows} windows'}, too roughly"
     ends = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
-    return f"{asked.words}, measured {asked.amount(one.value)} ({ends})"
+    return f"{asked.words}, measured {asked.amount(one.value)} ({ends}){by}"
 
 
 def takes(one: Judged) -> str:
     """What it would take to decide."""
     if not one.seconds:
-        return f"{told(one)}{': too near to the limit to be told by the law' if one.windows else ''}"
+        return f"{told(one)}{': too near to the limit to be told by that' if one.low or one.high else ''}"
     if one.waited:
         return f"{told(one)}: the load waited {one.waited:.0%} of its time for a processor, which may be why"
     if one.more >= HOPELESS * one.windows:
@@ -161,40 +163,169 @@ def load_fits(journal: Journal) -> list[Fit]:
     return fits_of(journal, journal.kept(Uses).asked, journal.visits(with_series=True))
 
 
-def fits_by_law(journal: Journal, uses: Iterable[Use], estimates: Iterable[Estimate]) -> list[Fit]:
-    """Uses on the targets of a campaign that was measured, by the law of each: rates that loads near enough tell of.
-    What else a use requires is not measured. estimates: of the campaign; a direction in which one of them is suspect,
-    as it is of a cache, says nothing of the target.
+def fits_measured(journal: Journal, uses: Iterable[Use], estimates: Iterable[Estimate]) -> list[Fit]:
+    """Uses on the targets of a campaign that was measured, as far as its loads and the law of each target tell.
+    estimates: of the campaign; a direction in which one of them is suspect, as it is of a cache, says nothing of the
+    target, and one in which the client was the limit not that it is too slow.
     """
-    measured = [e for e in estimates if e.kind == "measured"]
-    suspect = {(e.cell.target, e.direction) for e in measured if verdict_class(e.verdict) is VerdictClass.SUSPECT}
+    suspect = [e for e in estimates if e.kind == "measured" and verdict_class(e.verdict) is VerdictClass.SUSPECT]
     cells = {cell.key: cell for cell, _ in journal.cells()}
-    laws = laws_of(journal, cells, journal.visits(with_series=True))
+    visits = journal.visits(with_series=True)
+    laws, records = laws_of(journal, cells, visits), records_by_visit(journal.usages())
+    made: dict[str, list[Visit]] = {}
+    for one in (visit for visit in visits if visit.cell_key in cells and not visit.discarded):
+        waited = records.get(one.visit_id, {}).get("waiting")
+        made.setdefault(one.cell_key, []).extend(windows_in(replace(one, waiting=waited)))
     found = []
     for target, use in product(journal.targets(), uses):
-        places = {load.name: cell for cell, loads in cells_of(use, target, {}) for load in loads}
+        here = [(cells[key], windows) for key, windows in made.items() if cells[key].target == target.name]
         judged = []
-        for one in use.requires:
-            cell = places[one.load]
-            told = suspect.isdisjoint((cell.target, way) for way in cell.directions)
-            judged.append((cell.key, _by_law(one, cell, laws if told else {})))
+        for cell, loads in cells_of(use, target, {}):
+            doubts = {e.verdict for e in suspect if e.cell.target == target.name and e.direction in cell.directions}
+            for asked, (load, member) in product(use.requires, zip(loads, cell.members, strict=True)):
+                if asked.load != load.name:
+                    continue
+                told = Judged(asked, Answer.UNDECIDED)
+                if member.flushes or doubts <= {VerdictCode.CLIENT_LIMITED}:
+                    by_loads = member.flushes or asked.quantity.is_latency
+                    told = (
+                        _by_loads(asked, member, cell, here, laws) if by_loads else _by_law(asked, member, cell, laws)
+                    )
+                if doubts and told.answer is Answer.FAIL:
+                    told = replace(told, answer=Answer.UNDECIDED)
+                judged.append((cell.key, told))
         found.append(Fit(use, target.name, tuple(judged)))
     return found
 
 
-def _by_law(asked: Requirement, cell: Cell, laws: Mapping[str, LawFit]) -> Judged:
+BESIDE_OTHERS = 2
+"""Times that a target has to be able to do what loads ask for that run at once: no law tells what one costs another."""
+
+
+def _by_law(asked: Requirement, load: Cell, cell: Cell, laws: Mapping[str, LawFit]) -> Judged:
+    """A rate of a load among those of its cell. Each direction of each takes its share of the target's time: together
+    they fit where there is room for all shares, and one that is too much alone is too much with others.
+    """
     seen = [one.cell for one in laws[cell.target].courses if one.counted] if cell.target in laws else []
-    if not seen or asked.quantity not in (Quantity.RATE, Quantity.IOPS) or asked.bytes or cell.streams:
+    if not seen or asked.bytes or any(len(one.block_sizes) > 1 or one.flushes for one in cell.members):
         return Judged(asked, Answer.UNDECIDED)
-    sized = Cell.of(cell.target, {**cell.option, "size": max(one.size_bytes for one in seen)}, sharing=seen[0].sharing)
-    for told in foretold([sized], laws, math.inf):
-        unit = cell.bs_bytes if asked.quantity is Quantity.RATE else 1
-        value, low, high = (unit * (one or 0.0) for one in (told.iops, told.iops_low, told.iops_high))
-        if high - low > 2 * MOST_FORETOLD * value:  # a law that is so unsure is wrong more often: twice as far
-            low, high = low * low / value, high * high / value
-        answer = Answer.PASS if low > asked.limit else Answer.FAIL if high < asked.limit else Answer.UNDECIDED
-        return Judged(asked, answer, value, low, high, windows=1)
-    return Judged(asked, Answer.UNDECIDED)
+    shares, high = [], math.inf
+    for one, way in ((member, way) for member in cell.members for way in member.directions):
+        rw = f"{'rand' * one.rw.startswith('rand')}{way}"
+        like = [each for each in seen if (each.rw, each.option.get("direct")) == (rw, one.option.get("direct"))]
+        if not any(1 / BEYOND <= each.bs_bytes / one.bs_bytes <= BEYOND for each in like):
+            return Judged(asked, Answer.UNDECIDED)
+        plain = {key: value for key, value in one.options if key not in ("rwmixread", "rate_iops", "rate", "offset")}
+        plain |= {"rw": rw, "size": max(each.size_bytes for each in seen)}
+        told = next(iter(foretold([Cell.of(cell.target, plain, sharing=seen[0].sharing)], laws, math.inf)), None)
+        if told is None:
+            return Judged(asked, Answer.UNDECIDED)
+        value, ends = told.iops or 0.0, (told.iops_low or 0.0, told.iops_high or 0.0)
+        if ends[1] - ends[0] > 2 * MOST_FORETOLD * value:  # a law that is so unsure is wrong more often: twice as far
+            ends = ends[0] ** 2 / value, ends[1] ** 2 / value
+        wanted = _wanted(asked, one, way) if one == load or one.loop == "open" else math.inf
+        shares.append((wanted / ends[0] if ends[0] else math.inf, wanted / value))
+        high = min(high, ends[1] / wanted) if one == load else high
+    low, value = (1 / sum(several) for several in zip(*shares, strict=True))
+    low, kept = low / BESIDE_OTHERS if len(shares) > 1 else low, asked.quantity is Quantity.KEPT
+    answer = Answer.PASS if low > 1 else Answer.FAIL if high < (asked.limit if kept else 1) else Answer.UNDECIDED
+    low, value, high = (min(1.0, one) if kept else asked.limit * one for one in (low, min(value, high), high))
+    shown = low if value < WIDEST * low else None, high if high < WIDEST * value else None
+    return Judged(asked, answer, value, *shown, windows=1, by="by the law")
+
+
+def _wanted(asked: Requirement, load: Cell, way: str) -> float:
+    """I/Os a second of a load in one direction."""
+    if load.loop == "open":
+        return offered_in(load, way) or math.inf
+    reads = load.integer("rwmixread", 50) / 100 if len(load.directions) > 1 else float(way == "read")
+    size = load.bs_bytes if asked.quantity is Quantity.RATE else 1
+    return asked.limit / size * (reads if way == "read" else 1 - reads)
+
+
+LIKE = 4.0
+"""Times that a flush of a load which is only like the one asked for has to be away from a limit: what is appended is
+also committed to the journal of a file system, and where a head has to move random writes are the slower ones.
+"""
+
+
+def _by_loads(
+    asked: Requirement,
+    load: Cell,
+    cell: Cell,
+    made: Iterable[tuple[Cell, Sequence[Visit]]],
+    laws: Mapping[str, LawFit],
+) -> Judged:
+    """A latency, or the rate of a load that waits for flushes: what asks no less of the target may show that it fits,
+    what asks no more that it does not.
+    """
+    way = "write" if load.flushes else asked.quantity.value
+    beside = [one for one in cell.members if one != load]
+    offered = sum(offered_in(load, each) or math.inf for each in load.directions)
+    credit = [limiter for limiter, _ in bursts(laws[cell.target])] if cell.target in laws else []
+    found = [Judged(asked, Answer.UNDECIDED)]
+    for other, windows in made:
+        for place, one in enumerate(other.members):
+            if one.directions != (way,) or one.loop == "open" or _flush_after(one) != _flush_after(load):
+                continue
+            others = [each for number, each in enumerate(other.members) if number != place]
+            ios = sum(part.histogram.count for each in windows for part in each.parts)
+            more = all(any(_asks_no_less(each, mine) for each in others) for mine in beside) and not asked.bytes
+            less = not others and 1000 * ios <= offered * sum(each.ran_ms for each in windows)
+            if load.flushes:
+                alike = one.outstanding == load.outstanding and 1 / LIKE <= one.bs_bytes / load.bs_bytes <= LIKE
+                more, less = more and alike and not any(one.covers("write") for one in credit), less and alike
+            else:
+                more = more and _asks_no_less(one, load) and _lasts(asked, one, laws)
+                less = less and _asks_no_less(load, one) and (one.outstanding == 1 or offered == math.inf)
+            if more or less:
+                stream = other.streams[place][0] if other.streams else ""
+                found.append(_held(asked, one, windows, stream, more=more, less=less))
+    told = {one.answer for one in found} - {Answer.UNDECIDED}
+    return next(one for one in reversed(found) if one.answer in told) if len(told) == 1 else found[-1]
+
+
+def _flush_after(load: Cell) -> set[str]:
+    """How many writes."""
+    return {str(load.option.get(name, 0)) for name in FLUSHES} - {"0"}
+
+
+def _asks_no_less(one: Cell, other: Cell) -> bool:
+    """Whether a load that runs freely asks no less of a target than another, in whichever direction that goes."""
+    return (
+        set(other.directions) <= set(one.directions)
+        and one.rw.startswith("rand") >= other.rw.startswith("rand")
+        and min(one.block_sizes) >= max(other.block_sizes)
+        and one.outstanding >= other.outstanding
+        and one.option.get("direct") == other.option.get("direct")
+        and _flush_after(one) == _flush_after(other)
+    )
+
+
+def _lasts(asked: Requirement, one: Cell, laws: Mapping[str, LawFit]) -> bool:
+    """Whether the mean latency that a law gives a load for all time keeps a limit."""
+    told = next(iter(foretold([one], laws, math.inf)), None)
+    return told is not None and 1e9 * one.outstanding <= asked.limit * (told.iops_low or 0.0)
+
+
+def _held(asked: Requirement, one: Cell, windows: Sequence[Visit], stream: str, *, more: bool, less: bool) -> Judged:
+    """A requirement held against windows of a load that asks no less, or no more, than the one that it is about."""
+    spare, rate = LIKE if one.flushes else 1.0, 1.0
+    needed = replace(asked, written=bool(one.flushes and one.option.get("direct")))
+    if not asked.quantity.is_latency:  # of a closed loop it follows from the mean latency
+        unit = {Quantity.RATE: one.bs_bytes, Quantity.KEPT: 1 / (asked.asked or 1)}.get(asked.quantity, 1)
+        rate = 1e9 * one.outstanding * unit
+        needed = Requirement(asked.load, Quantity.WRITE, rate / asked.limit)
+    fits, fails = (judge(replace(needed, limit=needed.limit * by), windows, stream) for by in (1 / spare, spare))
+    passed, failed = more and fits.answer is Answer.PASS, less and fails.answer is Answer.FAIL
+    answer = Answer.PASS if passed else Answer.FAIL if failed else Answer.UNDECIDED
+    value, low, high = fails.value, fails.low, fails.high
+    if not asked.quantity.is_latency:
+        value, low, high = (end and rate / end for end in (value, high, low))
+    random = "random " if one.rw.startswith("rand") else ""
+    kind = f"with {random}{one.directions[0]}s of {format_size(one.bs_bytes)}, {one.outstanding} in flight"
+    by = f"{kind}, each with its flush" if one.flushes else kind
+    return Judged(asked, answer, value, low, high, fails.windows, waited=fails.waited, by=by)
 
 
 MOST_WINDOWS = 40

@@ -197,7 +197,7 @@ def _made(name: str, data: Values, values: Values) -> Use:
     unknown = data.keys() - TOP
     if unknown:
         raise UsageError(
-            f"{min(unknown)!r} is no key of a use", where=name, remedy=f"keys are {', '.join(sorted(TOP))}"
+            f"{min(unknown)!r} is no key of a use", where=name, remedy=f"there are {', '.join(sorted(TOP))}"
         )
     phases: dict[str, list[Load]] = {}
     sources = {key: Source(**{k: str(v) for k, v in one.items()}) for key, one in data.get("sources", {}).items()}
@@ -243,7 +243,7 @@ def _requirement(table: dict[str, Any], first: str, sources: Mapping[str, Source
     moved = parse_size_bytes(table.pop("bytes", 0), where="bytes")
     if len(table) != 1:
         raise UsageError(
-            f"one requirement says {', '.join(table) or 'nothing'}",
+            f"one of them says {', '.join(table) or 'nothing'}",
             where="require",
             remedy="write a [[require]] for each",
         )
@@ -257,7 +257,7 @@ def _requirement(table: dict[str, Any], first: str, sources: Mapping[str, Source
         return Requirement(load, Quantity(latency[1]), seconds * 1e9, percentile, source, change, bytes=moved)
     if key not in ("rate", "iops"):
         raise UsageError(
-            f"{key!r} is no requirement", where="require", remedy="write rate, iops, or such as flush_p99, read_mean"
+            f"{key!r} is no requirement", where="require", remedy="there are rate, iops, flush_p99, read_mean"
         )
     known = quantity(value) if isinstance(value, str) else (value, "")
     if known is None or known[1] not in ("", "B/s" if key == "rate" else "1/s") or known[0] <= 0:

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import ceil, log2
+from itertools import accumulate, pairwise
+from math import ceil
+
+import numpy as np
 
 from ioatlas.answer.analysis.estimates import window_values
 from ioatlas.measure.procedures.fit.use import Quantity, Requirement
 from ioatlas.model.verdict import ReasonCode
 from ioatlas.model.visit import Flush, Histogram, Part, Visit
+from ioatlas.stats.warmup import Floats
 from ioatlas.stats.windows import FEWEST, Told, of_mean, of_percentile
 
 _R = ReasonCode
@@ -32,8 +37,6 @@ WINDOW_SECONDS, RATE_WINDOW_SECONDS, PACED_WINDOW_SECONDS = 1.0, 2.0, 3.0
 """Of a load that runs freely, of one whose rate is to be so high at least, and of one that is told its rate, where a
 use says nothing.
 """
-BINS = 64
-"""Of a doubling, as the load generator counts latencies."""
 HOPELESS = 30
 """A requirement that would take so many times what was measured lies at its limit, or moves too much to be told."""
 
@@ -63,6 +66,7 @@ class Judged:
     little is known for an end.
     seconds: that its load ran. more: how many windows more it would take by what is known; 0 where it is decided.
     moved: bytes. waited: share of its time for which the load waited for a processor, where that may be why it fails.
+    by: what tells of it in a campaign that was measured for something else.
     """
 
     requirement: Requirement
@@ -75,6 +79,7 @@ class Judged:
     more: int = 0
     moved: int = 0
     waited: float = 0.0
+    by: str = ""
 
     @property
     def margin(self) -> float | None:
@@ -190,26 +195,42 @@ def _seconds(parts: Sequence[Part]) -> float:
 def _histogram(requirement: Requirement, parts: Sequence[Part]) -> Histogram:
     if requirement.quantity is not Quantity.FLUSH:
         return Histogram.merge(part.histogram for part in parts if part.direction == requirement.quantity.value)
+    if requirement.written:
+        return Histogram.merge(part.histogram for part in parts if part.flush is not None)
     flush = Flush.joined(part.flush for part in parts)
-    if flush is None:
-        return Histogram()
-    if not requirement.written:
-        return flush.histogram
-    # A write and its flush are counted apart: as if how long one takes said nothing of the other.
-    write = Histogram.merge(part.histogram for part in parts if part.direction == "write")
-    sums: dict[int, float] = {}
-    for ns, count in flush.histogram.bins:
-        for more, times in write.bins:
-            at = round(2 ** (round(BINS * log2(ns + more)) / BINS))
-            sums[at] = sums.get(at, 0.0) + count * times / write.count
-    return _rounded(sums, flush.histogram.count)
+    return Histogram() if flush is None else flush.histogram
 
 
-def _rounded(sums: Mapping[int, float], total: int) -> Histogram:
-    """Whole I/Os, as many as there were, the slowest kept."""
-    bins, beyond, given = {}, 0.0, 0
-    for ns in sorted(sums, reverse=True):
-        beyond += sums[ns]
-        bins[ns] = min(total, round(beyond)) - given
-        given += bins[ns]
-    return Histogram.from_counts(bins)
+MOST_WINDOWS = 12
+
+
+def windows_in(visit: Visit) -> list[Visit]:
+    """Windows of one run of a closed loop, by the course of its rate: as if all of its I/Os had become slower and
+    faster together.
+    """
+    for count in range(MOST_WINDOWS, FEWEST - 1, -1):
+        parts = [(part, _shares(np.array(part.series.bw_bytes_per_s), count)) for part in visit.parts]
+        if all((shares > 0).all() for _, shares in parts):
+            pieces = zip(*([_piece(part, float(one), count) for one in shares] for part, shares in parts), strict=True)
+            return [replace(visit, parts=each) for each in pieces]
+    return [visit]
+
+
+def _shares(rates: Floats, count: int) -> Floats:
+    """What each of so many equal times had of all, what is left over at the end aside."""
+    moved = rates[: rates.size - rates.size % count].reshape(count, -1).sum(1)
+    return np.asarray(moved / max(1.0, moved.sum()))
+
+
+def _piece(part: Part, share: float, count: int) -> Part:
+    """A share of a part, in one of so many equal times."""
+
+    def slower(whole: Histogram) -> Histogram:
+        counts: Counter[int] = Counter()
+        upto = [round(share * end) for end in accumulate(n for _, n in whole.bins)]  # rounded where they add up
+        for (ns, _), (begin, end) in zip(whole.bins, pairwise([0, *upto]), strict=True):
+            counts[round(ns / count / share)] += end - begin
+        return Histogram.from_counts(counts)
+
+    flush = part.flush and replace(part.flush, histogram=slower(part.flush.histogram))
+    return replace(part, runtime_ms=part.runtime_ms / count, histogram=slower(part.histogram), flush=flush)
