@@ -307,9 +307,7 @@ def _no_job(targets: Sequence[str]) -> None:
     """A campaign file or a job file where a target stands would be measured as one. Raises UsageError."""
     for target in targets:
         if Path(target).suffix == ".toml" and Path(target).is_file():
-            raise UsageError(
-                "this is a campaign file, not a target", where=target, remedy=f"write `--campaign {target}`"
-            )
+            raise UsageError("it is a campaign file, not a target", where=target, remedy=f"say `--campaign {target}`")
         if Path(target).suffix in (".fio", ".job") and Path(target).is_file() and _names_jobs(Path(target)):
             raise UsageError(
                 "this is a job file of fio, not a target",

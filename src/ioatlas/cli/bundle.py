@@ -213,7 +213,7 @@ def reproduce_command(
             raise UsageError(
                 "no target is named",
                 where="reproduce",
-                remedy="name one, or the directory of your finished campaign with --out",
+                remedy="name one, or with --out the directory of your campaign",
             )
         mine = output
     else:

@@ -85,7 +85,5 @@ def _tell_the_same(sides: tuple[Path, ...]) -> None:
     seen: set[Path] = set()
     for side in sides:
         if side.resolve() in seen:
-            click.echo(
-                f"ioatlas: {side} is named twice: nothing can differ from itself, which is no A/A test", err=True
-            )
+            click.echo(f"ioatlas: {side} is named twice: nothing differs from itself, which is no A/A test", err=True)
         seen.add(side.resolve())

@@ -181,7 +181,7 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
         raise UsageError(
             f"{next(iter(axes))} has several values",
             where="tune",
-            remedy="tune one load at a time, or use `ioatlas map`",
+            remedy="tune one at a time, or use `ioatlas map`",
         )
     seconds = USUAL_BUDGET_SECONDS
     if budget is not None:

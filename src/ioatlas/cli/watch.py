@@ -242,9 +242,7 @@ def _spec(
         else:
             spec = with_levels(default_spec(spec, read_only=read_only), levels)
     if len(spec.targets) != 1 or spec.configurations or spec.clients:
-        raise UsageError(
-            "one target is watched, from one client", where="watch", remedy="start a watch for each of them"
-        )
+        raise UsageError("one target is watched from one client", where="watch", remedy="start a watch for each")
     spec = of_one_size(spec)
     budget = seconds if spec.budget_seconds is None else min(seconds, spec.budget_seconds)
     return replace(spec, budget_seconds=budget)
@@ -266,9 +264,7 @@ def _end(until: str | None, now: float) -> float:
     try:
         return now + parse_duration_seconds(until, where="--until")
     except UsageError:
-        raise UsageError(
-            f"{until!r} is no time", where="--until", remedy="write 7d, 2026-12-31T18:00 or alarm"
-        ) from None
+        raise UsageError(f"{until!r} is no time", where="--until", remedy="say 7d, 2026-12-31T18:00 or alarm") from None
 
 
 def _show(plan: Plan, settings: Settings, rules: Rules, share: float, *, as_json: bool) -> None:

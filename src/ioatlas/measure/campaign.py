@@ -285,9 +285,7 @@ def _check_empty(directory: Path) -> None:
             path.unlink(missing_ok=True)
     there = {path.name for path in directory.iterdir()}
     if there - journals if unmade else there and FILE_NAME not in there:
-        raise UsageError(
-            "the directory is not empty", where=str(directory), remedy="choose a new or an empty one with -o"
-        )
+        raise UsageError("the directory is not empty", where=str(directory), remedy="choose an empty one with -o")
 
 
 def _name_of(plan: Plan) -> str:

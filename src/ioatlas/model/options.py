@@ -281,17 +281,13 @@ def read_option(name: str, value: object, *, where: str = "") -> tuple[str, Opti
     name = ALIASES.get(name.strip(), name.strip())
     where = where or name
     if isinstance(value, str) and len(value) > LONGEST_VALUE:
-        raise UsageError(
-            f"the value has {len(value)} characters, fio takes {LONGEST_VALUE}", where=where, remedy="write less"
-        )
+        raise UsageError(f"it has {len(value)} characters, fio takes {LONGEST_VALUE}", where=where, remedy="write less")
     if name in REFUSED:
         raise UsageError(f"option {name!r} is not taken: {REFUSED[name]}", where=where, remedy="remove it")
     option = ALLOWED.get(name)
     if option is None:
         close = difflib.get_close_matches(name, ALLOWED, n=1)
-        hint = (
-            f"did you mean {close[0]!r}?" if close else "docs/reference/campaign.md lists the options that can be set"
-        )
+        hint = f"did you mean {close[0]!r}?" if close else "docs/reference/campaign.md lists the options there are"
         raise UsageError(f"option {name!r} is not supported", where=where, remedy=hint)
     return name, option.read(value, where)
 
@@ -341,16 +337,14 @@ def _checked_text(name: str, text: str) -> str:
         raise bad_value(
             f"{text!r} is empty, or begins or ends with a blank, which fio drops",
             name,
-            "write a value without outer blanks",
+            "write it without outer blanks",
         )
     for mark in ";#":
         if mark in text:
-            raise bad_value(
-                f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, f"use a value without {mark!r}"
-            )
+            raise bad_value(f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, f"leave that out")
     if KEYWORD.search(text):
         raise bad_value(
-            f"fio would replace part of {text!r} from its environment",
+            f"fio replaces part of {text!r} from its environment",
             name,
             "use a value without `${...}` and fio keywords",
         )

@@ -115,6 +115,4 @@ def quantity(name: str) -> Quantity:
     for q in QUANTITIES.values():
         if name == q.name or (name == q.field and not q.per_job):
             return q
-    raise UsageError(
-        f"{name!r} is no quantity of a cell", where="--quantity", remedy=f"choose one of {', '.join(QUANTITIES)}"
-    )
+    raise UsageError(f"{name!r} is no quantity", where="--quantity", remedy=f"choose one of {', '.join(QUANTITIES)}")

@@ -124,14 +124,14 @@ def check_uri(uri: str) -> None:
     scheme = scheme_of(uri)
     if scheme == "rbd" and _IMAGE.fullmatch(uri) is None:
         raise UsageError(
-            "this is not rbd:POOL/IMAGE, with names of letters, digits and . _ -",
+            "it is no rbd:POOL/IMAGE of letters, digits and . _ -",
             where=uri,
             remedy="write rbd:POOL/IMAGE",
         )
     socket = re.search(r"[?&]socket=([^&]*)", uri)
     if scheme == "nbd+unix" and (socket is None or not socket.group(1).startswith(("/", "%2F", "%2f"))):
         raise UsageError(
-            "an nbd+unix URI names its socket by an absolute path",
+            "nbd+unix URIs name an absolute path",
             where=uri,
             remedy="write nbd+unix:///EXPORT?socket=/PATH",
         )

@@ -27,9 +27,7 @@ def read_configurations(
 
         one = _read(table, at, folder)
         if one.name in {other.name for other in found}:
-            raise UsageError(
-                f"two configurations are called {one.name!r}", where=at("name"), remedy="give each a name of its own"
-            )
+            raise UsageError(f"two are called {one.name!r}", where=at("name"), remedy="give each a name of its own")
         found.append(one)
     check_configurations(found, where)
     return tuple(found)
@@ -129,7 +127,7 @@ def _factor(name: str, given: Any, at: Where) -> Factor:
         raise UsageError(
             f"{name!r} cannot name a factor",
             where=at(name),
-            remedy="use letters, digits, - and _, a letter first, at most 40",
+            remedy="use up to 40 letters, digits, - and _, a letter first",
         )
     return Factor(value, unit)
 

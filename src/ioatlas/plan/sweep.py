@@ -65,7 +65,7 @@ def _expand(name: str, value: Any, where: str) -> list[OptionValue]:
         raise UsageError(
             f"{value!r} is not a doubling range",
             where=where,
-            remedy="write LOW..HIGH with 0 < LOW <= HIGH, such as 4k..1m",
+            remedy="write LOW..HIGH, 0 < LOW <= HIGH, such as 4k..1m",
         )
     if name == TARGETS:
         return list(range(low, high + 1))

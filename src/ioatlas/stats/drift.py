@@ -76,9 +76,7 @@ def fit_replicates(cells: Sequence[Hashable], replicates: Sequence[int], values:
         )
     array = np.asarray(values, dtype=float)
     if not np.all(np.isfinite(array) & (array > 0)):
-        raise UsageError(
-            "a replicate fit takes positive values", remedy="leave visits that measured zero or nothing out"
-        )
+        raise UsageError("a replicate fit takes positive values", remedy="leave out visits that measured nothing")
     logs = np.log(array)
     cell_names, cell = _codes(cells)
     replicate_names, replicate = _codes(replicates)
@@ -146,9 +144,7 @@ def _need_connected(cell: Codes, replicate: Codes, replicates: int) -> None:
         if np.array_equal(label, before):
             break
     if len(set(label.tolist())) > 1:
-        raise UsageError(
-            "replicates without a common cell cannot be compared", remedy="give every replicate a cell of the others"
-        )
+        raise UsageError("replicates without a common cell cannot be compared", remedy="give all of them a common cell")
 
 
 def replicate_shift(fit: ReplicateFit, replicate: int) -> str:

@@ -75,7 +75,7 @@ def log_t_interval(values: Sequence[float], confidence: float = 0.95) -> Interva
             checked,
             confidence,
             LOG_T,
-            f"{n} visit{'s' if n != 1 else ''}, an interval without a pooled variance takes 3",
+            f"{n} visit{'s' if n != 1 else ''}, without a pooled variance it takes 3",
         )
     if min(checked) <= 0:
         return _plain_t(checked, confidence)
@@ -112,9 +112,7 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interv
     n = len(checked)
     ranks = order_statistic_ranks(n, confidence)
     if ranks is None:
-        return _withheld(
-            checked, confidence, MEDIAN, f"{n} visits are too few for a {confidence:.1%} interval of the median"
-        )
+        return _withheld(checked, confidence, MEDIAN, f"{n} visits tell no {confidence:.1%} interval of the median")
     return Interval(float(np.median(checked)), checked[ranks[0] - 1], checked[ranks[1] - 1], n, confidence, MEDIAN)
 
 
@@ -149,9 +147,7 @@ def _checked(values: Sequence[float], confidence: float) -> list[float]:
     checked = [float(value) for value in values]
     for value in checked:
         if not isfinite(value) or value < 0:
-            raise UsageError(
-                f"a visit's value is {value}", remedy="leave visits without a value out, and count them as discarded"
-            )
+            raise UsageError(f"a visit's value is {value}", remedy="leave it out, and count it as discarded")
     return checked
 
 

@@ -62,9 +62,7 @@ def intended_latency(
     """
     completion, latency = as_series(completion_ns), as_series(latency_ns)
     if completion.size != latency.size or completion.size == 0:
-        raise UsageError(
-            f"{completion.size} completions with {latency.size} latencies", remedy="pass one record for each I/O"
-        )
+        raise UsageError(f"{completion.size} completions with {latency.size} latencies", remedy="pass one for each I/O")
     if rate_iops <= 0 or not np.all(np.isfinite(completion)) or not np.all(latency >= 0):
         raise UsageError(
             "intended times need a positive rate, finite times and latencies of at least 0",

@@ -109,9 +109,7 @@ def judge(
         )
     usable = np.isfinite(series)
     if np.any(series[usable] < 0):
-        raise UsageError(
-            "an interval has a negative throughput", remedy="check the interval log the series was read from"
-        )
+        raise UsageError("an interval has a negative throughput", remedy="check the log the series was read from")
     position = np.flatnonzero(usable)
     series = series[usable]
     n = series.size

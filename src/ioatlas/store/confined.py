@@ -63,7 +63,7 @@ def is_ordinary(path: Path, *, most_bytes: int | None = None, linked: bool = Tru
         raise RefusedError(f"this is {why}", where=str(path), remedy=_REMEDY)
     if most_bytes is not None and status.st_size > most_bytes:
         raise RefusedError(
-            f"it has {status.st_size} bytes, more than the {most_bytes} such a file may have",
+            f"it has {status.st_size} bytes, and may have {most_bytes}",
             where=str(path),
             remedy=_REMEDY,
         )
@@ -85,9 +85,7 @@ def read_text(path: Path, *, most_bytes: int = MOST_BYTES) -> str:
             left -= len(piece)
     data = b"".join(pieces)
     if len(data) > most_bytes:
-        raise RefusedError(
-            f"it is larger than the {most_bytes} bytes such a file may have", where=str(path), remedy=_REMEDY
-        )
+        raise RefusedError(f"it has more than the {most_bytes} bytes it may have", where=str(path), remedy=_REMEDY)
     return data.decode(errors="replace")
 
 
@@ -129,7 +127,7 @@ def make_directory(root: Path, relative: str, *, fresh: bool = False) -> Path:
             opened.callback(os.close, parent)
         if fresh and os.listdir(parent):
             raise RefusedError(
-                "files lie in it that the journal does not know", where=str(path), remedy="move it away by hand"
+                "it holds files that the journal does not know", where=str(path), remedy="move it away by hand"
             )
     return path
 
@@ -168,9 +166,7 @@ def _open_child(parent: int, name: str, path: Path) -> int:
     try:
         return os.open(name, DIRECTORY, dir_fd=parent)
     except OSError as error:
-        raise RefusedError(
-            f"this is a link or no directory ({error.strerror})", where=str(path), remedy=_REMEDY
-        ) from error
+        raise RefusedError(f"a link or no directory ({error.strerror})", where=str(path), remedy=_REMEDY) from error
 
 
 @contextlib.contextmanager
@@ -179,9 +175,7 @@ def _opened(path: Path, *, follow: bool = False) -> Iterator[int]:
     try:
         directory = os.open(path, DIRECTORY & ~os.O_NOFOLLOW if follow else DIRECTORY)
     except OSError as error:
-        raise RefusedError(
-            f"it cannot be opened as a directory ({error.strerror})", where=str(path), remedy=_REMEDY
-        ) from error
+        raise RefusedError(f"it cannot be opened ({error.strerror})", where=str(path), remedy=_REMEDY) from error
     try:
         yield directory
     finally:

@@ -80,9 +80,7 @@ def _tried(path: str, flags: int, size: int, claimed: int | None, directory: int
 def _judge(fd: int, size: int, claimed: int | None) -> DirectIo:
     """claimed: alignment of offsets as the kernel gives it; 0 means no direct I/O on this file (statx(2))."""
     if claimed == 0:
-        return DirectIo(
-            supported=False, why_not="no O_DIRECT: the kernel says it would fall back to buffered I/O on this file"
-        )
+        return DirectIo(supported=False, why_not="no O_DIRECT: the kernel would fall back to buffered I/O on this file")
     with mmap.mmap(-1, max(_OFFSETS[-1], claimed or 0)) as buffer, memoryview(buffer) as view:
         if claimed is not None:
             if size >= 2 * claimed and not _reads(fd, view[:claimed], claimed):

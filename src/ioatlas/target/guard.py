@@ -65,9 +65,7 @@ def check_writable(target: Target) -> None:
 
 def _check_export(uri: str) -> None:
     if nbd.read_export(uri).read_only:
-        raise IoAtlasError(
-            "the server exports it read-only", where=uri, remedy="plan a read-only sweep, or export it for writing"
-        )
+        raise IoAtlasError("the server exports it read-only", where=uri, remedy="plan reads, or export it for writing")
 
 
 def _check_writable_path(target: Target) -> None:
@@ -83,7 +81,7 @@ def _check_writable_path(target: Target) -> None:
             raise IoAtlasError(
                 "permission denied",
                 where=target.location,
-                remedy="run as a user who may write there, or change its permissions",
+                remedy="run as a user who may write there, or permit it",
             )
         return
     with speaking(target.location):

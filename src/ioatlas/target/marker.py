@@ -59,9 +59,7 @@ class Marker:
 def adopt(fd: int, path: str, campaign_id: str) -> None:
     """Writes our marker into a directory that is new, empty or already this campaign's."""
     if not check_marker(fd, path, campaign_id) and set(names_in(fd)) - {MARKER_NEW}:
-        raise RefusedError(
-            "it carries no marker of ioatlas, yet files are in it", where=path, remedy="move it away by hand"
-        )
+        raise RefusedError("it has files, and no marker of ioatlas", where=path, remedy="move it away by hand")
     marker = Marker(
         campaign_id=campaign_id,
         host=socket.gethostname(),
@@ -121,7 +119,7 @@ def check_marker(fd: int, path: str, campaign_id: str) -> bool:
         )
     if marker.running_elsewhere():
         raise RefusedError(
-            f"this campaign is running already, as process {marker.pid}",
+            f"this campaign runs already, as process {marker.pid}",
             where=path,
             remedy="wait for it, or stop it first",
         )

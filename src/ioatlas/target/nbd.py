@@ -101,7 +101,7 @@ def _connect(library: ctypes.CDLL, handle: int, uri: str, limit: float) -> None:
             raise IoAtlasError(
                 f"the NBD server does not answer within {limit:g} s",
                 where=uri,
-                remedy="check that it is up and the network works",
+                remedy="check the server and network",
             )
         if library.nbd_poll(handle, max(1, int(rest * 1000))) < 0:
             raise _failed(library, uri)

@@ -54,9 +54,7 @@ def open_target(location: str, name: str | None = None) -> Target:
     cannot be given.
     """
     if not location.strip():
-        raise UsageError(
-            "no target is named", remedy="name a directory, a file, a block device or a URI such as nbd://host"
-        )
+        raise UsageError("no target is named", remedy="name a directory, file, block device or URI such as nbd://host")
     scheme = _SCHEME.match(location)
     if scheme is not None and (scheme.group(2) is not None or scheme.group(1).lower() in URI_KINDS):
         _check_without_mount(scheme.group(1).lower(), location)
@@ -126,7 +124,7 @@ def _open_path(path: str, name: str | None) -> Target:
         raise IoAtlasError(
             f"it is {describe_mode(status.st_mode)}, not a directory",
             where=path,
-            remedy="leave out the slash at the end",
+            remedy="leave out the final slash",
         )
     check_fio_can_name(real)
     kind = kind_of(status.st_mode)
@@ -206,9 +204,7 @@ def _check_real_storage(path: str) -> None:
             remedy="name a path on a real file system; a missing device node means that the device is not connected",
         )
     if mount.fs_type == "autofs":
-        raise IoAtlasError(
-            "its automatic mount did not happen", where=path, remedy="mount it by hand and look at the error"
-        )
+        raise IoAtlasError("its automatic mount did not happen", where=path, remedy="mount it by hand to see the error")
     inside = path
     while inside != "/":
         if os.path.basename(inside).startswith(WORKSPACE_PREFIX) and os.path.lexists(os.path.join(inside, MARKER)):
@@ -226,9 +222,7 @@ def _check_readable(path: str) -> None:
 
 def _check_permitted(path: str, mode: int) -> None:
     if not os.access(path, mode, effective_ids=True):
-        raise IoAtlasError(
-            "permission denied", where=path, remedy="run as a user who may use it, or change its permissions"
-        )
+        raise IoAtlasError("permission denied", where=path, remedy="run as a user who may use it, or permit it")
 
 
 def check_fio_can_name(path: str) -> None:
@@ -257,7 +251,7 @@ def _block_target(path: str, name: str | None) -> Target:
         raise IoAtlasError(
             "this device has no size: it holds no medium or is not set up",
             where=path,
-            remedy="connect or set it up first",
+            remedy="connect or set it up",
         )
     _check_readable(path)
     return Target(

@@ -78,9 +78,7 @@ def _check_journal_place(campaign_dir: str, target: Target) -> tuple[str, ...]:
     while not os.path.lexists(existing):
         existing = os.path.dirname(existing)
     if not os.path.isdir(existing):
-        raise IoAtlasError(
-            "it is not a directory", where=campaign_dir, remedy="name another directory for the campaign"
-        )
+        raise IoAtlasError("it is not a directory", where=campaign_dir, remedy="name another one for the campaign")
     mount = mount_of(existing)
     if mount.is_network:
         raise RefusedError(
@@ -101,7 +99,7 @@ def _check_journal_place(campaign_dir: str, target: Target) -> tuple[str, ...]:
         )
     if target.kind == "file" and os.path.dirname(target.location) == real:
         raise RefusedError(
-            "the target is a file of the campaign's own directory",
+            "the target lies in the campaign's own directory",
             where=campaign_dir,
             remedy="name another directory with -o",
         )

@@ -138,7 +138,7 @@ def purge(target: Target, how: Purge, emit: Emit, through: Callable[[str], str] 
     raise UsageError(
         f"purge = {how!r} cannot be done here",
         where=target.location,
-        remedy="use purge = 'auto', which says so and goes on",
+        remedy="use purge = 'auto', which goes on",
     )
 
 
@@ -159,14 +159,12 @@ def format_namespace(path: str, size_bytes: int) -> str:
     path = os.path.realpath(path)
     if not _NAMESPACE.match(path):
         raise UsageError(
-            "only a whole NVMe namespace can be formatted",
+            "only whole NVMe namespaces can be formatted",
             where=path,
             remedy="use purge = 'auto', or name /dev/nvmeXnY",
         )
     if shutil.which("nvme") is None:
-        raise UsageError(
-            "the program nvme is not installed", where="purge", remedy="install nvme-cli, or use purge = 'auto'"
-        )
+        raise UsageError("nvme is not installed", where="purge", remedy="install nvme-cli, or use purge = 'auto'")
     controller, namespace = _told(path, "id-ctrl"), _told(path, "id-ns")
     if not _number(controller, "oacs", path) & _FORMAT_SUPPORTED:
         raise UsageError("the controller does not support format", where=path, remedy="use purge = 'auto'")
@@ -204,7 +202,7 @@ def format_namespace(path: str, size_bytes: int) -> str:
         raise IoAtlasError(
             f"the namespace has {after} B after its format, {size_bytes} B before",
             where=path,
-            remedy="check it with `nvme id-ns`",
+            remedy="see `nvme id-ns`",
         )
     return "namespace formatted (nvme format --ses=1, erase of user data)"
 
@@ -215,7 +213,7 @@ def _told(path: str, *words: str) -> dict[str, Any]:
         found = json.loads(text)
     except json.JSONDecodeError as error:
         raise IoAtlasError(
-            f"`nvme {words[0]}` said nothing that can be read", where=path, remedy="use purge = 'auto'"
+            f"`nvme {words[0]}` gave no answer that can be read", where=path, remedy="use purge = 'auto'"
         ) from error
     return found if isinstance(found, dict) else {}
 
@@ -233,9 +231,7 @@ def _run(path: str, *words: str) -> str:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
         )
     except subprocess.TimeoutExpired as error:
-        raise IoAtlasError(
-            f"`nvme {words[0]}` did not end within an hour", where=path, remedy="check the drive"
-        ) from error
+        raise IoAtlasError(f"`nvme {words[0]}` did not end in an hour", where=path, remedy="check the drive") from error
     if done.returncode != 0:
         said = [line for line in (done.stderr or done.stdout).strip().splitlines() if "--force" not in line]
         raise IoAtlasError(

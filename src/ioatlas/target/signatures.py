@@ -124,9 +124,7 @@ def _probe(path: str, *, fresh: bool) -> list[tuple[str, str, int | None, str]]:
         if fresh:  # what another host has written to a shared LUN must not be hidden by pages read earlier
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         if not probe or library.blkid_probe_set_device(probe, fd, 0, 0) != 0:
-            raise IoAtlasError(
-                "it cannot be searched for signatures", where=path, remedy="look at the kernel log (`dmesg`)"
-            )
+            raise IoAtlasError("it cannot be searched for signatures", where=path, remedy="look at `dmesg`")
         library.blkid_probe_enable_superblocks(probe, 1)
         library.blkid_probe_set_superblocks_flags(probe, _SUPERBLOCKS)
         library.blkid_probe_enable_partitions(probe, 1)
@@ -142,7 +140,7 @@ def _probe(path: str, *, fresh: bool) -> list[tuple[str, str, int | None, str]]:
             raise IoAtlasError(
                 "it cannot be read through, so nothing can tell whether it holds data",
                 where=path,
-                remedy="look at the kernel log (`dmesg`): the device may be failing",
+                remedy="look at `dmesg`: the device may be failing",
             )
     return found
 

@@ -198,7 +198,7 @@ class Workspace:
             raise IoAtlasError(
                 f"{name} cannot be removed: {left[name]}",
                 where=self.path,
-                remedy="see who holds it, then `ioatlas resume`",
+                remedy="free it, then `ioatlas resume`",
             )
         return gone
 

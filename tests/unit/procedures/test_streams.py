@@ -107,7 +107,7 @@ def test_a_specification_survives_journal_and_file():
         ('[[stream]]\nshare = 50\nrw = "read"\n[[stream]]\nrw = "write"', "some streams have a share"),
         ('[[stream]]\nshare = 50\nrw = "read"\n[[stream]]\nshare = 30\nrw = "write"', "add up to 80%"),
         ('[[stream]]\nname = "a"\nrw = "read"\n[[stream]]\nname = "a"\nrw = "write"', "two streams are named"),
-        ('[streams]\nload = 100\n[[stream]]\nrw = "read"\n[[stream]]\nrw = "write"', "needs their shares"),
+        ('[streams]\nload = 100\n[[stream]]\nrw = "read"\n[[stream]]\nrw = "write"', "needs shares"),
         ('[streams]\nload = 100\n[[stream]]\nrw = "read"\nrate_iops = 5', "exclude each other"),
         ('[streams]\nload = "much"\n[[stream]]\nrw = "read"', "is no load"),
         ('[streams]\nlimit = "2h"\n[[stream]]\nrw = "read"', "is no limit"),

@@ -351,7 +351,7 @@ def test_a_running_campaign_is_left_alone(target):
     ) as running:
         assert running.stdout.readline() == "up\n"
         for attempt in (lambda: clean(target, "c1", []), lambda: Workspace(target, "c1", lambda _: None)):
-            with pytest.raises(RefusedError, match=f"running already, as process {running.pid}"):
+            with pytest.raises(RefusedError, match=f"runs already, as process {running.pid}"):
                 attempt()
         assert leftovers(target.location)[0].marker.running_elsewhere() is True
         running.kill()

@@ -176,9 +176,7 @@ def price_drawing(found: CostComparison, title: str) -> Drawing:
     """Total cost to the right, what a product gives upwards. Raises UsageError when fewer than two have a price."""
     panels = tuple(panel for unit in found.units if (panel := _price_panel(unit, found.products)) is not None)
     if not panels:
-        raise UsageError(
-            "fewer than two products have a price and a value in common", where="-o", remedy="write a table instead"
-        )
+        raise UsageError("too few products have price and value in common", where="-o", remedy="write a table instead")
     terms = found.terms
     over = f" over {terms.years:g} years" if terms.years else ""
     note = "Dashed: products that no other one beats in both cost and value. Bars: 95% intervals."

@@ -38,7 +38,7 @@ def read_sheet(text: str, source: str = "product.toml") -> Sheet:
     newest = table.get("format")
     if isinstance(newest, int) and not isinstance(newest, bool) and newest > FORMAT:
         raise UsageError(
-            f"it has format {newest}, and this version reads up to {FORMAT}", where=source, remedy="update ioatlas"
+            f"its format is {newest}, this ioatlas reads up to {FORMAT}", where=source, remedy="update ioatlas"
         )
     given = table.get("source")
     try:

@@ -28,7 +28,7 @@ def parse_filter(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
             raise UsageError(
                 f"{text!r} names two options",
                 where="--where",
-                remedy="give --where once for each: --where bs=4k --where rw=read",
+                remedy="write --where bs=4k --where rw=read",
             )
         found[name.strip()] = tuple(value.strip() for value in values.split(",") if value.strip())
     return found

@@ -139,14 +139,14 @@ def _sides_of(argument: Path, quantity: str, *, by_target: bool) -> list[Side]:
         raise UsageError(
             "a file of results is imported first",
             where=str(place),
-            remedy="`ioatlas import FILE -o DIR`, then name DIR",
+            remedy="`ioatlas import FILE -o DIR`, and name DIR",
         )
     whole = _imported_side(place, quantity) if only_imported(place) else read_campaign(place, quantity)
     whole = replace(whole, origin=shown(argument))
     if target:
         if target not in whole.targets:
             raise UsageError(
-                f"it has no target {target!r}", where=str(place), remedy=f"name one of {', '.join(whole.targets)}"
+                f"it has no target {target!r}", where=str(place), remedy=f"it has {', '.join(whole.targets)}"
             )
         return [of_target(whole, target)]
     if by_target:
@@ -175,9 +175,7 @@ def of_target(side: Side, target: str) -> Side:
         guesses={place: guess for place, guess in side.guesses.items() if guess[0].cell.target == target},
     )
     if not found.readings:
-        raise UsageError(
-            f"target {target!r} has no value to compare", where=side.origin, remedy="finish it with `ioatlas resume`"
-        )
+        raise UsageError(f"target {target!r} has no value", where=side.origin, remedy="finish it with `ioatlas resume`")
     return found
 
 
@@ -219,9 +217,7 @@ def read_campaign(directory: Path, quantity: str, *, lawful: bool = True) -> Sid
                     )
                 )
     if not readings:
-        raise UsageError(
-            "the campaign has no visit to compare", where=shown(directory), remedy="finish it with `ioatlas resume`"
-        )
+        raise UsageError("it has no visit to compare", where=shown(directory), remedy="finish it with `ioatlas resume`")
     rows = {place: Row(cells[place[0]], place[1]) for place in readings}
     told = {place: (by_law[place],) if place in by_law else tuple(values) for place, values in readings.items()}
     facts |= {"statistic": "the law of the target", "method": "loads chosen by the law"} if by_law else {}

@@ -43,9 +43,9 @@ def _render_options(options: Mapping[str, JobValue], where: str) -> list[str]:
         for line in _option_lines(name, options[name]):
             if len(line.encode()) > _LINE_MAX:
                 raise bad_value(
-                    f"the line of {name!r} is longer than fio's {_LINE_MAX} bytes",
+                    f"the line of {name!r} has more than fio's {_LINE_MAX} bytes",
                     where,
-                    "use shorter paths or fewer of them",
+                    "use shorter or fewer paths",
                 )
             lines.append(line)
     return lines
@@ -76,11 +76,11 @@ def check_section_name(name: str) -> str:
         or len(name.encode()) > 254
     ):
         raise bad_value(
-            f"{name!r} cannot name a section", "job name", "use letters, digits, blanks inside, and at most 254 bytes"
+            f"{name!r} cannot name a section", "job name", "use up to 254 letters, digits and blanks inside"
         )
     if name.startswith("global"):
         raise bad_value(
-            f"fio takes a section named {name!r} for global options",
+            f"fio takes {name!r} for global options",
             "job name",
             "use a name that does not begin with 'global'",
         )

@@ -119,9 +119,7 @@ def read_trace(text: str, where: str) -> Trace:
             raise _bad(f"{line[:60]!r} lacks an offset or a length", place)
         found.append((int(words[0]), words[1], _ACTIONS[action], int(words[3]), int(words[4])))
         if len(found) > MOST_IOS:
-            raise UsageError(
-                f"the trace has more than {MOST_IOS:,} I/Os", where=place, remedy="cut it into shorter ones"
-            )
+            raise UsageError(f"it has more than {MOST_IOS:,} I/Os", where=place, remedy="cut it into shorter ones")
     if not found:
         raise UsageError("the trace holds no read and no write", where=where, remedy="name another file")
     left_out = (f"{idle} sync or datasync of the trace are left out.",) if idle else ()

@@ -346,7 +346,7 @@ def check_versions(ours: str, found: Mapping[str, ClientFacts]) -> None:
     if others:
         told = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(others.items()))
         raise UsageError(
-            f"the clients do not all have our {ours}: {told}",
+            f"not all clients have our {ours}: {told}",
             where="--clients",
             remedy=f"install {ours} on all of them",
         )

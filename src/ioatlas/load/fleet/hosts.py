@@ -168,9 +168,7 @@ def _check_types(told: Mapping[str, Any], where: str) -> None:
 
 def _check_host(host: Host, where: str) -> None:
     if not _NAME.match(host.name):
-        raise _bad(
-            f"{host.name!r} cannot name a host", where, "use letters, digits, dots and hyphens, 63 characters at most"
-        )
+        raise _bad(f"{host.name!r} cannot name a host", where, "use up to 63 letters, digits, dots and hyphens")
     if host.kind in ("ssh", "fio", "netns") and not _DESTINATION.match(host.destination):
         raise _bad(f"{host.destination!r} is no host", where, "write a host name or an address")
     if host.destination.startswith("-") or host.via.startswith("-"):

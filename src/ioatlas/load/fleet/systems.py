@@ -53,9 +53,7 @@ def path_of(path: str, system: Os) -> str:
     """A path of a client as fio takes it there, without escapes. Raises UsageError for what is no path there."""
     if system != "windows":
         if not path.startswith("/"):
-            raise UsageError(
-                f"{path!r} is no path of {system}", where="path", remedy="write it from the root: /mnt/nas"
-            )
+            raise UsageError(f"{path!r} is no path of {system}", where="path", remedy="write it like /mnt/nas")
         return path
     if _RAW.match(path):
         return path

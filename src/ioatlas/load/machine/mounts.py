@@ -102,7 +102,7 @@ def mount_of(path: str) -> Mount:
         if mount.mount_id == mount_id:
             return mount
     raise IoAtlasError(
-        "the mount it lies on is not listed in /proc/self/mountinfo",
+        "its mount is not in /proc/self/mountinfo",
         where=path,
         remedy="name a path inside this mount namespace",
     )

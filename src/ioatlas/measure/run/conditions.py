@@ -87,9 +87,7 @@ def _round_trip(bed: Testbed) -> list[Fact]:
     port = bed.number("server.port") or bed.number("protocol.port")
     seconds, how = round_trip_seconds(str(server), int(port) if port else None)
     if seconds is None:
-        return [
-            Fact("path.round_trip", None, "", "unknown", how, note="the server answers neither ping nor a connection")
-        ]
+        return [Fact("path.round_trip", None, "", "unknown", how, note="it answers neither ping nor a connection")]
     return [Fact("path.round_trip", round(seconds, 9), "s", "known", how)]
 
 

@@ -43,7 +43,7 @@ def only_directories(targets: Sequence[Target], what: str) -> None:
             raise UsageError(
                 f"{what} a directory, not a {target.kind}",
                 where=target.location,
-                remedy="name a directory on a file system of it",
+                remedy="name a directory on it",
             )
 
 

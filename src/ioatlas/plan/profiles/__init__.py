@@ -82,5 +82,5 @@ def check(name: str, where: str) -> None:
         close = difflib.get_close_matches(name, profiles(), n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(
-            f"there is no profile {name!r}", where=where, remedy=f"{hint}profiles are {', '.join(profiles())}"
+            f"there is no profile {name!r}", where=where, remedy=f"{hint}there are {', '.join(profiles())}"
         )

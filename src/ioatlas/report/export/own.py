@@ -23,9 +23,9 @@ def own_drawing(result: CampaignResult) -> Drawing:
     """Raises UsageError where the campaign brings nothing to draw."""
     if not result.charts:
         raise UsageError(
-            "the campaign has no chart of its own",
+            "it has no chart of its own",
             where="--figure",
-            remedy="use --figure map, or go on with `ioatlas resume`",
+            remedy="use --figure map, or `ioatlas resume`",
         )
     clean = redactor(result.targets)
     panels, told = redacted(result.charts, clean), conditions(result)

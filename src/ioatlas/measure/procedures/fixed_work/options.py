@@ -50,7 +50,7 @@ class FixedWorkOptions(Table):
     def check_alone(self) -> None:
         if not self.ordered and self.engines != ("fio",):
             raise UsageError(
-                "only the profile iozone2017 has a second engine",
+                "only iozone2017 has a second engine",
                 where="engine",
                 remedy="leave it out, or name that profile",
             )

@@ -165,7 +165,7 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
         )
     if read_only:
         raise UsageError(
-            "the study writes the file that it reads",
+            "the study writes what it reads",
             where="--read-only",
             remedy="leave it out, or use another profile",
         )
@@ -174,13 +174,11 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
         raise UsageError(
             "an interval takes three visits",
             where="max_visits",
-            remedy="allow 3 or more, or ask for a fixed number with `visits`",
+            remedy="allow 3 or more, or fix them with `visits`",
         )
     only_directories(targets, "a study that begins with a new file takes")
     if IOZONE in spec.of(FixedWorkOptions).engines and spec.of(FixedWorkOptions).ordered != "iozone2017":
-        raise UsageError(
-            "IOzone as a second engine is for the profile iozone2017", where="engine", remedy="leave it out"
-        )
+        raise UsageError("IOzone as a second engine is for iozone2017", where="engine", remedy="leave it out")
 
 
 def _sizes(spec: CampaignSpec, target: Target, facts: Sequence[Fact]) -> tuple[list[int], dict[int, str], list[str]]:

@@ -195,7 +195,7 @@ class LoadPointsOptions(Table):
         streams = given.get("stream", ())
         if streams and spec.study:
             raise UsageError(
-                "[[stream]] tables stand beside a study that has its own",
+                "the study has [[stream]] tables of its own",
                 where=where("stream", 0),
                 remedy="keep one of them",
             )
@@ -252,7 +252,7 @@ def _stream(number: int, entry: Mapping[str, Any], where: Where) -> StreamSpec:
             raise UsageError(
                 f"option {name!r} has no place in a stream",
                 where=spot,
-                remedy="use `share`, `region` and [streams] load instead",
+                remedy="use `share`, `region` and [streams] load",
             )
         if name in options:
             raise UsageError(f"{name!r} is set twice", where=spot, remedy="keep one of them")
@@ -268,7 +268,7 @@ def _stream(number: int, entry: Mapping[str, Any], where: Where) -> StreamSpec:
             )
         if {"offset", "size"} & options.keys():
             raise UsageError(
-                "`region` and offset or size say the same",
+                "`region`, and offset or size, are the same",
                 where=where("stream", number, "region"),
                 remedy="keep one of them",
             )
@@ -288,7 +288,7 @@ def _check(spec: StreamsSpec, where: Where) -> None:
         known = phases.setdefault(stream.phase, [])
         if any(stream.name == other.name for _, other in known):
             raise UsageError(
-                f"two streams are named {stream.name!r}",
+                f"two are named {stream.name!r}",
                 where=where("stream", number, "name"),
                 remedy="name them apart",
             )
@@ -324,7 +324,7 @@ def _check(spec: StreamsSpec, where: Where) -> None:
             )
         if spec.load != FREE and not any(shares) and len(members) > 1:
             raise UsageError(
-                "a load for all streams needs their shares",
+                "a load of all streams needs shares",
                 where=where("stream", first),
                 remedy="give every [[stream]] a share",
             )

@@ -235,9 +235,7 @@ def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
         members = [m for group in first for cell in group for m in cell.members if m.integer("direct", 1)]
         check_whole_blocks(target, sorted({size for m in members for size in m.block_sizes}), "[[stream]]")
         if read_only and writes:
-            raise UsageError(
-                "the streams write", where="--read-only", remedy="leave it out, or use streams that only read"
-            )
+            raise UsageError("the streams write", where="--read-only", remedy="leave it out, or use ones that read")
         if any(
             direction == "trim" for group in first for cell in group for direction in cell.directions
         ) and target.kind in ("directory", "file"):
@@ -342,9 +340,7 @@ def footprint_of(spec: CampaignSpec, target: Target) -> tuple[int, list[str]]:
                 where="size",
                 remedy="use a smaller size",
             )
-        remarks.append(
-            f"{target.name} is smaller than the size asked for: its whole {format_size(target.size_bytes)} are used."
-        )
+        remarks.append(f"{target.name} is smaller than asked for: its whole {format_size(target.size_bytes)} are used.")
         size = target.size_bytes
     size -= size % ALIGN
     if size < SMALLEST_FOOTPRINT:
