@@ -59,12 +59,7 @@ def ro_crate(result: CampaignResult, files: Mapping[str, bytes], index: Mapping[
     if licence:
         root["license"] = {"@id": f"https://spdx.org/licenses/{licence}"}
     graph: list[dict[str, Any]] = [
-        {
-            "@id": statement.CRATE,
-            "@type": "CreativeWork",
-            "conformsTo": {"@id": CRATE_VERSION},
-            "about": {"@id": "./"},
-        },
+        {"@id": statement.CRATE, "@type": "CreativeWork", "conformsTo": {"@id": CRATE_VERSION}, "about": {"@id": "./"}},
         root,
         {"@id": RUN_PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
         {
@@ -75,9 +70,7 @@ def ro_crate(result: CampaignResult, files: Mapping[str, bytes], index: Mapping[
             "instrument": [{"@id": "#ioatlas"}, {"@id": "#fio"}],
             "object": [{"@id": "campaign/campaign.toml"}] if "campaign/campaign.toml" in files else [],
             "result": outputs,
-            "actionStatus": {
-                "@id": f"http://schema.org/{'Completed' if result.complete else 'Active'}ActionStatus",
-            },
+            "actionStatus": {"@id": f"http://schema.org/{'Completed' if result.complete else 'Active'}ActionStatus"},
         },
         {"@id": "#ioatlas", "@type": "SoftwareApplication", "name": "I/O Atlas", "version": result.tool_version},
         {"@id": "#fio", "@type": "SoftwareApplication", "name": fio, "version": fio.removeprefix("fio-")},

@@ -20,11 +20,7 @@ from ioatlas.model.errors import IoAtlasError
 @click.group(
     cls=Commands,
     name="ioatlas",
-    files={
-        "map": "plan resume",
-        "list": "open profiles completion",
-        "bundle": "verify reproduce",
-    },
+    files={"map": "plan resume", "list": "open profiles completion", "bundle": "verify reproduce"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="ioatlas")

@@ -211,9 +211,7 @@ def reproduce_command(
     if target is None:
         if output is None or how.dry_run or not output.is_dir():
             raise UsageError(
-                "no target is named",
-                where="reproduce",
-                remedy="name one, or with --out the directory of your campaign",
+                "no target is named", where="reproduce", remedy="name one, or with --out the directory of your campaign"
             )
         mine = output
     else:

@@ -335,18 +335,14 @@ def _checked_text(name: str, text: str) -> str:
         raise bad_value("a value may not hold a line break or control character", name, "write it on one line")
     if not text or text != text.strip():
         raise bad_value(
-            f"{text!r} is empty, or begins or ends with a blank, which fio drops",
-            name,
-            "write it without outer blanks",
+            f"{text!r} is empty, or begins or ends with a blank, which fio drops", name, "write it without outer blanks"
         )
     for mark in ";#":
         if mark in text:
-            raise bad_value(f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, f"leave that out")
+            raise bad_value(f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, "leave that out")
     if KEYWORD.search(text):
         raise bad_value(
-            f"fio replaces part of {text!r} from its environment",
-            name,
-            "use a value without `${...}` and fio keywords",
+            f"fio replaces part of {text!r} from its environment", name, "use a value without `${...}` and fio keywords"
         )
     if name not in _PATHS and ("[" in text or "]" in text):
         raise bad_value(f"brackets belong to section headers: {text!r}", name, "use a value without brackets")

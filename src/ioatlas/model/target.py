@@ -123,18 +123,10 @@ def check_uri(uri: str) -> None:
         )
     scheme = scheme_of(uri)
     if scheme == "rbd" and _IMAGE.fullmatch(uri) is None:
-        raise UsageError(
-            "it is no rbd:POOL/IMAGE of letters, digits and . _ -",
-            where=uri,
-            remedy="write rbd:POOL/IMAGE",
-        )
+        raise UsageError("it is no rbd:POOL/IMAGE of letters, digits, . _ -", where=uri, remedy="write rbd:POOL/IMAGE")
     socket = re.search(r"[?&]socket=([^&]*)", uri)
     if scheme == "nbd+unix" and (socket is None or not socket.group(1).startswith(("/", "%2F", "%2f"))):
-        raise UsageError(
-            "nbd+unix URIs name an absolute path",
-            where=uri,
-            remedy="write nbd+unix:///EXPORT?socket=/PATH",
-        )
+        raise UsageError("nbd+unix takes an absolute path", where=uri, remedy="write nbd+unix:///EXPORT?socket=/PATH")
 
 
 def parts_of(uri: str) -> Mapping[str, str]:

@@ -215,9 +215,7 @@ def _patterns(tables: Iterable[Mapping[str, Any]], where: Where, keys: Collectio
     for index, pattern in enumerate(tables):
         swept, fixed = read_sweep(pattern, functools.partial(where, "pattern", index), keys)
         if swept:
-            raise UsageError(
-                "a pattern holds single values", where=where("pattern", index), remedy="put lists into [sweep]"
-            )
+            raise UsageError("a pattern has single values", where=where("pattern", index), remedy="lists go to [sweep]")
         patterns.append(fixed)
     return tuple(patterns)
 

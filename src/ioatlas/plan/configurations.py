@@ -125,9 +125,7 @@ def _factor(name: str, given: Any, at: Where) -> Factor:
     value: FactorValue = str(given).lower() if isinstance(given, bool) else given
     if not FACTOR_NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot name a factor",
-            where=at(name),
-            remedy="use up to 40 letters, digits, - and _, a letter first",
+            f"{name!r} cannot name a factor", where=at(name), remedy="up to 40 letters, digits, - and _, a letter first"
         )
     return Factor(value, unit)
 

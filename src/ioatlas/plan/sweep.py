@@ -63,9 +63,7 @@ def _expand(name: str, value: Any, where: str) -> list[OptionValue]:
     _, high = read_option(name, high_text, where=where)
     if not isinstance(low, int) or not isinstance(high, int) or low <= 0 or high < low:
         raise UsageError(
-            f"{value!r} is not a doubling range",
-            where=where,
-            remedy="write LOW..HIGH, 0 < LOW <= HIGH, such as 4k..1m",
+            f"{value!r} is not a doubling range", where=where, remedy="write LOW..HIGH, 0 < LOW <= HIGH, such as 4k..1m"
         )
     if name == TARGETS:
         return list(range(low, high + 1))

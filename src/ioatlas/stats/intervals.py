@@ -72,10 +72,7 @@ def log_t_interval(values: Sequence[float], confidence: float = 0.95) -> Interva
     n = len(checked)
     if n < 3:
         return _withheld(
-            checked,
-            confidence,
-            LOG_T,
-            f"{n} visit{'s' if n != 1 else ''}, without a pooled variance it takes 3",
+            checked, confidence, LOG_T, f"{n} visit{'s' if n != 1 else ''}, without a pooled variance it takes 3"
         )
     if min(checked) <= 0:
         return _plain_t(checked, confidence)

@@ -119,9 +119,7 @@ def check_marker(fd: int, path: str, campaign_id: str) -> bool:
         )
     if marker.running_elsewhere():
         raise RefusedError(
-            f"this campaign runs already, as process {marker.pid}",
-            where=path,
-            remedy="wait for it, or stop it first",
+            f"this campaign runs already, as process {marker.pid}", where=path, remedy="wait for it, or stop it first"
         )
     return True
 

@@ -99,9 +99,7 @@ def _connect(library: ctypes.CDLL, handle: int, uri: str, limit: float) -> None:
         rest = deadline - time.monotonic()
         if rest <= 0:
             raise IoAtlasError(
-                f"the NBD server does not answer within {limit:g} s",
-                where=uri,
-                remedy="check the server and network",
+                f"the NBD server does not answer within {limit:g} s", where=uri, remedy="check the server and network"
             )
         if library.nbd_poll(handle, max(1, int(rest * 1000))) < 0:
             raise _failed(library, uri)

@@ -122,9 +122,7 @@ def _open_path(path: str, name: str | None) -> Target:
     real = os.path.realpath(bare, strict=True)
     if path.endswith("/") and not stat.S_ISDIR(status.st_mode):
         raise IoAtlasError(
-            f"it is {describe_mode(status.st_mode)}, not a directory",
-            where=path,
-            remedy="leave out the final slash",
+            f"it is {describe_mode(status.st_mode)}, not a directory", where=path, remedy="leave out the final slash"
         )
     check_fio_can_name(real)
     kind = kind_of(status.st_mode)
@@ -249,9 +247,7 @@ def _block_target(path: str, name: str | None) -> Target:
     device = device_of(path)
     if device.size_bytes == 0:
         raise IoAtlasError(
-            "this device has no size: it holds no medium or is not set up",
-            where=path,
-            remedy="connect or set it up",
+            "this device has no size: it holds no medium or is not set up", where=path, remedy="connect or set it up"
         )
     _check_readable(path)
     return Target(

@@ -135,11 +135,7 @@ def purge(target: Target, how: Purge, emit: Emit, through: Callable[[str], str] 
         offers = _OFFERS_NONE.get(target.kind)
         why = f"{offers} offers none" if offers else "the device takes no discards"
         return f"not possible: {why}; the state before the fill is unknown"
-    raise UsageError(
-        f"purge = {how!r} cannot be done here",
-        where=target.location,
-        remedy="use purge = 'auto', which goes on",
-    )
+    raise UsageError(f"purge = {how!r} cannot be done here", where=target.location, remedy="use purge = 'auto'")
 
 
 LONGEST_SECONDS = 3600
@@ -159,9 +155,7 @@ def format_namespace(path: str, size_bytes: int) -> str:
     path = os.path.realpath(path)
     if not _NAMESPACE.match(path):
         raise UsageError(
-            "only whole NVMe namespaces can be formatted",
-            where=path,
-            remedy="use purge = 'auto', or name /dev/nvmeXnY",
+            "only whole NVMe namespaces can be formatted", where=path, remedy="use purge = 'auto', or name /dev/nvmeXnY"
         )
     if shutil.which("nvme") is None:
         raise UsageError("nvme is not installed", where="purge", remedy="install nvme-cli, or use purge = 'auto'")

@@ -135,6 +135,8 @@ def test_what_is_no_use_is_refused_with_what_to_do(text):
         'title = "x"\n[[load]]\nrw = "read"\nfilename = "/etc/passwd"\n[[require]]\nrate = 5',
         'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nread_p100 = "5ms"',
         'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nrate = "5ms"',
+        'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nmisses = "1%"',
+        'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nmisses = 1\ndeadline = "5ms"',
         'title = "x"\n[[load]]\nrw = "read"\nbs = "{__import__(1)}"\n[[require]]\nrate = 5',
         'title = "x"\n[[load]]\nrw = "read"\n[[require]]\nrate = 5\nof = "other"',
         'title = "x"\nwhat = 1\n[[load]]\nrw = "read"\n[[require]]\nrate = 5',
@@ -166,6 +168,21 @@ def test_a_share_of_slow_flushes_is_held_against_what_the_percentile_leaves():
     assert [every[slow].answer for slow in (0, 2, 8)] == [Answer.PASS, Answer.UNDECIDED, Answer.FAIL]
     assert every[0].margin == pytest.approx(10)
     assert every[8].low <= every[8].value <= every[8].high
+
+
+def test_frames_that_miss_their_deadline_are_counted():
+    for name, deadline in (("media:ahead=6", 250 * MS), ("surveillance", 2e9)):
+        (use,) = read_uses(name)
+        needed = replace(use.requires[0], limit=10 * MS)
+        assert (use.requires[0].limit, needed.misses) == (deadline, True)
+        late = 100 - needed.percentile
+        assert f"at most {late:.2g}% of" in needed.words
+        visits = [_visit(n, round(8 * late)) for n in range(60)]  # of 200 writes
+        visits = [replace(one, parts=(replace(one.parts[0], direction=needed.quantity.value),)) for one in visits]
+        found = judge(needed, visits, "")
+        assert found.answer is Answer.FAIL
+        assert found.missed == pytest.approx(round(8 * late) / 200)
+        assert f"{100 * found.missed:.2g}% were, p" in fits.told(found)
 
 
 def test_without_a_page_cache_a_flush_takes_as_long_as_its_write_too():

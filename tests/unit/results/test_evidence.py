@@ -88,7 +88,7 @@ def test_nothing_left_names_what_there_is():
 
 
 def test_two_options_in_one_choice_are_refused():
-    with pytest.raises(UsageError, match="names two options"):
+    with pytest.raises(UsageError, match="names two"):
         parse_filter(["bs=4k,numjobs=1"])
 
 

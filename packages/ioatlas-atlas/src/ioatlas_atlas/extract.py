@@ -198,7 +198,7 @@ def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
     loads, else the law. What a bundle says of uses is not believed, nor less than a use works on taken for it: a cache
     may hold that.
     """
-    from ioatlas.measure.procedures.fit.fits import fits_by_law, fits_of, told
+    from ioatlas.measure.procedures.fit.fits import fits_measured, fits_of, told
     from ioatlas.measure.procedures.fit.plan import asked
     from ioatlas.measure.procedures.fit.read import read_uses, ready
     from ioatlas.model.cell import directions_of
@@ -212,7 +212,7 @@ def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
         made = [one for one in named if known.issuperset(key for key, _ in one.cells.values())]
         found += fits_of(journal, made, journal.visits(with_series=True))
         measured = {one.use.name for one in found}
-        found += fits_by_law(journal, [one for one in uses if one.name not in measured], result.estimates)
+        found += fits_measured(journal, [one for one in uses if one.name not in measured], result.estimates)
     return [
         {
             "use": fit.use.name,

@@ -461,9 +461,7 @@ def _by_cell(readings: Sequence[Reading], name: str = "value") -> dict[str, Floa
     for reading in readings:
         if not (np.isfinite(value := getattr(reading, name)) and value >= 0):
             raise UsageError(
-                f"a visit's {name} is {value}",
-                where=f"cell {reading.cell}",
-                remedy="leave visits without a value out",
+                f"a visit's {name} is {value}", where=f"cell {reading.cell}", remedy="leave visits without a value out"
             )
         grouped.setdefault(reading.cell, []).append(value)
     return {cell: np.array(found) for cell, found in grouped.items()}

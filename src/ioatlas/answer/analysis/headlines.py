@@ -75,11 +75,7 @@ _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
 )
 """Codes from the first to be read to the last; _OTHER is every other one."""
 _RANK = {what: rank for rank, what in enumerate(_ORDER)}
-_PLACES = {
-    _F.NOT_MEASURED: "not-measured",
-    _F.COUNTERS: "method",
-    _F.DRIFT: "discards",
-}
+_PLACES = {_F.NOT_MEASURED: "not-measured", _F.COUNTERS: "method", _F.DRIFT: "discards"}
 """Section of the report that holds the evidence where no cell does."""
 
 

@@ -282,9 +282,7 @@ def _imported(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[
             yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "", _keys(doubted))
         if clashing := [e for e in result.estimates if e.statistic.startswith(MIDDLE)]:
             text = f"Nothing tells the readings of {plural(len(clashing), 'load')} apart: the middle one is shown."
-            yield Doubt(
-                DoubtCode.IMPORTED, Trust.FAIR, text, "import each set with a `--label` of its own", _keys(clashing)
-            )
+            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "import each set with its own `--label`", _keys(clashing))
 
 
 _RULES: tuple[_Rule, ...] = (

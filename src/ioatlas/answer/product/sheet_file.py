@@ -37,9 +37,7 @@ def read_sheet(text: str, source: str = "product.toml") -> Sheet:
     table = toml.parsed(text, source)
     newest = table.get("format")
     if isinstance(newest, int) and not isinstance(newest, bool) and newest > FORMAT:
-        raise UsageError(
-            f"its format is {newest}, this ioatlas reads up to {FORMAT}", where=source, remedy="update ioatlas"
-        )
+        raise UsageError(f"its format is {newest}, ioatlas reads up to {FORMAT}", where=source, remedy="update ioatlas")
     given = table.get("source")
     try:
         return Sheet.model_validate(table, context={**(given if isinstance(given, dict) else {}), "place": source})

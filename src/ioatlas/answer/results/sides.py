@@ -137,9 +137,7 @@ def _sides_of(argument: Path, quantity: str, *, by_target: bool) -> list[Side]:
     place, target = place_and_target(argument)
     if place.suffix.lower() in (".csv", ".json") and place.is_file():
         raise UsageError(
-            "a file of results is imported first",
-            where=str(place),
-            remedy="`ioatlas import FILE -o DIR`, and name DIR",
+            "a file of results is imported first", where=str(place), remedy="`ioatlas import FILE -o DIR`, and name DIR"
         )
     whole = _imported_side(place, quantity) if only_imported(place) else read_campaign(place, quantity)
     whole = replace(whole, origin=shown(argument))

@@ -42,11 +42,7 @@ def _render_options(options: Mapping[str, JobValue], where: str) -> list[str]:
             raise bad_value(f"{name!r} is not the name of a fio option", where, "use fio's own option names")
         for line in _option_lines(name, options[name]):
             if len(line.encode()) > _LINE_MAX:
-                raise bad_value(
-                    f"the line of {name!r} has more than fio's {_LINE_MAX} bytes",
-                    where,
-                    "use shorter or fewer paths",
-                )
+                raise bad_value(f"the line of {name!r} is over fio's {_LINE_MAX} bytes", where, "use shorter paths")
             lines.append(line)
     return lines
 
@@ -79,11 +75,7 @@ def check_section_name(name: str) -> str:
             f"{name!r} cannot name a section", "job name", "use up to 254 letters, digits and blanks inside"
         )
     if name.startswith("global"):
-        raise bad_value(
-            f"fio takes {name!r} for global options",
-            "job name",
-            "use a name that does not begin with 'global'",
-        )
+        raise bad_value(f"fio takes {name!r} for global options", "job name", "begin it otherwise than with 'global'")
     return name
 
 

@@ -101,11 +101,7 @@ def mount_of(path: str) -> Mount:
     for mount in read_mountinfo():
         if mount.mount_id == mount_id:
             return mount
-    raise IoAtlasError(
-        "its mount is not in /proc/self/mountinfo",
-        where=path,
-        remedy="name a path inside this mount namespace",
-    )
+    raise IoAtlasError("it is not in /proc/self/mountinfo", where=path, remedy="name a path in this mount namespace")
 
 
 def every_visible_mount() -> Iterator[Mount]:

@@ -247,9 +247,7 @@ def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
         if value is not None:
             if has_table:
                 raise UsageError(
-                    f"{source} has a [measure] already",
-                    where=f"--{key}",
-                    remedy=f"write {key} below [measure] there",
+                    f"{source} has a [measure] already", where=f"--{key}", remedy=f"write {key} below [measure] there"
                 )
             lines.append(f"{key} = {json.dumps(MEASURED[key](value, f'--{key}'))}")
     if lines:

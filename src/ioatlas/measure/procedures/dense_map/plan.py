@@ -276,11 +276,7 @@ def _reads_only(
     modes = list(dict.fromkeys(_values(spec, axes, "rw", "read")))
     reads = [mode for mode in modes if directions_of(str(mode)) == ("read",)]
     if not reads:
-        raise UsageError(
-            "nothing is left to measure read-only",
-            where="rw",
-            remedy="read or randread, or leave out --read-only",
-        )
+        raise UsageError("nothing is left to measure read-only", where="rw", remedy="read, or leave out --read-only")
     if reads != modes:
         remarks = [*remarks, "Read-only: " + ", ".join(str(mode) for mode in modes if mode not in reads) + " left out."]
         if "rw" in axes:
@@ -325,11 +321,7 @@ def _check(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], targ
                 remedy="remove it, or measure a directory",
             )
         if spec.sharing == "private" and target.kind != "directory":
-            raise UsageError(
-                "private files need a directory",
-                where=target.location,
-                remedy="use sharing = 'shared' elsewhere",
-            )
+            raise UsageError("private files need a directory", where=target.location, remedy="use sharing = 'shared'")
 
 
 def _fitting_sizes(

@@ -98,10 +98,11 @@ def told(one: Judged) -> str:
     if one.value is None:
         return f"{asked.words}: not measured"
     low, high, by = *("" if end is None else asked.amount(end) for end in (one.low, one.high)), one.by and f" {one.by}"
+    what = "measured" if one.missed is None else f"{100 * one.missed:.2g}% were, p{asked.percentile:g}"
     if not low and not high:
-        return f"{asked.words}, measured {asked.amount(one.value)}{by or f' in {one.windows} windows'}, too roughly"
+        return f"{asked.words}, {what} {asked.amount(one.value)}{by or f' in {one.windows} windows'}, too roughly"
     ends = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
-    return f"{asked.words}, measured {asked.amount(one.value)} ({ends}){by}"
+    return f"{asked.words}, {what} {asked.amount(one.value)} ({ends}){by}"
 
 
 def takes(one: Judged) -> str:
@@ -250,11 +251,7 @@ also committed to the journal of a file system, and where a head has to move ran
 
 
 def _by_loads(
-    asked: Requirement,
-    load: Cell,
-    cell: Cell,
-    made: Iterable[tuple[Cell, Sequence[Visit]]],
-    laws: Mapping[str, LawFit],
+    asked: Requirement, load: Cell, cell: Cell, made: Iterable[tuple[Cell, Sequence[Visit]]], laws: Mapping[str, LawFit]
 ) -> Judged:
     """A latency, or the rate of a load that waits for flushes: what asks no less of the target may show that it fits,
     what asks no more that it does not.
@@ -325,7 +322,7 @@ def _held(asked: Requirement, one: Cell, windows: Sequence[Visit], stream: str, 
     random = "random " if one.rw.startswith("rand") else ""
     kind = f"with {random}{one.directions[0]}s of {format_size(one.bs_bytes)}, {one.outstanding} in flight"
     by = f"{kind}, each with its flush" if one.flushes else kind
-    return Judged(asked, answer, value, low, high, fails.windows, waited=fails.waited, by=by)
+    return Judged(asked, answer, value, low, high, fails.windows, waited=fails.waited, by=by, missed=fails.missed)
 
 
 MOST_WINDOWS = 40
@@ -405,7 +402,7 @@ def _json(one: Judged) -> dict[str, Any]:
         "limit": asked.limit,
         "unit": "ns" if asked.quantity.is_latency else {"rate": "B/s", "iops": "1/s"}.get(asked.quantity.value, ""),
         "answer": one.answer.value,
-        **{name: getattr(one, name) for name in ("value", "low", "high", "margin", "windows")},
+        **{name: getattr(one, name) for name in ("value", "low", "high", "margin", "missed", "windows")},
         "seconds": round(one.seconds, 1),
         "windows_more": one.more,
         "waited": round(one.waited, 3),

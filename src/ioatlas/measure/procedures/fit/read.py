@@ -16,7 +16,7 @@ from typing import Any
 
 from ioatlas.load.machine.typed_in import quantity
 from ioatlas.measure.procedures.fit.use import KEPT_SHARE, Load, Quantity, Requirement, Source, Use
-from ioatlas.model.cell import Cell, OptionValue
+from ioatlas.model.cell import Cell, OptionValue, directions_of
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import read_option
 from ioatlas.model.units import parse_duration_seconds, parse_size_bytes
@@ -28,6 +28,7 @@ FILLERS = frozenset({"in", "every", "of", "at"})
 """Words between parameters that say nothing: `backup:2TB in 8h`."""
 TOP = frozenset({"title", "note", "window", "parameters", "case", "load", "require", "sources"})
 _LATENCY = re.compile(r"(read|write|flush)_(mean|p(\d{1,2}(?:\.\d+)?))")
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)%")
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _OPERATORS: Mapping[type, Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -196,9 +197,7 @@ def _number(node: ast.expr, values: Values) -> Any:
 def _made(name: str, data: Values, values: Values) -> Use:
     unknown = data.keys() - TOP
     if unknown:
-        raise UsageError(
-            f"{min(unknown)!r} is no key of a use", where=name, remedy=f"there are {', '.join(sorted(TOP))}"
-        )
+        raise UsageError(f"{min(unknown)!r} is no key", where=name, remedy=f"there are {', '.join(sorted(TOP))}")
     phases: dict[str, list[Load]] = {}
     sources = {key: Source(**{k: str(v) for k, v in one.items()}) for key, one in data.get("sources", {}).items()}
     for table in data["load"]:
@@ -206,7 +205,7 @@ def _made(name: str, data: Values, values: Values) -> Use:
         phases.setdefault(str(filled.pop("phase", "")), []).append(_load(filled, sources))
     loads = {load.name: load for several in phases.values() for load in several}
     requires = [
-        _requirement({key: _filled(value, values) for key, value in table.items()}, next(iter(loads)), sources)
+        _requirement({key: _filled(value, values) for key, value in table.items()}, loads, sources)
         for table in data.get("require", ())
     ]
     lost = next((one.load for one in requires if one.load not in loads), None)
@@ -237,17 +236,24 @@ def _load(table: dict[str, Any], sources: Mapping[str, Source]) -> Load:
     return Load(name, options, size, source)
 
 
-def _requirement(table: dict[str, Any], first: str, sources: Mapping[str, Source]) -> Requirement:
+def _requirement(table: dict[str, Any], loads: Mapping[str, Load], sources: Mapping[str, Source]) -> Requirement:
+    first = next(iter(loads))
     load, change = str(table.pop("of", first)), str(table.pop("change", ""))
     source = sources[table.pop("source")] if "source" in table else Source()
     moved = parse_size_bytes(table.pop("bytes", 0), where="bytes")
+    deadline = table.pop("deadline", None)
     if len(table) != 1:
         raise UsageError(
-            f"one of them says {', '.join(table) or 'nothing'}",
-            where="require",
-            remedy="write a [[require]] for each",
+            f"one of them says {', '.join(table) or 'nothing'}", where="require", remedy="write a [[require]] for each"
         )
     ((key, value),) = table.items()
+    if key == "misses":
+        share = _SHARE.fullmatch(str(value))
+        if share is None or deadline is None or not 0 < float(share[1]) < 100:
+            raise UsageError("that is no share", where=key, remedy='write misses = "1%", deadline = "40ms"')
+        of, late = loads.get(load, loads[first]), parse_duration_seconds(deadline, where="deadline")
+        way = Quantity(directions_of(str(of.options.get("rw", "read")))[0])
+        return Requirement(load, way, 1e9 * late, 100 - float(share[1]), source, change, bytes=moved, misses=True)
     latency = _LATENCY.fullmatch(key)
     if latency is not None:
         seconds = parse_duration_seconds(value, where=key)
@@ -256,9 +262,7 @@ def _requirement(table: dict[str, Any], first: str, sources: Mapping[str, Source
             raise UsageError("that is no limit", where=key, remedy="write for example flush_p99 = '10ms'")
         return Requirement(load, Quantity(latency[1]), seconds * 1e9, percentile, source, change, bytes=moved)
     if key not in ("rate", "iops"):
-        raise UsageError(
-            f"{key!r} is no requirement", where="require", remedy="there are rate, iops, flush_p99, read_mean"
-        )
+        raise UsageError(f"{key!r} is no requirement", where="require", remedy="such as rate, iops, flush_p99")
     known = quantity(value) if isinstance(value, str) else (value, "")
     if known is None or known[1] not in ("", "B/s" if key == "rate" else "1/s") or known[0] <= 0:
         raise UsageError(f"{value!r} is no rate", where=key, remedy="write 250MB/s, or a number")

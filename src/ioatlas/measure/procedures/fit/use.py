@@ -65,7 +65,8 @@ class Requirement:
     limit: at most, of a latency in nanoseconds; at least, of anything else: bytes or I/Os a second, a share.
     percentile: of the latency; None for its mean. asked: I/Os a second that the load asks for, where it asks.
     bytes: that must have been moved before it can be said to hold. written: of a flush, that the write before it counts
-    with it, since no page cache takes that.
+    with it, since no page cache takes that. misses: that the limit is a deadline, which what the percentile leaves may
+    miss.
     """
 
     load: str
@@ -77,10 +78,14 @@ class Requirement:
     asked: float = 0.0
     bytes: int = 0
     written: bool = False
+    misses: bool = False
 
     @property
     def words(self) -> str:
         """'log: p99 of flushes at most 10 ms'."""
+        if self.misses:
+            may = f"{100 - (self.percentile or 0):.6g}% of {self.quantity}s"
+            return f"{self.load}: at most {may} later than {self.amount(self.limit)}"
         if self.quantity.is_latency:
             what = "mean" if self.percentile is None else f"p{self.percentile:g}"
             flush = "writes with their flush" if self.written else "flushes"

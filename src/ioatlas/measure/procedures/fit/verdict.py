@@ -66,7 +66,7 @@ class Judged:
     little is known for an end.
     seconds: that its load ran. more: how many windows more it would take by what is known; 0 where it is decided.
     moved: bytes. waited: share of its time for which the load waited for a processor, where that may be why it fails.
-    by: what tells of it in a campaign that was measured for something else.
+    by: what tells of it in a campaign that was measured for something else. missed: share of I/Os beyond a deadline.
     """
 
     requirement: Requirement
@@ -80,6 +80,7 @@ class Judged:
     moved: int = 0
     waited: float = 0.0
     by: str = ""
+    missed: float | None = None
 
     @property
     def margin(self) -> float | None:
@@ -128,7 +129,11 @@ def judge(requirement: Requirement, visits: Sequence[Visit], stream: str, in_fli
         if _holds_without(requirement, requirement.limit * value / edge, value, windows, share, in_flight):
             answer, more, waited = Answer.UNDECIDED, 1, share
     ends = (min(low, value) if value < WIDEST * low else None, max(high, value) if high < WIDEST * value else None)
-    return Judged(requirement, answer, value, *ends, len(windows), seconds, more, moved, waited)
+    found = Judged(requirement, answer, value, *ends, len(windows), seconds, more, moved, waited)
+    if not requirement.misses:
+        return found
+    whole = Histogram.merge(_histogram(requirement, parts) for parts in windows)
+    return replace(found, missed=sum(n for ns, n in whole.bins if ns > requirement.limit) / whole.count)
 
 
 def _holds_without(

@@ -49,11 +49,7 @@ class FixedWorkOptions(Table):
 
     def check_alone(self) -> None:
         if not self.ordered and self.engines != ("fio",):
-            raise UsageError(
-                "only iozone2017 has a second engine",
-                where="engine",
-                remedy="leave it out, or name that profile",
-            )
+            raise UsageError("only iozone2017 has a second engine", where="engine", remedy="leave it out, or name that")
 
     def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:
         """A number of visits that was asked for takes the place of the study's stop rule."""

@@ -34,11 +34,7 @@ from ioatlas.measure.procedures.fixed_work.plan import (
 )
 from ioatlas.measure.run.gates import Gates
 from ioatlas.measure.run.intake import Intake
-from ioatlas.measure.run.plan import (
-    FIO_SECONDS,
-    PLANNING_WRITE_BYTES_PER_S,
-    Plan,
-)
+from ioatlas.measure.run.plan import FIO_SECONDS, PLANNING_WRITE_BYTES_PER_S, Plan
 from ioatlas.measure.run.procedure import PlanText, Procedure
 from ioatlas.measure.run.sequences import SequencedSteps
 from ioatlas.measure.run.session import Session

@@ -194,11 +194,7 @@ class LoadPointsOptions(Table):
         spec = (self.streams or StreamsSpec()).read(table, lambda key: where("streams", key))
         streams = given.get("stream", ())
         if streams and spec.study:
-            raise UsageError(
-                "the study has [[stream]] tables of its own",
-                where=where("stream", 0),
-                remedy="keep one of them",
-            )
+            raise UsageError("the study has streams of its own", where=where("stream", 0), remedy="keep one of them")
         read = tuple(_stream(number, entry, where) for number, entry in enumerate(streams)) or spec.streams
         if not read and not spec.study:
             raise UsageError(
@@ -288,9 +284,7 @@ def _check(spec: StreamsSpec, where: Where) -> None:
         known = phases.setdefault(stream.phase, [])
         if any(stream.name == other.name for _, other in known):
             raise UsageError(
-                f"two are named {stream.name!r}",
-                where=where("stream", number, "name"),
-                remedy="name them apart",
+                f"two are named {stream.name!r}", where=where("stream", number, "name"), remedy="name them apart"
             )
         known.append((number, stream))
     for members in phases.values():

@@ -40,9 +40,7 @@ def _read_depths(value: str, where: str) -> tuple[int, ...]:
     except ValueError:
         depths = (0,)
     if not all(1 <= depth <= DEEPEST for depth in depths):
-        raise UsageError(
-            f"{value!r} is no depth", where=where, remedy=f"write numbers from 1 to {DEEPEST}, such as 1,8"
-        )
+        raise UsageError(f"{value!r} is no depth", where=where, remedy=f"use numbers from 1 to {DEEPEST}, such as 1,8")
     return depths
 
 
@@ -72,9 +70,7 @@ class MetadataOptions(Table):
     def check_alone(self) -> None:
         if not self.file_sizes and self.depths != (1,):
             raise UsageError(
-                "directory levels are for small files",
-                where="directory_depth",
-                remedy="leave it out, or say file_sizes",
+                "levels are for small files", where="directory_depth", remedy="leave it out, or say file_sizes"
             )
 
     def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:
