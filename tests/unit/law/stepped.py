@@ -139,6 +139,7 @@ class Target:
             each.pass_time(START)
         start, usual = self.now, self.alone(way, one.bs_bytes, one.outstanding)
         usual *= math.exp(self.rng.gauss(0, self.between))
+        seconds = max(seconds, 1.1 / usual)  # fio waits for what is in flight
         done, noise, log, grain = 0.0, 0.0, [(0.0, 0.0)], max(0.01, seconds / 50)
         for step in range(1, round(seconds / STEP) + 1):
             noise = self.rng.gauss(0, self.within) if step % 10 == 1 else noise

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioatlas.answer.law.choose import MAIN_SECONDS, MOST_WAVE, SECOND, main_cells, next_load, seconds_of_others
+from ioatlas.answer.law.choose import MAIN_SECONDS, MOST_WAVE, main_cells, next_load, seconds_of_others
 from ioatlas.answer.law.fit import fit_law
 from ioatlas.answer.law.told import tell
 from tests.examples import examples
@@ -44,14 +44,18 @@ def test_slow_targets_keep_little_in_flight():
             assert main.cell.outstanding * main.cell.bs_bytes / 1.2e6 <= max(MOST_WAVE * 60, MIB / 1.2e6) * 1.1
 
 
-def test_where_small_blocks_move_more_than_large_ones_more_of_these_are_asked_for():
-    """A block of 1 MiB takes half a second alone, of which nothing is due to how fast the target moves bytes."""
-    slow = Target(dict.fromkeys(BOTH, 4e-3), dict.fromkeys(BOTH, 4000.0), dict.fromkeys(BOTH, 35e6))
-    slow.alone = lambda way, bs, outstanding: min(outstanding / (4e-3 + bs / 2.2e6), 16.4e6 / bs)
+@pytest.mark.parametrize(
+    ("alone_seconds", "stream", "most"),
+    [(4e-3, 2.2e6, 16.4e6), (14e-3, 1.2e6, 17e6), (5e-3, 7e6, 60e6), (1e-3, 0.8e6, 11e6), (2e-3, 12e6, 30e6)],
+)
+def test_where_one_stream_is_slow_as_many_are_asked_for_as_move_most(alone_seconds, stream, most):
+    """A block of 1 MiB takes 0.1 to 1.3 s alone, of which nothing is due to how fast the target moves bytes."""
+    slow = Target(dict.fromkeys(BOTH, alone_seconds), dict.fromkeys(BOTH, 4000.0), dict.fromkeys(BOTH, 35e6))
+    slow.alone = lambda way, bs, outstanding: min(outstanding / (alone_seconds + bs / stream), most / bs)
     courses, _ = mapped(slow)
     for way in BOTH:
         made = [one for one in courses if one.direction == way and one.cell.rw == way and one.bs == MIB]
-        assert max(one.tail * MIB for one in made) == pytest.approx(16.4e6, rel=0.1)
+        assert max(one.tail * MIB for one in made) == pytest.approx(slow.alone(way, MIB, 16) * MIB, rel=0.1)
 
 
 def test_an_arm_that_seeks_between_streams_is_asked_for_one_alone_and_told_by_it():
@@ -87,7 +91,7 @@ def test_every_main_cell_is_repeated_before_the_time_is_over(total):
     target = Target(dict.fromkeys(BOTH, 1e-3), dict.fromkeys(BOTH, 1e4), dict.fromkeys(BOTH, 60e6))
     courses, _ = mapped(target, total)
     made = Counter((one.cell.key, one.direction) for one in courses)
-    mains = [one for one in main_cells(QUICK, courses, total) if one.role not in SECOND]
+    mains = [one for one in main_cells(QUICK, courses, total) if one.role != "second"]
     assert all(made[one.cell.key, one.direction] > 1 for one in mains)
 
 

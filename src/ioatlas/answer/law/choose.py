@@ -4,9 +4,9 @@
 Of the loads of a map only a few move the main numbers: large blocks and small ones, each way, and one I/O alone (drop
 any other and no main number is less certain). So these come first, for as long as they still fall; then large blocks
 with fewest in flight, which tell latency from a limit in bytes, and are faster where an arm seeks between the streams
-of jobs; then all of them again, since how loads differ can be seen in repeats alone; then the other cells. Of a large
-map, or of one of which some cells are to be measured, time is kept for these: they show where the law does not hold, so
-that what it foretells is told no surer than it is.
+of jobs, and with more in flight, where that has moved more so far; then all of them again, since how loads differ can
+be seen in repeats alone; then the other cells. Of a large map, or of one of which some cells are to be measured, time
+is kept for these: they show where the law does not hold, so that what it foretells is told no surer than it is.
 
 Last come loads that no map has: writes that wait for a flush each, and reads under full writes.
 """
@@ -25,7 +25,7 @@ from ioatlas.answer.law.course import Course, trend_of
 from ioatlas.answer.law.read import can_be_told
 from ioatlas.model.cell import Cell
 
-Role = Literal["alone", "large", "small", "light", "heavy"]
+Role = Literal["alone", "large", "small", "second"]
 START_SECONDS = 0.35
 """Of a process, before its first I/O."""
 SMALL_BYTES = 4096
@@ -38,10 +38,8 @@ in which MANY of the largest come back where these are the first choice, for a t
 MANY, FEW = 16, 8
 MUCH = 1.1
 """Times as fast: from there on one cell is faster than another, beyond what loads of one differ by."""
-SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "light": 0.02, "heavy": 0.02}
+SHARES: dict[Role, float] = {"alone": 0.03, "large": 0.12, "small": 0.07, "second": 0.02}
 """Of the budget, for the first load of a cell."""
-SECOND: tuple[Role, ...] = ("light", "heavy")
-"""Of which one load is enough."""
 MOST_ALONE = 0.05
 """Most of it for the first load of one I/O alone, whose length nobody knows."""
 AGAIN, OTHER = 0.05, 0.02
@@ -70,8 +68,8 @@ class Next:
 
 @dataclass(frozen=True)
 class Main:
-    """A cell that a main number rests on, or what is said of why it is no more: large blocks with fewest in flight
-    (light), where an arm is faster, and with most (heavy), where a target far away is.
+    """A cell that a main number rests on, or what is said of why it is no more, of which one load is enough (second):
+    large blocks with fewest in flight, where an arm is faster, and with more, where that has moved more so far.
     """
 
     cell: Cell
@@ -94,14 +92,14 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         chosen = _in_time(large, courses, direction, total)
         found += [Main(light, direction, "alone"), Main(chosen, direction, "large"), Main(full, direction, "small")]
         lightest = min(large, key=lambda cell: cell.outstanding)
-        able = [cell for cell in large if wave_seconds(cell, courses, direction) <= MOST_WAVE * total]
-        heaviest = max(able or [chosen], key=lambda cell: cell.outstanding)
         # An arm seeks between the streams of several jobs; a target far away keeps many I/Os in flight.
-        ends: tuple[tuple[Cell, Cell, Role], ...] = ((lightest, lightest, "light"), (heaviest, full, "heavy"))
-        for one, other, role in ends:
-            if one.outstanding != chosen.outstanding:
-                found.append(Main(one, direction, "large" if _outrun(chosen, other, courses, direction) else role))
-    first = {"alone": 0, "large": 1, "small": 3, "light": 6, "heavy": 7}
+        ends, seen = [lightest], [one for one in courses if one.direction == direction and one.cell in large]
+        if _outrun(chosen, full, courses, direction) or _of_each(seen):
+            able = (one for one in large if wave_seconds(one, courses, direction) <= SHARES["large"] * total)
+            ends.append(max(able, default=chosen, key=lambda cell: cell.outstanding))
+        faster = [_outrun(chosen, one, courses, direction) for one in ends]
+        found += [Main(one, direction, "large" if sure else "second") for one, sure in zip(ends, faster, strict=True)]
+    first = {"alone": 0, "large": 1, "small": 3, "second": 6}
     later = {("alone", "write"): 5, ("large", "read"): 2}
     if sum(course.seconds for course in courses if course.counted and not course.visit_id) >= AGAIN * total:
         later["large", "write"] = 4  # the files were written in large blocks: that was such a load
@@ -132,8 +130,23 @@ def wave_seconds(cell: Cell, courses: Sequence[Course], direction: str) -> float
     """Seconds in which all that a cell keeps in flight comes back once, at the best rate that lasted, of its direction
     and of such blocks if there is one; 0 while nothing is known.
     """
-    rates = [(one.bs >= cell.bs_bytes / 2, one.direction == direction, one.tail * one.bs) for one in courses]
-    return cell.bs_bytes * cell.outstanding / max(rates)[2] if rates else 0.0
+    alike = [one for one in courses if one.bs >= cell.bs_bytes / 2] or courses
+    mine = [one for one in alike if one.direction == direction] or alike
+    # Neither in larger blocks nor with more in flight does a target move less.
+    fewer = [one for one in courses if one.direction == direction and one.outstanding <= cell.outstanding]
+    best = max((one.tail * one.bs for one in (*mine, *fewer)), default=math.inf)
+    return cell.bs_bytes * cell.outstanding / max(best, _of_each(mine) * cell.outstanding)
+
+
+def _of_each(courses: Sequence[Course]) -> float:
+    """Bytes a second that each I/O in flight moves, where more of them move more in proportion; 0 where they do not, or
+    nobody knows.
+    """
+    ends = sorted(courses, key=lambda one: one.outstanding)
+    if not ends or ends[0].outstanding == ends[-1].outstanding:
+        return 0.0
+    few, many = (one.tail * one.bs / one.outstanding for one in (ends[0], ends[-1]))
+    return many if MUCH * many >= few * (1 - 1 / ends[0].moved) else 0.0  # an I/O more or less is chance
 
 
 def _in_time(cells: Sequence[Cell], courses: Sequence[Course], direction: str, total: float) -> Cell:
@@ -233,7 +246,7 @@ def _wanted(
 ) -> Iterable[Next]:
     keys = [(course.cell.key, course.direction) for course in courses]
     made = Counter(keys)
-    missing = [one for one in mains if one.role != "heavy" and (one.cell.key, one.direction) not in made]
+    missing = [one for one in mains if (one.cell.key, one.direction) not in made]
     fair = _fair(missing, courses, left)
     for main in mains:
         key = (main.cell.key, main.direction)
@@ -243,7 +256,8 @@ def _wanted(
                 yield Next(main.cell, main.direction, seconds, "on")
     slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
     for main in missing:
-        waves = WAVES * wave_seconds(main.cell, courses, main.direction)
+        wave = wave_seconds(main.cell, courses, main.direction)
+        waves = min(WAVES * wave, max(wave, SHARES[main.role] * total))
         if main.role == "alone":  # no I/O takes longer than the large ones that were seen
             waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
         seconds = max(waves, SHARES[main.role] * min(total, fair))
@@ -260,7 +274,7 @@ def _wanted(
         seen = {(course.cell.size_bytes, course.direction) for course in courses if course.visit_id}
         yield from (Next(cell, way, other, "other") for cell, way in others if (cell.size_bytes, way) not in seen)
     for count in range(2, MOST_LOADS):
-        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role in SECOND else count)]
+        again = [one for one in mains if made[one.cell.key, one.direction] < (1 if one.role == "second" else count)]
         fair = _fair(again, courses, left - len(again) * OTHER * total)  # so that each has its turn
         for main in again:
             seconds = min(AGAIN, OTHER + SHARES[main.role] * fair / total) * total
