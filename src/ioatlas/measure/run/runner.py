@@ -28,7 +28,7 @@ from ioatlas.measure.run.live import Summary, axes_of, progress_event, visit_eve
 from ioatlas.measure.run.plan import expected_seconds
 from ioatlas.measure.run.session import Session
 from ioatlas.measure.run.steps import Making, Steps, Wanted
-from ioatlas.measure.run.telemetry import by_session, together, wall_ahead
+from ioatlas.measure.run.telemetry import Seen, by_session, together, wall_ahead
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError, PartialResultError, RefusedError
 from ioatlas.model.outcomes import Event
@@ -86,13 +86,8 @@ class Runner:
             batch, planned = self.steps.made_before(row.batch_id, row.directory)
             results = self.steps.read(batch, planned)
             intake = self.steps.take_in(results, planned, None, None)
-            close_batch(
-                self.journal,
-                row.batch_id,
-                intake,
-                status=BatchStatus.DONE if results else BatchStatus.FAILED,
-                note="read back after a crash",
-            )
+            status = BatchStatus.DONE if results else BatchStatus.FAILED
+            close_batch(self.journal, row.batch_id, intake, status=status, note="read back after a crash")
         # Of the batch that was lost, and of one that was in the journal already when the session died.
         if self.journal.discarded(ReasonCode.LATE):
             self._reinstate(self.journal.visits())
@@ -176,26 +171,10 @@ class Runner:
         self._check(cells)
         clock = self.environment.executor.clock
         begin = clock.monotonic()
-        looked = wall_ahead(self.journal, clock)
         batch_id, directory = self.journal.begin_batch({section.visit_id: section.runtime_ms for section in sections})
         readonly = not any(cell.writes for cell in cells)
         batch = Batch(batch_id, directory, sections, readonly=readonly, slack_ms=self._slack_ms)
-        process = wanted.load(batch) if wanted.load else self._within_budget(fio_process(batch, self._strides), batch)
-        progress = self.steps.progress(batch)
-        if wanted.load is None:
-            self._holes.look(sections)
-        note_power(self.journal, self.session.meters, self.session.stop_asked)
-        self._telemetry.start(sections)
-        try:
-            outcome = self.environment.executor.run(
-                replace(process, held=self.sites.held),
-                stop_asked=self.session.stop_asked,
-                started=lambda pid, ticks: self._started(batch_id, pid, ticks),
-                tick=lambda seconds: self._tick(progress, batch, min(seconds, batch.seconds)),
-            )
-        finally:
-            seen = self._telemetry.stop(directory)
-        seen = by_session(seen, self.journal, clock, looked, directory)
+        outcome, seen = self._load(batch, wanted)
         results = self.steps.read(batch, planned)
         if any(result.overlap_ms for result in results):
             self._slack_ms = min(MAX_SLACK_MS, 2 * self._slack_ms)
@@ -229,6 +208,27 @@ class Runner:
             after_batch(self.environment.fleet, self.session)
         self._count_fruitless(intake, outcome, cells)
         return intake.visits
+
+    def _load(self, batch: Batch, wanted: Wanted) -> tuple[ProcessOutcome, Seen]:
+        """One process, and what was read beside it."""
+        executor = self.environment.executor
+        before = wall_ahead(self.journal, executor.clock)
+        process = wanted.load(batch) if wanted.load else self._within_budget(fio_process(batch, self._strides), batch)
+        progress = self.steps.progress(batch)
+        if wanted.load is None:
+            self._holes.look(batch.sections)
+        note_power(self.journal, self.session.meters, self.session.stop_asked)
+        self._telemetry.start(batch.sections)
+        try:
+            outcome = executor.run(
+                replace(process, held=self.sites.held),
+                stop_asked=self.session.stop_asked,
+                started=lambda pid, ticks: self._started(batch.batch_id, pid, ticks),
+                tick=lambda seconds: self._tick(progress, batch, min(seconds, batch.seconds)),
+            )
+        finally:
+            seen = self._telemetry.stop(batch.directory)
+        return outcome, by_session(seen, self.journal, executor.clock, before, batch.directory)
 
     def _check(self, cells: Sequence[Cell]) -> None:
         """All guards of the places that the next load touches, and new places for cells that are to find no data."""
