@@ -16,10 +16,11 @@ import click
 from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import PathOrWord, gate_files, write_gate
 from ioatlas.cli._commands import examples
-from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options
+from ioatlas.cli._options import Measuring, campaign_option, directory_option, measuring_options, with_metrics
 from ioatlas.cli._output import fold, say_json
 from ioatlas.measure.procedures.options import CAMPAIGN, FitOptions
 from ioatlas.model.errors import UsageError
+from ioatlas.model.outcomes import Event
 from ioatlas.plan.spec import CampaignSpec, recorded_spec
 from ioatlas.report.export.to_gate import Check, Gate, Outcome
 
@@ -113,12 +114,14 @@ def _end(
     told: dict[str, Any],
     carries: tuple[Check, ...] = (),
 ) -> None:
-    """Write the checks, tell JSON where that is asked for, and end with the status of the answer. carries: what is
-    said of how many a target carries, before the checks of the most that it does.
+    """Write the checks and metrics, tell JSON where that is asked for, and end with the status of the answer. carries:
+    what is said of how many a target carries, before the checks of the most that it does.
     """
     write_gate(_gate(fits[:1] if carries else fits, carries), *gate)
+    document = {**told, "fits": [one.as_json() for one in fits]}
+    with_metrics(lambda _: None)(Event("fits", document))
     if how.as_json:
-        say_json({**told, "fits": [one.as_json() for one in fits]})
+        say_json(document)
     sys.exit(EXIT_STATUS[told["answer"]])
 
 

@@ -84,6 +84,8 @@ def _shown(labels: Labels) -> str:
 
 RENEW_SECONDS = 5.0
 _PORT = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]*):\d{1,5}")
+_MET, _UNKNOWN = {"pass": 1.0, "fail": 0.0}, float("nan")
+_UNITS = {"ns": ("seconds", 1e-9), "B/s": ("bytes_per_second", 1.0), "1/s": ("ios_per_second", 1.0), "": ("ratio", 1.0)}
 _CELL = ("target", "rw", "bs_bytes", "size_bytes", "numjobs", "iodepth")
 
 
@@ -100,7 +102,7 @@ class Metrics:
     def __call__(self, event: Event) -> None:
         with self._lock:
             self._take(event.name, event.fields)
-        if time.monotonic() - self._written >= RENEW_SECONDS or event.name in ("watched", "alarm"):
+        if time.monotonic() - self._written >= RENEW_SECONDS or event.name in ("watched", "alarm", "fits"):
             self._write()
 
     def behind(self, then: Emit) -> Emit:
@@ -135,6 +137,8 @@ class Metrics:
                 self._round(told)
             case "alarm":
                 self._values.add("ioatlas_watch_alarms", {"target": told["target"]})
+            case "fits":
+                self._fits(told["fits"])
 
     def _visit(self, told: Mapping[str, Any]) -> None:
         labels = {**{name: told[name] for name in _CELL}, "direction": told["direction"]}
@@ -155,9 +159,20 @@ class Metrics:
             self._values.set("ioatlas_watch_level_ratio", chart["last"] / chart["level"], cell)
             self._values.set("ioatlas_watch_evidence_ratio", chart["evidence"], cell)
         for fit in told.get("fits", ()):
-            use, worth = {**labels, "use": fit["use"]}, {"pass": 1, "fail": 0}
-            self._values.set("ioatlas_watch_fits", worth.get(fit["answer"], float("nan")), use)
-            self._values.set("ioatlas_watch_fit_margin_ratio", fit["margin"] or float("nan"), use)
+            use = {**labels, "use": fit["use"]}
+            self._values.set("ioatlas_watch_fits", _MET.get(fit["answer"], _UNKNOWN), use)
+            self._values.set("ioatlas_watch_fit_margin_ratio", fit["margin"] or _UNKNOWN, use)
+
+    def _fits(self, fits: Sequence[Mapping[str, Any]]) -> None:
+        for fit in fits:
+            for one in fit["requirements"]:
+                labels = {"target": fit["target"], "use": fit["use"], "requirement": one["requirement"]}
+                self._values.set("ioatlas_fit_requirement_met", _MET.get(one["answer"], _UNKNOWN), labels)
+                self._values.set("ioatlas_fit_requirement_margin_ratio", one["margin"] or _UNKNOWN, labels)
+                unit, times = _UNITS[one["unit"]]
+                for name in ("value", "limit"):
+                    value = _UNKNOWN if one[name] is None else times * one[name]
+                    self._values.set(f"ioatlas_fit_requirement_{name}", value, labels | {"unit": unit})
 
     def _write(self) -> None:
         """In one step, so that nobody reads half of it. A disk that is full must not end a session."""

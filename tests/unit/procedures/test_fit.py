@@ -388,6 +388,21 @@ def test_a_campaign_answers_by_loads_that_ask_no_less_or_no_more(measured, load,
     assert fit.answer == answer, requirement_text(fit.judged[0][1])
 
 
+def test_metrics_tell_each_requirement(measured, tmp_path):
+    place = tmp_path / "fit.prom"
+    done = call("fit", measured[0].directory, "--for", "etcd,kubernetes-node", "--metrics", place)
+    assert done.returncode == 5, done.stderr
+    told = dict(line.rsplit(" ", 1) for line in place.read_text().splitlines() if line.startswith("ioatlas_fit"))
+    log = 'target="target",use="etcd",requirement="log: p99 of flushes at most 10 ms"'
+    assert told[f"ioatlas_fit_requirement_met{{{log}}}"] == "nan"
+    assert float(told[f'ioatlas_fit_requirement_limit{{{log},unit="seconds"}}']) == pytest.approx(0.01)
+    assert 0.004 < float(told[f'ioatlas_fit_requirement_value{{{log},unit="seconds"}}']) < 0.02
+    node = 'target="target",use="kubernetes-node",requirement="node: at least 300 IOPS"'
+    assert told[f"ioatlas_fit_requirement_met{{{node}}}"] == "1.0"
+    assert float(told[f"ioatlas_fit_requirement_margin_ratio{{{node}}}"]) > 2
+    assert len(told) == 4 * 4
+
+
 # -- how many --------------------------------------------------------------------------------------------------
 
 
