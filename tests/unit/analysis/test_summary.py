@@ -230,6 +230,13 @@ def test_the_next_budget_is_longer_than_the_one_there_was():
     assert told == "re-run with --budget 10m"
 
 
+def test_loads_that_end_when_their_work_is_done_are_visited_more_often():
+    written = value(700, 0.4, rw="write")
+    written = replace(written, cell=Cell.of("nas", {**written.cell.option, "loops": 1}))
+    told = summarise(result([written], settings={"window": "2 s"})).next_step
+    assert told.startswith("re-run with --visits 12")
+
+
 def test_a_single_cell_is_not_one_of_one():
     summary = summarise(result([value(100, verdict=VerdictCode.DRIFTING)]))
     assert summary.doubts[0].sentence == "Best read: it was still changing speed when its runs ended."

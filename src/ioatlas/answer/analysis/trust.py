@@ -128,10 +128,15 @@ def _numbers(
 
 
 def _longer(result: CampaignResult) -> str:
-    """Four times the time halves what noise leaves of an interval; of a sweep without a budget, windows so long."""
+    """Four times the time halves what noise leaves of an interval; of a sweep without a budget, windows so long, and of
+    loads that end when their work is done, so many visits.
+    """
     had = result.settings.get("budget", "none")
     if had != "none":
         return f"re-run with --budget {round_budget(4 * parse_duration_seconds(had))}"
+    measured = [e for e in result.estimates if e.kind == "measured"]
+    if measured and all(e.cell.work_bounded for e in measured):
+        return f"re-run with --visits {4 * max(e.n_visits for e in measured)}"
     window = result.settings.get("window", "").partition(" ")[0]
     return f"re-run with --window {4 * float(window):g}s" if window else "re-run with a longer --window"
 
