@@ -26,9 +26,9 @@ MOST_LETTERS = 64 << 20
 
 def main(arguments: list[str]) -> int:
     """0 with all files written."""
-    bundle, limits, *others = arguments
+    bundle, limits, other = arguments  # which is empty where there is none
     confine(json.loads(limits))
-    return _compared(Path(bundle), Path(others[0])) if others else _shown(Path(bundle))
+    return _compared(Path(bundle), Path(other)) if other else _shown(Path(bundle))
 
 
 def _shown(bundle: Path) -> int:
