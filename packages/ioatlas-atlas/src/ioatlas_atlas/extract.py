@@ -260,8 +260,7 @@ def _cells(result: CampaignResult) -> list[dict[str, Any]]:
     from ioatlas.report.table import swept_options
 
     swept = swept_options(result)
-    measured = [one for one in result.estimates if one.kind == "measured"]
-    return [_cell(one, swept) for one in measured]
+    return [_cell(one, swept) for one in result.estimates if one.kind == "measured"]
 
 
 def _cell(one: Estimate, swept: tuple[str, ...]) -> dict[str, Any]:
@@ -293,11 +292,8 @@ def _protocol(result: CampaignResult) -> str:
     """How the target is reached, as far as its facts say it; 'local' where nothing says otherwise."""
     kinds = {str(value) for target in result.targets for name, value in target.identity.facts if name == "fs_type"}
     found = [_AWAY[kind] for kind in sorted(kinds) if kind in _AWAY]
-    found += [
-        said
-        for begin, said in _FAMILIES.items()
-        if any(name.startswith(begin) for name in plain_facts(result.sessions))
-    ]
+    facts = plain_facts(result.sessions)
+    found += [said for begin, said in _FAMILIES.items() if any(name.startswith(begin) for name in facts)]
     schemes = {target.location.partition("://")[0] for target in result.targets if "://" in target.location}
     found += [scheme.upper() for scheme in sorted(schemes)]
     return _clean(found[0]) if found else "local"

@@ -152,12 +152,11 @@ def _of_product(sheet: Sheet | None) -> tuple[Condition, ...]:
             "write [[drives]] and [layout] in the product sheet",
             needed=True,
         ),
-        Condition(
+        _condition(
             "price",
             _told(dated or sheet.rates, known),
-            False,
             "with its date" if dated else "without a date" if known else "not told",
-            "" if dated else "write [[price]] with source and date",
+            "write [[price]] with source and date",
         ),
     )
 

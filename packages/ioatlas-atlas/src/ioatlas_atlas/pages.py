@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import urlencode
 
 import jinja2
+import orjson
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -187,6 +188,7 @@ class Pages:
             product=found,
             loads=views.loads(catalogue.loads_of(self.database, found.id)),
             results=results,
+            prices=pareto.history(results, found.currency),
             fits=views.fits(results),
             said=views.replies(said),
             again=again,
@@ -235,7 +237,7 @@ class Pages:
         if document is None or form not in ("json", "csv", "parquet"):
             raise HTTPException(404, "There is no such download: take data.json, data.csv or data.parquet.")
         makers: dict[str, tuple[str, Callable[[], Any]]] = {
-            "json": ("application/json", lambda: views.as_json(document)),
+            "json": ("application/json", lambda: orjson.dumps(document)),
             "csv": ("text/csv; charset=utf-8", lambda: views.as_csv(document)),
             "parquet": ("application/vnd.apache.parquet", lambda: views.as_parquet(document)),
         }

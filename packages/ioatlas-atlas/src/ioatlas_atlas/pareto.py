@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ioatlas.answer.product.quantity import amount_text
 from ioatlas.model.units import format_count
 from ioatlas_atlas.heat import SMALL_BYTES
-from ioatlas_atlas.views import told
+from ioatlas_atlas.records import Result
+from ioatlas_atlas.views import day, told
 
 WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 84, 16, 20, 44
@@ -74,19 +75,18 @@ class Chart:
 
     title: str
     x_name: str
-    y_name: str
     points: tuple[Point, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     step: str
-    rest: str
-    rest_confirmed: str
-    offers: Sequence[Offered]
-    place: Callable[[Offered], Point]
+    rest: str = ""
+    rest_confirmed: str = ""
+    offers: Sequence[Offered] = ()
+    place: Callable[[Offered], Point] | None = None
 
     def of(self, link: str) -> Chart:
         """The same for one product."""
-        points = [self.place(one) for one in self.offers if one.link == link]
+        points = [self.place(one) for one in self.offers if self.place and one.link == link]
         named = [*(one for one in self.points if one.link != link), *(replace(one, own=True) for one in points)]
         return replace(self, points=_labelled(named)) if points else self
 
@@ -110,26 +110,21 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int) -
     best = front(known)
     rate = bs_bytes > SMALL_BYTES
     across = _Scale([one.price for one in known])
-    up = _Scale(
-        [*(one.value for one in known), *(known[at].low or known[at].value for at in best)],
-        MIB / bs_bytes if rate else 1.0,
-    )
+    lowest = [known[at].low or known[at].value for at in best]
+    up = _Scale([*(one.value for one in known), *lowest], MIB / bs_bytes if rate else 1.0)
 
     def x(value: float) -> float:
         return round(LEFT + across.share(value) * (WIDTH - LEFT - RIGHT), 1)
 
-    def y(value: float) -> float:
-        return round(min(HEIGHT - BOTTOM, HEIGHT - BOTTOM - up.share(value) * (HEIGHT - TOP - BOTTOM)), 1)
-
     def place(one: Offered) -> Point:
-        middle, low, high = (y(value) for value in (one.value, one.low or one.value, one.high or one.value))
+        middle, low, high = (up.at(value) for value in (one.value, one.low or one.value, one.high or one.value))
         text = f"{one.label}: {amount_text(one.price)} {currency} per TiB, {told(one.value, bs_bytes)}"
         return Point(one.label, one.link, x(one.price), middle, low, high, one in first, False, one.confirmed, text)
 
     first = {known[at] for at in best}
     rest = [one for at, one in enumerate(known) if at not in best]
     lone, sure = (
-        "".join(f"M{px} {py}h0" for px, py in sorted({(round(x(one.price)), round(y(one.value))) for one in some}))
+        "".join(f"M{px} {py}h0" for px, py in sorted({(round(x(one.price)), round(up.at(one.value))) for one in some}))
         for some in ([one for one in rest if not one.confirmed], [one for one in rest if one.confirmed])
     )
     line = sorted((place(known[at]) for at in best), key=lambda one: (one.x, -one.y))
@@ -139,11 +134,11 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int) -
     return Chart(
         title,
         f"price per TiB, {currency}",
-        "bytes a second" if rate else "I/Os a second",
         _labelled(line),
         tuple(Tick(x(value), f"{value:,g}") for value in across.ticks()),
         tuple(
-            Tick(y(value), f"{value * bs_bytes / MIB:g} MiB/s" if rate else format_count(value)) for value in up.ticks()
+            Tick(up.at(value), f"{value * bs_bytes / MIB:g} MiB/s" if rate else format_count(value))
+            for value in up.ticks()
         ),
         " ".join([*steps, *(f"{WIDTH - RIGHT},{one.y}" for one in line[-1:])]),
         lone,
@@ -151,6 +146,25 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int) -
         known,
         place,
     )
+
+
+def history(results: Iterable[Result], currency: str) -> Chart | None:
+    """A product's price when each of its results was measured. None where it is told but once, or did not change."""
+    priced = [one for one in results if one.price_per_tib is not None and one.currency == currency]
+    told = sorted((one.measured_at, one.price_per_tib or 0.0, f"/r/{one.id}") for one in priced)
+    if len({price for _, price, _ in told}) < 2:
+        return None
+    first, last, up = told[0][0], told[-1][0], _Scale([price for _, price, _ in told])
+    left, width = LEFT + 30, WIDTH - LEFT - RIGHT - 60  # a date stands below each end
+    points = []
+    for when, price, link in told:
+        x, y = round(left + (when - first) / max(last - first, 1.0) * width, 1), up.at(price)
+        name = f"{amount_text(price)} {currency}"
+        points.append(Point(name, link, x, y, y, y, False, False, True, f"{day(when)}: {name} per TiB"))
+    line = " ".join(f"{one.x},{one.y}" for one in points)
+    days = tuple(Tick(x, day(when)) for x, when in ((left, first), (left + width, last)))
+    prices = tuple(Tick(up.at(each), f"{each:,g}") for each in up.ticks())
+    return Chart("Price so far", f"{currency} per TiB", _labelled(points), days, prices, line)
 
 
 def _labelled(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -189,6 +203,10 @@ class _Scale:
 
     def share(self, value: float) -> float:
         return (math.log10(value) - self._low) / (self._high - self._low)
+
+    def at(self, value: float) -> float:
+        """Its place from the top; none is below the axis."""
+        return round(HEIGHT - BOTTOM - max(0.0, self.share(value)) * (HEIGHT - TOP - BOTTOM), 1)
 
     def ticks(self) -> list[float]:
         """Round numbers that lie inside: as fine as the range needs, and not too many."""

@@ -48,13 +48,8 @@ OF_FIO = 2
 CLAIMED_SECONDS, SEEN_SHARE = 0.3, 0.3
 TIMES_IN_FLIGHT, TIMES_BLOCK, OF_LINK = 2.0, 3.0, 1.02
 """More in flight gives at most so much beyond proportion; larger blocks so much more I/Os than smaller ones."""
-DRIVES = {
-    "nvme": (16e9, 4e6),
-    "ssd": (1.2e9, 4e5),
-    "flash": (1.2e9, 4e5),
-    "rpm": (320e6, 600.0),
-    "hdd": (320e6, 600.0),
-}
+_SSD, _DISK = (1.2e9, 4e5), (320e6, 600.0)
+DRIVES = {"nvme": (16e9, 4e6), "ssd": _SSD, "flash": _SSD, "rpm": _DISK, "hdd": _DISK}
 """Bytes, and small reads, a second that the fastest drive of a kind gives."""
 _PORT = re.compile(r"(\d+) ?x ?(\d+(?:\.\d+)?) ?GbE", re.IGNORECASE)
 _SPEED = re.compile(r"(\d+(?:\.\d+)?) ?([MG])b", re.IGNORECASE)
@@ -246,10 +241,8 @@ def _out_of_step(cells: Sequence[Mapping[str, Any]]) -> dict[Key, str]:
         for one in some:
             said = [one["iops"] / most for other in some if other is not one and (most := _most(one, other))]
             if len(said) > 1 and sorted(said)[(len(said) - 1) // 2] > 1:
-                times = (
-                    f"{format_count(one['iops'])} IOPS are more than {sum(each > 1 for each in said)} of {len(said)}"
-                )
-                found[one["cell_key"], one["direction"]] = f"{times} like loads of the same target allow"
+                few = f"{sum(each > 1 for each in said)} of {len(said)} like loads of the same target allow"
+                found[one["cell_key"], one["direction"]] = f"{format_count(one['iops'])} IOPS are more than {few}"
     return found
 
 

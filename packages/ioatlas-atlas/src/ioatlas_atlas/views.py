@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
-
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, per_cent
@@ -245,8 +243,3 @@ def as_parquet(document: Mapping[str, Any]) -> bytes:
         raise IoAtlasError("Parquet is not installed here", remedy="take CSV or JSON")
     names, rows = table(document)
     return to_parquet.parquet({name: meaning(name, rows) for name in names}, rows)
-
-
-def as_json(document: Mapping[str, Any]) -> bytes:
-    """As the export is."""
-    return orjson.dumps(document)

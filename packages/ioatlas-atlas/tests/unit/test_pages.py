@@ -157,6 +157,13 @@ def test_the_pareto_chart_shows_products_of_one_currency(client, people, databas
     assert re.findall(r'<path class="dots again" d="(M[^"]*)"', text)
     own = re.findall(r'class="( own) again"><title>Contoso (N\d)', client.get("/products/contoso-n2").text)
     assert own == [(" own", "N2")]
+    assert "What it cost" not in client.get("/products/contoso-n2").text
+    put(desk, alice, found("later", model="N2", price_per_tib=80.0, measured_at=1.71e9))
+    page = client.get("/products/contoso-n2").text
+    assert re.findall(r"<title>(\S+): ([\d.]+) USD per TiB</title>", page) == [
+        ("2023-11-14", "90.0"),
+        ("2024-03-09", "80.0"),
+    ]
 
 
 def test_script_in_every_field_of_an_upload_is_only_text(client, people, database, desk):
