@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/size.py: what counts as code, and the ceiling."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,11 @@ def test_the_ceiling_is_a_step_of_lint(tmp_path):
     assert [command[1:] for command in commands if "scripts/size.py" in command] == [["scripts/size.py", "--check"]]
     most = size.ceilings(Path(run_tests.ROOT / "pyproject.toml"))
     assert 0 < most["core"] < most["lines"]
+
+
+def test_no_constant_takes_the_place_of_another_of_its_file():
+    """As one did when two files became one, and no other test was looking."""
+    for path in (*size.SOURCES.rglob("*.py"), *size.PACKAGES.glob("*/src/**/*.py")):
+        made = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
+        names = [target.id for node in made for target in node.targets if isinstance(target, ast.Name)]
+        assert len(names) == len(set(names)), path
