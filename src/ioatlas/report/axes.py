@@ -34,43 +34,26 @@ class Grid:
     """
 
     def __init__(self, result: CampaignResult) -> None:
-        cells = [estimate.cell for estimate in result.estimates]
-        directions = [estimate.direction for estimate in result.estimates]
-        self.unmeasured_reasons: list[UnmeasuredReason] = []
-        for entry in result.unmeasured:
-            for direction in entry.cell.directions:
-                cells.append(entry.cell)
-                directions.append(direction)
-                self.unmeasured_reasons.append(entry.reason)
-        n_rows = len(result.estimates)
+        left = [(one, direction) for one in result.unmeasured for direction in one.cell.directions]
+        self.unmeasured_reasons: list[UnmeasuredReason] = [one.reason for one, _ in left]
+        cells = [*(one.cell for one in result.estimates), *(one.cell for one, _ in left)]
+        directions = [*(one.direction for one in result.estimates), *(direction for _, direction in left)]
 
         options = varied_options(cells)
-        self.constants: dict[str, OptionValue] = {
-            name: value for name, value in result.constants.items() if name not in options
-        }
-        if cells:
-            self.constants |= {name: value for name, value in cells[0].options if name not in options}
+        shared = {**result.constants, **(cells[0].option if cells else {})}
+        self.constants: dict[str, OptionValue] = {name: value for name, value in shared.items() if name not in options}
         declared = [name for name in result.axes if name in options and name not in PSEUDO_AXES]
         others = [name for name in options if name not in declared]
-        every = factors_of(result)
-        units = {name: one.unit for mine in every.values() for name, one in mine.items()}
-        prices = {target: {n: f for n, f in mine.items() if n in PRICES} for target, mine in every.items()}
-        own = {target: {n: f for n, f in mine.items() if n not in PRICES} for target, mine in every.items()}
-        # Factors take the place of targets where they tell them apart; prices follow from targets and stand after them.
-        factors = own if 1 < len(own) == len({tuple(mine.items()) for mine in own.values()}) else {}
+        factors, prices, units = _factors(result)
         values: dict[str, list[OptionValue | None]] = {
             **_columns(factors, cells),
             "target": [cell.target for cell in cells],
             **_columns(prices, cells),
             **{name: [cell.option.get(name) for cell in cells] for name in declared},
             "direction": list(directions),
-            "sharing": [cell.sharing for cell in cells],
-            "state": [cell.state for cell in cells],
+            **_where_varied(cells, "sharing", "state"),
             **{name: [cell.option.get(name) for cell in cells] for name in others},
         }
-        for name in ("sharing", "state"):
-            if len(set(values[name])) < 2:
-                del values[name]
         known: dict[str, Sequence[OptionValue]] = {**result.axes, "target": [target.name for target in result.targets]}
         known["direction"] = ("read", "write", "trim")
 
@@ -79,20 +62,40 @@ class Grid:
         self.unmeasured: dict[str, Integers] = {}
         key = np.zeros(len(cells), dtype=np.int64)
         for name, column in values.items():
-            present = dict.fromkeys(column)
-            levels = _ordered_levels(present, known.get(name, ()), keep_absent=name in declared)
+            levels = _ordered_levels(dict.fromkeys(column), known.get(name, ()), keep_absent=name in declared)
             place = {level: i for i, level in enumerate(levels)}
             codes = np.fromiter((place[value] for value in column), dtype=np.int64, count=len(column))
             given = name in declared or (name == "target" and not factors) or not (declared or factors)
             derived = not given and _follows(key, codes)
             if not derived:
                 key = _dense(key * len(levels) + codes)
-            self.rows[name], self.unmeasured[name] = codes[:n_rows], codes[n_rows:]
+            self.rows[name], self.unmeasured[name] = np.split(codes, [len(result.estimates)])
             self.axes.append(_axis(name, levels, derived=derived, unit=units.get(name, "")))
         self.names = [axis.name for axis in self.axes]
 
 
-def _columns(factors: Mapping[str, Mapping[str, Factor]], cells: Sequence[Cell]) -> dict[str, list[OptionValue | None]]:
+Factors = Mapping[str, Mapping[str, Factor]]
+
+
+def _factors(result: CampaignResult) -> tuple[Factors, Factors, dict[str, str]]:
+    """Factors of each target, its prices, and the units of both. Factors take the place of targets where they tell them
+    apart, and are left out elsewhere; prices follow from targets and stand after them.
+    """
+    every = factors_of(result)
+    units = {name: one.unit for mine in every.values() for name, one in mine.items()}
+    own, prices = (
+        {target: {n: f for n, f in mine.items() if (n in PRICES) is asked} for target, mine in every.items()}
+        for asked in (False, True)
+    )
+    return own if 1 < len(own) == len({tuple(mine.items()) for mine in own.values()}) else {}, prices, units
+
+
+def _where_varied(cells: Sequence[Cell], *names: str) -> dict[str, list[OptionValue | None]]:
+    columns = {name: [getattr(cell, name) for cell in cells] for name in names}
+    return {name: column for name, column in columns.items() if len(set(column)) > 1}
+
+
+def _columns(factors: Factors, cells: Sequence[Cell]) -> dict[str, list[OptionValue | None]]:
     """A column for each factor of the targets."""
     names = dict.fromkeys(name for mine in factors.values() for name in mine)
     return {

@@ -94,35 +94,14 @@ def small_map(result: CampaignResult, quantity: Quantity | None = None, x: str =
     every = [*entries(result)]
     found = [entry for entry in every if entry.estimate is not None] or every  # no level of which nothing is known
     axes = {axis.name: axis for axis in axes_of(result, found, (x, y))}
-    x, y = axis_named(x, axes), axis_named(y, axes)
-    sides = [name for name in axes if name not in ("rw", "target")]
-    for name in filter(None, (x, y)):
-        if name not in sides:
-            remedy = f"choose from {', '.join(sides)}"
-            raise UsageError(f"the campaign has no axis {name!r} to show", where="--x, --y", remedy=remedy)
-    varied = [name for name in sides if len(axes[name].levels) > 1]
-    y = y or ("bs" if "bs" in axes and x != "bs" else next((name for name in varied if name != x), ""))
-    rest = [name for name in varied if name != y]
-    factors = [name for name in rest if name.startswith(FACTOR)]
-    numeric = [name for name in factors if not any(isinstance(level, str) for level in axes[name].levels)]
-    most = sorted(numeric, key=lambda name: -len(axes[name].levels))[:1]
-    preferred = (*most, "numjobs", "iodepth", "size")
-    x = x or next((name for name in preferred if name in rest), rest[0] if rest else "numjobs")
+    x, y, varied = _sides(axes, axis_named(x, axes), axis_named(y, axes))
     if x not in axes and found:
         axes[x] = Axis(x, tuple(dict.fromkeys(coordinates(entry, (x,))[x] for entry in found)))
     if not found or y not in axes or x not in axes or x == y or (len(found) < 2 and not varied):
         return None
-    places: dict[tuple[Level, Level, Level], list[Entry]] = {}
-    others = [name for name in (*factors, "target") if name in axes and len(axes[name].levels) > 1 and name != x]
-    for entry in every:
-        at = coordinates(entry, (*others, "rw", x, y))
-        if at[x] not in axes[x].levels or at[y] not in axes[y].levels:
-            continue
-        word = str(entry.cell.option.get("operation", at["rw"]))
-        load = ": ".join(
-            [*([", ".join(axes[name].title(at[name]) for name in others)] if others else []), LOADS.get(word, word)]
-        )
-        places.setdefault((load, at[x], at[y]), []).append(entry)
+    named = [name for name in (*varied, "target") if name == "target" or name.startswith(FACTOR)]
+    others = [name for name in named if name in axes and len(axes[name].levels) > 1 and name not in (x, y)]
+    places = _placed(every, axes, x, y, others)
     in_calls = all(is_tree(entry.cell) for entry in every)
 
     def rate(e: Estimate) -> float:
@@ -140,9 +119,41 @@ def small_map(result: CampaignResult, quantity: Quantity | None = None, x: str =
     unit, factor = (scale.name, scale.factor) if scale else unit_of(top, in_calls=in_calls)
     place_of = _scale([(mark_of(e), rate(e)) for entry in found if (e := entry.estimate) is not None])
     values = {place: _value(e, rates[place], factor, place_of) for place, e in chosen.items()}
-    over = [f"{name} ({len(axes[name].levels)})" for name in rest if name not in (x, *others)]
+    over = [f"{name} ({len(axes[name].levels)})" for name in varied if name not in (x, y, *others)]
     folded = f"{'lowest' if lowest else 'highest'} over {', '.join(over)}" if over else ""
     return SmallMap(unit, axes[x], axes[y], values, tuple(dict.fromkeys(load for load, _, _ in values)), folded)
+
+
+def _sides(axes: Mapping[str, Axis], x: str, y: str) -> tuple[str, str, list[str]]:
+    """Which axis lies across and which upwards, as asked for or else those that say most; and all of several values."""
+    sides = [name for name in axes if name not in ("rw", "target")]
+    for name in filter(None, (x, y)):
+        if name not in sides:
+            remedy = f"choose from {', '.join(sides)}"
+            raise UsageError(f"the campaign has no axis {name!r} to show", where="--x, --y", remedy=remedy)
+    varied = [name for name in sides if len(axes[name].levels) > 1]
+    y = y or ("bs" if "bs" in axes and x != "bs" else next((name for name in varied if name != x), ""))
+    rest = [name for name in varied if name != y]
+    factors = [axes[name] for name in rest if name.startswith(FACTOR)]
+    numeric = [one for one in factors if not any(isinstance(level, str) for level in one.levels)]
+    most = [one.name for one in sorted(numeric, key=lambda one: -len(one.levels))[:1]]
+    preferred = (*most, "numjobs", "iodepth", "size")
+    return x or next((name for name in preferred if name in rest), [*rest, "numjobs"][0]), y, varied
+
+
+def _placed(
+    every: Sequence[Entry], axes: Mapping[str, Axis], x: str, y: str, others: Sequence[str]
+) -> dict[tuple[Level, Level, Level], list[Entry]]:
+    """What is folded into each place: kind of load, across, upwards. others: axes that a kind of load names too."""
+    places: dict[tuple[Level, Level, Level], list[Entry]] = {}
+    for entry in every:
+        at = coordinates(entry, (*others, "rw", x, y))
+        if at[x] in axes[x].levels and at[y] in axes[y].levels:
+            word = str(entry.cell.option.get("operation", at["rw"]))
+            told = ", ".join(axes[name].title(at[name]) for name in others)
+            load = ": ".join(filter(None, (told, LOADS.get(word, word))))
+            places.setdefault((load, at[x], at[y]), []).append(entry)
+    return places
 
 
 def _chosen(candidates: Sequence[Entry], rate: Callable[[Estimate], float], *, lowest: bool) -> Estimate | None:

@@ -8,7 +8,7 @@ All differences are logarithms of ratios, second campaign over first, so that a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p, sqrt
 from statistics import fmean
@@ -157,10 +157,9 @@ def compare(
     if not 0 <= tolerance < 1:
         raise UsageError(f"a tolerance of {tolerance} is no share from 0 to 1", remedy="write 2% as 0.02")
     values = [_by_cell(readings) for readings in (first, second)]
-    common = [cell for cell in values[0] if cell in values[1]]
-    brief = _brief(first) & _brief(second) & set(common)
-    stalled = [cell for cell in common if cell not in brief and not (values[0][cell].min() and values[1][cell].min())]
-    usable = [cell for cell in common if cell not in brief and cell not in stalled]
+    common = {cell: (side, values[1][cell]) for cell, side in values[0].items() if cell in values[1]}
+    untested = _untested(common, _brief(first) & _brief(second))
+    usable = [cell for cell in common if cell not in untested]
     logs = [{cell: np.log(side[cell]) for cell in usable} for side in values]
     difference = {cell: float(logs[1][cell].mean() - logs[0][cell].mean()) for cell in usable}
     variances = [_mean_variances(side, usable, own) for side, own in zip((first, second), values, strict=True)]
@@ -191,8 +190,6 @@ def compare(
     called = max(cut, FALSE_DISCOVERY_RATE / max(1, len(chances)))
     visits = [Counter(one.cell for one in side for _ in range(one.visits)) for side in (first, second)]
     cells = [_cell(cell, visits[0][cell], visits[1][cell], tests[cell], cut, called, margin) for cell in usable]
-    untested = {cell: _stalled(values[0][cell], values[1][cell]) for cell in stalled}
-    untested |= {cell: BRIEF for cell in common if cell in brief}
     cells += [
         CellComparison(cell, visits[0][cell], visits[1][cell], None, None, None, None, "not comparable", reason)
         for cell, reason in untested.items()
@@ -449,6 +446,12 @@ def _brief(readings: Sequence[Reading]) -> set[str]:
     visits = Counter(reading.cell for reading in readings)
     brief = Counter(reading.cell for reading in readings if reading.brief)
     return {cell for cell, count in brief.items() if 2 * count > visits[cell]}
+
+
+def _untested(common: Mapping[str, tuple[Floats, Floats]], brief: Container[str]) -> dict[str, str]:
+    """The cells that cannot be compared, each with why: a visit measured zero, or most were brief."""
+    stalled = {cell: _stalled(*sides) for cell, sides in common.items() if not all(side.min() for side in sides)}
+    return {**stalled, **{cell: BRIEF for cell in common if cell in brief}}
 
 
 def _stalled(first: Floats, second: Floats) -> str:
