@@ -127,10 +127,11 @@ class NicUsage:
 
 @dataclass(frozen=True)
 class NfsUsage:
-    """One NFS mount: bytes asked of the server."""
+    """One NFS mount: bytes asked of the server. flushes: writes and commits sent; None where they go elsewhere."""
 
     server_read_bytes: int
     server_write_bytes: int
+    flushes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from ioatlas.answer.analysis.counters import (
     CountedPath,
     counter_findings,
     dropped_flushes,
+    early_findings,
     excess,
     flush_findings,
     other_traffic,
@@ -15,6 +16,7 @@ from ioatlas.answer.analysis.counters import (
 )
 from ioatlas.model.target import NO_FLUSHES, Identity, Target
 from ioatlas.model.testbed import Fact, Testbed
+from ioatlas.model.visit import Histogram
 
 MIB = 1 << 20
 
@@ -120,6 +122,37 @@ def test_flushes_that_no_drive_was_sent_are_named_and_no_others():
         (64, 64, 900, []),
     ):
         assert [one.in_order for one in flush_findings("t", path, waited, apart, sent, ("c",))] == told
+
+
+def test_an_nfs_mount_has_to_send_something_for_each_flush():
+    path = CountedPath(nfs=True)
+    for sent, told in ((0, [False]), (1200, [True])):
+        usage = {"nfs": {"server_read_bytes": 0, "server_write_bytes": 0, "flushes": sent}}
+        found = flush_findings("t", path, 1000, 1000, path.counted_flushes(usage), ("c",))
+        assert [one.in_order for one in found] == told
+        assert f"the NFS mount sent {sent:,} writes and commits for 1,000" in found[0].sentence
+    assert path.counted_flushes({"nfs": {"server_read_bytes": 0, "server_write_bytes": 0}}) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "us", "named"),
+    [
+        ({"path__round_trip": 1e-3}, 400, "half of a round trip to the server, 1 ms"),
+        ({"path__round_trip": 1e-3}, 600, ""),
+        ({"path__round_trip": 2e-5}, 5, ""),  # of so short a trip most is the time of processors
+        ({"device__sda__rotation_rpm": 7200.0}, 900, "a quarter of a turn of sda, 2.08 ms"),
+        ({"device__sda__rotation_rpm": 7200.0}, 2500, ""),
+        ({}, 1, ""),
+    ],
+)
+def test_flushes_that_are_answered_before_anything_can_have_lasted_are_named(facts, us, named):
+    path = CountedPath(devices=("sda",), caches=("sda",)) if "device__sda__rotation_rpm" in facts else CountedPath()
+    for count, share in ((1000, 0.45), (1000, 0.7), (90, 0.9)):
+        early = round(share * count)
+        flushed = Histogram.from_counts({us * 1000: early, 20_000_000: count - early})
+        found = early_findings("t", bed(**facts), path, flushed)
+        assert [one.in_order for one in found] == ([False] if named and (share, count) == (0.7, 1000) else [])
+        assert all(named in one.sentence for one in found)
 
 
 def bed(**facts):

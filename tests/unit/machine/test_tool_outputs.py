@@ -4,7 +4,7 @@
 import pytest
 
 from ioatlas.load.machine.hardware import facts_of_nvme, facts_of_smartctl, look_at_slot
-from ioatlas.load.machine.path import connections, mount_port, section_of, server_bytes, server_of
+from ioatlas.load.machine.path import connections, mount_port, section_of, server_bytes, server_flushes, server_of
 from ioatlas.load.machine.sheet import Sheet
 
 
@@ -101,7 +101,8 @@ device nas:/a mounted on /mnt/a with fstype nfs statvers=1.1
 \tper-op statistics
 \t        NULL: 1 1 0 44 24 0 0 0 0
 \t        READ: 1000 1003 1 128000 4224000 15 900 930 0
-\t       WRITE: 0 0 0 0 0 0 0 0 0
+\t       WRITE: 70 70 0 0 0 0 0 0 0
+\t      COMMIT: 7 7 0 0 0 0 0 0 0
 
 device nas:/b mounted on /mnt/my\\040share with fstype nfs4 statvers=1.1
 \topts:\trw,vers=4.2,rsize=1048576
@@ -112,6 +113,7 @@ device nas:/b mounted on /mnt/my\\040share with fstype nfs4 statvers=1.1
 
 def test_mountstats_of_one_mount():
     assert server_bytes(section_of(MOUNTSTATS, "/mnt/a")) == (4096000, 8192000)
+    assert server_flushes(section_of(MOUNTSTATS, "/mnt/a")) == 77
     other = section_of(MOUNTSTATS, "/mnt/my share")
     assert (server_bytes(other), connections(other)) == (None, 2)
     assert section_of(MOUNTSTATS, "/mnt") == ""

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ioatlas.answer.analysis.cache import EARLY, EARLY_PROOF, SHORTEST_TRIP_NS
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.result import OtherTraffic
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.units import format_size_rounded
+from ioatlas.model.units import format_latency, format_size_rounded
+from ioatlas.model.visit import Histogram
 
 COUNTER_TOLERANCE = 0.02
 """Of the bytes claimed, that kernel or network may have counted fewer or more."""
@@ -75,7 +77,11 @@ class CountedPath:
         return None
 
     def counted_flushes(self, usage: Mapping[str, Any]) -> int | None:
-        """Of the drive below that did most: a cache before others need not pass them on. None where it is not known."""
+        """Of the drive below that did most: a cache before others need not pass them on. Of an NFS mount its writes and
+        commits, one of which makes a write last. None where it is not known.
+        """
+        if self.nfs:
+            return (usage.get("nfs") or {}).get("flushes")
         disks = usage.get("disks", {})
         counts = [disks.get(name, {}).get("flushes") for name in self.caches]
         return max(counts) if counts and None not in counts else None
@@ -249,6 +255,37 @@ def dropped_finding(target: str, why: str) -> Finding:
     return Finding(FindingCode.FLUSHES, f"{text}.", (), f"Flushes of {target}", in_order=False, target=target)
 
 
+def early_findings(
+    target: str, bed: Testbed | None, path: CountedPath | None, flushed: Histogram
+) -> tuple[Finding, ...]:
+    """That writes were said to last before anything that lasts can have had them: before a packet came back from the
+    server, or disks with a volatile cache had turned. flushed: writes, each with its flush.
+    """
+    known = bed.number if bed else lambda _: None
+    caches = path.caches if path else ()
+    trip_ns = 1e9 * (known("path.round_trip") or 0.0)
+    local = path is not None and path.devices  # such as a cache on a drive of this machine, before one far away
+    if not local and trip_ns >= SHORTEST_TRIP_NS and (share := _early(flushed, trip_ns)):
+        why = f"{share:.0%} of the writes with their flush took less than half of a round trip to the server"
+        return (dropped_finding(target, f"{why}, {format_latency(trip_ns)}"),)
+    turns = [known(f"device.{name}.rotation_rpm") or 0.0 for name in caches]
+    half_ns = 30e9 / max(turns) if turns and all(turns) else 0.0
+    if not (share := _early(flushed, half_ns)):
+        return ()
+    text = (
+        f"{share:.0%} of the writes with their flush took less than a quarter of a turn of {' + '.join(caches)}, "
+        f"{format_latency(half_ns / 2)}: memory answers them. Unless it has a battery, capacitors or flash, what was "
+        "flushed is lost without power."
+    )
+    return (Finding(FindingCode.FLUSHES, text, (), f"Flushes of {target}", in_order=False, target=target),)
+
+
+def _early(flushed: Histogram, ns: float) -> float:
+    """The share that took less than half of that, where it is more than chance makes; else 0."""
+    share = sum(n for at, n in flushed.bins if at < EARLY * ns) / max(1, flushed.count)
+    return share if share >= EARLY_PROOF and flushed.count >= FEWEST_FLUSHES else 0.0
+
+
 def flush_findings(
     target: str, path: CountedPath, waited: int, apart: float, sent: int, cells: Sequence[str]
 ) -> tuple[Finding, ...]:
@@ -258,9 +295,13 @@ def flush_findings(
     """
     if waited < FEWEST_FLUSHES:
         return ()
-    drives, good = " + ".join(path.caches), sent >= LEAST_SENT * apart
-    text = f"{drives} did {plural(sent, 'flush', 'flushes')} for {waited:,} that were waited for"
-    if not good:
+    good, did = sent >= LEAST_SENT * apart, f"{' + '.join(path.caches)} did {plural(sent, 'flush', 'flushes')}"
+    if path.nfs:
+        did = f"the NFS mount sent {plural(sent, 'write or commit', 'writes and commits')}"
+    text = f"{did} for {waited:,} that were waited for"
+    if not good and path.nfs:
+        text += ": something above it answers them, and what was flushed is lost without power"
+    elif not good:
         text += (
             ", though there is a volatile cache: something above it answers them, and what was flushed is lost without "
             "power. Look for nobarrier or barrier=0 among the mount options, and for a layer that drops flushes"

@@ -14,13 +14,14 @@ from ioatlas.answer.analysis.counters import (
     counter_findings,
     dropped_finding,
     dropped_flushes,
+    early_findings,
     flush_findings,
     other_traffic,
 )
 from ioatlas.model.finding import Finding, common
 from ioatlas.model.result import OtherTraffic
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.visit import Flush, Purpose, Visit
+from ioatlas.model.visit import Flush, Histogram, Purpose, Visit
 from ioatlas.store.journal import Journal
 
 Counts = Mapping[tuple[str, int], Sequence[BatchCount]]
@@ -123,7 +124,13 @@ def flushed_findings(journal: Journal, visits: Sequence[Visit], beds: Mapping[st
         if target.name in written and (why := dropped_flushes(target, beds.get(target.name)))
     ]
     told = {one.target for one in found}
-    paths = {name: path for name, path in counted_paths(journal).items() if path.caches and name not in told}
+    every = counted_paths(journal)
+    for name in written - told:
+        parts = [part for visit in visits if cells[visit.cell_key].target == name for part in visit.parts if part.flush]
+        whole = Histogram.merge(part.histogram for part in parts if part.lat_kind == "flushed")
+        found += early_findings(name, beds.get(name), every.get(name), whole)
+    told |= {one.target for one in found}
+    paths = {name: path for name, path in every.items() if (path.caches or path.nfs) and name not in told}
     usages = journal.usages() if paths else {}  # of most targets nothing is read
     for name, path in paths.items():
         mine = [visit for visit in visits if cells[visit.cell_key].target == name and visit.batch_id in usages]

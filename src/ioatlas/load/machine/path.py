@@ -249,6 +249,11 @@ def server_bytes(section: str) -> tuple[int, int] | None:
     return (int(found[1].split()[4]), int(found[1].split()[5])) if found else None
 
 
+def server_flushes(section: str) -> int:
+    """Writes and commits sent to the server since the mount, after each of which something lasts there."""
+    return sum(int(count) for count in re.findall(r"^\s*(?:WRITE|COMMIT):\s+(\d+)", section, re.MULTILINE))
+
+
 def connections(section: str) -> int:
     """How many there are to the server."""
     return len(re.findall(r"^\s*xprt:", section, re.MULTILINE))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from ioatlas.load.machine.network import look_at_network
-from ioatlas.load.machine.path import MOUNTSTATS, look_at_path, section_of, server_bytes
+from ioatlas.load.machine.path import MOUNTSTATS, look_at_path, section_of, server_bytes, server_flushes
 from ioatlas.load.machine.sheet import Sheet
 from ioatlas.load.machine.storage import look_at_stack
 from ioatlas.model.testbed import DiskUsage, NfsUsage, NicUsage, Usage
@@ -347,4 +347,7 @@ def _nfs(texts: tuple[str, str] | None) -> NfsUsage | None:
     before, after = (server_bytes(text) for text in texts or ("", ""))
     if before is None or after is None:
         return None
-    return NfsUsage(after[0] - before[0], after[1] - before[1])
+    read, written = after[0] - before[0], after[1] - before[1]
+    first, last = map(server_flushes, texts or ("", ""))
+    # Parallel NFS writes to other servers, which are counted elsewhere.
+    return NfsUsage(read, written, last - first if last > first or not written else None)
