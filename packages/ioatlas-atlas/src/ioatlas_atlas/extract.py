@@ -15,6 +15,7 @@ import os
 import resource
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
@@ -183,6 +184,7 @@ def _found(
         "protocol": _protocol(result),
         "link": _clean(_link(result)),
         "drive": _clean(drives_line(sheet) if sheet else ""),
+        "hardware": _hardware(result),
         "price_per_tib": _finite(priced.price_per_tib) if priced else None,
         "currency": _clean(priced.currency if priced else ""),
         "grade": str(fairness.grade(conditions)),
@@ -253,6 +255,24 @@ def _testbed(result: CampaignResult) -> str:
     if "cpu.model" not in named or any(value.endswith(TYPED_IN) for value in named.values()):
         return ""
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()
+
+
+def _hardware(result: CampaignResult) -> str:
+    """What the drives behind the target call themselves, as the client reads it: model, firmware and size of each.
+
+    '' where none does. Serial numbers are in no bundle.
+    """
+    drives: dict[str, dict[str, str]] = defaultdict(dict)
+    for name, value in plain_facts(result.sessions).items():
+        if name.startswith("device.") and name.count(".") > 1 and not value.endswith(TYPED_IN):
+            drives[name.split(".")[1]][name.rpartition(".")[2]] = value
+    told = []
+    for one in drives.values():
+        model = one.get("model_name") or " ".join(one[name] for name in ("vendor", "model") if "model" in one)
+        firmware, size = one.get("firmware") or one.get("rev"), one.get("size_bytes", "").rpartition(" = ")[2]
+        if model and one.get("type") != "part":
+            told.append(", ".join(filter(None, (model, firmware and f"firmware {firmware}", size))))
+    return _clean("; ".join(dict.fromkeys(told)))
 
 
 def _cells(result: CampaignResult) -> list[dict[str, Any]]:

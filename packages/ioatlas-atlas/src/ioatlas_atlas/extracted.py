@@ -83,7 +83,8 @@ class FitFound(_Strict):
 
 
 class Bundle(_Strict):
-    """What is kept of a bundle beside its file and its cells. signer: fingerprint of a key, '' unsigned.
+    """What is kept of a bundle beside its file and its cells. signer: fingerprint of a key, '' unsigned. drive: by the
+    product's sheet; hardware: what the drives told of themselves, '' for nothing.
 
     price_per_tib: of usable capacity in `currency`. conditions: fields of each `fairness.Condition`.
     summary: of the campaign, as in the JSON export. fits: uses of which it tells something; None
@@ -103,6 +104,7 @@ class Bundle(_Strict):
     protocol: Text
     link: Text
     drive: Text
+    hardware: Text = ""
     price_per_tib: Value
     currency: Text
     grade: Text

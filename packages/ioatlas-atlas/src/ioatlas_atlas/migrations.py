@@ -20,7 +20,7 @@ from ioatlas_atlas.database import Database, check_version, take_time
 
 FIRST = 1
 Step = Callable[[sa.Connection], None]
-STEPS: Mapping[int, Step] = {7: steps_of.since_0_3, 10: steps_of.without_words, 11: steps_of.complete}
+STEPS: Mapping[int, Step] = {7: steps_of.since_0_3, 10: steps_of.without_words, 12: steps_of.complete}
 """By the number of the form that they lead to, in order: one for each release that changed the form."""
 _LOCK = 0x10A7_1A5
 """Of PostgreSQL: two that migrate at once wait for each other."""

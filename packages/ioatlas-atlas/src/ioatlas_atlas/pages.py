@@ -188,6 +188,7 @@ class Pages:
             product=found,
             loads=views.loads(catalogue.loads_of(self.database, found.id)),
             results=results,
+            models=views.models(results),
             prices=pareto.history(results, found.currency),
             fits=views.fits(results),
             said=views.replies(said),

@@ -14,12 +14,15 @@ from typing import Any, get_args, get_origin, get_type_hints
 import sqlalchemy as sa
 from sqlalchemy import JSON, BigInteger, Boolean, Column, Double, ForeignKey, Index, Integer, MetaData, Table, Text
 
+from ioatlas.model.units import words
 from ioatlas_atlas import records
 from ioatlas_atlas.extract import VALUES
 from ioatlas_atlas.extracted import CellFound
 
 metadata = MetaData()
 BEST_VALUES = (*VALUES[:3], *VALUES[-3:])
+_COUNTS = words("results evaluators reproduced newest")
+_NOT_KEPT = words("owner_id product_id owner product vendor_slug badge identity likeness")
 _HELD = "state = 'embargoed'"
 _OWN_NUMBER = BigInteger().with_variant(Integer, "sqlite")
 _TYPES: dict[Any, Any] = {int: Integer, float: Double, bool: Boolean}
@@ -78,18 +81,7 @@ token = Table(
 product = Table(
     "product",
     metadata,
-    *_of(
-        records.Product,
-        "vendor_slug",
-        kind="",
-        media="",
-        currency="",
-        results="0",
-        evaluators="0",
-        reproduced="0",
-        newest="0",
-        fits="{}",
-    ),
+    *_of(records.Product, "vendor_slug", kind="", media="", currency="", fits="{}", **dict.fromkeys(_COUNTS, "0")),
     Column("vendor_slug", Text, nullable=False, index=True),
     Column("added_at", Double, nullable=False),
     Column("changed", Integer, nullable=False, server_default="0", comment="how often its rows of best were made"),
@@ -98,18 +90,7 @@ product = Table(
 result = Table(
     "result",
     metadata,
-    *_of(
-        records.Result,
-        "owner_id",
-        "product_id",
-        "owner",
-        "product",
-        "vendor_slug",
-        "badge",
-        "identity",
-        "likeness",
-        decision="",
-    ),
+    *_of(records.Result, *_NOT_KEPT, decision="", hardware=""),
     Column("owner_id", Text, ForeignKey("account.id"), nullable=False, index=True),
     Column("product_id", Text, ForeignKey("product.id")),
     Column("words", Text, nullable=False, comment="what free text is looked for in, lower case"),

@@ -138,6 +138,13 @@ def fits(results: Iterable[Result]) -> list[tuple[FitFound, str, int, int]]:
     return [(fit, number, yes, all_) for (*_, number, fit), yes, all_ in sorted(rows)]
 
 
+def models(results: Iterable[Result]) -> str:
+    """Of a product whose results name several: how many. '' where they do not."""
+    told = [one.hardware.split("; ") for one in results if one.hardware]
+    named = sorted({" and ".join(each.partition(", ")[0] for each in drives) for drives in told})
+    return f"{plural(len(told), 'result')} name {len(named)} models: {'; '.join(named)}" if len(named) > 1 else ""
+
+
 # -- products ------------------------------------------------------------------------------------------------
 
 

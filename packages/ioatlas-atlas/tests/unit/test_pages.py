@@ -11,6 +11,7 @@ import re
 import threading
 import time
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from starlette.testclient import TestClient
 from tests.unit.simulated import Shell
 
 from ioatlas.bundle.reproduce import Outcome
-from ioatlas_atlas import accounts, derived, queries, reproductions, tables
+from ioatlas_atlas import accounts, derived, extract, queries, reproductions, tables
 from ioatlas_atlas.admission import Limits
 from ioatlas_atlas.app import make_app
 from ioatlas_atlas.blobs import Blobs
@@ -164,6 +165,23 @@ def test_the_pareto_chart_shows_products_of_one_currency(client, people, databas
         ("2023-11-14", "90.0"),
         ("2024-03-09", "80.0"),
     ]
+
+
+def test_results_of_a_product_that_name_several_models_are_told(client, people, database, desk):
+    drive = {"model": "SSD 1 (doubtful)", "rev": "7.3", "size_bytes": "1000204886016 B = 932 GiB", "type": "disk"}
+    facts = {f"nas: device.sda.{name}": value for name, value in drive.items()} | {"device.stack": "sda1 sda"}
+    facts |= {f"device.sda1.{name}": value for name, value in {**drive, "type": "part"}.items()}
+    facts |= {"device.sdb.model": "Best (typed in)", "device.sdc.size_bytes": "1 B"}
+    read = extract._hardware(SimpleNamespace(sessions=[facts]))
+    assert read == "SSD 1 (doubtful), firmware 7.3, 932 GiB"
+    alice = accounts.account_named(database, "alice")
+    number, *_ = [put(desk, alice, found(each or "none", hardware=each)) for each in (read, read, "")]
+    assert read in client.get(f"/r/{number}").text
+    assert " models: " not in client.get("/products/contoso-n100").text
+    put(desk, alice, found("another", hardware="SSD 2, firmware 7.3; SSD 3"))
+    told = "3 results name 2 models: SSD 1 (doubtful); SSD 2 and SSD 3."
+    assert told in client.get("/products/contoso-n100").text
+    assert "Serial numbers are in no bundle" in client.get("/rules").text
 
 
 def test_script_in_every_field_of_an_upload_is_only_text(client, people, database, desk):
