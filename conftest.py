@@ -2,6 +2,7 @@
 """What all tests share: a key and a runtime directory of their own, never those of whoever runs them."""
 
 import atexit
+import functools
 import gc
 import os
 import resource
@@ -37,6 +38,15 @@ def pytest_collection_modifyitems(config, items):
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in set(out)]
+    for item in items:
+        wanted = {name for mark in item.iter_markers("needs") for name in mark.args}
+        if lacking := [name for name in sorted(wanted) if not _is_there(name)]:
+            item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(lacking)}"))
+
+
+@functools.cache
+def _is_there(name):
+    return os.geteuid() == 0 if name == "root" else shutil.which(name) is not None
 
 
 def _wanted(item, wanted):

@@ -73,6 +73,14 @@ def own_lab(monkeypatch):
             assert instance.take_down(one.directory) == []
 
 
+def needs(name):
+    """Skips a test whose lab target cannot be started here."""
+    from ioatlas_lab.running import missing, scenarios
+
+    if missing(scenarios()[name]) or (scenarios()[name].needs_root and os.geteuid() != 0):
+        pytest.skip(f"{name} cannot be started here")
+
+
 def rows(journal, query):
     """Rows of a campaign's journal, read from outside by the plain driver."""
     link = sqlite3.connect(journal / "journal.sqlite")

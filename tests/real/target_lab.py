@@ -5,22 +5,13 @@ import contextlib
 import fcntl
 import itertools
 import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
 
-import pytest
-
 LOOP_CTL_REMOVE = 0x4C81  # <linux/loop.h>
 _NUMBERS = itertools.count(1000 + os.getpid() % 10_000 * 64)
 """Of loop devices, of each process that runs tests its own."""
-root_only = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
-
-
-def needs(*tools):
-    absent = [tool for tool in tools if shutil.which(tool) is None]
-    return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
 
 
 def run(*command, **options):

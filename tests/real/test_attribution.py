@@ -2,7 +2,6 @@
 """Lab targets with a known limit: named rightly or withheld, never wrong. bench/attribution does it for all."""
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import attributed as attribution
 from attributed import attributed, table
 from limit_cases import CASES
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = pytest.mark.needs("fio")
 
 CONFIDENT = 0.9
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Balance over clients, from what fio's own controller says of two servers."""
 
-import shutil
 import signal
 import socket
 import subprocess
@@ -13,7 +12,7 @@ from ioatlas.answer.results.imported import load_imported
 from tests.real.conftest import ioatlas
 from tests.real.target_lab import wait_for
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = pytest.mark.needs("fio")
 JOB = "[load]\nioengine=null\nrw=read\nbs=64k\nsize=1g\ntime_based\nruntime=600ms\n"
 
 

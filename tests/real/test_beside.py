@@ -6,10 +6,9 @@ import json
 import pytest
 
 from tests.real.conftest import ioatlas
-from tests.real.target_lab import needs
 from tests.real.test_fit import server
 
-pytestmark = [needs("nbdkit", "fio"), pytest.mark.unmeasured, pytest.mark.long("procedures", "run")]
+pytestmark = [pytest.mark.needs("nbdkit", "fio"), pytest.mark.unmeasured, pytest.mark.long("procedures", "run")]
 FLUSH_SECONDS = 0.02
 ANSWER_SECONDS = 0.005
 """Of any other request: at once, the server would keep a processor busy."""

@@ -3,7 +3,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ from ioatlas_lab.running import find, missing
 from tests import lab_check
 
 MIB = 1 << 20
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices, mounts and network namespaces need root")
+pytestmark = pytest.mark.needs("fio")
 
 
 def needs(name: str) -> pytest.MarkDecorator:
@@ -105,7 +103,7 @@ def test_nothing_reaches_a_device_behind_the_page_cache() -> None:
 
 
 @pytest.mark.unmeasured
-@as_root
+@pytest.mark.needs("root")
 @needs("page-cache-drive")
 def test_the_drives_counters_prove_the_page_cache(tmp_path: Path) -> None:
     with lab.start("page-cache-drive") as target:
@@ -141,7 +139,7 @@ def test_a_cliff_along_the_footprint_proves_the_servers_cache(tmp_path: Path) ->
 
 
 @pytest.mark.unmeasured
-@as_root
+@pytest.mark.needs("root")
 @needs("nas-far")
 def test_a_file_server_whose_answers_come_from_the_clients_memory(tmp_path: Path) -> None:
     """Two proofs, each by itself: too early for the wire, and not counted on the interface."""
@@ -187,9 +185,9 @@ def test_buffered_reads_that_nothing_counts_are_suspect(tmp_path: Path) -> None:
 
 
 @pytest.mark.unmeasured
-@as_root
+@pytest.mark.needs("root")
 @needs("drive")
-@pytest.mark.skipif(shutil.which("mkfs.btrfs") is None, reason="mkfs.btrfs is not installed")
+@pytest.mark.needs("mkfs.btrfs")
 def test_direct_reads_that_silently_fall_back_to_the_page_cache_are_voided(tmp_path: Path) -> None:
     """Btrfs reads compressed extents through the page cache, whatever O_DIRECT asks for."""
     point = tmp_path / "mount"

@@ -7,7 +7,6 @@ What needs no real disk of this is in tests/unit/cli/test_map_simulated.py and t
 import csv
 import io
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -22,7 +21,7 @@ from tests.real.target_lab import wait_for
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.unmeasured]
 
 SWEEP = """
 visits = {visits}
@@ -282,7 +281,7 @@ def test_a_server_that_dies_costs_no_finished_visit(nbd, tmp_path):
     assert rows(journal, "select count(*) from visit where status='done'")[0][0] == before
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.needs("root")
 def test_a_full_file_system_is_one_clear_message(tmp_path, disk_dir):
     image = disk_dir / "small.img"
     with image.open("wb") as file:

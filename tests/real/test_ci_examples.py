@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import disk_directory
-from tests.real.target_lab import needs
 
 pytestmark = pytest.mark.unmeasured
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ci"
@@ -28,7 +27,7 @@ def test_both_runners_do_the_same():
 
 
 @pytest.mark.long("cli", "run", "results")
-@needs("fio")
+@pytest.mark.needs("fio")
 def test_the_steps_run_as_they_stand_and_what_did_not_change_is_not_slower(tmp_path):
     steps = steps_of("github")
     assert {step.split()[1] for step in steps if step.startswith("ioatlas")} == {"map", "compare", "fit"}
@@ -64,7 +63,7 @@ def test_the_steps_run_as_they_stand_and_what_did_not_change_is_not_slower(tmp_p
     assert "etcd" in (tmp_path / "summary.md").read_text()
 
 
-@needs("fio")
+@pytest.mark.needs("fio")
 def test_a_script_measures_tells_compares_and_draws(disk_dir, tmp_path):
     script = EXAMPLES.parent / "python" / "compare.py"
     done = subprocess.run(

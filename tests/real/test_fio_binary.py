@@ -2,7 +2,6 @@
 """No fio, or one that is too old: one clear message, before anything is written."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -81,7 +80,7 @@ def test_the_packaged_fio_is_built_from_source_and_measures(disk_dir, tmp_path, 
     assert {session["fio"] for session in load_result(tmp_path / "c").sessions} == {"fio-3.33-ioatlas"}
 
 
-@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 def test_a_fio_that_hangs_is_ended_when_it_is_long_overdue(tmp_path):
     never = {"stop_asked": lambda: False, "started": lambda _p, _t: None}
     outcome = run_process(FOR_A_MINUTE, directory=tmp_path, sink="fio.err", limit_seconds=1.25, **never)
@@ -99,7 +98,7 @@ def test_an_orphan_is_stopped_only_if_it_is_that_very_process():
     assert not stop_orphan(process.pid, ticks)
 
 
-@pytest.mark.skipif(shutil.which("fio") is None or shutil.which("setpriv") is None, reason="fio and setpriv are needed")
+@pytest.mark.needs("fio", "setpriv")
 def test_fio_dies_with_the_process_that_started_it(tmp_path):
     script = (
         "import sys; from pathlib import Path; from ioatlas.load.fio.process import *;"

@@ -18,9 +18,9 @@ import pytest
 
 from ioatlas.measure.campaign import load_result
 from tests.real.conftest import ioatlas, start
-from tests.real.target_lab import Bench, needs, root_only, run, wait_for
+from tests.real.target_lab import Bench, run, wait_for
 
-pytestmark = needs("nbdkit", "fio")
+pytestmark = pytest.mark.needs("nbdkit", "fio")
 READS = """
 title = "{users} readers"
 window = "WINDOW"
@@ -98,7 +98,7 @@ def test_killed_it_goes_on_and_leaves_nothing(disk_dir, tmp_path):
 
 @pytest.mark.long("fleet", "procedures")
 @pytest.mark.unmeasured
-@root_only
+@pytest.mark.needs("root")
 def test_several_clients_make_one_load_together_each_on_a_file_of_its_own(disk_dir, tmp_path):
     how = ["--budget", "30s", "-o", tmp_path / "c", "--json", "-q"]
     done = ioatlas("fit", disk_dir, "--for", use(tmp_path, "10s", "rate_iops = 20"), "--clients", "local:2", *how)
@@ -114,7 +114,7 @@ def test_several_clients_make_one_load_together_each_on_a_file_of_its_own(disk_d
 
 
 @pytest.mark.unmeasured
-@root_only
+@pytest.mark.needs("root")
 @pytest.mark.parametrize("barrier", [0, 1])
 def test_flushes_that_a_mount_keeps_back_are_named(tmp_path, barrier):
     path = tmp_path / "log.toml"

@@ -2,7 +2,6 @@
 """Batches of several clients in network namespaces on a link of known rate: their sum, and clients that go away."""
 
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -24,11 +23,7 @@ from tests.real.fleet_net import fleet_net
 from tests.real.pauses import Pauses
 from tests.real.target_lab import wait_for
 
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root"),
-    pytest.mark.skipif(shutil.which("nbdkit") is None, reason="nbdkit is not installed"),
-    pytest.mark.skipif(shutil.which("tc") is None, reason="iproute2 is not installed"),
-]
+pytestmark = pytest.mark.needs("root", "nbdkit", "tc")
 DEPTH, BLOCK = 4, 16 << 10
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client that holds fio alone, reached by the server that its owner started."""
 
-import os
 import signal
 import socket
 import subprocess
@@ -17,11 +16,7 @@ from ioatlas.load.fleet.hosts import Host, read_clients
 from ioatlas.model.errors import UsageError
 from tests.real.bare_host import BareHost
 
-pytestmark = [
-    pytest.mark.long("fleet"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="a root file system of its own needs root"),
-    pytest.mark.unmeasured,
-]
+pytestmark = [pytest.mark.needs("root"), pytest.mark.long("fleet"), pytest.mark.unmeasured]
 FIO = find_fio().path
 
 

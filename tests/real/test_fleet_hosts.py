@@ -4,7 +4,6 @@
 import gzip
 import json
 import os
-import shutil
 
 import pytest
 
@@ -14,7 +13,7 @@ from tests.real.ssh_hosts import SSHD, SshHost, left_by
 from tests.real.target_lab import Bench
 
 pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="an sshd that logs in needs root"),
+    pytest.mark.needs("root"),
     pytest.mark.skipif(SSHD is None, reason="there is no sshd (openssh-server)"),
     pytest.mark.unmeasured,
     pytest.mark.long("fleet", "target"),
@@ -92,7 +91,7 @@ def test_a_host_that_sees_another_place_is_refused(hosts, tmp_path, left):
     assert not left()
 
 
-@pytest.mark.skipif(shutil.which("losetup") is None, reason="there is no losetup")
+@pytest.mark.needs("losetup")
 def test_a_device_that_is_not_known_to_be_the_same_is_refused(hosts, tmp_path, left):
     with disk_directory() as place:
         file = place / "disk"

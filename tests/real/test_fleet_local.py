@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients on this machine: started, seen to be lost, and gone without a trace."""
 
-import os
 import subprocess
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from ioatlas.load.fio.process import find_fio
 from ioatlas.load.fleet.executor import open_client
 from ioatlas.load.fleet.hosts import read_clients
 
-pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")]
+pytestmark = pytest.mark.needs("root")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.real.ssh_hosts import BUSYBOX, SSHD, SshHost, descendants, gone, left
 from tests.real.target_lab import wait_for
 
 pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="an sshd that logs in needs root"),
+    pytest.mark.needs("root"),
     pytest.mark.skipif(SSHD is None, reason="there is no sshd (openssh-server)"),
     pytest.mark.unmeasured,
 ]

@@ -3,8 +3,6 @@
 
 import contextlib
 import json
-import os
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -20,12 +18,10 @@ from ioatlas.stats.gates import bytes_gate
 from ioatlas.stats.verdict import FEWEST, FEWEST_IOS
 from ioatlas.store.journal import Journal
 from ioatlas.target.opening import open_target
-from ioatlas_lab.running import missing
-from tests.real.conftest import ioatlas
+from tests.real.conftest import ioatlas, needs
 from tests.real.target_lab import wait_for
 
-root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"), pytest.mark.usefixtures("own_lab")]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.usefixtures("own_lab")]
 
 SWEEP = """
 visits = {visits}
@@ -36,11 +32,6 @@ name = "bad"
 [sweep]
 {sweep}
 """
-
-
-def needs(name):
-    if missing(lab.scenarios()[name]) or (lab.scenarios()[name].needs_root and os.geteuid() != 0):
-        pytest.skip(f"{name} cannot be started here")
 
 
 def arguments(tmp_path, location, sweep, *, visits=1, window="200ms"):
@@ -133,7 +124,7 @@ def test_a_client_that_cannot_keep_the_load_in_flight_is_labelled(tmp_path):
 
 
 @pytest.mark.unmeasured
-@root
+@pytest.mark.needs("root")
 def test_reads_that_no_device_saw_are_discarded(tmp_path):
     """A file that was never written: the file system answers its holes itself, direct I/O or not."""
     needs("drive")
@@ -163,7 +154,7 @@ def test_reads_that_no_device_saw_are_discarded(tmp_path):
 
 
 @pytest.mark.unmeasured
-@root
+@pytest.mark.needs("root")
 def test_another_load_on_the_device_is_noticed(tmp_path):
     needs("drive")
     with lab.start("drive", bw_bytes_per_s=200_000_000, iops=100_000, size_bytes=256 << 20) as target:
@@ -221,7 +212,7 @@ def pausing(directory, *, works_seconds, stands_seconds):
 
 @pytest.mark.long("run", "procedures")
 @pytest.mark.unmeasured
-@pytest.mark.skipif(shutil.which("nbdkit") is None, reason="needs nbdkit")
+@pytest.mark.needs("nbdkit")
 def test_a_server_that_stands_still_for_a_window_leaves_no_value_of_it(tmp_path):
     """Eight windows in a row take longer than the server works between two pauses, and a pause covers two of them."""
     with (
@@ -254,7 +245,7 @@ def linked(tmp_path, speed, status=0):
 
 
 @pytest.mark.unmeasured
-@root
+@pytest.mark.needs("root")
 def test_a_value_above_the_ceiling_of_its_path_is_void_and_one_below_is_not(tmp_path):
     assert not [reason for reason in linked(tmp_path / "sound", "2500 Mb/s") if "ceiling: " in reason]
     found = linked(tmp_path / "wrong", "100 Mb/s", status=1)

@@ -4,7 +4,6 @@
 import csv
 import io
 import json
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import pytest
 
 from tests.real.conftest import ioatlas
 
-pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.unmeasured]
 
 SWEEP = """[sweep]
 rw = ["randread"]

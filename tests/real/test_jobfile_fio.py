@@ -2,14 +2,13 @@
 """What the writer writes, fio reads back as it was meant."""
 
 import json
-import shutil
 import subprocess
 
 import pytest
 
 from ioatlas.load.fio.jobfile import JobSection, render_job
 
-pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.unmeasured]
 
 
 def test_strange_paths_reach_fio_unchanged(tmp_path):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Little's law over loads of real fio: it holds whatever flushes, waits or paces."""
 
-import shutil
-
 import pytest
 
 from ioatlas.load.fio.batch import Batch, Section, job_text
@@ -17,7 +15,7 @@ from ioatlas.model.visit import Purpose
 from ioatlas.stats.gates import in_flight
 from ioatlas.store.journal import PlannedVisit
 
-pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.unmeasured]
 
 SIZE = 8 << 20
 OPTIONS = (

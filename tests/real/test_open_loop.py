@@ -2,7 +2,6 @@
 """Paced loads: latency from the time each I/O was due, overloaded points, and what is said where it is not known."""
 
 import json
-import shutil
 
 import pytest
 
@@ -10,11 +9,7 @@ import ioatlas_lab as lab
 from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas
 
-pytestmark = [
-    pytest.mark.unmeasured,
-    pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"),
-    pytest.mark.usefixtures("own_lab"),
-]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.unmeasured, pytest.mark.usefixtures("own_lab")]
 
 SWEEP = """
 visits = 1

@@ -8,7 +8,6 @@ import csv
 import io
 import json
 import re
-import shutil
 import subprocess
 from statistics import fmean, stdev
 
@@ -17,7 +16,7 @@ import pytest
 from tests.real.conftest import ioatlas, rows
 from tests.simulate.iozone import COLUMNS
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = pytest.mark.needs("fio")
 
 NINE = list(COLUMNS)
 
@@ -83,7 +82,7 @@ def test_nine_operations_go_where_they_say(disk_dir, tmp_path):
 
 
 @pytest.mark.unmeasured
-@pytest.mark.skipif(shutil.which("iozone") is None, reason="iozone is not installed")
+@pytest.mark.needs("iozone")
 def test_iozone_beside_fio_in_one_run(disk_dir, tmp_path):
     done = ioatlas(
         "map",

@@ -2,7 +2,6 @@
 """A map with meters beside it, HTTP as of a plug and a typed-in one: in the journal, the result and the export."""
 
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +14,7 @@ from ioatlas.model.outcomes import IdleWatts
 from ioatlas.plan.spec import CampaignSpec
 from ioatlas.report.export.to_json import document
 
-pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.unmeasured]
 
 
 class Plug(BaseHTTPRequestHandler):

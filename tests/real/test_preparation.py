@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import threading
 import time
@@ -18,9 +17,9 @@ from ioatlas.load.fio.series import read_series
 from ioatlas.target.holes import hole_bytes
 from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas
-from tests.real.target_lab import Bench, root_only
+from tests.real.target_lab import Bench
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = pytest.mark.needs("fio")
 SIZE = 8 << 20
 
 
@@ -140,7 +139,7 @@ def test_filled_files_have_no_holes_and_fresh_ones_nothing_else(tmp_path, disk_d
 
 
 @pytest.mark.unmeasured
-@root_only
+@pytest.mark.needs("root")
 def test_fresh_on_a_block_device_discards_it_before_every_visit(tmp_path):
     bench = Bench(tmp_path)
     try:

@@ -13,16 +13,10 @@ import pytest
 import ioatlas_lab as lab
 from ioatlas.load.machine.host import testbed
 from ioatlas.model.errors import UsageError
-from ioatlas_lab.running import missing
+from tests.real.conftest import needs
 from tests.real.target_lab import Bench
 
-root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = [pytest.mark.usefixtures("own_lab"), pytest.mark.unmeasured]
-
-
-def needs(name):
-    if lacking := missing(lab.scenarios()[name]):
-        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
 
 
 def test_a_local_directory(tmp_path):
@@ -73,7 +67,7 @@ def test_memory_is_named_as_such():
     assert testbed("/dev/shm").value("protocol.name") == "memory"
 
 
-@root
+@pytest.mark.needs("root")
 def test_a_loop_device_leads_down_to_what_it_lies_on():
     needs("drive")
     with lab.start("drive") as target:
@@ -88,7 +82,7 @@ def test_a_loop_device_leads_down_to_what_it_lies_on():
         assert bed.get(f"device.{name}.rotational").kind == "doubtful"
 
 
-@root
+@pytest.mark.needs("root")
 def test_the_members_of_a_btrfs(tmp_path):
     if shutil.which("mkfs.btrfs") is None:
         pytest.skip("needs btrfs-progs")
@@ -108,7 +102,7 @@ def test_the_members_of_a_btrfs(tmp_path):
     assert bed.value("array.level") == "raid1"
 
 
-@root
+@pytest.mark.needs("root")
 @pytest.mark.parametrize(("name", "mtu"), [("link-1g", 1500), ("link-100m-jumbo", 9000)])
 def test_the_interface_that_leads_to_a_server(name, mtu):
     needs(name)

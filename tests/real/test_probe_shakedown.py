@@ -14,21 +14,15 @@ from ioatlas.load.fio.executor import SystemExecutor
 from ioatlas.load.machine.measured import client_rate, network_rate, path_mtu_passes, stack_rate, target_rate
 from ioatlas.model.errors import IoAtlasError
 from ioatlas_lab.catalog_root import IPERF_PORT
-from ioatlas_lab.running import missing
+from tests.real.conftest import needs
 
-root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 pytestmark = pytest.mark.usefixtures("own_lab")
 RUN = [sys.executable, "-c", "from ioatlas.cli import main; main()", "shakedown"]
 
 
-def needs(name):
-    if lacking := missing(lab.scenarios()[name]):
-        pytest.skip(f"not installed: {', '.join(need.program for need in lacking)}")
-
-
 @pytest.mark.long("analysis", "machine")
 @pytest.mark.unmeasured
-@pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+@pytest.mark.needs("fio")
 def test_a_file_in_memory_is_refused_as_a_target():
     if not os.path.ismount("/dev/shm"):
         pytest.skip("no tmpfs at /dev/shm")
@@ -39,7 +33,7 @@ def test_a_file_in_memory_is_refused_as_a_target():
 
 
 @pytest.mark.long("machine", "lab")
-@root
+@pytest.mark.needs("root")
 def test_the_measured_ceiling_of_a_link_is_the_computed_one():
     needs("link-100m")
     with lab.start("link-100m") as target:
@@ -54,7 +48,7 @@ def test_the_measured_ceiling_of_a_link_is_the_computed_one():
 
 
 @pytest.mark.unmeasured
-@root
+@pytest.mark.needs("root")
 def test_a_path_that_does_not_carry_large_packets_is_found():
     needs("link-1g-jumbo")
     if shutil.which("ping") is None:
@@ -71,14 +65,14 @@ def test_a_path_that_does_not_carry_large_packets_is_found():
 
 
 @pytest.mark.unmeasured
-@pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+@pytest.mark.needs("fio")
 def test_the_client_generates_more_than_any_target_of_the_lab():
     assert client_rate(SystemExecutor(), 4096, seconds=0.2).iops > 50_000
 
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["file", "nbd"])
-@pytest.mark.skipif(shutil.which("fio") is None or shutil.which("nbdkit") is None, reason="needs fio and nbdkit")
+@pytest.mark.needs("fio", "nbdkit")
 def test_a_path_to_memory_costs_more_than_nothing(kind):
     before = set(os.listdir("/proc/self/fd"))
     null = client_rate(SystemExecutor(), 4096, seconds=0.1)

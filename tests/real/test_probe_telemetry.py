@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import time
 
@@ -14,8 +13,7 @@ from ioatlas.load.machine.telemetry import Sampler, Watched, watched_of
 from ioatlas_lab.running import missing
 from tests.real.pauses import Pauses
 
-root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio"), pytest.mark.usefixtures("own_lab")]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.usefixtures("own_lab")]
 
 
 def fio(*words):
@@ -26,7 +24,7 @@ def fio(*words):
 
 
 @pytest.mark.unmeasured
-@root
+@pytest.mark.needs("root")
 def test_the_device_counted_what_fio_read_and_the_page_cache_hid_it():
     if missing(lab.scenarios()["drive"]):
         pytest.skip("needs losetup")
@@ -50,7 +48,7 @@ def test_the_device_counted_what_fio_read_and_the_page_cache_hid_it():
 
 
 @pytest.mark.unmeasured
-@root
+@pytest.mark.needs("root")
 def test_the_interface_counted_what_came_over_the_link():
     if missing(lab.scenarios()["link-1g"]):
         pytest.skip("needs the lab's links")

@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 
 import pytest
 
@@ -18,7 +17,7 @@ from ioatlas.target.preparation import STEPS
 from tests.real.pauses import Pauses
 from tests.simulate.executor import SimulatedExecutor
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+pytestmark = pytest.mark.needs("fio")
 
 MIB = 1 << 20
 HUGE = 16 << 30

@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import ioatlas_lab as lab
 from ioatlas_lab.running import missing
 from tests.real.conftest import ioatlas, rows
 
-pytestmark = [pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.unmeasured]
 FILES = 40
 
 
@@ -60,7 +59,7 @@ def test_killed_in_the_middle_it_leaves_nothing_once_resumed(disk_dir, tmp_path)
     assert list(target.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.needs("root")
 @pytest.mark.parametrize("name", ["names-smb", "names-nfs"])
 def test_names_are_measured_on_a_share(own_lab, tmp_path, name):
     if lacking := missing(lab.scenarios()[name]):

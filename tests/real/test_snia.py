@@ -6,14 +6,13 @@ The steady state, and a test that is stopped and goes on, are in tests/unit/cli/
 
 import json
 import os
-import shutil
 
 import pytest
 
 from tests.real.conftest import ioatlas
-from tests.real.target_lab import Bench, root_only
+from tests.real.target_lab import Bench
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = pytest.mark.needs("fio")
 SIZE = 8 << 20
 
 
@@ -31,7 +30,7 @@ def exported(directory):
 
 
 @pytest.mark.unmeasured
-@root_only
+@pytest.mark.needs("root")
 def test_a_block_device_is_purged_only_once_it_is_named(tmp_path):
     bench = Bench(tmp_path)
     try:

@@ -4,14 +4,12 @@
 The search, a crash, shares, power and what exports say are in tests/unit/cli/test_load_points_simulated.py.
 """
 
-import shutil
-
 import pytest
 
 from tests.load_points import check_load_points
 from tests.real.conftest import ioatlas
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = pytest.mark.needs("fio")
 
 
 @pytest.mark.unmeasured

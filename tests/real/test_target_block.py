@@ -16,9 +16,9 @@ from ioatlas.target.guard import check_before_start, check_extent, confirm_destr
 from ioatlas.target.identity import check_identity
 from ioatlas.target.opening import open_target
 from ioatlas.target.place import check_journal_place
-from tests.real.target_lab import Bench, needs, root_only, run, wait_for
+from tests.real.target_lab import Bench, run, wait_for
 
-pytestmark = [root_only, pytest.mark.root, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.needs("root"), pytest.mark.unmeasured]
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ HELD = [
 
 
 @pytest.mark.parametrize(
-    ("kind", "make"), [pytest.param(kind, make, id=kind, marks=needs(*tools)) for kind, tools, make in HELD]
+    ("kind", "make"), [pytest.param(kind, make, id=kind, marks=pytest.mark.needs(*tools)) for kind, tools, make in HELD]
 )
 def test_a_signature_refuses(bench, kind, make):
     device = bench.loop(bench.image(320 << 20))
@@ -172,7 +172,7 @@ def test_the_load_may_not_reach_past_the_end(bench):
         check_extent(target, (64 << 20) + 1)
 
 
-@needs("mkfs.ext4")
+@pytest.mark.needs("mkfs.ext4")
 def test_mounted_refuses_also_when_its_signature_is_gone(bench):
     device = bench.loop()
     run("mkfs.ext4", "-q", device)
@@ -186,7 +186,7 @@ def test_mounted_refuses_also_when_its_signature_is_gone(bench):
     assert "signature" not in text
 
 
-@needs("mkfs.ext4", "unshare")
+@pytest.mark.needs("mkfs.ext4", "unshare")
 def test_mounted_in_another_namespace_refuses(bench):
     device = bench.loop()
     run("mkfs.ext4", "-q", device)
@@ -202,7 +202,7 @@ def test_mounted_in_another_namespace_refuses(bench):
     assert f"mounted on {point}" in refusal(device)
 
 
-@needs("mkfs.btrfs")
+@pytest.mark.needs("mkfs.btrfs")
 def test_every_member_of_a_mounted_btrfs_refuses(bench):
     devices = [bench.loop(bench.image(128 << 20)) for _ in range(2)]
     run("mkfs.btrfs", "-q", "-f", *devices)
@@ -215,7 +215,7 @@ def test_every_member_of_a_mounted_btrfs_refuses(bench):
         assert f"mounted on {point}" in refusal(device)
 
 
-@needs("mkswap", "swapon")
+@pytest.mark.needs("mkswap", "swapon")
 def test_active_swap_refuses_also_when_its_signature_is_gone(bench):
     image = bench.image()
     device = bench.loop(image)
@@ -239,7 +239,7 @@ def partitioned(bench, label):
     return device
 
 
-@needs("sfdisk", "partx")
+@pytest.mark.needs("sfdisk", "partx")
 def test_a_disk_with_partitions_and_a_partition_refuse(bench):
     device = partitioned(bench, "gpt")
     assert f"has partitions ({device}p1, {device}p2)" in refusal(device)
@@ -253,7 +253,7 @@ def test_a_disk_with_partitions_and_a_partition_refuse(bench):
     assert "signature" not in text
 
 
-@needs("sfdisk", "partx", "mkfs.ext4")
+@pytest.mark.needs("sfdisk", "partx", "mkfs.ext4")
 def test_a_disk_whose_partition_is_mounted_says_so(bench):
     device = partitioned(bench, "dos")
     run("mkfs.ext4", "-q", f"{device}p2")
@@ -262,7 +262,7 @@ def test_a_disk_whose_partition_is_mounted_says_so(bench):
     assert f"{device}p2" in refusal(f"{device}p1")
 
 
-@needs("mkfs.ext4")
+@pytest.mark.needs("mkfs.ext4")
 def test_another_loop_device_of_the_same_file_refuses(bench):
     image = bench.image()
     one, other = bench.loop(image), bench.loop(image)
@@ -272,7 +272,7 @@ def test_another_loop_device_of_the_same_file_refuses(bench):
     assert f"{one}, which leads to the same bytes, is mounted on {point}" in refusal(other)
 
 
-@needs("mkfs.ext4")
+@pytest.mark.needs("mkfs.ext4")
 def test_a_loop_device_above_or_below_refuses(bench):
     lower = bench.loop()
     upper = bench.loop(lower)
@@ -292,7 +292,7 @@ def needs_kernel(name):
         pytest.skip(f"this kernel has no {name}")
 
 
-@needs("dmsetup")
+@pytest.mark.needs("dmsetup")
 def test_a_holder_refuses(bench):
     needs_kernel("device-mapper")
     device = bench.loop()
@@ -306,7 +306,7 @@ def test_a_holder_refuses(bench):
     check_before_start(open_target(f"/dev/{mapped.name}"), writes=True)
 
 
-@needs("pvcreate", "lvcreate")
+@pytest.mark.needs("pvcreate", "lvcreate")
 def test_an_active_logical_volume_refuses(bench):
     needs_kernel("device-mapper")
     device = bench.loop()
@@ -324,7 +324,7 @@ def test_an_active_logical_volume_refuses(bench):
     assert f"{device}, which lies below it, holds LVM2_member" in text
 
 
-@needs("mdadm")
+@pytest.mark.needs("mdadm")
 def test_an_array_and_its_members_refuse(bench):
     needs_kernel("md")
     members = [bench.loop(), bench.loop()]
@@ -428,7 +428,7 @@ def test_a_device_that_has_gone_is_one_clear_error(bench):
         open_target(device)
 
 
-@needs("mkfs.ext4")
+@pytest.mark.needs("mkfs.ext4")
 def test_the_journal_is_refused_on_the_device_under_test(bench):
     device = bench.loop()
     run("mkfs.ext4", "-q", device)
@@ -446,7 +446,7 @@ def test_the_journal_is_refused_on_the_device_under_test(bench):
     assert check_journal_place(str(bench.directory / "campaign"), target) == ()
 
 
-@needs("sfdisk", "partx", "mkfs.ext4")
+@pytest.mark.needs("sfdisk", "partx", "mkfs.ext4")
 def test_the_journal_is_refused_on_a_partition_of_the_device_under_test(bench):
     device = partitioned(bench, "gpt")
     run("mkfs.ext4", "-q", f"{device}p2")

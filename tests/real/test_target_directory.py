@@ -20,9 +20,9 @@ from ioatlas.target.identity import check_identity, identify, recognise
 from ioatlas.target.opening import open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.workspace import Workspace, clean
-from tests.real.target_lab import Bench, needs, root_only, run, wait_for
+from tests.real.target_lab import Bench, run, wait_for
 
-pytestmark = [root_only, pytest.mark.root, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.needs("root"), pytest.mark.unmeasured]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def bench(tmp_path):
     bench.clear()
 
 
-@needs("mkfs.ext4")
+@pytest.mark.needs("mkfs.ext4")
 def test_a_read_only_mount_is_only_read(bench):
     device = bench.loop()
     run("mkfs.ext4", "-q", device)
@@ -53,7 +53,7 @@ def test_a_read_only_bind_mount_is_only_read(bench):
             check_writable(open_target(str(path)))
 
 
-@needs("unshare")
+@pytest.mark.needs("unshare")
 @pytest.mark.parametrize("below", ["", "/share"])
 def test_an_unmounted_mount_point_of_fstab_is_refused(bench, below):
     point = bench.directory / "my nas"
@@ -78,7 +78,7 @@ def test_an_unmounted_mount_point_of_fstab_is_refused(bench, below):
     assert opened(f"mount -t tmpfs tmpfs '{point}'; mkdir -p '{point}/share';") == "opened directory"
 
 
-@needs("mkfs.ext4")
+@pytest.mark.needs("mkfs.ext4")
 def test_a_mount_that_went_away_is_noticed(bench):
     device = bench.loop()
     run("mkfs.ext4", "-q", device)
@@ -94,7 +94,7 @@ def test_a_mount_that_went_away_is_noticed(bench):
     check_identity(target)
 
 
-@needs("mkfs.ext4")
+@pytest.mark.needs("mkfs.ext4")
 def test_the_same_file_system_under_another_device_name_is_known_again_in_a_later_session(bench):
     image = bench.image()
     run("mkfs.ext4", "-q", str(image))
@@ -115,7 +115,7 @@ def test_the_same_file_system_under_another_device_name_is_known_again_in_a_late
     check_identity(again)
 
 
-@needs("mkfs.ext4")
+@pytest.mark.needs("mkfs.ext4")
 def test_another_file_system_at_the_same_place_is_never_the_same(bench):
     point = bench.directory / "disk"
     point.mkdir()
@@ -182,7 +182,7 @@ def test_nothing_counts_as_cleaned_while_the_target_is_unmounted(bench):
     run("umount", str(point))
 
 
-@needs("mkfs.ext4", "chattr")
+@pytest.mark.needs("mkfs.ext4", "chattr")
 def test_an_immutable_directory_is_one_clear_error(bench):
     device = bench.loop()
     run("mkfs.ext4", "-q", device)
@@ -239,7 +239,7 @@ def served_by_fuse(bench, point):
     return process
 
 
-@needs("nbdkit", "nbdfuse", "fusermount3")
+@pytest.mark.needs("nbdkit", "nbdfuse", "fusermount3")
 def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
     point = bench.directory / "fuse"
     point.mkdir()
@@ -258,7 +258,7 @@ def test_a_silent_file_system_does_not_hold_us(bench, monkeypatch):
         process.wait(timeout=300)
 
 
-@needs("nbdkit", "nbdfuse")
+@pytest.mark.needs("nbdkit", "nbdfuse")
 def test_a_dead_fuse_server_is_one_clear_error(bench):
     point = bench.directory / "fuse"
     point.mkdir()
@@ -283,7 +283,7 @@ def test_a_file_behind_a_loop_device_or_swap_is_not_written(bench):
         check_writable(open_target(str(image)))
 
 
-@needs("mkfs.ext4", "mkswap", "swapon")
+@pytest.mark.needs("mkfs.ext4", "mkswap", "swapon")
 def test_an_active_swap_file_is_not_written(bench):
     device = bench.loop()
     run("mkfs.ext4", "-q", device)
@@ -363,9 +363,9 @@ def test_character_devices_are_refused(path):
 
 
 FILESYSTEMS = [
-    pytest.param(["mkfs.ext4", "-q"], id="ext4", marks=needs("mkfs.ext4")),
-    pytest.param(["mkfs.xfs", "-q"], id="xfs", marks=needs("mkfs.xfs")),
-    pytest.param(["mkfs.btrfs", "-q"], id="btrfs", marks=needs("mkfs.btrfs")),
+    pytest.param(["mkfs.ext4", "-q"], id="ext4", marks=pytest.mark.needs("mkfs.ext4")),
+    pytest.param(["mkfs.xfs", "-q"], id="xfs", marks=pytest.mark.needs("mkfs.xfs")),
+    pytest.param(["mkfs.btrfs", "-q"], id="btrfs", marks=pytest.mark.needs("mkfs.btrfs")),
 ]
 
 
@@ -408,10 +408,10 @@ def mount_sshfs(bench):
 
 
 MOUNTS = [
-    pytest.param(mount_vfat, id="vfat", marks=needs("mkfs.vfat")),
+    pytest.param(mount_vfat, id="vfat", marks=pytest.mark.needs("mkfs.vfat")),
     pytest.param(mount_overlay, id="overlay"),
-    pytest.param(mount_btrfs, id="btrfs", marks=needs("mkfs.btrfs")),
-    pytest.param(mount_sshfs, id="sshfs", marks=needs("sshfs", "fusermount3")),
+    pytest.param(mount_btrfs, id="btrfs", marks=pytest.mark.needs("mkfs.btrfs")),
+    pytest.param(mount_sshfs, id="sshfs", marks=pytest.mark.needs("sshfs", "fusermount3")),
 ]
 
 
@@ -441,7 +441,7 @@ def test_the_whole_life_of_a_workspace(bench, mount, request):
     assert os.listdir(point) == []
 
 
-@needs("sshfs", "fusermount3")
+@pytest.mark.needs("sshfs", "fusermount3")
 def test_the_journal_is_refused_on_a_network_file_system(bench):
     point = mount_sshfs(bench)
     with pytest.raises(RefusedError, match=r"network file system \(fuse\.sshfs\)"):

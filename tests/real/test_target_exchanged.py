@@ -12,9 +12,9 @@ import pytest
 from tests.real import exchanger
 from tests.real.conftest import disk_directory, ioatlas
 from tests.real.ssh_hosts import SSHD, SshHost
-from tests.real.target_lab import Bench, needs, root_only, run, wait_for
+from tests.real.target_lab import Bench, run, wait_for
 
-pytestmark = [root_only, pytest.mark.root, pytest.mark.unmeasured]
+pytestmark = [pytest.mark.needs("root"), pytest.mark.unmeasured]
 OTHER_USER = 12345
 JOBS = 5
 SWEEP = (
@@ -89,7 +89,7 @@ def measured(share, tmp_path, *more):
     return lambda: ioatlas("map", "--campaign", file, "--yes", "-o", tmp_path / "c", *more)
 
 
-@needs("losetup", "fio")
+@pytest.mark.needs("losetup", "fio")
 def test_a_directory_that_is_exchanged_leads_no_write_astray(share, tmp_path):
     done, count = share.attacked("alone", os.getpid(), measured(share, tmp_path))
     assert share.changed() == []
@@ -98,7 +98,7 @@ def test_a_directory_that_is_exchanged_leads_no_write_astray(share, tmp_path):
 
 
 @pytest.mark.long("fleet", "target")
-@needs("losetup", "fio")
+@pytest.mark.needs("losetup", "fio")
 @pytest.mark.skipif(SSHD is None, reason="there is no sshd (openssh-server)")
 def test_nor_does_it_on_a_host_of_a_fleet(share, tmp_path):
     one = SshHost(tmp_path, "alpha")
@@ -118,7 +118,7 @@ def test_nor_does_it_on_a_host_of_a_fleet(share, tmp_path):
         one.stop()
 
 
-@needs("losetup", "fio", "mkfs.ext4")
+@pytest.mark.needs("losetup", "fio", "mkfs.ext4")
 def test_of_a_target_that_is_unmounted_meanwhile_nothing_is_left(tmp_path):
     bench = Bench(tmp_path)
     try:

@@ -21,10 +21,7 @@ from tests.real.conftest import disk_directory
 from tests.real.ssh_hosts import BUSYBOX, poor_path
 from tests.real.target_lab import Bench
 
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and namespaces need root"),
-    pytest.mark.unmeasured,
-]
+pytestmark = [pytest.mark.needs("root"), pytest.mark.unmeasured]
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,9 @@ from ioatlas.target.nbd import read_export
 from ioatlas.target.opening import open_target
 from ioatlas.target.placing import Extent
 from ioatlas.target.preparation import STEPS
-from tests.real.target_lab import Bench, needs, wait_for
+from tests.real.target_lab import Bench, wait_for
 
-pytestmark = [needs("nbdkit"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.needs("nbdkit"), pytest.mark.unmeasured]
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two real exports behind one server's rate: what they give alone and together is known."""
 
-import shutil
 import subprocess
 
 import pytest
@@ -14,10 +13,7 @@ from tests.real.target_lab import wait_for
 LINK, EACH = 40_000_000, 30_000_000
 """Bytes per second of all exports, and of each connection."""
 
-pytestmark = [
-    pytest.mark.long("run", "analysis"),
-    pytest.mark.skipif(shutil.which("nbdkit") is None, reason="needs nbdkit"),
-]
+pytestmark = [pytest.mark.needs("nbdkit"), pytest.mark.long("run", "analysis")]
 
 
 @pytest.fixture

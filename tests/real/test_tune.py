@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -11,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import ioatlas
-from tests.real.target_lab import Bench, needs, wait_for
+from tests.real.target_lab import Bench, wait_for
 
-pytestmark = [needs("nbdkit"), pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
+pytestmark = pytest.mark.needs("nbdkit", "fio")
 THREADS, DELAY_SECONDS = 16, 0.020
 
 

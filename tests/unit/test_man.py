@@ -69,7 +69,7 @@ def test_text_stays_text(line):
     assert done.stdout.strip() == line
 
 
-@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
+@pytest.mark.needs("groff")
 def test_groff_has_no_complaint(pages, tmp_path, capsys):
     assert man.main([str(tmp_path)]) == 0
     assert f"{len(pages)} pages" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 """Keys: made, read back, exchanged with OpenSSH, trusted."""
 
 import json
-import shutil
 import stat
 import subprocess
 
@@ -81,7 +80,7 @@ def test_a_passphrase_is_asked_for_once(tmp_path, monkeypatch):
     assert keys.load_key(tmp_path / "key")
 
 
-@pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="there is no ssh-keygen")
+@pytest.mark.needs("ssh-keygen")
 @pytest.mark.parametrize("passphrase", ["", "secret"])
 def test_keys_of_openssh_are_taken_and_ours_are_taken_by_it(tmp_path, passphrase):
     theirs = tmp_path / "theirs"

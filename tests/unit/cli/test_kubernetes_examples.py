@@ -6,7 +6,6 @@ The API's schema is that of the package kubernetes-validate (110 MB), where it i
 
 import json
 import re
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -73,7 +72,7 @@ def test_two_classes_are_compared_as_two_volumes_are_in_ci():
     assert here == there
 
 
-@pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
+@pytest.mark.needs("helm")
 def test_the_chart_gives_a_job_for_each_class():
     for results in ("", "kept"):
         settings = ["--set", "storageClasses={fast,slow}", "--set", f"results={results}"]

@@ -2,7 +2,6 @@
 """What a search leaves behind: the answer on one screen, the report with the curve, a job that runs by hand."""
 
 import json
-import shutil
 import subprocess
 
 import pytest
@@ -112,7 +111,7 @@ def test_show_report_and_resume_know_it(shell, found):
     assert json.loads(again.stdout)["curve"] == result["curve"]  # nothing was left to do
 
 
-@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 def test_the_job_runs_by_hand(found):
     _, directory, result = found
     job = directory / "best.fio"

@@ -3,7 +3,6 @@
 
 import importlib.metadata
 import os
-import shutil
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -27,7 +26,7 @@ def test_a_mistyped_command_is_guessed(capsys, typed, words):
     assert words in said
 
 
-@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 def test_what_does_not_fit_is_refused_before_anything_is_made(capsys, tmp_path):
     (tmp_path / "target").mkdir()
     code, said = refused(capsys, "map", tmp_path / "target", "--size", "1000t", "-o", tmp_path / "out")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import subprocess
-from shutil import which
 
 import pytest
 from hypothesis import given
@@ -205,7 +204,7 @@ def test_every_truncation_keeps_only_true_figures(data):
                 assert read.iops in (None, 1.0)
 
 
-@pytest.mark.skipif(which("fio") is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 def test_real_fio_agrees_with_itself(tmp_path):
     out = tmp_path / "o.json"
     options = f"--size=8m --rw=randrw --bs=4k --lat_percentiles=1 --output-format=json+ --output={out}"

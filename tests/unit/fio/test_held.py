@@ -2,7 +2,6 @@
 """Loads that reach their files by descriptor: what they are given, what they inherit, and where they end up."""
 
 import os
-import shutil
 
 import pytest
 
@@ -51,7 +50,7 @@ def test_nothing_changes_where_nothing_is_held(tmp_path):
         assert (arguments, inherited) == (["--eta=never", "job.fio"], [])
 
 
-@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 @pytest.mark.parametrize("private", [True, False])
 def test_a_load_stays_in_the_directory_that_is_held(open_directory, tmp_path, private):
     """Another one has taken its name, with links to what is not to be touched."""

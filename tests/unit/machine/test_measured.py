@@ -4,7 +4,6 @@
 import configparser
 import json
 import os
-import shutil
 
 import pytest
 
@@ -13,8 +12,6 @@ from ioatlas.load.fio.process import ProcessOutcome
 from ioatlas.load.machine import measured
 from ioatlas.load.machine.measured import client_rate, stack_rate, target_rate
 from ioatlas.model.errors import IoAtlasError
-
-needs_nbdkit = pytest.mark.skipif(shutil.which("nbdkit") is None, reason="needs nbdkit")
 
 
 class Answering:
@@ -61,7 +58,7 @@ def test_a_target_is_only_ever_read_and_named_by_its_whole_path(tmp_path, monkey
     assert (fio.jobs[1][0]["ioengine"], fio.jobs[1][0]["uri"]) == ("nbd", "nbd://nas/export")
 
 
-@needs_nbdkit
+@pytest.mark.needs("nbdkit")
 def test_a_server_in_memory_is_there_for_as_long_as_it_is_read():
     fio = Answering()
     stack_rate(fio, "nbd", 4096)
@@ -71,7 +68,7 @@ def test_a_server_in_memory_is_there_for_as_long_as_it_is_read():
     assert not fio.loads[0].directory.exists()
 
 
-@needs_nbdkit
+@pytest.mark.needs("nbdkit")
 def test_a_server_that_does_not_start_says_why(monkeypatch):
     monkeypatch.setattr(measured, "_MEMORY_BYTES", "no size")
     with pytest.raises(IoAtlasError, match=r"nbdkit does not serve: .*no size"):

@@ -259,7 +259,7 @@ def test_a_link_further_up_is_noticed(target, tmp_path):
     assert workspace.remove(journal).directory_gone
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a directory of another user needs root")
+@pytest.mark.needs("root")
 def test_a_directory_of_another_user_is_not_taken_for_ours(target):
     folder(target).mkdir()
     os.chown(folder(target), 12345, 12345)

@@ -16,11 +16,7 @@ from ioatlas_atlas.migrations import migrate
 
 RESULTS = "/api/v1/results"
 MIB = 1 << 20
-pytestmark = [
-    pytest.mark.unmeasured,
-    pytest.mark.long("atlas"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system"),
-]
+pytestmark = [pytest.mark.needs("root"), pytest.mark.unmeasured, pytest.mark.long("atlas")]
 
 
 @pytest.fixture

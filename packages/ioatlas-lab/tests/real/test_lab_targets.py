@@ -11,25 +11,16 @@ from pathlib import Path
 
 import pytest
 from tests import lab_check
-from tests.real.conftest import ioatlas
+from tests.real.conftest import ioatlas, needs
 from tests.real.pauses import Pauses
 
 import ioatlas_lab as lab
 from ioatlas.load.fio.process import start_time_ticks
 from ioatlas.model.errors import IoAtlasError, UsageError
 from ioatlas_lab import instance
-from ioatlas_lab.running import missing
 from ioatlas_lab.scenario import Check
 
 pytestmark = [pytest.mark.unmeasured, pytest.mark.usefixtures("own_lab")]
-
-
-def needs(name):
-    scenario = lab.scenarios()[name]
-    if lacking := missing(scenario):
-        pytest.skip(f"not installed, for {name}: {', '.join(need.program for need in lacking)}")
-    if scenario.needs_root and os.geteuid() != 0:
-        pytest.skip(f"{name} needs root")
 
 
 def namespaces():

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The importer against bonnie++ itself: its CSV line and its table say the same."""
 
-import os
 import subprocess
 from pathlib import Path
-from shutil import which
 
 import pytest
 
@@ -22,7 +20,7 @@ def read_text(text: str, folder: Path):
     return list(read_source(source)), source.problems
 
 
-@pytest.mark.skipif(which("bonnie++") is None or os.geteuid() != 0, reason="bonnie++ is not installed")
+@pytest.mark.needs("bonnie++", "root")
 def test_real_bonnie(tmp_path):
     tmp_path.chmod(0o777)
     for size_mib in (16, 256, 1024, 4096):  # bonnie++ prints +++++ for whatever took less than half a second

@@ -2,7 +2,6 @@
 """Every kind of translated job is run, and the bytes of each job and file are counted: none is wrongly called exact."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from test_translate_roundtrip import scaled
 from ioatlas_translate import translate
 from ioatlas_translate.translation import Translation
 
-pytestmark = [pytest.mark.unmeasured, pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")]
+pytestmark = [pytest.mark.needs("fio"), pytest.mark.unmeasured]
 KIB, MIB = 1 << 10, 1 << 20
 
 

@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 import os
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from ioatlas.load.fio.jobfile import JobSection
 from ioatlas_translate import translate
 from ioatlas_translate.translation import Job, Translation
 
-pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+pytestmark = pytest.mark.needs("fio")
 MIB = 1 << 20
 SAMPLES = Path(os.environ.get("IOATLAS_SAMPLES", Path(__file__).parents[3] / "shared" / "samples"))
 
@@ -215,7 +214,7 @@ def test_iozone_operations_move_the_work_they_name(tmp_path):
 
 
 @pytest.mark.unmeasured
-@pytest.mark.skipif(shutil.which("iozone") is None, reason="iozone is not installed")
+@pytest.mark.needs("iozone")
 def test_what_iozone_writes_is_what_the_translation_says(tmp_path):
     command = ["iozone", "-i", "0", "-i", "2", "-e", "-s", "1m", "-r", "64k", "-w", "-f", str(tmp_path / "iozone.dat")]
     subprocess.run(command, cwd=tmp_path, stdout=subprocess.DEVNULL, check=True)

@@ -197,7 +197,7 @@ def test_terse_versions(version, directions, width):
     assert (reading.lat_mean_ns, reading.lat_kind, reading.lat_p99_ns) == (22_500, "total", 80_000)
 
 
-@pytest.mark.skipif(which("fio") is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 @pytest.mark.parametrize("form", ["terse", "normal", "json", "json+", "normal,terse", "json,normal"])
 def test_every_layout_of_real_fio_agrees(tmp_path, form):
     out = tmp_path / "out"
@@ -216,7 +216,7 @@ def test_every_layout_of_real_fio_agrees(tmp_path, form):
             assert (reading.rw, reading.iodepth) == ("randread", 2)
 
 
-@pytest.mark.skipif(which("fio") is None, reason="fio is not installed")
+@pytest.mark.needs("fio")
 def test_real_logs(tmp_path):
     load = f"--size=8m --rw=randread --bs=4k --write_lat_log={tmp_path}/l --write_bw_log={tmp_path}/b"
     command = ["fio", "--name=n", "--ioengine=null", *load.split(), f"--output={tmp_path}/o.json"]
