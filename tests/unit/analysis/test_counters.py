@@ -150,9 +150,13 @@ def test_flushes_that_are_answered_before_anything_can_have_lasted_are_named(fac
     for count, share in ((1000, 0.45), (1000, 0.7), (90, 0.9)):
         early = round(share * count)
         flushed = Histogram.from_counts({us * 1000: early, 20_000_000: count - early})
-        found = early_findings("t", bed(**facts), path, flushed)
-        assert [one.in_order for one in found] == ([False] if named and (share, count) == (0.7, 1000) else [])
-        assert all(named in one.sentence for one in found)
+        slow = Histogram.from_counts({20_000_000: count})
+        expected = [False] if named and (share, count) == (0.7, 1000) else []
+        for whole, alone in ((flushed, slow), (slow, flushed)):
+            found = early_findings("t", bed(**facts), path, whole, alone)
+            assert [one.in_order for one in found] == ([] if alone is flushed and path.caches else expected)
+            assert all(named in one.sentence for one in found)
+        assert early_findings("t", bed(**facts), CountedPath(nfs=True), slow, flushed) == ()
 
 
 def bed(**facts):

@@ -256,34 +256,34 @@ def dropped_finding(target: str, why: str) -> Finding:
 
 
 def early_findings(
-    target: str, bed: Testbed | None, path: CountedPath | None, flushed: Histogram
+    target: str, bed: Testbed | None, path: CountedPath | None, flushed: Histogram, alone: Histogram
 ) -> tuple[Finding, ...]:
     """That writes were said to last before anything that lasts can have had them: before a packet came back from the
-    server, or disks with a volatile cache had turned. flushed: writes, each with its flush.
+    server, or disks with a volatile cache had turned. flushed: writes, each with its flush. alone: flushes; of NFS the
+    kernel sends none after a direct write, which lasts by itself.
     """
-    known = bed.number if bed else lambda _: None
-    caches = path.caches if path else ()
-    trip_ns = 1e9 * (known("path.round_trip") or 0.0)
-    local = path is not None and path.devices  # such as a cache on a drive of this machine, before one far away
-    if not local and trip_ns >= SHORTEST_TRIP_NS and (share := _early(flushed, trip_ns)):
-        why = f"{share:.0%} of the writes with their flush took less than half of a round trip to the server"
-        return (dropped_finding(target, f"{why}, {format_latency(trip_ns)}"),)
-    turns = [known(f"device.{name}.rotation_rpm") or 0.0 for name in caches]
+    known, found = bed.number if bed else lambda _: None, path or CountedPath()
+    turns = [known(f"device.{name}.rotation_rpm") or 0.0 for name in found.caches]
     half_ns = 30e9 / max(turns) if turns and all(turns) else 0.0
-    if not (share := _early(flushed, half_ns)):
-        return ()
-    text = (
-        f"{share:.0%} of the writes with their flush took less than a quarter of a turn of {' + '.join(caches)}, "
-        f"{format_latency(half_ns / 2)}: memory answers them. Unless it has a battery, capacitors or flash, what was "
-        "flushed is lost without power."
-    )
-    return (Finding(FindingCode.FLUSHES, text, (), f"Flushes of {target}", in_order=False, target=target),)
-
-
-def _early(flushed: Histogram, ns: float) -> float:
-    """The share that took less than half of that, where it is more than chance makes; else 0."""
-    share = sum(n for at, n in flushed.bins if at < EARLY * ns) / max(1, flushed.count)
-    return share if share >= EARLY_PROOF and flushed.count >= FEWEST_FLUSHES else 0.0
+    # A drive of this machine may be a cache before one far away.
+    trip_ns = 0.0 if found.devices else 1e9 * (known("path.round_trip") or 0.0)
+    trip = f"less than half of a round trip to the server, {format_latency(trip_ns)}"
+    turn = f"less than a quarter of a turn of {' + '.join(found.caches)}, {format_latency(half_ns / 2)}: it is memory"
+    lost = "what was flushed is lost without power"
+    for one, ns, text in (
+        (flushed, trip_ns, f"of the writes with their flush took {trip}: they did not get there, and {lost}"),
+        (
+            Histogram() if found.nfs else alone,
+            trip_ns,
+            f"of the flushes took {trip}: none was sent. Unless the server makes each write last by itself, {lost}",
+        ),
+        (flushed, half_ns, f"of the writes with their flush took {turn}. Unless it has a battery or flash, {lost}"),
+    ):
+        early = sum(n for at, n in one.bins if at < EARLY * ns) / max(1, one.count)
+        if ns >= SHORTEST_TRIP_NS and early >= EARLY_PROOF and one.count >= FEWEST_FLUSHES:
+            title = f"Flushes of {target}"
+            return (Finding(FindingCode.FLUSHES, f"{early:.0%} {text}.", (), title, in_order=False, target=target),)
+    return ()
 
 
 def flush_findings(

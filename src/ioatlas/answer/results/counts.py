@@ -128,7 +128,8 @@ def flushed_findings(journal: Journal, visits: Sequence[Visit], beds: Mapping[st
     for name in written - told:
         parts = [part for visit in visits if cells[visit.cell_key].target == name for part in visit.parts if part.flush]
         whole = Histogram.merge(part.histogram for part in parts if part.lat_kind == "flushed")
-        found += early_findings(name, beds.get(name), every.get(name), whole)
+        alone = Histogram.merge(part.flush.histogram for part in parts if part.flush)
+        found += early_findings(name, beds.get(name), every.get(name), whole, alone)
     told |= {one.target for one in found}
     paths = {name: path for name, path in every.items() if (path.caches or path.nfs) and name not in told}
     usages = journal.usages() if paths else {}  # of most targets nothing is read
