@@ -268,7 +268,7 @@ def _hardware(result: CampaignResult) -> str:
             drives[name.split(".")[1]][name.rpartition(".")[2]] = value
     told = []
     for one in drives.values():
-        model = one.get("model_name") or " ".join(one[name] for name in ("vendor", "model") if "model" in one)
+        model = one.get("model_name") or ("model" in one and f"{one.get('vendor', '')} {one['model']}".strip())
         firmware, size = one.get("firmware") or one.get("rev"), one.get("size_bytes", "").rpartition(" = ")[2]
         if model and one.get("type") != "part":
             told.append(", ".join(filter(None, (model, firmware and f"firmware {firmware}", size))))
