@@ -175,7 +175,7 @@ def test_results_of_a_product_that_name_several_models_are_told(client, people, 
     read = extract._hardware(SimpleNamespace(sessions=[facts]))
     assert read == "SSD 1 (doubtful), firmware 7.3, 932 GiB"
     alice = accounts.account_named(database, "alice")
-    number, *_ = [put(desk, alice, found(each or "none", hardware=each)) for each in (read, read, "")]
+    number, *_ = [put(desk, alice, found(str(n), hardware=each)) for n, each in enumerate((read, read, ""))]
     assert read in client.get(f"/r/{number}").text
     assert " models: " not in client.get("/products/contoso-n100").text
     put(desk, alice, found("another", hardware="SSD 2, firmware 7.3; SSD 3"))
