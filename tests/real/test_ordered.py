@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixed-work sequences on a real disk: fio, and IOzone where it is installed.
-
-Crashes in the middle of a sequence are in tests/unit/cli/test_fixed_work_simulated.py.
-"""
+"""Fixed-work sequences on a real disk: fio, and IOzone where it is installed."""
 
 import csv
 import io
@@ -13,6 +10,7 @@ from statistics import fmean, stdev
 
 import pytest
 
+from tests.load_points import check_load_points
 from tests.real.conftest import ioatlas, rows
 from tests.simulate.iozone import COLUMNS
 
@@ -152,3 +150,8 @@ def test_without_iozone_the_engine_is_refused_with_a_remedy(disk_dir, monkeypatc
     other = ioatlas("plan", disk_dir, "--engine", "both")
     assert other.returncode == 2
     assert "iozone2017" in other.stderr
+
+
+@pytest.mark.unmeasured
+def test_load_points_in_order_with_their_streams(tmp_path):
+    check_load_points(ioatlas, tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a target holds before the load is what was chosen, and every result says so."""
+"""What a target holds before the load is what was chosen, and every result says so; rounds purge a drive once named."""
 
 import json
 import os
@@ -228,3 +228,40 @@ def test_too_many_kinds_of_data_for_a_device_are_refused(tmp_path, disk_dir):
     assert refused.returncode == 2
     assert "side by side" in refused.stderr
     assert "4 MiB" in refused.stderr
+
+
+def rounds(directory, profile="snia-pts", window="200ms", more="", **sweep):
+    path = directory / "c.toml"
+    lines = "\n".join(f"{name} = {value}" for name, value in {"size": SIZE, **sweep}.items())
+    path.write_text(f'profile = "{profile}"\nwindow = "{window}"\n{more}\n[sweep]\n{lines}\n')
+    return path
+
+
+def exported(directory):
+    done = ioatlas("export", directory, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.unmeasured
+@pytest.mark.needs("root")
+def test_a_block_device_is_purged_only_once_it_is_named(tmp_path):
+    bench = Bench(tmp_path)
+    try:
+        image = bench.image(SIZE)
+        image.write_bytes(os.urandom(SIZE))
+        before = image.read_bytes()
+        device = bench.loop(image)
+        file = rounds(tmp_path, rwmixread="[0]", bs='["4k"]')
+        refused = ioatlas("map", device, "--campaign", file, "-o", tmp_path / "no")
+        assert refused.returncode == 2
+        assert "not confirmed" in refused.stderr
+        assert image.read_bytes() == before
+        file = rounds(tmp_path, rwmixread="[0]", bs='["4k"]', more='budget = "4s"')
+        done = ioatlas("map", device, "--campaign", file, "-o", tmp_path / "o", "--destroy", str(SIZE))
+        assert done.returncode == 0, done.stderr
+    finally:
+        bench.clear()
+    (test,) = exported(tmp_path / "o")["rounds"]
+    assert "BLKDISCARD" in test["purge"]
+    assert not any("active range" in text for text in test["deviations"])  # the whole device

@@ -5,13 +5,14 @@ import pytest
 import sqlalchemy as sa
 from made import cell, found, put, reproduce_all
 
+from ioatlas.model.errors import UsageError
 from ioatlas.model.units import words
 from ioatlas_atlas import accounts, audit, catalogue, changes, queries, removal, tables
 from ioatlas_atlas.asked import Asked
 from ioatlas_atlas.best import refresh
 from ioatlas_atlas.fairness import Declaration
 from ioatlas_atlas.pareto import front
-from ioatlas_atlas.records import OPERATOR
+from ioatlas_atlas.records import OPERATOR, Wanted
 from ioatlas_atlas.shelf import shelf_of
 from ioatlas_atlas.tables import best, result
 
@@ -201,3 +202,51 @@ def test_an_entry_that_ends_after_a_later_one_is_a_change_too(database):
     found = [state(number) for number in (*range(1, 150), 151, 150, 152)]
     assert found == sorted(set(found))
     assert state(153, "signed in") == found[-1]
+
+
+def titles(page):
+    return [one.title for one in page.entries]
+
+
+def test_words_and_facts(database, desk, alice):
+    put(desk, alice, found("under the desk", vendor="Contoso", model="N100"))
+    put(desk, alice, found("rack 7", vendor="Fabrikam", model="X 100%_1", protocol="iSCSI", drive="4 x 1 TB (SSD9)"))
+    search = queries.search
+    assert titles(search(database, Wanted(words="DESK contoso"))) == ["under the desk"]
+    assert titles(search(database, Wanted(words="100%_1"))) == ["rack 7"]
+    assert titles(search(database, Wanted(words="n%0"))) == []
+    assert titles(search(database, Wanted(vendor_slug="contoso"))) == ["under the desk"]
+    assert titles(search(database, Wanted(words="'; DROP TABLE result; --"))) == []
+
+
+def test_words_are_looked_for_in_an_index(database):
+    if not database.embedded:
+        pytest.skip("PostgreSQL chooses by the size of the table")
+    read = []
+    sa.event.listen(database.engine, "before_cursor_execute", lambda _link, _cursor, *said: read.append(said[:2]))
+    queries.search(database, Wanted(words="desk contoso"))
+    statement, values = read[-1]
+    with database.reading() as link:
+        assert "result_words" in str(link.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all())
+
+
+def test_pages_hold_every_result_once_the_newest_first(database, desk, alice):
+    made = [put(desk, alice, found(f"t{number}")) for number in range(7)]
+    seen, cursor = [], ""
+    while not seen or cursor:
+        page = queries.search(database, Wanted(), cursor=cursor, limit=3)
+        seen += [one.id for one in page.entries]
+        cursor = page.next
+    assert seen == made[::-1]
+
+
+@pytest.mark.parametrize("cursor", ["x", "W10", "bnVsbA", "WzFd" * 200, "é"])
+def test_a_cursor_that_is_none_is_told(database, cursor):
+    with pytest.raises(UsageError, match="cursor"):
+        queries.search(database, Wanted(), cursor=cursor)
+
+
+def test_a_licence_that_forbids_keeps_it_private(database, desk, alice):
+    put(desk, alice, found("forbidden", licence_says="no"))
+    put(desk, alice, found("allowed", licence_says="no", licence_permission="by letter, 2026-01-02"))
+    assert titles(queries.search(database, Wanted())) == ["allowed"]

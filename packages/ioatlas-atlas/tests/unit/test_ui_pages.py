@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of `ioatlas ui` over a library of simulated campaigns: what a browser gets."""
+"""The pages of `ioatlas ui` over a library of simulated campaigns: what a browser gets, and who may ask."""
 
 import gzip
 import json
@@ -8,6 +8,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.unit.simulated import Shell
 
@@ -17,7 +21,7 @@ from ioatlas.report.small_map import in_words, letters
 from ioatlas.report.told import answer_of
 from ioatlas_atlas.ui import app, commands
 from ioatlas_atlas.ui import shelf as shelf_module
-from ioatlas_atlas.ui.app import make_app
+from ioatlas_atlas.ui.app import Gate, make_app, new_token
 from ioatlas_atlas.ui.commands import Said, Wish
 from ioatlas_atlas.ui.shelf import Shelf
 
@@ -287,3 +291,66 @@ def test_what_cannot_be_read_is_one_error_and_leaves_nothing(
     assert (large.status_code, "at most 1000 B" in large.text) == (413, True)
     assert list(library.iterdir()) == []
     assert browser.post("/import", files={"file": ("a.json", b"{}")}).status_code == 403
+
+
+HOSTS = frozenset({HOST, "localhost:8750"})
+
+
+def echo(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(f"{request.method} {request.url.query}")
+
+
+@pytest.fixture
+def token() -> str:
+    return new_token()
+
+
+@pytest.fixture
+def gated(token: str) -> TestClient:
+    """One that opened the printed address."""
+    app = Gate(Starlette(routes=[Route("/", echo, methods=["GET", "POST"])]), hosts=HOSTS, token=token)
+    client = TestClient(app, base_url=f"http://{HOST}")
+    opened = client.get(f"/?token={token}&q=nas", follow_redirects=False)
+    assert opened.status_code == 303
+    assert opened.headers["location"] == "/?q=nas"
+    return client
+
+
+def test_the_token_leaves_the_address_and_stays_as_a_cookie_of_this_site(gated: TestClient, token: str) -> None:
+    opened = gated.get(f"/?token={token}", follow_redirects=False)
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(opened.headers["set-cookie"].split("; "))
+    assert gated.get("/?q=nas").text == "GET q=nas"
+
+
+def test_nobody_without_the_token(gated: TestClient) -> None:
+    gated.cookies.clear()
+    assert gated.get("/").status_code == 403
+    assert gated.get("/?token=guessed").status_code == 403
+    assert gated.get("/", headers={"Cookie": "ioatlas-8750=guessed"}).status_code == 403
+    assert gated.post("/", headers={"Origin": f"http://{HOST}"}).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["evil.example", "evil.example:8750", "127.0.0.1", "127.0.0.1:8751", "", "[::1]:8750"])
+def test_no_other_name_leads_here(gated: TestClient, name: str) -> None:
+    assert gated.get("/", headers={"Host": name}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [None, "null", "http://evil.example", "https://127.0.0.1:8750", "http://127.0.0.1:8751", "http://127.0.0.1"],
+)
+def test_no_page_of_another_site_changes_anything(gated: TestClient, origin: str | None) -> None:
+    headers = {} if origin is None else {"Origin": origin}
+    assert gated.post("/", headers=headers).status_code == 403
+    assert gated.post("/", headers={"Origin": f"http://{HOST}"}).text == "POST "
+
+
+def test_nothing_is_kept_or_framed_or_guessed(gated: TestClient) -> None:
+    headers = gated.get("/").headers
+    assert headers["Cache-Control"] == "no-store"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    refused = gated.get("/", headers={"Host": "evil.example"}).headers
+    assert "default-src 'none'" in refused["Content-Security-Policy"]

@@ -6,7 +6,6 @@ from made import OLD_BUNDLE, found, put
 from test_backup import *  # noqa: F403
 from test_catalogue import *  # noqa: F403
 from test_migrations import *  # noqa: F403
-from test_queries import *  # noqa: F403
 
 from ioatlas_atlas import accounts
 from ioatlas_atlas.backup import backup, restore
