@@ -16,7 +16,7 @@ from ioatlas.answer.results.library import REPORT
 from ioatlas.cli._arguments import PathOrWord, latency_limit
 from ioatlas.cli._commands import examples
 from ioatlas.cli._options import Measuring, campaign_option, consent_of, directory_option, measuring_options
-from ioatlas.cli._output import say_json
+from ioatlas.cli._output import fold, say_json
 from ioatlas.measure.procedures.options import CAMPAIGN, USUAL_BUDGET_SECONDS
 from ioatlas.model.errors import UsageError
 from ioatlas.model.units import format_duration
@@ -129,19 +129,30 @@ def command(
 def tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import measured
-    from ioatlas.measure.procedures.tune.advice import cure, load_gains
+    from ioatlas.measure.procedures.tune.advice import cure, load_gains, load_settings
 
     measured(journal, how)
     spec, report = recorded_spec(journal, CAMPAIGN.tables), journal.directory / REPORT
     found = load_gains(journal, base := spec.patterns[0])
+    settings = load_settings(journal, base, found)
     if how.as_json:
         told = [asdict(one) | {"proved": one.proved} for one in found]
-        say_json({"directory": str(journal.directory), "as_it_is": base, "gains": told, "report": str(report)})
+        say_json(
+            {
+                "directory": str(journal.directory),
+                "as_it_is": base,
+                "gains": told,
+                "settings": settings,
+                "report": str(report),
+            }
+        )
     else:
         click.echo(cure(found, spec))
         click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in base.items()))
         for one in found:
             click.echo(f" {'✔' if one.proved else ' '} {f'{one.option}={one.value}':<20} {one.words}")
+        for text in settings:
+            click.echo("\n".join(fold(text, "  ")))
         click.echo(f"\nReport: {report}")
     how.show(report)
 

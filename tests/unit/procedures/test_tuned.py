@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from ioatlas.measure.procedures.tune.advice import Foretold, Gain, cure, gains
+from ioatlas.measure.procedures.tune.advice import Foretold, Gain, cure, gains, of_the_path
 from ioatlas.measure.procedures.tune.result import Best, curve_levels, curve_point, trial_of
 from ioatlas.model.cell import Cell
+from ioatlas.model.testbed import Fact, Testbed
 from ioatlas.model.visit import Histogram, Part, Series, Visit
 from ioatlas.plan.latency_search import Goal
 from ioatlas.plan.spec import CampaignSpec
@@ -177,3 +178,26 @@ def test_a_gain_without_an_interval_says_why_and_what_budget_gives_one():
 def test_read_ahead_is_named_where_larger_blocks_help_reads_through_the_page_cache(load, low, named):
     found = [Gain("numjobs", 8, 3.0, 2.0, 4.0), Gain("bs", 1 << 20, 3.0, low, 5.0)]
     assert ("read-ahead" in cure(found, CampaignSpec(targets=(("", "/t"),), constants=load))) == named
+
+
+PATH = {"nic.name": "eth0", "nic.mtu": 1500, "nic.speed": 1_000_000_000}
+
+
+@pytest.mark.parametrize(
+    ("facts", "bs", "rate", "deeper", "said"),
+    [
+        (PATH, 1 << 20, 50e6, 1.0, ["at most 2.5 times", "--cure 'ip link set dev eth0 mtu 9000' --undo"]),
+        (PATH | {"nic.speed": 100e9}, 1 << 20, 50e6, 1.0, ["at most 6 times"]),
+        (PATH, 1 << 20, 120e6, 1.0, []),  # the link is full
+        (PATH, 1024, 50e6, 1.0, []),  # one packet each
+        (PATH, 1 << 20, 50e6, 2.0, []),  # it waits for I/Os, not for packets
+        (PATH | {"route.local": True}, 1 << 20, 50e6, 1.0, []),
+        (PATH | {"nic.mtu": 9000, "nfs.connections": 1}, 1 << 20, 25e6, 1.0, ["nconnect=8", "at most 5 times"]),
+        (PATH | {"nic.mtu": 9000, "nfs.connections": 4}, 1 << 20, 25e6, 1.0, []),
+    ],
+)
+def test_settings_of_a_path_are_foretold_where_more_depth_gains_nothing(facts, bs, rate, deeper, said):
+    bed = Testbed("nas", 0.0, tuple(Fact(*one) for one in facts.items()))
+    told = list(of_the_path(bed, bs, rate, [Gain("iodepth", 16, deeper, 0.9 * deeper, 1.1 * deeper)]))
+    assert len(told) == bool(said)
+    assert all(one in told[0] for one in said)

@@ -9,9 +9,10 @@ moves both. Of a slow target windows are shorter, turns fewer, and what takes lo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from ioatlas.answer.analysis.estimates import window_values
@@ -19,11 +20,13 @@ from ioatlas.answer.law.read import courses_by_target
 from ioatlas.answer.law.told import tell
 from ioatlas.answer.results.by_law import fitted
 from ioatlas.answer.results.parts import ResultParts
+from ioatlas.load.machine.typed_in import testbeds
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.factors import Configuration, Factor
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.outcomes import KeptRecord, LaidOuts
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.testbed import Testbed
 from ioatlas.model.units import round_budget
 from ioatlas.model.visit import Visit
 from ioatlas.plan.options import Constants
@@ -203,20 +206,21 @@ def _times(fit: Fit, base: Cell, cell: Cell) -> Foretold:
     return Foretold(*(min(most, gain * math.exp(by)) for by in (0.0, -down, up)))
 
 
+def _rates(visits: Sequence[Visit], cell: Cell) -> dict[int, float]:
+    """Bytes a second of a load, by turn."""
+    return {
+        one.replicate: sum(window_values(part, one.window_start_ms).bw_bytes_per_s for part in one.parts)
+        for one in visits
+        if one.cell_key == cell.key and one.replicate >= LOOKS and not one.discarded
+    }
+
+
 def gains(cells: Sequence[Cell], visits: Sequence[Visit], base: Constants) -> list[Gain]:
     """Of each change, the largest first; larger blocks are another load, and come last. visits: with their series."""
-
-    def rates(cell: Cell) -> dict[int, float]:
-        return {
-            one.replicate: sum(window_values(part, one.window_start_ms).bw_bytes_per_s for part in one.parts)
-            for one in visits
-            if one.cell_key == cell.key and one.replicate >= LOOKS and not one.discarded
-        }
-
     now, changed = loads(cells, base)
-    before, found = rates(now), []
+    before, found = _rates(visits, now), []
     for name, cell in changed.items():
-        after = rates(cell)
+        after = _rates(visits, cell)
         ratios = [after[k] / before[k] for k in sorted(before.keys() & after.keys()) if before[k] and after[k]]
         ratio = log_t_interval(ratios, 1 - RISK / len(changed))
         found.append(Gain(name, cell.option[name], ratio.estimate, ratio.low, ratio.high, turns=len(ratios)))
@@ -243,11 +247,43 @@ def cure(found: Sequence[Gain], spec: CampaignSpec) -> str:
     return f"{text[0].upper()}{text[1:]}.{ahead}{more}"
 
 
+JUMBO_BYTES, CONNECTIONS = 9000, 8
+
+
+def of_the_path(bed: Testbed, bs_bytes: int, rate: float, found: Sequence[Gain]) -> Iterator[str]:
+    """Where more depth gains nothing: what a network path could be set to, what that gains at most, and how it is
+    measured; whoever measures it agrees to it. What each packet costs is saved with larger ones, and what a connection
+    holds back with more of them; the link is the end of both.
+    """
+    if bed.value("route.local") is True or any(one.proved and one.option == "iodepth" for one in found):
+        return
+    link = (bed.number("nic.speed") or math.inf) / 8 / max(1.0, rate)
+    name, mtu = bed.value("nic.name"), int(bed.number("nic.mtu") or JUMBO_BYTES)
+    if name and bs_bytes > mtu and (gain := min(link, JUMBO_BYTES / mtu)) > LEAST_GAIN:
+        command = f"ip link set dev {name} mtu"
+        yield (
+            f"Packets of {JUMBO_BYTES} bytes, where all of the path takes them, instead of {mtu}: at most {gain:.3g} "
+            f"times the throughput. --cure '{command} {JUMBO_BYTES}' --undo '{command} {mtu}' measures it."
+        )
+    if bed.number("nfs.connections") == 1 and (gain := min(link, CONNECTIONS)) > LEAST_GAIN:
+        more = f"nconnect={CONNECTIONS} instead of one connection: at most {gain:.3g} times the throughput"
+        yield f"{more}. A mount with it as --cure, and one without as --undo, measure it."
+
+
+def load_settings(journal: Journal, base: Constants, found: Sequence[Gain]) -> list[str]:
+    """Those of a campaign."""
+    now, _ = loads([cell for cell, _ in journal.cells()], base)
+    rates = _rates(journal.visits(with_series=True), now).values()
+    bed = testbeds(journal.latest_testbed(), journal.directory).get(now.target)
+    return list(of_the_path(bed, now.bs_bytes, median(rates), found)) if bed and rates else []
+
+
 class AdviceParts(ResultParts):
     """What helps stands above what a map finds."""
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
         found = load_gains(self.journal, self.spec.patterns[0])
-        told = (cure(found, self.spec), *(f"{one.option}={one.value}: {one.words}." for one in found))
+        told = [cure(found, self.spec), *(f"{one.option}={one.value}: {one.words}." for one in found)]
+        told += load_settings(self.journal, self.spec.patterns[0], found)
         finding = Finding(FindingCode.HIGHEST_LOAD, " ".join(told), title="What would help", place="map")
         return (finding, *super().findings(result))
