@@ -6,6 +6,9 @@ import json
 import os
 import pickle
 import shutil
+import socket
+import threading
+import time
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,6 +17,7 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+import uvicorn
 from starlette.testclient import TestClient
 
 from ioatlas.model.errors import IoAtlasError
@@ -173,3 +177,18 @@ def people(database):
     kinds = {"alice": AccountKind.MEMBER, "robert": AccountKind.MEMBER, "carol": AccountKind.MODERATOR}
     made = {name: accounts.new_account(database, name, kind) for name, kind in kinds.items()}
     return {name: {"Authorization": f"Bearer {accounts.new_token(database, one)}"} for name, one in made.items()}
+
+
+@pytest.fixture
+def atlas(database, blobs):
+    """Its address and a token."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(make_app(database, blobs), log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    token = accounts.new_token(database, accounts.new_account(database, "alice"))
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}", token
+    server.should_exit = True
+    thread.join()

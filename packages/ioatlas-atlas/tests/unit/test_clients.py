@@ -1,39 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ioatlas atlas publish`, `search` and `fetch` against an atlas on loopback."""
 
-import io
 import json
 import os
 import socket
-import threading
-import time
 
 import pytest
-import uvicorn
 from made import OLD_BUNDLE, bundle_of_today, found, put
 from tests.command_line import call
 
-from ioatlas.bundle.reproduce import Outcome
 from ioatlas.model.errors import UsageError
-from ioatlas_atlas import accounts, queries, reproductions
-from ioatlas_atlas.app import make_app
 from ioatlas_atlas.client import Client
-from ioatlas_atlas.records import AccountKind
-
-
-@pytest.fixture
-def atlas(database, blobs):
-    """Its address and a token."""
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(make_app(database, blobs), log_level="error", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    token = accounts.new_token(database, accounts.new_account(database, "alice"))
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}", token
-    server.should_exit = True
-    thread.join()
 
 
 def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
@@ -84,47 +61,6 @@ def test_an_upload_is_waited_for_longer_than_an_answer(atlas, monkeypatch):
     url, token = atlas
     monkeypatch.setattr("ioatlas_atlas.client.TIMEOUT_SECONDS", 0.001)
     assert Client(url, token).publish(OLD_BUNDLE, "key", {})["state"] == "public"
-
-
-def test_a_vendor_and_the_evaluator_reply(atlas, database, desk, alice, monkeypatch):
-    url, _ = atlas
-    number = put(desk, alice, found())
-    vendor = accounts.new_account(database, "contoso", AccountKind.VENDOR, "Contoso")
-    tokens = {one.name: accounts.new_token(database, one) for one in (alice, vendor)}
-    said = ["reply", f"{url}/r/{number}"]
-
-    looked = call(*said, "Firmware?", "--dry-run", IOATLAS_TOKEN=tokens["contoso"])
-    assert (looked.returncode, "Beside nas, would stand:\nFirmware?" in looked.stderr) == (0, True)
-    assert "nobody agreed to send it" in call(*said, "Firmware?", IOATLAS_TOKEN=tokens["contoso"]).stderr
-    assert queries.replies_of(database, number) == ()
-
-    assert call(*said, "Firmware?", "--yes", IOATLAS_TOKEN=tokens["contoso"]).returncode == 0
-    monkeypatch.setattr("sys.stdin", io.StringIO("7.3 is out.\nMeasure it.\n"))
-    piped = call(*said, "-", "--yes", "--json", IOATLAS_TOKEN=tokens["contoso"])
-    assert json.loads(piped.stdout) == {"address": f"{url}/r/{number}#replies", "version": 2}
-    assert call(*said, "I will.", "--yes", IOATLAS_TOKEN=tokens["anna"]).stdout.endswith("version 1\n")
-    vendors, evaluators = queries.replies_of(database, number)
-    assert (vendors.kind, vendors.text, vendors.older[0].text) == ("vendor", "7.3 is out.\nMeasure it.", "Firmware?")
-    assert (evaluators.kind, evaluators.text) == ("evaluator", "I will.")
-    assert "a reply is a text" in call(*said, "", "--yes", IOATLAS_TOKEN=tokens["contoso"]).stderr
-    bert = accounts.new_token(database, accounts.new_account(database, "bert"))
-    assert "only the product's vendor" in call(*said, "Me too.", "--yes", IOATLAS_TOKEN=bert).stderr
-
-
-@pytest.mark.long("atlas", "bundle")
-def test_what_was_made_again_is_published_and_named_at_once(atlas, database, desk, monkeypatch):
-    """Holding both against each other takes two whole campaigns: `bench/atlas/story.mjs` does it for real."""
-    url, token = atlas
-    monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
-    theirs = put(desk, accounts.new_account(database, "bert"), found(signer="SHA256:b", testbed="bed2"))
-    said = ["publish", bundle_of_today(), "--to", url, "--yes", "--reproduces", theirs]
-    done = call(*said, IOATLAS_TOKEN=token)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == f"{url}/r/{theirs}  reproduced"
-    told = json.loads(call(*said, "--json", IOATLAS_TOKEN=token).stdout)
-    assert (told["reproduces"], told["new"]) == ({"id": theirs, "outcome": "reproduced"}, False)
-    wrong = call(*said[:-1], "nosuch", IOATLAS_TOKEN=token)
-    assert (wrong.returncode, "There is no such result" in wrong.stderr) == (2, True)
 
 
 def test_what_cannot_be_is_told_in_one_message(tmp_path):
