@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What command lines of each tool mean, as the tools' own manuals have it."""
 
+import json
+import re
+from contextlib import suppress
+
 import pytest
 from translated import jobs, levels
 
 from ioatlas.load.fio.jobfile import render_job
 from ioatlas.load.streams.fixed_work import iozone_arguments, iozone_round
 from ioatlas.model.errors import UsageError
-from ioatlas.model.units import words
+from ioatlas.model.units import parse_size_bytes, words
 from ioatlas_translate import translate
 from ioatlas_translate.command import split_words
 from ioatlas_translate.translation import job_to_dict
@@ -15,128 +19,84 @@ from ioatlas_translate.translation import job_to_dict
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
-FIRST_JOB = [
-    (
-        "diskspd",
-        r"C:\tools\diskspd.exe -t8 -o8 -r -b4K -w0 -d60 -h -L -c1000G D:\io.dat",
-        {
-            "rw": "randread",
-            "bs_bytes": 4096,
-            "numjobs": 8,
-            "iodepth": 8,
-            "runtime_seconds": 60,
-            "ramp_time_seconds": 5,
-            "direct": 1,
-            "size_bytes": 1000 * GIB,
-            "norandommap": 1,
-            "rwmixread": 100,
-        },
-    ),
-    (
-        "diskspd",
-        "diskspd -t8 -o8 -r -b8K -w33 -d60 -Sh -c1000G x",
-        {"rw": "randrw", "rwmixread": 67, "bs_bytes": 8192, "sync": "dsync"},
-    ),
-    (
-        "diskspd",
-        "diskspd x",
-        {
-            "rw": "read",
-            "bs_bytes": 65536,
-            "iodepth": 2,
-            "numjobs": 1,
-            "runtime_seconds": 10,
-            "ramp_time_seconds": 5,
-            "direct": 0,
-            "size_bytes": None,
-        },
-    ),
-    ("diskspd", "diskspd -w x", {"rw": "read"}),
-    ("diskspd", "diskspd -c1G -b4K -r8b -W0 x", {"blockalign_bytes": 32768, "rw": "randread"}),
-    ("diskspd", "diskspd -c1G -b4K -rs70 x", {"rw": "randread", "percentage_random": 70}),
-    ("diskspd", "diskspd -c1G -b4K -rdpct90/10:0/10:5/20 x", {"random_distribution": "zoned:90/10:0/10:5/20:5/60"}),
-    (
-        "diskspd",
-        "diskspd -c40G -b4K -rdabs10/10G:10/20G x",
-        {"random_distribution": f"zoned_abs:10/{10 * GIB}:10/{20 * GIB}:80/{10 * GIB}"},
-    ),
-    ("diskspd", "diskspd -c1G -b4K -t2 -g500 x", {"rate_bytes_per_s": 500_000}),
-    ("diskspd", "diskspd -c1G -b4K -t2 -g500i x", {"rate_iops": 500}),
-    ("diskspd", "diskspd -c1G -b4K -o1 -i10 -j5 x", {"thinktime_us": 5000, "thinktime_blocks": 10}),
-    ("diskspd", "diskspd -c1G -B1M -f512M -b4K x", {"offset_bytes": MIB, "size_bytes": 511 * MIB}),
-    ("diskspd", "diskspd -c1G -Sm -w100 -Z x", {"ioengine": "mmap", "zero_buffers": 1}),
-    ("diskspd", "diskspd -c1G -a0,1 -t2 x", {"cpus_allowed": "0,1", "cpus_allowed_policy": "split"}),
-    ("diskspd", "diskspd -c1G -t4 -T64K x", {"offset_increment_bytes": 65536, "size_bytes": GIB - 3 * 65536}),
-    ("diskspd", "diskspd -c1G -p -o4 x", {"numjobs": 4, "iodepth": 1}),
-    ("diskspd", "diskspd -c1G -b8K -s32K x", {"rw": f"read:{24 * KIB}"}),
-    (
-        "iozone",
-        "iozone -i 0 -i 1 -r 64k -s 4g -c -e -I",
-        {"rw": "write", "bs_bytes": 65536, "size_bytes": 4 * GIB, "direct": 1, "end_fsync": 1, "operation": "write"},
-    ),
-    ("iozone", "iozone -s 4096 -r 64 -i0", {"size_bytes": 4 * MIB, "bs_bytes": 65536}),
-    (
-        "iozone",
-        "iozone -t 4 -s 1m -r 4 -i 0 -o",
-        {"numjobs": 4, "sync": "sync", "filename_format": "ioatlas-target-1.$jobnum.$filenum"},
-    ),
-    ("iozone", "iozone -Rb out.xls -H 8 -B -i 0 -J 2", {"ioengine": "mmap", "iodepth": 1, "thinktime_us": 2000}),
-    (
-        "xdd",
-        "xdd -op write -targets 1 /dev/sdz -reqsize 128 -mbytes 64 -qd 4 -dio",
-        {"rw": "write", "bs_bytes": 131072, "size_bytes": 64 * MIB, "iodepth": 4, "direct": 1, "zero_buffers": 1},
-    ),
-    (
-        "xdd",
-        (
-            "xdd -op read -target x -rwratio 70 -reqsize 8 -blocksize 512 -numreqs 100 -seek random -seek range "
-            "8192 -passes 3"
-        ),
-        {"rw": "randrw", "rwmixread": 70, "bs_bytes": 4096, "size_bytes": 4 * MIB, "io_size_bytes": 409600, "loops": 3},
-    ),
-    (
-        "xdd",
-        "xdd -op read -targets -2 x -kbytes 1024 -throttle ops 50 -startdelay 1.5 -targetoffset 1024",
-        {"numjobs": 2, "rate_iops": 50, "startdelay_seconds": 1.5, "offset_increment_bytes": MIB},
-    ),
-    (
-        "orion",
-        "./orion_linux -run oltp -testname t -num_disks 2",
-        {"rw": "randread", "bs_bytes": 8192, "iodepth": 2, "runtime_seconds": 60, "direct": 1},
-    ),
-    (
-        "orion",
-        "orion -run advanced -matrix point -num_small 4 -num_large 0 -size_small 16 -write 25 -duration 10",
-        {"rw": "randrw", "rwmixread": 75, "bs_bytes": 16384, "iodepth": 4, "runtime_seconds": 10},
-    ),
-    (
-        "fio",
-        (
-            "fio -filename=/dev/sdb -direct=1 -iodepth 1 -thread -rw=randrw -rwmixread=70 -bs=16k -size=200G "
-            "-numjobs=30 -runtime=100 -group_reporting -name=t"
-        ),
-        {
-            "rw": "randrw",
-            "bs_bytes": 16384,
-            "size_bytes": 200 * GIB,
-            "numjobs": 30,
-            "runtime_seconds": 100,
-            "direct": 1,
-        },
-    ),
-    ("fio", "fio --name=a --rw=randread --bs=4KiB --size=1g", {"bs_bytes": 4000}),
-    (
-        "fio",
-        "fio --kb_base=1000 --name=a --rw=randread --bs=4KiB --size=1m",
-        {"bs_bytes": 4096, "size_bytes": 1_000_000},
-    ),
-]
+FIRST_JOB = r"""
+diskspd: C:\tools\diskspd.exe -t8 -o8 -r -b4K -w0 -d60 -h -L -c1000G D:\io.dat
+    -> rw=randread bs_bytes=4096 numjobs=8 iodepth=8 runtime_seconds=60 ramp_time_seconds=5 direct=1 \
+    size_bytes=1000GiB norandommap=1 rwmixread=100
+diskspd: diskspd -t8 -o8 -r -b8K -w33 -d60 -Sh -c1000G x
+    -> rw=randrw rwmixread=67 bs_bytes=8192 sync=dsync
+diskspd: diskspd x
+    -> rw=read bs_bytes=65536 iodepth=2 numjobs=1 runtime_seconds=10 ramp_time_seconds=5 direct=0 size_bytes=null
+diskspd: diskspd -w x
+    -> rw=read
+diskspd: diskspd -c1G -b4K -r8b -W0 x
+    -> blockalign_bytes=32768 rw=randread
+diskspd: diskspd -c1G -b4K -rs70 x
+    -> rw=randread percentage_random=70
+diskspd: diskspd -c1G -b4K -rdpct90/10:0/10:5/20 x
+    -> random_distribution=zoned:90/10:0/10:5/20:5/60
+diskspd: diskspd -c40G -b4K -rdabs10/10G:10/20G x
+    -> random_distribution=zoned_abs:10/10737418240:10/21474836480:80/10737418240
+diskspd: diskspd -c1G -b4K -t2 -g500 x
+    -> rate_bytes_per_s=500000
+diskspd: diskspd -c1G -b4K -t2 -g500i x
+    -> rate_iops=500
+diskspd: diskspd -c1G -b4K -o1 -i10 -j5 x
+    -> thinktime_us=5000 thinktime_blocks=10
+diskspd: diskspd -c1G -B1M -f512M -b4K x
+    -> offset_bytes=1MiB size_bytes=511MiB
+diskspd: diskspd -c1G -Sm -w100 -Z x
+    -> ioengine=mmap zero_buffers=1
+diskspd: diskspd -c1G -a0,1 -t2 x
+    -> cpus_allowed=0,1 cpus_allowed_policy=split
+diskspd: diskspd -c1G -t4 -T64K x
+    -> offset_increment_bytes=65536 size_bytes=1073545216
+diskspd: diskspd -c1G -p -o4 x
+    -> numjobs=4 iodepth=1
+diskspd: diskspd -c1G -b8K -s32K x
+    -> rw=read:24576
+iozone: iozone -i 0 -i 1 -r 64k -s 4g -c -e -I
+    -> rw=write bs_bytes=65536 size_bytes=4GiB direct=1 end_fsync=1 operation=write
+iozone: iozone -s 4096 -r 64 -i0
+    -> size_bytes=4MiB bs_bytes=65536
+iozone: iozone -t 4 -s 1m -r 4 -i 0 -o
+    -> numjobs=4 sync=sync filename_format=ioatlas-target-1.$jobnum.$filenum
+iozone: iozone -Rb out.xls -H 8 -B -i 0 -J 2
+    -> ioengine=mmap iodepth=1 thinktime_us=2000
+xdd: xdd -op write -targets 1 /dev/sdz -reqsize 128 -mbytes 64 -qd 4 -dio
+    -> rw=write bs_bytes=131072 size_bytes=64MiB iodepth=4 direct=1 zero_buffers=1
+xdd: xdd -op read -target x -rwratio 70 -reqsize 8 -blocksize 512 -numreqs 100 -seek random -seek range 8192 -passes 3
+    -> rw=randrw rwmixread=70 bs_bytes=4096 size_bytes=4MiB io_size_bytes=409600 loops=3
+xdd: xdd -op read -targets -2 x -kbytes 1024 -throttle ops 50 -startdelay 1.5 -targetoffset 1024
+    -> numjobs=2 rate_iops=50 startdelay_seconds=1.5 offset_increment_bytes=1MiB
+orion: ./orion_linux -run oltp -testname t -num_disks 2
+    -> rw=randread bs_bytes=8192 iodepth=2 runtime_seconds=60 direct=1
+orion: orion -run advanced -matrix point -num_small 4 -num_large 0 -size_small 16 -write 25 -duration 10
+    -> rw=randrw rwmixread=75 bs_bytes=16384 iodepth=4 runtime_seconds=10
+fio: fio -filename=/dev/sdb -direct=1 -iodepth 1 -thread -rw=randrw -rwmixread=70 -bs=16k -size=200G -numjobs=30 \
+    -runtime=100 -group_reporting -name=t
+    -> rw=randrw bs_bytes=16384 size_bytes=200GiB numjobs=30 runtime_seconds=100 direct=1
+fio: fio --name=a --rw=randread --bs=4KiB --size=1g
+    -> bs_bytes=4000
+fio: fio --kb_base=1000 --name=a --rw=randread --bs=4KiB --size=1m
+    -> bs_bytes=4096 size_bytes=1000000
+"""
+"""Command lines, and what the first job of each is to say."""
+
+
+def worth(text):
+    for read in (json.loads, parse_size_bytes):
+        with suppress(ValueError, UsageError):
+            return read(text)
+    return text
 
 
 @pytest.mark.parametrize(
-    ("tool", "command", "expected"), FIRST_JOB, ids=lambda value: value if isinstance(value, str) else ""
+    "case", re.findall(r"^(\w+): (.*)\n +-> (.*)$", FIRST_JOB.replace("\\\n    ", ""), re.MULTILINE)
 )
-def test_first_job(tool, command, expected):
+def test_first_job(case):
+    tool, command, said = case
+    expected = {name: worth(text) for name, text in (one.split("=", 1) for one in said.split())}
     translation = translate(tool, command)
     job = job_to_dict(translation.jobs[0])
     assert {name: job.get(name) for name in expected} == expected
