@@ -100,12 +100,12 @@ describe("a crossed sweep", () => {
     expect(await page.locator(".finding-text").first().isVisible()).toBe(false);
     await page.locator(".findings > details > summary").click();
     const sentences = await page.locator(".finding-text").allTextContents();
-    expect(sentences[0]).toMatch(/^Highest read throughput/);
+    expect(sentences[0]).toMatch(/^Reaching 90% of the best read takes/);
     const before = await page.locator(".detail .cell-name").textContent();
-    await page.getByRole("button", { name: /^Show cell on the map: The smallest cell/ }).click();
+    await page.getByRole("button", { name: /^Show cell on the map: Reaching 90%/ }).click();
     const after = await page.locator(".detail .cell-name").textContent();
     expect(after).not.toBe(before);
-    const wanted = /(\d+ [KM]iB) blocks/.exec(sentences[1] ?? "")?.[1];
+    const wanted = /(\d+ [KM]iB) blocks/.exec(sentences[0] ?? "")?.[1];
     expect(after).toContain(`Block size${wanted}`);
   });
 

@@ -11,6 +11,7 @@ import argparse
 import itertools
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +44,7 @@ from ioatlas.model.result import (
     Unmeasured,
 )
 from ioatlas.model.target import Identity, Target
-from ioatlas.model.units import format_rate, format_size, words
+from ioatlas.model.units import format_size, words
 from ioatlas.model.verdict import VerdictCode, read_unmeasured
 from ioatlas.report.page_format import ComparisonData
 
@@ -274,43 +275,29 @@ def _findings(estimates: list[Estimate], unmeasured: list[Unmeasured]) -> tuple[
     ]
     small = min(near, key=lambda e: (e.cell.bs_bytes, e.cell.outstanding, e.cell.footprint_bytes))
 
-    def place(e: Estimate) -> str:
-        size = f" on {format_size(e.cell.size_bytes)} files" if e.cell.size_bytes else ""
-        return f"{format_size(e.cell.bs_bytes)} blocks{size}, {e.cell.numjobs} jobs, depth {e.cell.iodepth}"
+    def load(e: Estimate) -> str:
+        return f"{format_size(e.cell.bs_bytes)} blocks, numjobs {e.cell.numjobs}, depth {e.cell.iodepth}"
 
     shaky = [e for e in measured if e.verdict is VerdictCode.UNSTABLE]
-    widths = sorted((e.bw_high or 0) / (e.bw_low or 1) - 1 for e in measured)
+    best = {"bw_bytes_per_s": top.bw_bytes_per_s or 0.0, "load": load(top), "resource": "target", "probability": 0.9}
     rows = [
-        Finding(
-            FindingCode.FIT,
-            f"Highest {top.direction} throughput: {format_rate(top.bw_bytes_per_s or 0)} at {place(top)}.",
-            (top.cell.key,),
-            target=top.cell.target,
-            direction=top.direction,
-        ),
+        Finding(FindingCode.LIMIT, best, (top.cell.key,), target=top.cell.target, direction=top.direction),
         Finding(
             FindingCode.KNEE,
-            f"The smallest cell that reaches 90% of it: {place(small)}.",
+            {"load": load(small)},
             (small.cell.key,),
             target=small.cell.target,
             direction=small.direction,
         ),
-        Finding(
-            FindingCode.METHOD,
-            f"Half of all intervals are narrower than {widths[len(widths) // 2] * 100:.1f}%; {len(shaky)} cells have "
-            "no steady state.",
-            tuple(e.cell.key for e in shaky[:40]),
-        ),
     ]
-    reasons = {u.reason.code for u in unmeasured}
-    rows.append(
-        Finding(
-            FindingCode.NOT_MEASURED,
-            f"{len(unmeasured)} cells were not measured ({', '.join(sorted(reasons))})."
-            if unmeasured
-            else "Every cell of the sweep was measured.",
-        )
-    )
+    if shaky:
+        values = {"wanted": 0.05, "n_values": len(measured), "n_missed": len(shaky), "stopped_by_visits": 5}
+        rows.append(Finding(FindingCode.PRECISION, values, tuple(e.cell.key for e in shaky[:40])))
+    if unmeasured:
+        why = Counter(u.reason.code for u in unmeasured)
+        told = [{"kind": kind, "n_cells": count} for kind, count in why.items()]
+        values = {"n_cells": len(measured) + len(unmeasured), "n_lost": len(unmeasured), "why": told}
+        rows.append(Finding(FindingCode.NOT_MEASURED, values))
     return tuple(rows)
 
 
@@ -401,11 +388,11 @@ def tuned() -> CampaignResult:
 def fitted() -> CampaignResult:
     """What was asked of a target, in place of main numbers."""
     told = (
-        ("Fit for a", "PASS: scratch fits a, with 3.1 times what it needs."),
-        ("a, requirement 1", "PASS: p99 of flushes at most 10 ms, measured 3.2 ms."),
-        ("Fit for b", "FAIL: scratch does not fit b: at least 200 IOPS, measured 120 IOPS."),
+        {"use": "a", "title": "a", "answer": "PASS", "margin": 3.1},
+        {"use": "a", "number": 1, "answer": "PASS", "measured": "p99 of flushes at most 10 ms, 3.2 ms", "source": "us"},
+        {"use": "b", "title": "b", "answer": "FAIL", "broken": ["at least 200 IOPS, measured 120 IOPS"]},
     )
-    findings = tuple(Finding(FindingCode.FIT, text, title=title, place="map") for title, text in told)
+    findings = tuple(Finding(FindingCode.FIT, values, place="map", target="scratch") for values in told)
     result = campaign("made-up disk, two uses", ["scratch"], {"rw": ("write", "randread"), "bs": (4096,)})
     return replace(result, headlines=(), findings=findings)
 

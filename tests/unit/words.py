@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ioatlas.answer.analysis.summary import summarise
 from ioatlas.model.result import CampaignResult
+from ioatlas.report.findings import worded
 
 with (Path(__file__).resolve().parents[2] / "scripts" / "retired-words.csv").open(newline="") as table:
     RETIRED = [word for word, _say, where in csv.reader(table) if where == "sentences"]
@@ -17,7 +18,9 @@ ONE_OF_MANY = re.compile(r"\b1 (visits|runs|cells|values|jobs|files|rounds|readi
 def check_told(result: CampaignResult) -> None:
     """No word that is retired for sentences, and no "1 visits"."""
     summary = summarise(result)
-    told = [summary.next_step, *(one.sentence for one in result.findings), *(one.title for one in result.findings)]
+    findings = worded(result)
+    assert len({one.title for one in findings}) == len(findings)
+    told = [summary.next_step, *(one.sentence for one in findings), *(one.title for one in findings)]
     told += [text for doubt in summary.doubts for text in (doubt.sentence, doubt.advice)]
     told += [note for e in result.estimates for note in e.notes]
     told += [text for chart in result.charts for text in (chart.title, chart.note)]

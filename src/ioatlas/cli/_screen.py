@@ -17,7 +17,6 @@ from rich.text import Text
 
 from ioatlas import __version__
 from ioatlas.answer.analysis.imported_answer import LOADS, SETS
-from ioatlas.answer.analysis.imported_answer import TITLES as IMPORTED_TITLES
 from ioatlas.answer.analysis.summary import summarise
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.product.quantity import money
@@ -28,6 +27,7 @@ from ioatlas.model.finding import FindingCode
 from ioatlas.model.summary import Summary, Trust
 from ioatlas.report.export import texts
 from ioatlas.report.export.texts import conditions
+from ioatlas.report.findings import worded
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, small_map
 from ioatlas.report.told import beside_of, next_line, small_of, title_of, value_of, where_of
@@ -95,7 +95,11 @@ def answer_lines(
     fits = _of_code(result, FindingCode.FIT, "Fit", width)
     top = [*fits, *([] if fits and not summary.headlines else _numbers(summary, width, place))]
     top += _of_code(result, FindingCode.BURST, "Burst", width)
-    told = [] if summary.n_measured else [one for one in result.findings if one.title in IMPORTED_TITLES]
+    told = (
+        []
+        if summary.n_measured
+        else [one for one in worded(result) if one.code is FindingCode.IMPORTED and not one.cells]
+    )
     top += [line for one in told for line in labelled(one.title, one.sentence, width, LABEL)]
     top += _of_code(result, FindingCode.FACTOR, "Factors", width, MOST_FACTORS)
     top += _prices(result, width, place)
@@ -162,7 +166,7 @@ def _numbers(summary: Summary, width: int, place: str) -> list[Text]:
 
 def _of_code(result: CampaignResult, code: FindingCode, label: str, width: int, most: int = 100) -> list[Text]:
     """The first findings of a kind, the first with a label."""
-    told = [one.sentence for one in result.findings if one.code is code]
+    told = [one.sentence for one in worded(result) if one.code is code]
     if len(told) > most:
         told = [*told[:most], f"and {len(told) - most} more: `ioatlas show DIR -v`"]
     return [line for n, text in enumerate(told) for line in labelled("" if n else label, text, width, LABEL)]

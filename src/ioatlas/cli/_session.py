@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +16,12 @@ from ioatlas.cli._options import with_metrics
 from ioatlas.cli._screen import console_of, show
 from ioatlas.measure.campaign import load_result, run
 from ioatlas.model.errors import IoAtlasError, PartialResultError
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.outcomes import Emit, Event
 from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ReasonCode, sentences
 from ioatlas.model.visit import RemarkKind, VisitStatus
+from ioatlas.report.findings import worded
 from ioatlas.report.page import write_report
 from ioatlas.store import confined
 from ioatlas.store.journal import Journal
@@ -156,13 +156,13 @@ def _why_nothing(journal: Journal) -> tuple[str, str]:
 def answer(directory: Path, result: CampaignResult, *, verbose: bool) -> None:
     """The first screen, and the findings that stand below it."""
     show(result, console_of(), place=str(directory), report=str(directory / REPORT))
-    for text in findings_told(result.findings, verbose=verbose):
+    for text in told_below(result, verbose=verbose):
         click.echo(paragraph(text))
 
 
-def findings_told(findings: Iterable[Finding], *, verbose: bool = False) -> list[str]:
-    """Those that stand below an answer."""
-    told = (one for one in findings if verbose or (one.code in TOLD and not one.in_order))
+def told_below(result: CampaignResult, *, verbose: bool = False) -> list[str]:
+    """Findings that stand below an answer."""
+    told = (one for one in worded(result) if verbose or (one.code in TOLD and not one.in_order))
     return [f"{one.title}: {one.sentence}" for one in told]
 
 

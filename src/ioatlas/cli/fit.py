@@ -23,6 +23,7 @@ from ioatlas.model.errors import UsageError
 from ioatlas.model.outcomes import Event
 from ioatlas.plan.spec import CampaignSpec, recorded_spec
 from ioatlas.report.export.to_gate import Check, Gate, Outcome
+from ioatlas.report.findings import sentence_of
 
 if TYPE_CHECKING:
     from ioatlas.measure.procedures.fit.fits import Fit
@@ -84,9 +85,9 @@ def command(
 
 def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path | None, Path | None]) -> None:
     """The answer by a campaign that was measured. Ends with its exit status."""
-    from ioatlas.cli._session import findings_told
+    from ioatlas.cli._session import told_below
     from ioatlas.measure.campaign import load_result
-    from ioatlas.measure.procedures.fit.fits import fits_measured, requirement_text
+    from ioatlas.measure.procedures.fit.fits import fits_measured, requirement
     from ioatlas.measure.procedures.fit.read import read_uses
     from ioatlas.measure.procedures.fit.verdict import Answer
     from ioatlas.store.journal import Journal
@@ -97,11 +98,12 @@ def _tell_measured(directory: Path, uses: str, how: Measuring, gate: tuple[Path 
     fits = fits_measured(journal, read_uses(uses), result.estimates)
     places = {one.name: one.location for one in journal.targets()}
     for fit in () if how.as_json else fits:
-        click.echo(fit.sentence)
+        click.echo(sentence_of(fit.finding))
         run = f"To measure what is open: ioatlas fit {quote(places[fit.target])} --for {quote(fit.use.name)}"
-        for text in (*(requirement_text(one) for _, one in fit.judged), *([run] if fit.open else [])):
+        told = (sentence_of(requirement(one, fit.use, n, fit.target)) for n, (_, one) in enumerate(fit.judged, 1))
+        for text in (*told, *([run] if fit.open else [])):
             click.echo("\n".join(fold(text, "  ")))
-    total, doubts = Answer.of_all([one.answer for one in fits]).value, findings_told(result.findings)
+    total, doubts = Answer.of_all([one.answer for one in fits]).value, told_below(result)
     for text in () if how.as_json else doubts:
         click.echo("\n".join(fold(text, "")))
     _end(fits, how, gate, {"directory": str(directory), "answer": total, "doubts": doubts})
@@ -118,7 +120,7 @@ def _end(
     what is said of how many a target carries, before the checks of the most that it does.
     """
     write_gate(_gate(fits[:1] if carries else fits, carries), *gate)
-    document = {**told, "fits": [one.as_json() for one in fits]}
+    document = {**told, "fits": [{**one.as_json(), "sentence": sentence_of(one.finding)} for one in fits]}
     with_metrics(lambda _: None)(Event("fits", document))
     if how.as_json:
         say_json(document)
@@ -130,7 +132,7 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
 
     gate: files for JUnit and Markdown.
     """
-    from ioatlas.cli._session import answer, findings_told, measured
+    from ioatlas.cli._session import answer, measured, told_below
     from ioatlas.measure.procedures.fit.fits import carried, load_fits
     from ioatlas.measure.procedures.fit.verdict import Answer
 
@@ -140,11 +142,11 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
     most = carried(fits) if recorded_spec(journal, CAMPAIGN.tables).of(FitOptions).fit_max else None
     total = Answer.of_all([one.answer for one in fits]) if most is None else most.answer
     told: dict[str, Any] = {"directory": str(directory), "answer": total.value, "report": str(directory / REPORT)}
-    told |= {"doubts": findings_told(result.findings)} | ({} if most is None else {"carries": most.sentence})
+    told |= {"doubts": told_below(result)} | ({} if most is None else {"carries": sentence_of(most.finding)})
     if not how.as_json:
         answer(directory, result, verbose=how.verbose)
     how.show(directory / REPORT)
-    carries = () if most is None else (Check("How many it carries", OUTCOMES[most.answer], most.sentence),)
+    carries = () if most is None else (Check("How many it carries", OUTCOMES[most.answer], sentence_of(most.finding)),)
     _end(fits if most is None else most.told, how, gate, told, carries)
 
 
@@ -163,7 +165,7 @@ def _gate(fits: Sequence[Fit], first: tuple[Check, ...]) -> Gate:
         for _, one in fit.judged
     )
     fine = "It fits." if all(one.outcome == "passed" for one in checks) else ""
-    answers = " ".join(fit.sentence for fit in fits)
+    answers = " ".join(sentence_of(fit.finding) for fit in fits)
     return Gate("Does it fit?", time.time(), checks, note=answers, fine=fine, bad="fail")
 
 

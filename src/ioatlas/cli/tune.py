@@ -130,6 +130,8 @@ def tell_gains(journal: Journal, how: Measuring) -> None:
     """Make the visits, and say of each change what it gains."""
     from ioatlas.cli._session import measured
     from ioatlas.measure.procedures.tune.advice import cure, load_gains, load_settings
+    from ioatlas.model.finding import Finding, FindingCode
+    from ioatlas.report.findings import sentence_of
 
     measured(journal, how)
     spec, report = recorded_spec(journal, CAMPAIGN.tables), journal.directory / REPORT
@@ -147,7 +149,7 @@ def tell_gains(journal: Journal, how: Measuring) -> None:
             }
         )
     else:
-        click.echo(cure(found, spec))
+        click.echo(sentence_of(Finding(FindingCode.HIGHEST_LOAD, cure(found, spec))))
         click.echo("   as it is: " + " ".join(f"{name}={value}" for name, value in base.items()))
         for one in found:
             click.echo(f" {'✔' if one.proved else ' '} {f'{one.option}={one.value}':<20} {one.words}")
@@ -204,8 +206,10 @@ def finish(journal: Journal, how: Measuring) -> None:
     Exit status 3 when no setting meets the limit.
     """
     from ioatlas.cli._session import answer, measured
+    from ioatlas.measure.procedures.tune.parts import tuning_finding
     from ioatlas.measure.procedures.tune.result import closed_cell, load_tuning
-    from ioatlas.measure.procedures.tune.wording import asked, best_job, load_text, none_sentence
+    from ioatlas.measure.procedures.tune.wording import asked, best_job, load_text
+    from ioatlas.report.findings import sentence_of
 
     directory = journal.directory
     _, result = measured(journal, how)
@@ -223,7 +227,7 @@ def finish(journal: Journal, how: Measuring) -> None:
     else:
         click.echo(f"{load_text(journal.cells()[0][0])}, {asked(tuning.goal)}")
         answer(directory, result, verbose=how.verbose)
-        click.echo(f"fio job: {job}" if job else none_sentence(tuning))
+        click.echo(f"fio job: {job}" if job else sentence_of(tuning_finding(tuning)))
     how.show(directory / REPORT)
     if tuning.best is None:
         sys.exit(3)

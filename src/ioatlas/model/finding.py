@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings: the sentences of a report, what each is about, and its evidence."""
+"""Findings: what a report says, as codes and values; `ioatlas.report.findings` puts them into words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 
 class FindingCode(StrEnum):
     """The kind of a finding. The texts stand in exports and pages, and stay as they are."""
 
-    ABOVE_CEILING = "above-ceiling"
     BALANCE = "balance"
     BURST = "burst"
     CACHE = "cache"
     CACHE_SIZE = "cache-size"
-    CLIENT_LIMITED = "client-limited"
     CLIENTS = "clients"
     CLOCK = "clock"
     CORRUPTION = "corruption"
@@ -24,7 +23,6 @@ class FindingCode(StrEnum):
     DATA_REDUCTION = "data-reduction"
     DRIFT = "drift"
     ENGINES = "engines"
-    EXPLAINED = "explained"
     FACTOR = "factor"
     FAIRNESS = "fairness"
     FIT = "fit"
@@ -34,11 +32,9 @@ class FindingCode(StrEnum):
     INTEGRITY = "integrity"
     KNEE = "knee"
     LIMIT = "limit"
-    LIMITED = "limited"
     LITTLES_LAW = "littles-law"
     METHOD = "method"
     NO_DATA_REDUCTION = "no-data-reduction"
-    NO_DIFFERENCE = "no-difference"
     NOT_MEASURED = "not-measured"
     OPERATIONS = "operations"
     OVERLOADED = "overloaded"
@@ -50,21 +46,23 @@ class FindingCode(StrEnum):
     WORK_BOUNDED = "work-bounded"
 
 
+Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
+"""As JSON holds it: rates in bytes a second, latencies in nanoseconds, shares of one. None: not known, or none."""
+
+
 @dataclass(frozen=True)
 class Finding:
-    """A sentence with its evidence. Programs read the fields; only people read the sentence.
+    """What is to be said, with its evidence.
 
     cells: keys of the cells that are the evidence; of a mix with several directions only the values of `direction`.
     target, direction: of its evidence, where that is one; '' where it is of several, or of none.
-    title: a few words, no two findings of a result alike.
     place: section of the report that holds the evidence where no cell does.
     in_order: a check that could have found trouble found none.
     """
 
     code: FindingCode
-    sentence: str
+    values: Mapping[str, Value] = field(default_factory=dict)
     cells: tuple[str, ...] = ()
-    title: str = ""
     place: str = ""
     in_order: bool = False
     target: str = ""

@@ -236,3 +236,8 @@ def _three_digits(value: float) -> str:
 def per_cent(share: float) -> str:
     """'31%', '7.6%': two digits."""
     return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
+
+
+def format_times(factor: float) -> str:
+    """'3.1 times'."""
+    return f"{factor:.2g} times" if factor < 99.5 else f"{factor:,.0f} times"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from ioatlas.report.columns import (
     packed_courses,
     packed_curves,
 )
+from ioatlas.report.findings import worded
 from ioatlas.report.page_format import (
     FORMAT,
     VERSION,
@@ -141,13 +143,8 @@ def report_data(
             code=pack_texts([reason.code for reason in grid.unmeasured_reasons]),
         ),
         findings=[
-            FindingData.from_record(
-                finding,
-                title=clean(finding.title),
-                sentence=clean(finding.sentence),
-                rows=rows.all(finding.cells, finding.direction),
-            )
-            for finding in headlines(result.findings)
+            FindingData.from_record(redacted(one, clean), rows=rows.all(one.cells, one.direction))
+            for one in worded(replace(result, findings=headlines(result.findings)))
         ],
         settings=[
             *(Pair(name=name, value=clean(value)) for name, value in result.settings.items()),

@@ -20,13 +20,13 @@ from typing import Any, Final, Literal, Self, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from ioatlas.model.finding import Finding
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.result import CampaignResult, ProductCost, UnitPrice
 from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, Summary
 from ioatlas.model.units import UNITS, RateSystem
 from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.plan.faults import describe
+from ioatlas.report.findings import Worded
 
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
 
@@ -129,11 +129,12 @@ class ComparisonData(Model):
     sentences: list[str]
 
 
-@as_record(Finding, without="cells in_order")
+@as_record(Worded, without="cells in_order")
 class FindingData(Model):
-    """A sentence with the rows of `Cells` that are its evidence."""
+    """A sentence, the values that it tells, and the rows of `Cells` that are its evidence."""
 
     code: str
+    values: dict[str, Any]
     rows: list[int]
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
@@ -41,12 +41,14 @@ Cleaned = TypeVar("Cleaned")
 
 
 def redacted(value: Cleaned, clean: Callable[[str], str]) -> Cleaned:
-    """A record or a tuple of some, with all its texts cleaned."""
+    """A record, or several, with all texts cleaned."""
     made: object = value
     if isinstance(value, str):
         made = clean(value)
-    elif isinstance(value, tuple):
+    elif isinstance(value, tuple | list):
         made = tuple(redacted(each, clean) for each in value)
+    elif isinstance(value, Mapping):
+        made = {name: redacted(each, clean) for name, each in value.items()}
     elif is_dataclass(value) and not isinstance(value, type):
         made = replace(value, **{one.name: redacted(getattr(value, one.name), clean) for one in fields(value)})
     return made  # type: ignore[return-value]

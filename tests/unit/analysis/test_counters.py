@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 
 def codes(*counts):
-    return [(finding.code, finding.sentence) for finding in counter_findings("sda", counts)]
+    return [(finding.code, dict(finding.values)) for finding in counter_findings("sda", counts)]
 
 
 def test_equal_counts_are_not_news():
@@ -31,19 +31,14 @@ def test_equal_counts_are_not_news():
 
 
 def test_a_shortfall_proves_a_cache():
-    ((code, sentence),) = codes(
-        BatchCount("read", 1000 * MIB, 1000 * MIB, 20.0), BatchCount("read", 1000 * MIB, 100 * MIB, 20.0)
-    )
-    assert code == "cache"
-    assert sentence == (
-        "A cache answered 900 MiB before sda, in 1 of 2 batches. Only 10.0% of the bytes that fio read got there."
-    )
+    counts = BatchCount("read", 1000 * MIB, 1000 * MIB, 20.0), BatchCount("read", 1000 * MIB, 100 * MIB, 20.0)
+    values = {"path": "sda", "missing_bytes": 900 * MIB, "share": 0.1, "n_batches": 1, "n_judged": 2}
+    assert codes(*counts) == [("cache", values)]
 
 
 def test_an_excess_is_another_load():
-    ((code, sentence),) = codes(BatchCount("write", 1000 * MIB, 1300 * MIB, 20.0))
-    assert code == "counters"
-    assert sentence == "Something else may have used sda: 300 MiB more than fio wrote, in 1 of 1 batch."
+    values = {"path": "sda", "excess_bytes": 300 * MIB, "n_batches": 1, "n_judged": 1}
+    assert codes(BatchCount("write", 1000 * MIB, 1300 * MIB, 20.0)) == [("counters", values)]
     [found] = other_traffic("sda", [BatchCount("write", 1000 * MIB, 1300 * MIB, 20.0)])
     assert (found.excess_bytes, found.share) == (300 * MIB, 0.3)
 
@@ -55,10 +50,10 @@ def test_a_moments_work_of_the_system_in_one_batch_is_not_news():
 
 
 def test_one_batch_with_so_much_of_it_that_the_whole_is_off_is_trouble():
-    ((_, sentence),) = codes(
+    ((_, values),) = codes(
         *[BatchCount("write", 1000 * MIB, 1000 * MIB, 20.0)] * 3, BatchCount("write", 1000 * MIB, 1500 * MIB, 20.0)
     )
-    assert sentence == "Something else may have used sda: 500 MiB more than fio wrote, in 1 of 4 batches."
+    assert values == {"path": "sda", "excess_bytes": 500 * MIB, "n_batches": 1, "n_judged": 4}
 
 
 def test_what_a_link_carries_beside_payload_is_no_excess():
@@ -130,17 +125,17 @@ def test_an_nfs_mount_has_to_send_something_for_each_flush():
         usage = {"nfs": {"server_read_bytes": 0, "server_write_bytes": 0, "flushes": sent}}
         found = flush_findings("t", path, 1000, 1000, path.counted_flushes(usage), ("c",))
         assert [one.in_order for one in found] == told
-        assert f"the NFS mount sent {sent:,} writes and commits for 1,000" in found[0].sentence
+        assert [found[0].values[name] for name in ("drives", "n_sent", "n_waited")] == ["", sent, 1000]
     assert path.counted_flushes({"nfs": {"server_read_bytes": 0, "server_write_bytes": 0}}) is None
 
 
 @pytest.mark.parametrize(
     ("facts", "us", "named"),
     [
-        ({"path__round_trip": 1e-3}, 400, "half of a round trip to the server, 1 ms"),
+        ({"path__round_trip": 1e-3}, 400, "'trip_ns': 1000000.0"),
         ({"path__round_trip": 1e-3}, 600, ""),
         ({"path__round_trip": 2e-5}, 5, ""),  # of so short a trip most is the time of processors
-        ({"device__sda__rotation_rpm": 7200.0}, 900, "a quarter of a turn of sda, 2.08 ms"),
+        ({"device__sda__rotation_rpm": 7200.0}, 900, "'quarter_ns': 2083333"),
         ({"device__sda__rotation_rpm": 7200.0}, 2500, ""),
         ({}, 1, ""),
     ],
@@ -155,7 +150,7 @@ def test_flushes_that_are_answered_before_anything_can_have_lasted_are_named(fac
         for whole, alone in ((flushed, slow), (slow, flushed)):
             found = early_findings("t", bed(**facts), path, whole, alone)
             assert [one.in_order for one in found] == ([] if alone is flushed and path.caches else expected)
-            assert all(named in one.sentence for one in found)
+            assert all(named in str(one.values) for one in found)
         assert early_findings("t", bed(**facts), CountedPath(nfs=True), slow, flushed) == ()
 
 

@@ -69,7 +69,7 @@ def test_a_voided_block_is_out_of_the_count_and_in_the_table():
     assert rows[1].note == "voided and repeated as replicate 5: level -33%"
     assert shifts(rows, ()) == [], "it is in no value"
     (finding,) = drift_findings(rows)
-    assert "replicate 2 was voided and repeated as replicate 5: level -33%" in finding.sentence
+    assert finding.values["voided"] == [{"target": "t", "replicate": "2", "note": rows[1].note}]
 
 
 def test_a_change_inside_a_block_is_reported():
@@ -104,7 +104,7 @@ def test_a_target_that_moves_inside_replicates_as_much_as_between_them_drifted()
     assert list(drift_findings(())) == []
     (finding,) = drift_findings((), found)
     assert finding.code == "drift"
-    assert f"{one.low:+.0%} from its middle after {one.low_seconds:.0f} s" in finding.sentence
+    assert f"{one.low:+.0%} from its middle after {one.low_seconds:.0f} s" in finding.values["moved"][0]["shift"]
     # Once is enough: what the replicates say of a target stands by itself.
     moved = replicate_rows(CELLS, campaign([0.0, -0.4, 0.0, 0.02]))
     ((share, words, target),) = shifts(moved, [replace(one, target="t")])

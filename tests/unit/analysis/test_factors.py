@@ -53,9 +53,11 @@ def test_where_it_stops_is_told_with_the_ceiling_beside_it():
     line = only(found, "drives")
     assert line.points[line.ends].level.value == 7
     (finding,) = factor_findings(found)
-    assert finding.sentence.startswith("From 3 to 7 drives reads grow 2.79 times (2.75 to 2.83); load.")
-    assert "From 7 drives on the limit is link: 117.1 of 117.7 MB/s." in finding.sentence
-    assert "Scaling efficiency at 11 drives: 76% (75% to 77%) of that at 3." in finding.sentence
+    told = finding.values
+    assert (told["span"], told["way"], told["at"], told["last"]) == ("3 to 7 drives", "up", "7 drives", "11 drives")
+    assert told["change"] == pytest.approx({"value": 2.79, "low": 2.75, "high": 2.83}, abs=0.005)
+    assert (told["ends"], told["limit"]) == (True, "link: 117.1 of 117.7 MB/s")
+    assert told["efficiency"] == pytest.approx(0.76, abs=0.005)
     (chart,) = factor_charts(found)
     assert [dot.x for dot in chart.series[0].dots] == [3, 5, 7, 9, 11]
     assert [(limit.name, limit.value) for limit in chart.limits] == [("link", 117.7e6)]
@@ -75,8 +77,10 @@ def test_other_factors_are_held():
     assert {(line.held["raid"].value, len(line.points)) for line in along} == {("raid5", 3), ("raid10", 3)}
     across = [line for line in found.lines if line.factor == "raid"]
     assert [line.points[1].change.value for line in across] == [pytest.approx(0.5)] * 3
-    sentences = [one.sentence for one in factor_findings(found)]
-    assert "Writes with raid10 instead of raid5: 0.5 times (0.493 to 0.507), with drives = 2; load." in sentences
+    told = [one.values for one in factor_findings(found) if one.values["held"] == "drives = 2"]
+    assert [(one["noun"], one["pairs"][0]["level"], one["pairs"][0]["first"]) for one in told] == [
+        ("writes", "raid10", "raid5")
+    ]
 
 
 def test_confounded_factors_are_said_to_tell_nothing():
@@ -85,20 +89,20 @@ def test_confounded_factors_are_said_to_tell_nothing():
     )
     assert found.lines == ()
     assert set(found.alone) == {"drives", "firmware"}
-    assert "no two members differ in it alone" in factor_findings(found)[0].sentence
+    assert [one.values["factor"] for one in factor_findings(found)] == ["drives", "firmware"]
 
 
 def test_no_sure_change_is_told_as_that():
     found = effects(*(member(str(mtu), {"mtu": mtu}, read=measured(1e8 + mtu, 0.1)) for mtu in (1500, 9000)))
     (finding,) = factor_findings(found)
-    assert finding.sentence.startswith("From mtu 1500 to 9000 reads show no sure change: 1 times (0.87 to 1.2)")
+    assert (finding.values["span"], finding.values["way"]) == ("mtu 1500 to 9000", "unsure")
 
 
 def test_a_level_of_zero_has_no_efficiency():
     found = effects(*(member(str(n), {"cache": Factor(n, "GiB")}, read=1e8 + 5e6 * n) for n in (0, 2, 4)))
     line = only(found, "cache")
     assert not any(point.efficiency for point in line.points)
-    assert "From cache 0 to 4 GiB reads grow 1.2 times" in factor_findings(found)[0].sentence
+    assert factor_findings(found)[0].values["span"] == "cache 0 to 4 GiB"
 
 
 def test_loads_that_few_members_have_do_not_speak():
@@ -137,7 +141,7 @@ def test_values_without_intervals_make_a_ratio_without_one():
     line = only(found, "drives")
     assert line.points[1].change.low is None
     assert line.ends is None
-    assert "too few visits for an interval" in factor_findings(found)[0].sentence
+    assert factor_findings(found)[0].values["way"] == "alone"
 
 
 def test_members_with_the_same_factors_are_repeats():

@@ -155,4 +155,4 @@ def test_rates_stand_in_the_units_that_were_chosen(system, unit, factor):
         told = sequence_findings(made, by_operation=True)
     assert table.columns[1:3] == (f"fio, {unit}", f"IOzone, {unit}")
     assert float(table.rows[0][1]) == pytest.approx(found.fio / factor, rel=1e-3)
-    assert all(f", {unit}, means" in one.sentence for one in told if "means over" in one.sentence)
+    assert {one.values["unit"] for one in told if "means" in one.values} == {unit}

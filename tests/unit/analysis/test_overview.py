@@ -17,6 +17,7 @@ from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import VerdictCode, read_unmeasured
+from ioatlas.report.findings import in_words
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -64,7 +65,8 @@ def test_smallest_load_of_each_direction() -> None:
     # 2 MiB in flight reach the limit with 8 x 256 KiB and with 2 x 1 MiB: the one with fewer requests is the smaller
     # load.
     assert (near.bs_bytes, near.numjobs, in_flight_bytes(near)) == (MIB, 2, 2 * MIB)
-    assert knees[0].sentence.startswith("1 MiB blocks and 2 jobs already give 100% of the best read: 900 MiB/s")
+    assert knees[0].values["load"] == "1 MiB blocks and 2 jobs"
+    assert knees[0].values["share"] >= 0.99
 
 
 def test_options_that_follow_from_the_axes_are_not_spelled_out() -> None:
@@ -72,7 +74,7 @@ def test_options_that_follow_from_the_axes_are_not_spelled_out() -> None:
         estimate(Cell.of("nas", {"rw": rw, "bs": 4096, **extra}), 1e8)
         for rw, extra in (("randread", {"norandommap": 1}), ("read", {}), ("write", {"refill_buffers": 1}))
     ]
-    text = " ".join(f.sentence for f in findings(result(estimates, axes={"rw": ("randread", "read", "write")})))
+    text = " ".join(str(f.values) for f in findings(result(estimates, axes={"rw": ("randread", "read", "write")})))
     assert "norandommap" not in text
     assert "refill_buffers" not in text
 
@@ -87,11 +89,8 @@ def test_what_was_not_measured_is_counted_by_reason() -> None:
     more = {"n_discarded": 1, "discard_reasons": {"over-ran": 1}, "complete": False}
     axes = {"bs": (4 * KIB, 256 * KIB, MIB, 4 * MIB), "numjobs": (1, 2, 4, 8, 16)}
     (told,) = by_code(findings(result(estimates, unmeasured=missing, axes=axes, **more)), "not-measured")
-    assert (
-        "3 of 33 cells were not measured: 2 not admissible (block larger than the file); "
-        "1 failed (fio reported error 5)." in told.sentence
-    )
-    assert "1 run was discarded (1 over-ran)" in told.sentence
+    assert (told.values["n_lost"], told.values["n_cells"], told.values["n_discarded"]) == (3, 33, 1)
+    assert [(one["kind"], one["n_cells"]) for one in told.values["why"]] == [("not admissible", 2), ("failed", 1)]
     assert set(told.cells) == {u.cell.key for u in missing}
     assert not by_code(findings(result(estimates)), "not-measured"), "a complete sweep is not news"
 
@@ -122,7 +121,7 @@ def test_nothing_measured() -> None:
     cell = Cell.of("nas", {"rw": "read"})
     found = findings(result([], unmeasured=(Unmeasured(cell, read_unmeasured("failed: target gone")),)))
     assert [f.code for f in found] == ["not-measured"]
-    assert "1 of 1 cell was not measured: 1 failed (target gone)." in found[0].sentence
+    assert found[0].values["why"] == [{"kind": "failed", "n_cells": 1, "detail": "target gone", "several": False}]
 
 
 def peak_of(estimates: list[Estimate]) -> Estimate:
@@ -156,7 +155,7 @@ def test_any_result_is_put_into_words(rows: list[tuple[float | None, VerdictCode
     cells = [Cell.of("nas", {"rw": "read", "bs": 512 << (i % 4), "numjobs": 1 + i // 4}) for i in range(len(rows))]
     estimates = [estimate(cell, value, verdict=v, kind=k) for cell, (value, v, k) in zip(cells, rows, strict=True)]
     known = {e.cell.key: e for e in estimates}
-    for finding in findings(result(estimates)):
+    for finding in in_words(findings(result(estimates))):
         assert finding.sentence.endswith(".")
         assert finding.sentence[0].isupper() or finding.sentence[0].isdigit()
         assert "  " not in finding.sentence

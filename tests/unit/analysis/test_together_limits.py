@@ -75,7 +75,6 @@ def test_links_and_drives_of_targets_are_held_against_each_other():
         disks={name: DiskUsage(size, 0, 1.0) for name, size in (("sda", gib), ("sdb", gib))},
         nics={name: NicUsage(size, 0, 0, 0) for name, size in (("eth1", 3 * gib), ("eth2", gib))},
     )
-    told = [finding.sentence for finding in balance_findings((links, drives), [usage])]
-    assert "uneven" in told[0]
-    assert "eth2 25%" in told[0]
-    assert told[1].endswith("even.")
+    told = [finding.values for finding in balance_findings((links, drives), [usage])]
+    assert [one["even"] for one in told] == [False, True]
+    assert told[0]["shares"][1] == {"name": "eth2", "share": 0.25}

@@ -353,10 +353,10 @@ def test_what_the_factor_does_is_told_drawn_and_shown(finished):
     world, _ = finished
     result = campaign.load_result(world.directory)
     *told, drift = [one for one in result.findings if one.code is FindingCode.FACTOR]
-    assert drift.sentence.startswith("The configurations were measured one after another, each set up once.")
+    assert drift.values == {"n_set_ups": 1}
     assert {one.direction for one in told} == {"write"}, "what a file with holes gives is not ranked"
-    assert told[0].sentence.startswith("From 1 to 4 drives writes grow 4")
-    assert "Scaling efficiency at 4 drives: " in told[0].sentence
+    assert (told[0].values["span"], told[0].values["way"]) == ("1 to 4 drives", "up")
+    assert told[0].values["efficiency"]
     (chart,) = [chart for chart in result.charts if chart.title == "Writes over drives"]
     assert [dot.x for dot in chart.series[0].dots] == [1, 2, 4]
     assert [dot.value for dot in chart.series[0].dots] == [pytest.approx(rate, rel=0.05) for rate in RATES.values()]

@@ -196,15 +196,15 @@ def test_a_call_quicker_than_any_server_is_said_to_come_from_the_client():
     assert cache_doubt(estimate(Operation.WRITE, 3000)) == "not flushed"
     assert cache_doubt(estimate(Operation.WRITE, 3000, flushed=True)) == ""
     (cached,) = [one for one in tree_findings([estimate(Operation.STAT, 3000)]) if one.code is FindingCode.CACHE]
-    assert "1 of 1 surely were: a call took 3 µs" in cached.sentence
+    assert (cached.values["n_sure"], cached.values["lat_mean_ns"]) == (1, 3000)
 
 
 def test_findings_tell_what_flushing_costs_and_what_was_over_too_soon():
     slow = estimate(Operation.WRITE, 1e6, iops=100.0, flushed=True)
     quick = estimate(Operation.WRITE, 1e5, iops=1000.0, seconds=0.004)
-    told = {one.title: one.sentence for one in tree_findings([quick, slow])}
-    assert "up to 10.0 times as long" in told["Flushing"]
-    assert told["Few files"].startswith("1 cell took less than 20 ms (write)")
+    flushing, short = (one.values for one in tree_findings([quick, slow]) if one.code is FindingCode.METHOD)
+    assert flushing["ratio"] == pytest.approx(10)
+    assert (short["n_cells"], short["operations"]) == (1, ["write"])
     assert len(rates_table([quick, slow]).rows) == 2
 
 

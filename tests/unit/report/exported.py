@@ -77,7 +77,7 @@ def campaign(
         constants={"direct": 1},
         estimates=tuple(estimates),
         unmeasured=tuple(unmeasured),
-        findings=(Finding(FindingCode.KNEE, f"Something is fast at {SECRET_PLACE}/nas.", first),),
+        findings=(Finding(FindingCode.KNEE, {"load": f"a read of {SECRET_PLACE}/nas"}, first, direction="read"),),
         settings={"profile": "test"},
         sessions=({"kernel": "6.1", "hostname": "secret-host"},),
         n_visits=2 * len(estimates),

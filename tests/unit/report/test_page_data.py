@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -190,11 +191,9 @@ def test_an_empty_campaign_is_a_page_too():
 def test_findings_point_at_their_rows():
     result = synthetic.KINDS["mixed"]()
     cell = next(e.cell for e in result.estimates if e.cell.rw == "randrw")
-    two = Finding(FindingCode.EXPLAINED, "whatever it says of reads", (cell.key,))
-    one = Finding(FindingCode.EXPLAINED, "half", (cell.key,), target=cell.target, direction="write")
-    data = page_data.report_data(
-        replace(result, findings=(two, one, Finding(FindingCode.EXPLAINED, "gone", ("0" * 16,))))
-    )
+    of_all = partial(Finding, FindingCode.METHOD, {"differences": "latency"})
+    one = of_all((cell.key,), target=cell.target, direction="write")
+    data = page_data.report_data(replace(result, findings=(of_all((cell.key,)), one, of_all(("0" * 16,)))))
     table = rows(data)
     assert [[table[i]["direction"] for i in f.rows] for f in data.findings] == [["read", "write"], ["write"], []]
     assert [(f.target, f.direction) for f in data.findings] == [("", ""), (cell.target, "write"), ("", "")]
@@ -231,7 +230,7 @@ def test_nothing_names_the_site():
     result = synthetic.KINDS["quick"]()
     result = replace(
         result,
-        findings=(Finding(FindingCode.KNEE, "Highest at /srv/made-up/scratch/file."),),
+        findings=(Finding(FindingCode.KNEE, {"load": "/srv/made-up/scratch/file"}, direction="read"),),
         sessions=({"hostname": "secret-host", "client serial": "S3CR3T", "fio": "fio-3.33 on /srv/made-up/scratch"},),
     )
     text = page_data.report_data(result).model_dump_json()

@@ -65,7 +65,7 @@ def result():
         {"rw": ("read", "randread"), "bs": (4096, 65536)},
         {},
         tuple(Estimate(cell, "read", "measured", 2, 1e6) for cell in CELLS),
-        findings=(Finding(FindingCode.METHOD, "Of all."), Finding(FindingCode.KNEE, "Of one.", (CELLS[1].key,))),
+        findings=(Finding(FindingCode.METHOD), Finding(FindingCode.KNEE, cells=(CELLS[1].key,))),
     )
 
 
@@ -73,7 +73,7 @@ def test_loads_are_chosen_as_one_writes_them():
     found = only(result(), parse_filter(["bs=4k", "rw=randread"]))
     assert [(e.cell.rw, e.cell.bs_bytes) for e in found.estimates] == [("randread", 4096)]
     assert found.axes == {"rw": ("randread",), "bs": (4096,)}
-    assert [one.sentence for one in found.findings] == ["Of all."]
+    assert [one.code for one in found.findings] == [FindingCode.METHOD]
 
 
 def test_without_a_choice_all_stays():
@@ -99,14 +99,14 @@ def price(unit, cell, direction):
 RESULT = CampaignResult(
     "", "", 0.0, "", (), {}, {}, (),
     findings=(
-        Finding(FindingCode.LIMIT, "of it", ("x", "y"), direction="read"),
-        Finding(FindingCode.LIMIT, "of any direction of it", ("x",)),
-        Finding(FindingCode.LIMIT, "of its writes", ("x",), direction="write"),
-        Finding(FindingCode.KNEE, "of another", ("y",)),
-        Finding(FindingCode.EXPLAINED, "of all reads", direction="read"),
-        Finding(FindingCode.BURST, "of all writes", direction="write"),
-        Finding(FindingCode.METHOD, "of all"),
-        Finding(FindingCode.CORRUPTION, "of its data", target="t"),
+        Finding(FindingCode.LIMIT, {"about": "of it"}, ("x", "y"), direction="read"),
+        Finding(FindingCode.LIMIT, {"about": "of any direction of it"}, ("x",)),
+        Finding(FindingCode.LIMIT, {"about": "of its writes"}, ("x",), direction="write"),
+        Finding(FindingCode.KNEE, {"about": "of another"}, ("y",)),
+        Finding(FindingCode.POWER, {"about": "of all reads"}, direction="read"),
+        Finding(FindingCode.BURST, {"about": "of all writes"}, direction="write"),
+        Finding(FindingCode.METHOD, {"about": "of all"}),
+        Finding(FindingCode.CORRUPTION, {"about": "of its data"}, target="t"),
     ),
     headlines=tuple(Headline(cell, "t", "read", "iops", 1.0, cell=cell) for cell in ("x", "y")),
     costs=(ProductCost("t", "p", "USD", 9.0, "", None, (price("TiB", "", ""), price("MB/s", "x", "read"))),),
@@ -115,7 +115,7 @@ RESULT = CampaignResult(
 
 def test_what_rests_on_a_doubted_load_is_not_told():
     made = RESULT.doubted({("x", "read"): "why"})
-    told = [one.sentence for one in made.findings]
+    told = [one.values["about"] for one in made.findings]
     assert told == ["of its writes", "of another", "of all writes", "of its data"]
     assert [one.cell for one in made.headlines] == ["y"]
     assert [one.unit for one in made.costs[0].units] == ["TiB"]

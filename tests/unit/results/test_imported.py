@@ -19,6 +19,7 @@ from ioatlas.answer.results.comparison import compare_sides
 from ioatlas.cli.export import command as export_command
 from ioatlas.measure.campaign import load_result
 from ioatlas.model.errors import IoAtlasError, UsageError
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.imported_reading import ImportedReading, Labelled, OneLatency
 from ioatlas.model.quantities import quantity
 from ioatlas.report.page_data import report_data
@@ -87,9 +88,9 @@ def test_several_tools_are_one_result(tmp_path):
     assert result.axes["operation"] == ("randread", "write", "rewrite", "read", "reread")
     assert result.methods["iozone 3.489"]["page cache"] == "direct"
     assert result.methods["iozone 3.489"]["running time"] == "not told"
-    sentences = " ".join(f.sentence for f in result.findings)
-    assert "Methods differ in" in sentences
-    assert "10 imported readings in 3 sets" in sentences
+    sources = next(one.values for one in result.findings if one.code is FindingCode.IMPORTED)
+    assert (sources["n_readings"], sources["n_sets"]) == (10, 3)
+    assert FindingCode.METHOD in {one.code for one in result.findings}
     report = report_data(result)
     assert [each.target for each in report.imported_methods] == ["fio 3.33", "iozone 3.489", "crystaldiskmark 8.0.1"]
     derived = {axis.name for axis in report.axes if axis.derived}
@@ -216,7 +217,8 @@ def test_forty_tables_are_repeats_with_mean_deviation_and_interval(tmp_path):
     assert (strided.bw_low, strided.bw_high) == pytest.approx((expected.mean() - half, expected.mean() + half))
     assert strided.verdict_text == "mean of 40 repeats"
     assert strided.notes[0].endswith("and 39 more, in 40 files")
-    assert any("18 values are means of 40 repeats" in finding.sentence for finding in result.findings)
+    (repeats,) = [one.values for one in result.findings if "repeats" in one.values]
+    assert (repeats["n_values"], repeats["repeats"]) == (18, "40")
     table = io.StringIO()
     write_csv(result, table)
     rows = list(csv.DictReader(io.StringIO(table.getvalue())))

@@ -59,12 +59,12 @@ def measured(tmp_path):
 
 def test_what_the_money_buys_is_told_drawn_and_in_the_table(measured):
     result = measured()
-    told = [one.sentence for one in result.findings if one.title.startswith("Factor price, writes")]
-    assert len(told) == 1
-    assert told[0].startswith("For 2.5 times the price (1,000 to 2,500 USD) 4")
-    assert "times the writes (" in told[0]
-    assert "USD by USD, 1" in told[0], "four times the rate for 2.5 times the price is more for each"
-    assert any(one.title.startswith("Factor drives, writes") for one in result.findings), "drives are told as before"
+    lines = [one.values for one in result.findings if one.code is FindingCode.FACTOR and one.direction == "write"]
+    (told,) = [one for one in lines if one["factor"] == "price"]
+    assert [told[name] for name in ("price_ratio", "least_price", "most_price", "unit")] == [2.5, 1000, 2500, "USD"]
+    assert told["change"]["value"] == pytest.approx(4, rel=0.1)
+    assert told["efficiency"] > 1, "four times the rate for 2.5 times the price is more for each"
+    assert any(one["factor"] == "drives" for one in lines), "drives are told as before"
     (chart,) = [chart for chart in result.charts if chart.title == "Writes over price"]
     assert [dot.x for dot in chart.series[0].dots] == [1000, 1500, 2500]
     out = io.StringIO()
@@ -84,9 +84,8 @@ def test_what_the_money_buys_is_told_drawn_and_in_the_table(measured):
 
 def test_prices_in_several_currencies_are_not_held_against_each_other(measured):
     result = measured(("USD", "EUR", "USD"))
-    told = [one.sentence for one in result.findings if one.code is FindingCode.FACTOR and "price" in one.sentence]
-    assert len(told) == 1
-    assert told[0].startswith("Nothing can be said of the price: its configurations are priced in EUR and USD.")
+    (told,) = [one.values for one in result.findings if one.values.get("factor") == "price"]
+    assert told["why"].startswith("its configurations are priced in EUR and USD.")
 
 
 def test_equal_prices_are_no_axis_and_missing_ones_are_left_out():

@@ -100,7 +100,7 @@ def test_what_targets_share_is_the_limit_where_more_of_them_give_no_more(world):
     assert sorted(found) == [1, 2, 3]
     assert found[3].bw_bytes_per_s == pytest.approx(found[1].bw_bytes_per_s, rel=0.1), "the device is full with one"
     (told,) = [one for one in load_result(world.directory).findings if one.code is FindingCode.TOGETHER]
-    assert told.title.startswith("What the targets share is the limit")
+    assert told.values["limit"] == "shared"
     assert found[3].limit.resource == "what the targets share"
 
 
@@ -109,7 +109,7 @@ def test_targets_add_up_where_what_they_share_has_room(world):
     found = by_count(world)
     assert found[3].bw_bytes_per_s == pytest.approx(3 * found[1].bw_bytes_per_s, rel=0.1)
     (told,) = [one for one in load_result(world.directory).findings if one.code is FindingCode.TOGETHER]
-    assert told.title.startswith("Each target adds its own")
+    assert told.values["limit"] == "own"
 
 
 def test_which_targets_take_part_is_drawn_anew_and_the_same_again_after_a_crash(world):

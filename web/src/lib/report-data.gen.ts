@@ -352,16 +352,19 @@ export interface Dictionary5 {
   codes: Column;
 }
 /**
- * A sentence with the rows of `Cells` that are its evidence.
+ * A sentence, the values that it tells, and the rows of `Cells` that are its evidence.
  */
 export interface FindingData {
   code: string;
+  values: {
+    [k: string]: unknown;
+  };
   rows: number[];
-  sentence: string;
-  title: string;
   place: string;
   target: string;
   direction: string;
+  title: string;
+  sentence: string;
 }
 /**
  * The testbed of one run of the campaign. `n_withheld` entries that name the site (host, user, serial, path)

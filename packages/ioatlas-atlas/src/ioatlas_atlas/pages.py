@@ -22,10 +22,9 @@ import ioatlas.report
 from ioatlas import __version__
 from ioatlas.answer.analysis.best import SIGNS
 from ioatlas.answer.product.quantity import amount_text, money
-from ioatlas.measure.procedures.fit.fits import times
 from ioatlas.measure.procedures.fit.read import read_uses, ready
 from ioatlas.model.errors import IoAtlasError
-from ioatlas.model.units import format_latency
+from ioatlas.model.units import format_latency, format_times
 from ioatlas_atlas import catalogue, heat, pareto, queries, ranking, replies, views
 from ioatlas_atlas.api import found_result
 from ioatlas_atlas.asked import LOADS, MOST_LETTERS, Asked
@@ -76,7 +75,7 @@ _TEMPLATES.globals.update(
     latency=format_latency,
     money=money,
     amount=amount_text,
-    times=times,
+    times=format_times,
     frame=pareto,
     kinds_of_load={one: views.LOADS.get(one, one) for one in LOADS},
     uses={use.name: use.title for use in read_uses(",".join(ready()))},

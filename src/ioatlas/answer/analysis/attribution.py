@@ -14,7 +14,7 @@ from ioatlas.answer.analysis.cache import CacheReport, CacheVerdict
 from ioatlas.answer.analysis.ceilings import LIMITED, Ceiling, CeilingsOf
 from ioatlas.answer.analysis.wording import Namer
 from ioatlas.model.estimate import Estimate, Limit
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.testbed import CpuShares, Usage
 from ioatlas.model.units import format_rate
 from ioatlas.model.verdict import LOWER_BOUND, VerdictCode
@@ -210,29 +210,16 @@ def limit_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
         if named is None or named.peak.limit is None:
             continue
         best, limit = named.peak, named.peak.limit
-        what = f"Best {direction}{namer.on(target)}, {format_rate(speed(best))}, {namer.short(best.cell)}"
-        found.append(
-            Finding(
-                FindingCode.LIMIT if limit.determined else FindingCode.UNDETERMINED,
-                f"{what}: {_limited(limit)}",
-                (best.cell.key,),
-                title=f"What limits {direction}s{namer.on(target)}",
-                target=target,
-                direction=direction,
-            )
-        )
+        values: dict[str, Value] = {
+            "bw_bytes_per_s": speed(best),
+            "load": namer.short(best.cell),
+            "evidence": limit.evidence,
+        }
+        if limit.determined:
+            further = limit.next_resource if limit.next_share is not None else None
+            as_well = limit.share is not None and (limit.next_share or 0.0) >= limit.share
+            values |= {"resource": limit.resource, "probability": limit.probability, "used": limit.share}
+            values |= {"next": further, "next_used": limit.next_share, "as_well": as_well}
+        code = FindingCode.LIMIT if limit.determined else FindingCode.UNDETERMINED
+        found.append(Finding(code, values, (best.cell.key,), target=target, direction=direction))
     return tuple(found)
-
-
-def _limited(limit: Limit) -> str:
-    """What limits it, what comes next, and the evidence, as short sentences."""
-    evidence = "; ".join(limit.evidence)
-    if not limit.determined:
-        return f"bottleneck unclear: {evidence}."
-    used = f", {limit.share:.0%} used" if limit.share is not None else ""
-    sentence = f"limited by {limit.resource}{limit.odds}{used}."
-    if limit.next_resource and limit.next_share is not None:
-        as_well = limit.share is not None and limit.next_share >= limit.share
-        sentence += f" {limit.next_resource[:1].upper()}{limit.next_resource[1:]} is "
-        sentence += f"{limit.next_share:.0%} used as well." if as_well else f"next, {limit.next_share:.0%} used."
-    return f"{sentence} Evidence: {evidence}." if evidence else sentence

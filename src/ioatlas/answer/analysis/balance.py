@@ -9,10 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.testbed import Testbed, Usage
-from ioatlas.model.units import format_size_rounded
 
 EVEN = 0.8
 """The least loaded of a group carries at least this share of its part."""
@@ -61,9 +60,7 @@ def groups_of_targets(name: str, beds: Sequence[Testbed]) -> tuple[Group, ...]:
 
 
 def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> Iterator[Finding]:
-    """One sentence on each group whose bytes were counted: how they were spread, and what to look at where they
-    were not even.
-    """
+    """Of each group whose bytes were counted how they were spread."""
     carried: Counter[str] = Counter()
     for usage in usages:
         for name, disk in usage.disks.items():
@@ -74,7 +71,7 @@ def balance_findings(groups: Sequence[Group], usages: Iterable[Usage]) -> Iterat
         total = sum(carried[name] for name in group.members)
         if total < FEWEST_BYTES:
             continue
-        yield Finding(FindingCode.BALANCE, _sentence(group, {name: carried[name] for name in group.members}, total))
+        yield Finding(FindingCode.BALANCE, _values(group, {name: carried[name] for name in group.members}, total))
 
 
 def client_findings(readings: Iterable[ImportedReading]) -> tuple[Finding, ...]:
@@ -99,7 +96,7 @@ def client_findings(readings: Iterable[ImportedReading]) -> tuple[Finding, ...]:
             continue
         finding = Finding(
             FindingCode.BALANCE,
-            _sentence(Group("clients", f"a load of {place[1]}s", tuple(carried)), carried, total),
+            _values(Group("clients", f"a load of {place[1]}s", tuple(carried)), carried, total),
             direction=str(place[1]),
         )
         least = min(carried.values()) / total * len(carried)
@@ -112,24 +109,16 @@ def _bytes(reading: ImportedReading) -> float:
     return float(reading.io_bytes or (reading.bw_bytes_per_s or 0.0) * (reading.runtime_seconds or 0.0))
 
 
-def _sentence(group: Group, carried: Mapping[str, float], total: float) -> str:
-    part = total / len(carried)
+def _values(group: Group, carried: Mapping[str, float], total: float) -> Mapping[str, Value]:
     shares = sorted(((size / total, name) for name, size in carried.items()), reverse=True)
-    listed = ", ".join(f"{name} {share:.0%}" for share, name in shares[:8]) + (" ..." if len(shares) > 8 else "")
-    head = f"Of {format_size_rounded(total)} over the {len(carried)} {group.kind} of {group.of}: {listed}"
-    least = shares[-1][0] * total / part
-    if least >= EVEN:
-        return f"{head}: even."
-    change = {
-        "links": (
-            "Its hash sends whole connections over one member. Use layer3+4 and several connections or addresses"
-        ),
-        "paths": (
-            "Is a path down? Look at the multipath policy too: round-robin or service-time over all paths of one group"
-        ),
-        "drives": "Stripe size and access pattern leave drives idle, or one member is slower or not used",
-        "clients": (
-            "Some clients got much less than their part. Look at the slowest, and at how the server shares its links"
-        ),
-    }[group.kind]
-    return f"{head}: uneven. The least used carries {least:.0%} of an even part. {change}."
+    least = shares[-1][0] * len(carried)
+    return {
+        "kind": group.kind,
+        "of": group.of,
+        "moved_bytes": total,
+        "n_members": len(carried),
+        "shares": [{"name": name, "share": share} for share, name in shares[:8]],
+        "more": len(shares) > 8,
+        "least_share": least,
+        "even": least >= EVEN,
+    }

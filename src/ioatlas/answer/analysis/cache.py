@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ioatlas.answer.analysis.estimates import window_values
-from ioatlas.answer.analysis.wording import Namer, plural
+from ioatlas.answer.analysis.wording import Namer
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.finding import Finding, FindingCode, Value, common
 from ioatlas.model.units import format_latency, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Histogram, Purpose, Visit
@@ -116,20 +116,11 @@ class CacheReport:
         return tuple(marked)
 
     def findings(self) -> Iterator[Finding]:
-        """One sentence on the verdicts with the strongest evidence, one on each cliff's bracket (at most two)."""
+        """One on the verdicts with the strongest evidence, one on each cliff's bracket (at most two)."""
         flagged = [verdict for verdict in self.verdicts.values() if verdict.word]
-        total = len(self.verdicts)
-        if not total:
-            return
+        total, lost = len(self.verdicts), self.withheld
         namer = Namer((v.cell for v in self.verdicts.values()), sorted({v.cell.target for v in self.verdicts.values()}))
-        lost = self.withheld
-        withheld = f" {lost:,} could not be checked." if lost else ""
         if flagged:
-            sure, maybe = self.count(VerdictCode.CACHED), self.count(VerdictCode.SUSPECT)
-            holes = self.count(VerdictCode.HOLE)
-            parts = [f"A cache answered {sure:,} of {plural(total, 'value')}."] if sure else []
-            parts += [f"{'It' if sure else 'A cache'} may have answered {plural(maybe, 'value')}."] if maybe else []
-            parts += [f"The file has holes: {plural(holes, 'value')} may have read no drive."] if holes else []
             worst = max(
                 flagged,
                 key=lambda v: (
@@ -138,29 +129,30 @@ class CacheReport:
                     len(v.evidence),
                 ),
             )
-            clearest = (
-                f" Clearest: {worst.direction}, {namer.short(worst.cell)}{namer.on(worst.cell.target)}: "
-                f"{worst.evidence[0].sentence}."
-            )
-            sentence = f"{' '.join(parts)} They are not ranked.{clearest if sure or maybe else ''}{withheld}"
+            values: dict[str, Value] = {
+                "n_values": total,
+                "n_flagged": len(flagged),
+                "n_cached": self.count(VerdictCode.CACHED) or None,
+                "n_suspect": self.count(VerdictCode.SUSPECT) or None,
+                "n_holes": self.count(VerdictCode.HOLE) or None,
+                "n_unchecked": lost or None,
+            }
+            if worst.word is not VerdictCode.HOLE:
+                load = f"{worst.direction}, {namer.short(worst.cell)}{namer.on(worst.cell.target)}"
+                values |= {"load": load, "evidence": worst.evidence[0].sentence}
             yield Finding(
                 FindingCode.CACHE,
-                sentence,
+                values,
                 tuple(v.cell.key for v in flagged[:20]),
                 target=common(v.cell.target for v in flagged),
                 direction=common(v.direction for v in flagged),
             )
-        elif lost == total:
-            sentence = "Caching could not be checked: no counters or several file sizes were known."
-            yield Finding(FindingCode.CACHE, sentence, in_order=True)
         elif lost:
-            sentence = f"No sign of caching in {plural(total - lost, 'value')};{withheld}"
-            yield Finding(FindingCode.CACHE, sentence, in_order=True)
+            yield Finding(FindingCode.CACHE, {"n_checked": total - lost, "n_unchecked": lost}, in_order=True)
         for bracket in sorted(self.brackets, key=lambda one: -one.ratio)[:2]:
             yield Finding(
                 FindingCode.CACHE_SIZE,
-                f"A cache ends between {format_size(bracket.below_bytes)} and {format_size(bracket.above_bytes)}: "
-                f"beyond it {bracket.direction}s{namer.on(bracket.target)} are {bracket.ratio:.3g} times slower.",
+                {"below_bytes": bracket.below_bytes, "above_bytes": bracket.above_bytes, "ratio": bracket.ratio},
                 bracket.cells,
                 target=bracket.target,
                 direction=bracket.direction,

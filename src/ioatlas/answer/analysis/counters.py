@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ioatlas.answer.analysis.cache import EARLY, EARLY_PROOF, SHORTEST_TRIP_NS
-from ioatlas.answer.analysis.wording import plural
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.outcomes import KeptRecord
 from ioatlas.model.result import OtherTraffic
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Testbed
-from ioatlas.model.units import format_latency, format_size_rounded
 from ioatlas.model.visit import Histogram
 
 COUNTER_TOLERANCE = 0.02
@@ -205,23 +203,15 @@ def counter_findings(path: str, counts: Sequence[BatchCount], target: str = "") 
     others = {one.direction: one for one in other_traffic(path, counts)}
     for direction in ("read", "write"):
         judged = [count for count in counts if count.direction == direction and count.claimed_bytes and count.judged]
-        noun = "read" if direction == "read" else "wrote"
-        of = f"in {{}} of {plural(len(judged), 'batch', 'batches')}"
         short = [count for count in judged if count.failed and count.counted_bytes < count.claimed_bytes]
+        values: dict[str, Value] = {"path": path, "n_judged": len(judged)}
         if short:
-            missing = sum(count.claimed_bytes - count.counted_bytes for count in short)
-            share = sum(count.counted_bytes for count in short) / sum(count.claimed_bytes for count in short)
-            sentence = (
-                f"A cache answered {format_size_rounded(missing)} before {path}, {of.format(len(short))}. "
-                f"Only {share:.1%} of the bytes that fio {noun} got there."
-            )
-            yield Finding(FindingCode.CACHE, sentence, target=target, direction=direction)
+            claimed, counted = sum(count.claimed_bytes for count in short), sum(count.counted_bytes for count in short)
+            values |= {"missing_bytes": claimed - counted, "share": counted / claimed, "n_batches": len(short)}
+            yield Finding(FindingCode.CACHE, values, target=target, direction=direction)
         elif (other := others.get(direction)) is not None:
-            sentence = (
-                f"Something else may have used {path}: {format_size_rounded(other.excess_bytes)} more than fio {noun}, "
-                f"{of.format(other.batches)}."
-            )
-            yield Finding(FindingCode.COUNTERS, sentence, target=target, direction=direction)
+            values |= {"excess_bytes": other.excess_bytes, "n_batches": other.batches}
+            yield Finding(FindingCode.COUNTERS, values, target=target, direction=direction)
 
 
 def dropped_flushes(target: Target, bed: Testbed | None) -> str:
@@ -251,8 +241,7 @@ def dropped_flushes(target: Target, bed: Testbed | None) -> str:
 
 def dropped_finding(target: str, why: str) -> Finding:
     """That flushes are answered before they reach what lasts."""
-    text = f"A flush is none here: {why}. What was flushed is lost without power"
-    return Finding(FindingCode.FLUSHES, f"{text}.", (), f"Flushes of {target}", in_order=False, target=target)
+    return Finding(FindingCode.FLUSHES, {"why": why}, target=target)
 
 
 def early_findings(
@@ -267,22 +256,16 @@ def early_findings(
     half_ns = 30e9 / max(turns) if turns and all(turns) else 0.0
     # A drive of this machine may be a cache before one far away.
     trip_ns = 0.0 if found.devices else 1e9 * (known("path.round_trip") or 0.0)
-    trip = f"less than half of a round trip to the server, {format_latency(trip_ns)}"
-    turn = f"less than a quarter of a turn of {' + '.join(found.caches)}, {format_latency(half_ns / 2)}: it is memory"
-    lost = "what was flushed is lost without power"
-    for one, ns, text in (
-        (flushed, trip_ns, f"of the writes with their flush took {trip}: they did not get there, and {lost}"),
-        (
-            Histogram() if found.nfs else alone,
-            trip_ns,
-            f"of the flushes took {trip}: none was sent. Unless the server makes each write last by itself, {lost}",
-        ),
-        (flushed, half_ns, f"of the writes with their flush took {turn}. Unless it has a battery or flash, {lost}"),
+    sent: dict[str, Value] = {"trip_ns": trip_ns}
+    turned: dict[str, Value] = {"disks": " + ".join(found.caches), "quarter_ns": half_ns / 2}
+    for one, ns, values in (
+        (flushed, trip_ns, sent | {"of": "writes"}),
+        (Histogram() if found.nfs else alone, trip_ns, sent | {"of": "flushes"}),
+        (flushed, half_ns, turned),
     ):
         early = sum(n for at, n in one.bins if at < EARLY * ns) / max(1, one.count)
         if ns >= SHORTEST_TRIP_NS and early >= EARLY_PROOF and one.count >= FEWEST_FLUSHES:
-            title = f"Flushes of {target}"
-            return (Finding(FindingCode.FLUSHES, f"{early:.0%} {text}.", (), title, in_order=False, target=target),)
+            return (Finding(FindingCode.FLUSHES, values | {"share": early}, target=target),)
     return ()
 
 
@@ -295,16 +278,7 @@ def flush_findings(
     """
     if waited < FEWEST_FLUSHES:
         return ()
-    good, did = sent >= LEAST_SENT * apart, f"{' + '.join(path.caches)} did {plural(sent, 'flush', 'flushes')}"
-    if path.nfs:
-        did = f"the NFS mount sent {plural(sent, 'write or commit', 'writes and commits')}"
-    text = f"{did} for {waited:,} that were waited for"
-    if not good and path.nfs:
-        text += ": something above it answers them, and what was flushed is lost without power"
-    elif not good:
-        text += (
-            ", though there is a volatile cache: something above it answers them, and what was flushed is lost without "
-            "power. Look for nobarrier or barrier=0 among the mount options, and for a layer that drops flushes"
-        )
-    title = f"Flushes of {target}"
-    return (Finding(FindingCode.FLUSHES, f"{text}.", tuple(cells), title, in_order=good, target=target),)
+    good = sent >= LEAST_SENT * apart
+    values: dict[str, Value] = {"n_sent": sent, "n_waited": waited, "lost": not good}
+    values["drives"] = "" if path.nfs else " + ".join(path.caches)
+    return (Finding(FindingCode.FLUSHES, values, tuple(cells), in_order=good, target=target),)

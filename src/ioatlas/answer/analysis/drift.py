@@ -18,11 +18,10 @@ from math import exp, expm1, hypot, log, sqrt
 import numpy as np
 
 from ioatlas.answer.analysis.estimates import window_values
-from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import UsageError
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.finding import Finding, FindingCode, Value, common
 from ioatlas.model.outcomes import VoidedReplicate
 from ioatlas.model.panel import Table
 from ioatlas.model.result import ReplicateRow, Wander, counted, ordinal
@@ -210,19 +209,17 @@ def drift_findings(rows: Sequence[ReplicateRow], wandered: Sequence[Wander] = ()
     """Replicates that were voided and repeated, and what moved and stands."""
     moved = shifts(rows, wandered)
     voided = [row for row in rows if row.voided]
-    several = len({*(row.target for row in rows), *(one.target for one in wandered)}) > 1
-
-    def told(texts: Sequence[tuple[str, str]]) -> str:
-        named = "; ".join(f"{target}: {text}" if several else text for target, text in texts[:MOST_TOLD])
-        return f"{named}{f', and {len(texts) - MOST_TOLD} more' if len(texts) > MOST_TOLD else ''}"
-
     if voided:
-        texts = [(row.target, f"replicate {ordinal(row.replicate)} was {row.note}") for row in voided]
-        sentence = f"{plural(len(voided), 'replicate')} moved, of which the first try is in no value: {told(texts)}."
-        yield Finding(FindingCode.DRIFT, sentence, target=common(row.target for row in voided))
+        told: list[Value] = [
+            {"target": row.target, "replicate": ordinal(row.replicate), "note": row.note} for row in voided[:MOST_TOLD]
+        ]
+        values: dict[str, Value] = {"voided": told, "n_voided": len(voided)}
+        values["n_more"] = max(0, len(voided) - MOST_TOLD) or None
+        yield Finding(FindingCode.DRIFT, values, target=common(row.target for row in voided))
     if moved:
-        sentence = f"Speed shifted during the run: {told([(target, text) for _, text, target in moved])}."
-        yield Finding(FindingCode.DRIFT, sentence, target=common(target for _, _, target in moved))
+        told = [{"target": target, "shift": text} for _, text, target in moved[:MOST_TOLD]]
+        values = {"moved": told, "n_more": max(0, len(moved) - MOST_TOLD) or None}
+        yield Finding(FindingCode.DRIFT, values, target=common(target for _, _, target in moved))
 
 
 def _level_words(effect: float) -> str:

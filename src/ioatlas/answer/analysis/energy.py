@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from ioatlas.answer.analysis.wording import Namer, plural
+from ioatlas.answer.analysis.wording import Namer
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.outcomes import KeptMeter
-from ioatlas.model.units import format_count, format_rate
 from ioatlas.model.visit import COUNTED, Visit
 
 
@@ -51,27 +50,24 @@ def power_findings(
         return ()
     known = [e for e in estimates if e.kind == "measured" and e.watts]
     measured = [e for e in estimates if e.kind == "measured"]
-    idle = [f"{one.name} {idle_watts[one.name]:.3g} W ({one.source})" for one in meters if one.name in idle_watts]
-    parts = [f"idle: {', '.join(idle)}" if idle else "idle power is not known"]
+    known_idle = [one for one in meters if one.name in idle_watts]
+    values: dict[str, Value] = {
+        "idle": [{"meter": one.name, "watts": idle_watts[one.name], "source": one.source} for one in known_idle],
+        "n_values": len(measured),
+        "n_unknown": len(measured) - len(known) or None,
+    }
     cells: tuple[str, ...] = ()
     if known:
         namer = Namer((e.cell for e in measured), sorted({e.cell.target for e in measured}))
         most = max(known, key=lambda e: e.bw_bytes_per_s_per_watt or 0.0)
         dense = max(known, key=lambda e: e.iops_per_watt or 0.0)
-        low, high = min(e.watts or 0.0 for e in known), max(e.watts or 0.0 for e in known)
-        parts.append(f"under load {low:.3g} to {high:.3g} W")
-        parts.append(
-            f"most throughput for a watt {format_rate(most.bw_bytes_per_s_per_watt or 0)} "
-            f"({namer.cell(most.cell, with_target=True)})"
-        )
-        parts.append(
-            f"most I/Os for a watt {format_count(dense.iops_per_watt or 0)} IOPS "
-            f"({namer.cell(dense.cell, with_target=True)})"
-        )
+        values |= {
+            "least_watts": min(e.watts or 0.0 for e in known),
+            "most_watts": max(e.watts or 0.0 for e in known),
+            "bytes_per_s_per_watt": most.bw_bytes_per_s_per_watt or 0.0,
+            "fastest": namer.cell(most.cell, with_target=True),
+            "iops_per_watt": dense.iops_per_watt or 0.0,
+            "densest": namer.cell(dense.cell, with_target=True),
+        }
         cells = tuple(dict.fromkeys((most.cell.key, dense.cell.key)))
-    if len(known) < len(measured):
-        parts.append(
-            f"{plural(len(measured) - len(known), 'value')} of {len(measured):,} without power: no meter of the "
-            "target answered beside them"
-        )
-    return (Finding(FindingCode.POWER, f"Power: {'; '.join(parts)}.", cells),)
+    return (Finding(FindingCode.POWER, values, cells),)

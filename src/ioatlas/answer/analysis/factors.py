@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 from ioatlas.answer.analysis.charts import chart
 from ioatlas.model.estimate import UNDETERMINED, Bound
@@ -23,7 +24,7 @@ from ioatlas.model.factors import (
     Member,
     speaks_for_itself,
 )
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.panel import Dot, Line, Panel, Series, Table
 from ioatlas.model.units import format_rate, per_cent, words
@@ -211,37 +212,24 @@ MOST_PAIRS = 3
 """Of the levels of a factor of texts that are told in one sentence; the table has all."""
 PRICE, PRICE_PER_TIB = "price", "price_per_tib"
 """Factors that follow from the product sheets."""
-ONE_SET_UP = (
-    "The configurations were measured one after another, each set up once. What drifted between them counts as what "
-    "the factors do, and their intervals leave it out. To tell them apart, write `blocks = 2`, or let them exist side "
-    "by side."
-)
-SEVERAL_SET_UPS = (
-    "The configurations were measured one after another, each set up {} times. What moved between two set-ups of one "
-    "configuration, drift or the setting up itself, is in all intervals."
-)
 NOUNS = {"read": "reads", "write": "writes", "trim": "trims"}
 
 
 def factor_findings(effects: FactorEffects, *, set_ups: int = 0) -> tuple[Finding, ...]:
-    """A sentence for each line. set_ups: how often each member was set up; 0 where they were measured in turns."""
-    found = [_finding(line, _numeric(line) if line.numeric else _texts(line)) for line in effects.lines]
-    alone = [
-        Finding(FindingCode.FACTOR, f"Nothing can be said of the factor {name}: {why}.", title=f"Factor {name}")
-        for name, why in effects.alone.items()
+    """One for each line. set_ups: how often each member was set up; 0 where they were measured in turns."""
+    found = [
+        Finding(
+            FindingCode.FACTOR,
+            {"factor": line.factor, "noun": _noun(line), "held": line.held_words, "load": line.load, **_told(line)},
+            tuple(key for point in line.points for key in point.measured.cells),
+            place="charts",
+            direction=line.direction,
+        )
+        for line in effects.lines
     ]
-    apart = []
-    if set_ups and found:
-        sentence = ONE_SET_UP if set_ups == 1 else SEVERAL_SET_UPS.format(set_ups)
-        apart = [Finding(FindingCode.FACTOR, sentence, title="Factors and drift")]
+    alone = [Finding(FindingCode.FACTOR, {"factor": name, "why": why}) for name, why in effects.alone.items()]
+    apart = [Finding(FindingCode.FACTOR, {"n_set_ups": set_ups})] if set_ups and found else []
     return (*found, *alone, *apart)
-
-
-def _finding(line: FactorLine, sentence: str) -> Finding:
-    held = f", {line.held_words}" if line.held else ""
-    cells = tuple(key for point in line.points for key in point.measured.cells)
-    title = f"Factor {line.factor}, {_noun(line)}{held}"
-    return Finding(FindingCode.FACTOR, sentence, cells, title=title, place="charts", direction=line.direction)
 
 
 def _noun(line: FactorLine) -> str:
@@ -271,90 +259,55 @@ def times_text(ratio: Spread) -> str:
     return f"{ratio.value:.{digits}g} times ({ratio.low:.{digits}g} to {ratio.high:.{digits}g})"
 
 
-def _priced(line: FactorLine) -> str:
-    """'For 2.1 times the price (1,650 to 3,480 USD) 1.6 times the reads (1.4 to 1.8).'"""
-    first, last = line.points[0], line.points[-1]
-    low, high, unit = float(first.level.value), float(last.level.value), first.level.unit
-    what = "the price" if line.factor == PRICE else "the price of a usable TiB"
-    change, interval = times_text(last.change).split(" times", 1)
-    sure = last.change.low is None or last.change.high is None or last.change.low > 1 or last.change.high < 1
-    gives = (
-        f"For {high / low:.2g} times {what} ({_money(low)} to {_money(high)} {unit}) {change} times the "
-        f"{_noun(line)}{interval}{'' if sure else ', no sure change'}{_under(line)}."
-    )
-    sentences = [gives]
-    if last.efficiency is not None and line.factor == PRICE:
-        share = last.efficiency
-        told = f" ({per_cent(share.low)} to {per_cent(share.high)})" if share.low and share.high else ""
-        sentences.append(f"{unit} by {unit}, {per_cent(share.value)}{told} of what the cheapest gives.")
-    return " ".join(sentences)
+def _told(line: FactorLine) -> Mapping[str, Value]:
+    """What a line shows, from its first point to its last, or to where it ends."""
+    if not line.numeric:
+        return _of_texts(line)
+    priced = line.factor in (PRICE, PRICE_PER_TIB) and bool(line.points[0].level.unit)
+    first, last = line.points[0], line.points[-1 if priced or line.ends is None else line.ends]
+    change, unit, efficiency = last.change, first.level.unit, line.points[-1].efficiency
+    values: dict[str, Value] = {"change": asdict(change)}
+    if priced:
+        low, high = float(first.level.value), float(last.level.value)
+        values |= {"price_ratio": high / low, "least_price": low, "most_price": high, "unit": unit}
+        values["unsure"] = change.low is not None and not _sure(change)
+        efficiency = efficiency if line.factor == PRICE else None
+    else:
+        grew, fell = change.low is not None and change.low > 1, change.high is not None and change.high < 1
+        way = "up" if grew else "down" if fell else "alone" if change.low is None else "unsure"
+        limit = _limit(last.measured if line.ends is None else line.points[-1].measured)
+        values |= {"span": _span(line, first, last), "way": way, "at": _at(line, last), "ends": line.ends is not None}
+        values |= {"last": _at(line, line.points[-1]), "first": first.level.text}
+        values["limit"] = limit if line.ends is not None or grew else ""
+        efficiency = efficiency if any(word in line.factor.lower() for word in RESOURCES) else None
+    if efficiency is not None:
+        values |= {"efficiency": efficiency.value, "efficiency_low": efficiency.low or None}
+        values["efficiency_high"] = efficiency.high or None
+    return values
 
 
-def _money(amount: float) -> str:
-    return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.4g}"
-
-
-def _numeric(line: FactorLine) -> str:
-    if line.factor in (PRICE, PRICE_PER_TIB) and line.points[0].level.unit:
-        return _priced(line)
-    first, last = line.points[0], line.points[-1 if line.ends is None else line.ends]
-    sentences = [f"From {_span(line, first, last)} {_noun(line)} {_changed(last.change)}{_under(line)}."]
-    if line.ends is not None:
-        why = _limit(line.points[-1].measured) or "more gains nothing"
-        sentences.append(f"From {_at(line, last)} on {why}.")
-    elif last.change.low is not None and last.change.low > 1 and (limit := _limit(last.measured)):
-        sentences.append(f"At {_at(line, last)} {limit}.")
-    efficiency = line.points[-1].efficiency
-    if efficiency is not None and any(word in line.factor.lower() for word in RESOURCES):
-        told = (
-            f" ({per_cent(efficiency.low)} to {per_cent(efficiency.high)})"
-            if efficiency.low and efficiency.high
-            else ""
-        )
-        at = _at(line, line.points[-1])
-        sentences.append(
-            f"Scaling efficiency at {at}: {per_cent(efficiency.value)}{told} of that at {first.level.text}."
-        )
-    return " ".join(sentences)
-
-
-def _changed(change: Spread) -> str:
-    if change.low is not None and change.low > 1:
-        return f"grow {times_text(change)}"
-    if change.high is not None and change.high < 1:
-        return f"fall to {times_text(change)}"
-    if change.low is None:
-        return f"come to {times_text(change)}"
-    return f"show no sure change: {times_text(change)}"
-
-
-def _under(line: FactorLine) -> str:
-    """Under what this holds."""
-    held = f", with {line.held_words}" if line.held else ""
-    return f"{held}; {line.load}"
+def _sure(change: Spread) -> bool:
+    return change.low is not None and change.high is not None and (change.low > 1 or change.high < 1)
 
 
 def _limit(one: Measured) -> str:
-    """'the limit is the link: 113 of 117.7 MB/s'; '' where that is not known."""
+    """'link: 113 of 117.7 MB/s'; '' where that is not known."""
     bound = one.ceiling
     if bound is not None and one.value >= NEAR_CEILING * bound.bw_bytes_per_s:
-        told = f"{one.value / MEGA:.4g} of {bound.bw_bytes_per_s / MEGA:.4g} MB/s"  # as links are counted
-        return f"the limit is {bound.name}: {told}"
-    if one.limit and one.limit not in (UNDETERMINED, "latency"):
-        return f"the limit is {one.limit}"
-    return ""
+        return f"{bound.name}: {one.value / MEGA:.4g} of {bound.bw_bytes_per_s / MEGA:.4g} MB/s"  # as links are counted
+    return one.limit if one.limit not in (UNDETERMINED, "latency") else ""
 
 
-def _texts(line: FactorLine) -> str:
-    told = []
-    for one, other, ratio in pairs(line)[:MOST_PAIRS]:
-        against = f"{other.level.text} instead of {one.level.text}"
-        sure = ratio.low is not None and ratio.high is not None and (ratio.low > 1 or ratio.high < 1)
-        told.append(f"{against}: {times_text(ratio)}" + ("" if sure else ", no sure difference"))
-    more = len(pairs(line)) - len(told)
-    rest = f"; {more} more pairs in the table" if more > 0 else ""
-    name = "" if all(speaks_for_itself(point.level.value) for point in line.points) else f"{line.factor} "
-    return f"{_noun(line).capitalize()} with {name}{'; '.join(told)}{rest}{_under(line)}."
+def _of_texts(line: FactorLine) -> Mapping[str, Value]:
+    every = pairs(line)
+    return {
+        "named": "" if all(speaks_for_itself(point.level.value) for point in line.points) else line.factor,
+        "pairs": [
+            {"level": other.level.text, "first": one.level.text, "change": asdict(ratio), "unsure": not _sure(ratio)}
+            for one, other, ratio in every[:MOST_PAIRS]
+        ],
+        "n_more": max(0, len(every) - MOST_PAIRS) or None,
+    }
 
 
 # -- charts and tables ------------------------------------------------------------------------------------------------

@@ -12,9 +12,8 @@ from statistics import fmean, median, stdev
 
 from ioatlas.answer.analysis.charts import chart, mean_dots
 from ioatlas.answer.analysis.estimates import window_values
-from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.cell import Cell
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.fixed_work import FIO, IOZONE, operation_of, tool_of
 from ioatlas.model.panel import Line, Panel, Series, Table
 from ioatlas.model.units import format_size, rate_units
@@ -201,38 +200,24 @@ def sequence_findings(found: Sequence[Reading], *, by_operation: bool) -> list[F
         operations.setdefault(operation_of(reading.cell), {}).setdefault(reading.place[1:], []).append(reading)
     if by_operation:
         for (target, tool), operations in sorted(groups.items()):
-            told = []
+            means: list[Value] = []
             for operation, places in operations.items():
-                means = [fmean(reading.bw_bytes_per_s for reading in mine) for mine in places.values()]
-                spread = f" (± {_plain(stdev(means) / factor)})" if len(means) > 1 else ""
-                told.append(f"{operation} {_plain(fmean(means) / factor)}{spread}")
-            records = max(len(places) for places in operations.values())
-            where = f" on {target}" if len({name for name, _ in groups}) > 1 else ""
-            name = TOOL_NAMES.get(tool, tool)
-            sentence = (
-                f"By {name}{where}, {unit}, means over {plural(records, 'record size')} (± standard deviation "
-                f"between them): {'; '.join(told)}."
-            )
-            made.append(
-                Finding(FindingCode.OPERATIONS, sentence, _keys(found, target, tool), title=f"By {name}", target=target)
-            )
+                rates = [fmean(reading.bw_bytes_per_s for reading in mine) / factor for mine in places.values()]
+                deviation = stdev(rates) if len(rates) > 1 else None
+                means.append({"operation": operation, "mean": fmean(rates), "deviation": deviation})
+            values: dict[str, Value] = {
+                "tool": TOOL_NAMES.get(tool, tool),
+                "unit": unit,
+                "n_records": max(len(places) for places in operations.values()),
+                "means": means,
+            }
+            made.append(Finding(FindingCode.OPERATIONS, values, _keys(found, target, tool), target=target))
     compared = agreements(found)
     if compared:
-        apart = [each for each in compared if each.apart]
-        words = "; ".join(f"{each.operation} {each.ratio:.2f}" for each in apart)
-        sentence = (
-            f"IOzone and its fio translation: {len(compared) - len(apart)} of "
-            f"{plural(len(compared), 'operation')} without a sure difference above {AGREE:.0%}"
-        )
-        sentence += f"; IOzone's rate over fio's where it differs: {words}." if apart else "."
-        made.append(Finding(FindingCode.ENGINES, sentence, place="charts"))
-    made.append(
-        Finding(
-            FindingCode.WORK_BOUNDED,
-            "Every value is work-bounded: a fixed amount of work in a fixed order, timed as a whole. None claims a "
-            "steady state, and none is named as a peak.",
-        )
-    )
+        apart: list[Value] = [{"operation": each.operation, "ratio": each.ratio} for each in compared if each.apart]
+        counts = {"n_operations": len(compared), "n_alike": len(compared) - len(apart), "limit": AGREE}
+        made.append(Finding(FindingCode.ENGINES, {**counts, "apart": apart}, place="charts"))
+    made.append(Finding(FindingCode.WORK_BOUNDED, {"each_file": False}))
     return made
 
 

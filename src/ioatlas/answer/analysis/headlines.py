@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings in the order of what a reader should do next, each under a title of its own. What a map says beside its
-answer: the smallest load near the best, what was not measured. What cannot be true together: readings by Little's law,
-and two clocks.
+"""Findings in the order of what a reader should do next. What a map says beside its answer: the smallest load near
+the best, what was not measured, whether the values are as precise as was asked for. What cannot be true together:
+readings by Little's law, and two clocks.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 from ioatlas.answer.analysis.best import (
     NEAR_PEAK,
@@ -23,32 +23,16 @@ from ioatlas.answer.analysis.best import (
     load_order,
     speed,
 )
-from ioatlas.answer.analysis.wording import Namer, plural
+from ioatlas.answer.analysis.wording import Namer
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.finding import Finding, FindingCode, Value, common
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.units import format_duration, format_rate, per_cent
 from ioatlas.model.verdict import ReasonCode, UnmeasuredCode, UnmeasuredReason, VerdictCode
 from ioatlas.model.visit import Visit
+from ioatlas.plan.stopping import Grade
 
 _F = FindingCode
-TITLES = {
-    _F.ABOVE_CEILING: "Above a ceiling",
-    _F.CACHE: "Caches",
-    _F.CACHE_SIZE: "Size of a cache",
-    _F.CORRUPTION: "Corrupted data",
-    _F.COUNTERS: "Kernel counters",
-    _F.ENGINES: "Two tools",
-    _F.KNEE: "90 % of the peak",
-    _F.LIMIT: "What limits",
-    _F.LITTLES_LAW: "Little's law",
-    _F.METHOD: "Methods differ",
-    _F.NO_DATA_REDUCTION: "Data reduction",
-    _F.UNDETERMINED: "What limits",
-    _F.ROUNDS: "SNIA test",
-}
-"""Where a code made into words would not do."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +45,7 @@ class _Trouble:
 _OTHER = None
 _ORDER: tuple[FindingCode | _Trouble | None, ...] = (
     # Is it to be believed at all?
-    *(_F.CORRUPTION, _F.LITTLES_LAW, _F.ABOVE_CEILING, _Trouble(_F.CACHE), _Trouble(_F.COUNTERS), _F.DATA_REDUCTION),
+    *(_F.CORRUPTION, _F.LITTLES_LAW, _Trouble(_F.CACHE), _Trouble(_F.COUNTERS), _F.DATA_REDUCTION),
     _Trouble(_F.DRIFT),
     # The answer: the best, the least that comes near it, where more gains nothing, how sure, what is missing.
     *(_F.FIT, _F.FACTOR),
@@ -80,7 +64,7 @@ _PLACES = {_F.NOT_MEASURED: "not-measured", _F.COUNTERS: "method", _F.DRIFT: "di
 
 
 def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings in reading order with titles, no two alike. Equal codes keep the order they came in."""
+    """The findings in reading order. Equal codes keep the order they came in."""
     given = _agreeing(list(findings))
     first = {one.code: index for index, one in reversed(list(enumerate(given))) if _troubled(one)}
     ordered = [
@@ -89,39 +73,15 @@ def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             enumerate(given), key=lambda item: _rank(item[1], first=first.get(item[1].code) == item[0])
         )
     ]
-    named = [
-        replace(
-            one,
-            title=one.title or _title(one.code),
-            place=one.place or ("" if one.cells else _PLACES.get(one.code, "method")),
-        )
-        for one in ordered
-    ]
-    named = _told_apart(named, attrgetter("direction"), "{}, {}s")
-    named = _told_apart(named, attrgetter("target"), "{}, on {}")
-    count, seen = Counter(one.title for one in named), Counter[str]()
-    numbered = []
-    for one in named:
-        seen[one.title] += 1
-        numbered.append(replace(one, title=f"{one.title} ({seen[one.title]})") if count[one.title] > 1 else one)
-    return tuple(numbered)
+    return tuple(
+        replace(one, place=one.place or ("" if one.cells else _PLACES.get(one.code, "method"))) for one in ordered
+    )
 
 
 def _agreeing(findings: Sequence[Finding]) -> list[Finding]:
     """Without the checks that found nothing where another of the same kind found something."""
     troubled = {one.code for one in findings if not one.in_order}
     return [one for one in findings if not (one.in_order and one.code in troubled)]
-
-
-def _told_apart(findings: Sequence[Finding], by: Callable[[Finding], str], words: str) -> list[Finding]:
-    """Findings of one title that differ in something: it is added to their titles ('Peak, reads')."""
-    values: dict[str, set[str]] = {}
-    for one in findings:
-        values.setdefault(one.title, set()).add(by(one))
-    return [
-        replace(one, title=words.format(one.title, by(one))) if by(one) and len(values[one.title]) > 1 else one
-        for one in findings
-    ]
 
 
 def _rank(finding: Finding, *, first: bool) -> int:
@@ -139,10 +99,6 @@ def _troubled(finding: Finding) -> bool:
     return not finding.in_order and (finding.code is not FindingCode.CACHE or bool(finding.cells))
 
 
-def _title(code: FindingCode) -> str:
-    return TITLES.get(code, code[:1].upper() + code[1:].replace("-", " "))
-
-
 EVIDENCE = 20
 """Most cells listed as evidence of one finding."""
 MOST_REASONS = 2
@@ -155,27 +111,27 @@ def findings(result: CampaignResult) -> tuple[Finding, ...]:
     namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
     named = ((group, best_of(members)) for group, members in groups(result.estimates).items())
     found = [_near(group, best, result.estimates, namer) for group, best in named if best is not None]
-    missing = _not_measured(result)
-    return (*found, *([missing] if missing.sentence else []))
+    return (*found, *_not_measured(result))
 
 
 def _near(group: Group, best: Best, estimates: Sequence[Estimate], namer: Namer) -> Finding:
     """The smallest load that reaches 90% of the best, measured or estimated: the map shows both."""
-    target, direction = group
     mine = [e for e in estimates if (e.cell.target, e.direction) == group]
     able = [*eligible(e for e in mine if e.kind == "measured"), *(e for e in mine if e.kind == "predicted")]
     near = min((e for e in able if speed(e) >= NEAR_PEAK * speed(best.peak)), key=load_order)
-    what = f"best {direction}{namer.on(target)}"
-    share = speed(near) / speed(best.peak)
-    if near is best.peak:
-        sentence = f"Reaching 90% of the {what} takes {_load(near.cell, namer)}."
-    else:
-        part = "as much as" if share >= 1 else f"{share:.0%} of"
-        load, estimated = _load(near.cell, namer), ", estimated" if near.kind == "predicted" else ""
-        sentence = f"{load[:1].upper()}{load[1:]} already give {part} the {what}: {value_text(near)}{estimated}."
+    values: dict[str, Value] = {"load": _load(near.cell, namer)}
+    if near is not best.peak:
+        share, width = speed(near) / speed(best.peak), half_interval(near)
+        known = width is not None and width <= NUMBER_WIDTH
+        values |= {
+            "share": share,
+            "whole": share >= 1,
+            "bw_bytes_per_s": speed(near),
+            "half_width": width if known else None,
+        }
+        values |= {"disagree": width is not None and not known, "estimated": near.kind == "predicted"}
     keys = tuple(dict.fromkeys((near.cell.key, best.peak.cell.key)))
-    title = f"90 % of the peak of {direction}s{namer.on(target)}"
-    return Finding(FindingCode.KNEE, sentence, keys, title=title, target=target, direction=direction)
+    return Finding(FindingCode.KNEE, values, keys, target=group[0], direction=group[1])
 
 
 def _load(cell: Cell, namer: Namer) -> str:
@@ -185,51 +141,39 @@ def _load(cell: Cell, namer: Namer) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]])
 
 
-def _not_measured(result: CampaignResult) -> Finding:
-    """What is missing; without a sentence where nothing is."""
+def _not_measured(result: CampaignResult) -> Iterator[Finding]:
+    """What is missing; of cells that have several reasons, the most frequent."""
     measured = {e.cell.key for e in result.estimates if e.kind == "measured"}
     predicted = {e.cell.key for e in result.estimates if e.kind == "predicted"} - measured
     missing = {u.cell.key: u for u in result.unmeasured if u.cell.key not in measured}
     imported = {e.cell.key for e in result.estimates if e.kind == "imported"} - measured - predicted
     total = len(measured | predicted | imported | missing.keys())
-    sentences = []
-    if not total:
-        sentences.append("Nothing was measured.")
-    elif len(measured) < total:
-        parts = [f"{len(predicted):,} estimated from the others"] if predicted else []
-        parts += [f"{len(imported):,} from another tool"] if imported else []
-        parts += _reasons([u.reason for key, u in missing.items() if key not in predicted | imported])
-        lost = total - len(measured)
-        was = "was" if lost == 1 else "were"
-        sentences.append(f"{lost:,} of {plural(total, 'cell')} {was} not measured: {'; '.join(parts)}.")
-    if result.n_discarded:
+    if len(measured) == total > 0 and not result.n_discarded:
+        return
+    known = {"predicted": len(predicted), "imported": len(imported)}
+    why: list[Value] = [{"kind": kind, "n_cells": count} for kind, count in known.items() if count]
+    why += _reasons([u.reason for key, u in missing.items() if key not in predicted | imported])
+    often = sorted(result.discard_reasons.items(), key=lambda pair: -pair[1])
+    values: dict[str, Value] = {
+        "n_cells": total,
+        "n_lost": total - len(measured) or None,
+        "why": why,
+        "n_discarded": result.n_discarded or None,
         # The sentence must stay short; the settings of the report have them all.
-        often = sorted(result.discard_reasons.items(), key=lambda pair: -pair[1])
-        most = "most: " if len(often) > MOST_REASONS else ""
-        why = most + ", ".join(f"{count:,} {reason}" for reason, count in often[:MOST_REASONS])
-        sentences.append(
-            f"{plural(result.n_discarded, 'run')} {'was' if result.n_discarded == 1 else 'were'} "
-            f"discarded{f' ({why})' if why else ''}."
-        )
-    return Finding(FindingCode.NOT_MEASURED, " ".join(sentences), tuple(missing)[:EVIDENCE])
+        "reasons": [{"n_visits": count, "reason": reason} for reason, count in often[:MOST_REASONS]],
+        "most": len(often) > MOST_REASONS,
+    }
+    yield Finding(FindingCode.NOT_MEASURED, values, tuple(missing)[:EVIDENCE])
 
 
-def _reasons(reasons: Sequence[UnmeasuredReason]) -> Iterator[str]:
-    """'16 not admissible: block larger than the file', one entry for each code."""
+def _reasons(reasons: Sequence[UnmeasuredReason]) -> Iterator[Value]:
+    """One entry for each code."""
     kinds: dict[UnmeasuredCode, Counter[str]] = defaultdict(Counter)
     for reason in reasons:
         kinds[reason.code][reason.detail] += 1
     for kind, details in sorted(kinds.items(), key=lambda item: -item[1].total()):
         detail, _ = details.most_common(1)[0]
-        most = f" ({'mostly ' if len(details) > 1 else ''}{detail})" if detail else ""
-        yield f"{details.total():,} {kind}{most}"
-
-
-def value_text(estimate: Estimate) -> str:
-    """'744 MiB/s ±16%'; beyond ±100% without a number of uncertainty."""
-    width = half_interval(estimate)
-    told = "" if width is None else f" ±{per_cent(width)}" if width <= NUMBER_WIDTH else " (beyond ±100%)"
-    return f"{format_rate(speed(estimate))}{told}"
+        yield {"kind": kind, "n_cells": details.total(), "detail": detail, "several": len(details) > 1}
 
 
 def law_findings(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> list[Finding]:
@@ -244,23 +188,50 @@ def law_findings(cells: Mapping[str, Cell], visits: Iterable[Visit]) -> list[Fin
             found.setdefault(visit.cell_key, (beyond or short)[0])
     if not found:
         return []
-    sentence = (
-        f"In {plural(count, 'visit')} of {plural(len(found), 'cell')} throughput and latency contradict each other, "
-        "and nothing that was measured explains it. This is a fault of I/O Atlas or of its load generator, not of the "
-        f"target: do not use these latencies, and report it. The first: {next(iter(found.values()))}."
-    )
+    values: dict[str, Value] = {"n_visits": count, "n_cells": len(found), "first": next(iter(found.values()))}
     targets = (cells[key].target for key in found)
-    return [Finding(FindingCode.LITTLES_LAW, sentence, tuple(found)[:20], target=common(targets))]
+    return [Finding(FindingCode.LITTLES_LAW, values, tuple(found)[:20], target=common(targets))]
 
 
 def clock_findings(seconds: float) -> list[Finding]:
     """One finding where the wall clock was set in mid-run. seconds: how far it was ahead of what had passed."""
-    if not seconds:
+    values = {"seconds": abs(seconds), "way": "ahead" if seconds > 0 else "back"}
+    return [Finding(FindingCode.CLOCK, values)] if seconds else []
+
+
+AROUND_SECONDS = 0.3
+"""What a visit costs besides its window."""
+
+
+def half_width(estimate: Estimate) -> float:
+    """Half of the throughput's interval as a share of its value; without end where there is none."""
+    width = half_interval(estimate)
+    return math.inf if width is None else width
+
+
+def precision_findings(estimates: Iterable[Estimate], grade: Grade, budget_seconds: float | None) -> list[Finding]:
+    """Whether the precision that was asked for was reached; if not, what stopped it and what would reach it."""
+    wanted = grade.precision
+    measured = [estimate for estimate in estimates if estimate.kind == "measured" and estimate.n_visits]
+    if wanted is None or not measured:
         return []
-    way = "ahead" if seconds > 0 else "back"
-    sentence = (
-        f"The wall clock of this machine went {format_duration(abs(seconds))} {way} while it was measured: it was set, "
-        "or the machine slept. Times are told by the clock that nobody sets, from when the session began. "
-        "The values do not depend on it; find out who sets the clock before logs are compared."
-    )
-    return [Finding(FindingCode.CLOCK, sentence)]
+    missed = [estimate for estimate in measured if half_width(estimate) > wanted]
+    values: dict[str, Value] = {"wanted": wanted, "n_values": len(measured)}
+    if missed:
+        worst = max(half_width(estimate) for estimate in missed)
+        capped = budget_seconds is None or all(estimate.n_visits >= grade.cap for estimate in missed)
+        values |= {
+            "n_missed": len(missed),
+            "worst": worst if worst < math.inf else None,
+            "stopped_by_seconds": None if capped else budget_seconds,
+            "stopped_by_visits": grade.cap if capped else None,
+        }
+        if worst < math.inf:
+            needed = [math.ceil(one.n_visits * (half_width(one) / wanted) ** 2) for one in missed]
+            more = (
+                max(0, visits - one.n_visits) * ((one.window_seconds or 0.0) + AROUND_SECONDS)
+                for visits, one in zip(needed, missed, strict=True)
+            )
+            values |= {"n_visits": max(needed), "more_seconds": sum(more), "budget": budget_seconds is not None}
+    keys = tuple(dict.fromkeys(estimate.cell.key for estimate in missed))
+    return [Finding(FindingCode.PRECISION, values, keys, in_order=not missed)]

@@ -25,8 +25,6 @@ UNSOUND = ("contradiction", "the run failed")
 """A note with one of these says that the figures cannot all be right."""
 SETS, LOADS = "Sets", "Loads"
 """Titles of the table with a line for each set, or for each load of a set that makes no map."""
-TITLES = ("Sources", "Latency", "Remarks")
-"""Of the findings that stand in the answer."""
 _PLACE = re.compile(r"(.*?): ")
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\S*\d\S*(?: (?:[kMG]|[KMGT]?i?B(?:/s)?|[nµm]?s)\b)?")
 _MOST_TEXT = 70

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.finding import Finding, FindingCode, Value, common
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, verdict_class
 
 RELEVANT = 1.10
@@ -19,7 +18,7 @@ LATENCY_RELEVANT = 1.05
 FEWEST_SHARE = 0.10
 EVIDENCE = 20
 
-_WORDS = {"buffer_compress_percentage": ("compress", "compresses"), "dedupe_percentage": ("repeat", "deduplicates")}
+_OPTIONS = ("buffer_compress_percentage", "dedupe_percentage")
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,12 @@ class Pair:
 def reduction_findings(estimates: Iterable[Estimate]) -> tuple[Finding, ...]:
     """For each target and each of compressibility and repetition that was swept: whether the rate depends on it."""
     measured = [e for e in estimates if e.kind == "measured" and e.bw_bytes_per_s and _usable(e)]
-    found = []
-    for option, (verb, says) in _WORDS.items():
-        for target, pairs in _pairs(measured, option).items():
-            if pairs:
-                found.append(_finding(target, option, verb, says, pairs))
-    return tuple(found)
+    return tuple(
+        _finding(target, option, pairs)
+        for option in _OPTIONS
+        for target, pairs in _pairs(measured, option).items()
+        if pairs
+    )
 
 
 def _usable(estimate: Estimate) -> bool:
@@ -77,28 +76,19 @@ def _pairs(estimates: Iterable[Estimate], option: str) -> dict[str, list[Pair]]:
     return pairs
 
 
-def _finding(target: str, option: str, verb: str, says: str, pairs: list[Pair]) -> Finding:
+def _finding(target: str, option: str, pairs: list[Pair]) -> Finding:
     changed = sorted((pair for pair in pairs if pair.differs), key=lambda pair: -pair.ratio)
-    low, high = (int(pairs[0].least.cell.option[option]), int(pairs[0].most.cell.option[option]))
-    if len(changed) >= max(1.0, FEWEST_SHARE * len(pairs)):
-        directions = sorted({pair.most.direction for pair in changed})
-        sentence = (
-            f"{target}: the rate depends on how far the data {verb}: with {high}% instead of {low}% {len(changed)} of "
-            f"{plural(len(pairs), 'load')} "
-            f"({' and '.join(directions)}) are faster, by a factor of {median(pair.ratio for pair in changed):.2f} "
-            f"(median), {changed[0].ratio:.2f} at most. "
-            f"The target {says}: only values with data that do not {verb} are its own."
-        )
-        return Finding(
-            FindingCode.DATA_REDUCTION,
-            sentence,
-            tuple(dict.fromkeys(pair.most.cell.key for pair in changed))[:EVIDENCE],
-            target=target,
-            direction=common(directions),
-        )
-    sentence = (
-        f"{target}: no dependence on how far the data {verb} was found: {plural(len(pairs), 'load')} with {high}% "
-        f"against {low}%, "
-        f"ratio {median(pair.ratio for pair in pairs):.2f} (median)."
-    )
-    return Finding(FindingCode.NO_DATA_REDUCTION, sentence, target=target)
+    reduces = len(changed) >= max(1.0, FEWEST_SHARE * len(pairs))
+    values: dict[str, Value] = {
+        "option": option,
+        "least_percent": int(pairs[0].least.cell.option[option]),
+        "most_percent": int(pairs[0].most.cell.option[option]),
+        "n_loads": len(pairs),
+        "ratio": median(pair.ratio for pair in (changed if reduces else pairs)),
+    }
+    if not reduces:
+        return Finding(FindingCode.NO_DATA_REDUCTION, values, target=target)
+    directions = sorted({pair.most.direction for pair in changed})
+    values |= {"n_faster": len(changed), "directions": directions, "most_ratio": changed[0].ratio}
+    cells = tuple(dict.fromkeys(pair.most.cell.key for pair in changed))[:EVIDENCE]
+    return Finding(FindingCode.DATA_REDUCTION, values, cells, target=target, direction=common(directions))

@@ -13,7 +13,7 @@ from typing import Literal
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.panel import Dot, Panel, Series, Table
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
@@ -298,20 +298,24 @@ def _mean(values: Sequence[float]) -> tuple[float | None, float | None, float | 
 
 
 def rounds_finding(result: RoundsResult, keys: tuple[str, ...]) -> Finding:
-    """The test's outcome in one sentence."""
-    head = f"SNIA {result.title} on {result.target}" + (f", {result.part}" if result.part else "")
-    count, value = len(result.values), format_value(result.average or 0.0, result.quantity)
-    why = "" if result.met else f" ({result.ended or 'the test was not finished'})"
-    if result.average is None:
-        text = f"{head}: {count} of at least {WINDOW} rounds made{why}; no steady state is claimed."
-    elif result.test == "saturation":
-        written = format_size_rounded(result.written_bytes[-1] if result.written_bytes else 0)
-        first = format_value(result.values[result.first - 1], result.quantity)
-        text = f"{head}: {count} rounds wrote {written}{why}. {result.tracked} began with {first}, ended with {value}."
-    else:
-        state = f"steady state {'met' if result.met else 'not met'} after {count} rounds{why}"
-        text = f"{head}: {state}; {result.reason}. {result.tracked}: {value} on average."
-    return Finding(FindingCode.ROUNDS, text, keys, target=result.target)
+    """The test's outcome."""
+    unit = {"iops": "IOPS", "bw_bytes_per_s": "B/s"}.get(result.quantity, "ns")
+    values: dict[str, Value] = {
+        "test": result.title,
+        "part": result.part,
+        "n_rounds": len(result.values),
+        "least_rounds": WINDOW,
+        "met": result.met,
+        "ended": None if result.met else result.ended or "the test was not finished",
+        "reason": result.reason,
+        "tracked": result.tracked,
+    }
+    if result.average is not None:
+        values["average"] = {"value": result.average, "unit": unit}
+        if result.test == "saturation":
+            values["first"] = {"value": result.values[result.first - 1], "unit": unit}
+            values["written_bytes"] = result.written_bytes[-1] if result.written_bytes else 0
+    return Finding(FindingCode.ROUNDS, values, keys, target=result.target)
 
 
 def rounds_headline(test: RoundsResult, *, several: bool) -> Headline:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from ioatlas.answer.analysis.wording import Namer, plural
 from ioatlas.model.cell import CLIENTS, TARGETS, Cell
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit, Share, Shares
 from ioatlas.model.factors import Measured
-from ioatlas.model.finding import Finding, FindingCode, common
+from ioatlas.model.finding import Finding, FindingCode, Value, common
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
@@ -47,8 +47,8 @@ def _top(line: Iterable[Estimate]) -> float:
 class Sharers:
     """What shares something: the clients of one target, or targets that are loaded together.
 
-    option: their number in a cell, which `count` tells. of_visit, of_estimate: what each of them had. says: a title and
-    a sentence on a line over their number. note: below their table; done: with how long after the first one each was
+    option: their number in a cell, which `count` tells. of_visit, of_estimate: what each of them had. says: what a
+    line over their number tells. note: below their table; done: with how long after the first one each was
     done. drawn: whether fewer than all are drawn anew for each visit, so that only all of them can be held against each
     other.
     """
@@ -59,7 +59,7 @@ class Sharers:
     count: Callable[[Cell], int]
     of_visit: Callable[[Visit], Sequence[VisitShare]]
     of_estimate: Callable[[Estimate], Shares | None]
-    says: Callable[[Sequence[Estimate], Namer], tuple[str, str]]
+    says: Callable[[Sequence[Estimate]], Mapping[str, Value]]
     note: str
     done: bool = False
     drawn: bool = False
@@ -93,19 +93,13 @@ class Sharers:
             if place not in best or _top(line) > _top(best[place]):
                 best[place] = line
         alike = [(e, shares) for e, shares in measured if not self.drawn or shares.wanted == len(shares.parts)]
-        return (*(self._line(line, namer) for line in best.values()), *_fairness(alike, self.word, namer))
+        return (*(self._line(line) for line in best.values()), *_fairness(alike, self.word, namer))
 
-    def _line(self, line: Sequence[Estimate], namer: Namer) -> Finding:
-        last, (title, why) = line[-1], self.says(line, namer)
-        sums = ", ".join(f"{self.count(e.cell)}: {format_rate(e.bw_bytes_per_s or 0.0)}" for e in line)
-        return Finding(
-            self.code,
-            f"{why} Sums: {sums}.",
-            tuple(e.cell.key for e in line),
-            title=f"{title}, {last.direction}{namer.on(last.cell.target)}",
-            target=last.cell.target,
-            direction=last.direction,
-        )
+    def _line(self, line: Sequence[Estimate]) -> Finding:
+        sums = [{"n": self.count(e.cell), "bw_bytes_per_s": e.bw_bytes_per_s or 0.0} for e in line]
+        values = {**self.says(line), "sums": sums}
+        cells = tuple(e.cell.key for e in line)
+        return Finding(self.code, values, cells, target=line[-1].cell.target, direction=line[-1].direction)
 
     def tables(self, result: CampaignResult) -> tuple[Table, ...]:
         """What each got of every cell that several shared, the fastest cells first."""
@@ -213,22 +207,26 @@ def _fairness(several: Sequence[tuple[Estimate, Shares]], word: str, namer: Name
     worst, shares = min(several, key=lambda pair: pair[1].least)
     uneven = [e for e, each in several if each.least < FAIR]
     if not uneven:
-        told = f"All {word}s get nearly the same: at least {per_cent(shares.least)} of an even part, in all cells."
-        return (Finding(FindingCode.FAIRNESS, told, title=f"{word.capitalize()}s share evenly", in_order=True),)
+        return (Finding(FindingCode.FAIRNESS, {"kind": word, "even": True, "least": shares.least}, in_order=True),)
     last = min(shares.parts, key=lambda one: one.bw_bytes_per_s)
     first = max(shares.parts, key=lambda one: one.bw_bytes_per_s)
-    told = (
-        f"{last.name} gets {format_rate(last.bw_bytes_per_s)}, {first.name} {format_rate(first.bw_bytes_per_s)} "
-        f"({namer.short(worst.cell)}, {worst.direction}). "
-        f"Sharing is uneven in {len(uneven)} of {plural(len(several), 'value')}; Jain's index is at worst "
-        f"{min(each.jain_index for _, each in several):.2f}."
-    )
+    values: dict[str, Value] = {
+        "kind": word,
+        "starves": shares.least < STARVES,
+        "last": last.name,
+        "last_bytes_per_s": last.bw_bytes_per_s,
+        "first": first.name,
+        "first_bytes_per_s": first.bw_bytes_per_s,
+        "load": f"{namer.short(worst.cell)}, {worst.direction}",
+        "n_uneven": len(uneven),
+        "n_values": len(several),
+        "jain_index": min(each.jain_index for _, each in several),
+    }
     return (
         Finding(
             FindingCode.FAIRNESS,
-            told,
+            values,
             tuple(e.cell.key for e in uneven[:20]),
-            title=f"{last.name} starves" if shares.least < STARVES else f"{word.capitalize()}s share unevenly",
             target=common(e.cell.target for e in uneven),
             direction=common(e.direction for e in uneven),
         ),
@@ -238,13 +236,10 @@ def _fairness(several: Sequence[tuple[Estimate, Shares]], word: str, namer: Name
 GOAL_SKEW_MS = 10.0
 
 
-def _clients_say(line: Sequence[Estimate], _namer: Namer) -> tuple[str, str]:
+def _clients_say(line: Sequence[Estimate]) -> Mapping[str, Value]:
     """How many clients it takes until more of them give no more."""
     enough = enough_of(line)
-    if enough is line[-1]:
-        return "More clients are needed", "Each further client still adds. The clients are the limit: add more."
-    limit = f"More of them add at most {per_cent(GAIN)}. The target, or what all share, is the limit."
-    return f"{plural(enough.cell.clients, 'client')} reach the limit", limit
+    return {"n_enough": None if enough is line[-1] else enough.cell.clients, "gain": GAIN}
 
 
 AMONG_CLIENTS = Sharers(
@@ -271,9 +266,8 @@ def start_findings(estimates: Iterable[Estimate]) -> tuple[Finding, ...]:
     skews = [shares.skew_ms for _, shares in AMONG_CLIENTS.measured(estimates)]
     if not skews:
         return ()
-    told = f"Clients started at most {max(skews):.0f} ms apart; only the time in which all of them ran counts."
     in_order = max(skews) <= GOAL_SKEW_MS
-    return (Finding(FindingCode.CLIENTS, told, title="Clients started together", in_order=in_order),)
+    return (Finding(FindingCode.CLIENTS, {"skew_ms": max(skews)}, in_order=in_order),)
 
 
 def _ratio(e: Estimate, first: Estimate) -> Spread:
@@ -289,13 +283,11 @@ def _gain_told(e: Estimate, first: Estimate) -> str:
     return f"{e.cell.n_targets} targets together give {ratio.value:.2f} times{within} what {one} gives"
 
 
-def _targets_say(line: Sequence[Estimate], namer: Namer) -> tuple[str, str]:
+def _targets_say(line: Sequence[Estimate]) -> Mapping[str, Value]:
     """What more targets add."""
-    last, limit = line[-1], limit_of(line[-1], line[0])
-    title = "What limits the targets together is not clear"
-    if limit.determined:
-        title = "What the targets share is the limit" if limit.resource == SHARED else "Each target adds its own"
-    return title, f"{limit.evidence[0]} ({last.direction}{namer.on(last.cell.target)})."
+    limit = limit_of(line[-1], line[0])
+    of = "shared" if limit.resource == SHARED else "own"
+    return {"limit": of if limit.determined else None, "gain": limit.evidence[0]}
 
 
 AMONG_TARGETS = Sharers(

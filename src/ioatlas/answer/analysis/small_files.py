@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.panel import Table
 from ioatlas.model.tree import FROM_CACHE, MOVES_DATA, Operation, Tree, tree_operation
 from ioatlas.model.units import format_size
@@ -104,35 +104,27 @@ def tree_findings(estimates: Sequence[Estimate]) -> tuple[Finding, ...]:
     targets = dict.fromkeys(one.cell.target for one in measured)
     for target in targets:
         mine = [one for one in measured if one.cell.target == target]
-        made += _cached(mine, target, several=len(targets) > 1)
+        made += _cached(mine, target)
         made += _flushing(mine, target)
     if measured:
-        sentence = (
-            "Every value is work-bounded: each call once for every file, timed as a whole. None claims a steady state."
-        )
-        made.append(Finding(FindingCode.WORK_BOUNDED, sentence))
+        made.append(Finding(FindingCode.WORK_BOUNDED, {"each_file": True}))
         made += _too_short(measured)
     return tuple(made)
 
 
-def _cached(mine: Sequence[Estimate], target: str, *, several: bool) -> list[Finding]:
+def _cached(mine: Sequence[Estimate], target: str) -> list[Finding]:
     doubtful = [one for one in mine if tree_operation(one.cell) in FROM_CACHE]
     if not doubtful:
         return []
     surely = [one for one in doubtful if cache_doubt(one) == "answered by the client"]
-    names = ", ".join(one for one in Operation if any(tree_operation(each.cell) is one for each in doubtful))
-    sentence = f"{names} follow the making of the files on the same client, so its memory may answer them."
+    values: dict[str, Value] = {
+        "operations": [one for one in Operation if any(tree_operation(each.cell) is one for each in doubtful)]
+    }
     if surely:
         quickest = min(surely, key=lambda one: one.lat_mean_ns or 0)
-        sentence += (
-            f" {len(surely)} of {len(doubtful)} surely were: a call took {_microseconds(quickest.lat_mean_ns)} µs in "
-            f"the mean ({tree_operation(quickest.cell)}), which no server can."
-        )
-    sentence += " They say how fast this client finds known files, not how fast the target does."
-    where = f" on {target}" if several else ""
-    return [
-        Finding(FindingCode.CACHE, sentence, tuple(one.cell.key for one in doubtful), f"Cache{where}", target=target)
-    ]
+        values |= {"n_sure": len(surely), "n_doubtful": len(doubtful), "lat_mean_ns": quickest.lat_mean_ns}
+        values["quickest"] = tree_operation(quickest.cell)
+    return [Finding(FindingCode.CACHE, values, tuple(one.cell.key for one in doubtful), target=target)]
 
 
 def _flushing(mine: Sequence[Estimate], target: str) -> list[Finding]:
@@ -147,10 +139,8 @@ def _flushing(mine: Sequence[Estimate], target: str) -> list[Finding]:
     if not made:
         return []
     ratio, worst = max(made, key=lambda pair: pair[0])
-    sentence = (
-        f"Files that are flushed as they are closed take up to {ratio:.1f} times as long: {described(worst.cell)}."
-    )
-    return [Finding(FindingCode.METHOD, sentence, (worst.cell.key,), "Flushing", target=target)]
+    values: dict[str, Value] = {"ratio": ratio, "load": described(worst.cell)}
+    return [Finding(FindingCode.METHOD, values, (worst.cell.key,), target=target)]
 
 
 def _but_flushed(other: Tree, tree: Tree) -> bool:
@@ -168,9 +158,9 @@ def _too_short(measured: Sequence[Estimate]) -> list[Finding]:
     short = [one for one in measured if one.window_seconds is not None and one.window_seconds < TELLING_SECONDS]
     if not short:
         return []
-    names = ", ".join(one for one in Operation if any(tree_operation(each.cell) is one for each in short))
-    sentence = (
-        f"{plural(len(short), 'cell')} took less than {TELLING_SECONDS * 1000:.0f} ms ({names}). "
-        "The load's clock counts whole milliseconds, so their rates may be some per cent wrong: ask for more files."
-    )
-    return [Finding(FindingCode.METHOD, sentence, tuple(one.cell.key for one in short), "Few files")]
+    values: dict[str, Value] = {
+        "n_cells": len(short),
+        "least_ms": TELLING_SECONDS * 1000,
+        "operations": [one for one in Operation if any(tree_operation(each.cell) is one for each in short)],
+    }
+    return [Finding(FindingCode.METHOD, values, tuple(one.cell.key for one in short))]

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from ioatlas.answer.law.course import FALL, Floats
 from ioatlas.answer.law.fit import DRAWS, Fit
-from ioatlas.answer.law.model import Limiter, device_times
+from ioatlas.answer.law.model import device_times
 from ioatlas.answer.law.told import bursts, loads_of, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Limit
-from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.units import format_count, format_duration, format_rate, format_size_rounded
+from ioatlas.model.finding import Finding, FindingCode, Value
+from ioatlas.model.units import format_count, format_rate
 
 LIKELY = 0.95
 """How probable a limit must be to be named."""
@@ -94,36 +94,35 @@ def burst_findings(fits: Mapping[str, Fit]) -> tuple[Finding, ...]:
     """What a target does after a pause, for how long, and when it can again."""
     found = []
     for target, fit in fits.items():
-        on = f" on {target}" if len(fits) > 1 else ""
-        if text := _over_time(fit):
-            found.append(Finding(FindingCode.BURST, text, title=f"Over time{on}", target=target))
+        if values := _over_time(fit):
+            found.append(Finding(FindingCode.BURST, values, target=target))
             continue
         for limiter, at in bursts(fit):
             # Every rival has such a one too; of one block size nobody knows whether bytes are limited or I/Os.
             alike = [{(one.ways, one.refills) for one in rival.shape.limiters} for rival in fit.rivals]
             if not all((limiter.ways, limiter.refills) in rival for rival in alike):
                 continue
-            told, amount = _rate_words(limiter, at.size)
             mine = [one for one in fit.courses if one.taught and limiter.covers(one.direction)]
             fast = {one.direction for one in mine if one.before * limiter.size(one.bs) > FALL * at.rate}
             if not fast:  # what no load outran is not told of its direction
                 continue
-            ways = " and ".join(f"{way}s" for way in limiter.ways if way in fast)
+            unit = "IOPS" if limiter.unit == "ios" else "B/s"
             seen = max(one.before * limiter.size(one.bs) for one in mine)
-            peak = told(min(at.rate + at.peak, seen))
+            values = {
+                "ways": [f"{way}s" for way in limiter.ways if way in fast],
+                "credit": {"value": at.size, "unit": "I/Os" if limiter.unit == "ios" else "B"},
+                "then": {"value": at.rate, "unit": unit},
+            }
             if limiter.unit == "cache":
-                full = at.size / min(at.rate, at.peak * min(one.bs for one in mine))  # filled by the smallest blocks
-                text = f"The first {amount} of {ways}{on} run at {told(seen)}: a write-back cache, empty again after "
-                text += f"at most {format_duration(full)} without load. What follows runs at {told(at.rate)}, or "
-                text += f"{format_count(at.peak)} IOPS of small blocks."
-            elif limiter.refills:
-                text = f"After a pause {ways}{on} run at {peak} for the first {amount}, then at {told(at.rate)}. "
-                text += f"The credit is back after {format_duration(at.size / at.rate)} without load."
+                # Filled by the smallest blocks.
+                values["back_seconds"] = at.size / min(at.rate, at.peak * min(one.bs for one in mine))
+                values["small_iops"] = at.peak
             else:
-                text = f"The first {amount} of {ways}{on} run at {peak}, what follows at {told(at.rate)}."
+                values["back_seconds"] = at.size / at.rate if limiter.refills else None
+                seen = min(at.rate + at.peak, seen)
+            values["fast"] = {"value": seen, "unit": unit}
             direction = min(fast) if len(fast) == 1 else ""
-            title = f"After a pause, {ways}{on}"
-            found.append(Finding(FindingCode.BURST, text, title=title, target=target, direction=direction))
+            found.append(Finding(FindingCode.BURST, values, target=target, direction=direction))
     return tuple(found)
 
 
@@ -131,34 +130,27 @@ RECOVERED, NOT_AT_ALL = 0.9, 0.05
 """Shares of what was fast at first that are fast again after a rest."""
 
 
-def _over_time(fit: Fit) -> str:
+def _over_time(fit: Fit) -> Mapping[str, Value]:
     """What loads that go through their file once, one after another with rests between them, show of their one cell:
-    where it falls, to what, and what came back in a rest. '' of other loads.
+    where it falls, to what, and what came back in a rest. Nothing of other loads.
     """
     mine = [course for course in fit.courses if course.taught]
     if len({one.cell.key for one in mine if one.visit_id}) > 1 or not mine[-1].cell.work_bounded:
-        return ""
+        return {}
     first, *later = mine[next((place for place, one in enumerate(mine) if one.fell), -1) :]
-    whole, lasts = format_size_rounded(int(first.moved * first.bs)), format_rate(first.tail * first.bs)
+    values: dict[str, Value] = {"moved_bytes": int(first.moved * first.bs), "bw_bytes_per_s": first.tail * first.bs}
     if not first.fell:
-        return f"All of {whole} runs at about {lasts}: no fall was seen."
+        return values
     fast = float(first.rates[: first.kink].max())
     credit = first.excess * first.bs / (1 - first.tail / fast)
-    text = f"{first.direction.capitalize()}s run at {format_rate(fast * first.bs)} for the first "
-    text += f"{format_size_rounded(int(credit))}, then at {lasts}, seen up to {whole}."
+    values |= {"noun": f"{first.direction}s", "fast_bytes_per_s": fast * first.bs, "first_bytes": int(credit)}
     for again in later[:1]:
         pause = again.start - first.start - first.ended
         back = again.excess * again.bs / (first.excess * first.bs)
         back = back if again.fell else float(again.tail > FALL * first.tail)
-        part, all_of_it = format_size_rounded(int(back * credit)), format_duration(pause / max(back, NOT_AT_ALL))
-        told = f"{part} are fast again: all of it takes about {all_of_it}" if back < RECOVERED else "it has recovered"
-        told = told if back > NOT_AT_ALL else "it has not recovered"
-        text += f" After {format_duration(pause)} without load {told}."
-    return text
-
-
-def _rate_words(limiter: Limiter, size: float) -> tuple[Callable[[float], str], str]:
-    """How rates of a limiter are written, and its size in words."""
-    if limiter.unit != "ios":
-        return format_rate, format_size_rounded(int(size))
-    return (lambda value: f"{format_count(value)} IOPS"), f"{format_count(size)} I/Os"
+        values |= {
+            "pause_seconds": pause,
+            "back": "none" if back <= NOT_AT_ALL else "all" if back >= RECOVERED else "some",
+        }
+        values |= {"back_bytes": int(back * credit), "whole_seconds": pause / max(back, NOT_AT_ALL)}
+    return values

@@ -88,7 +88,7 @@ def with_prices(result: CampaignResult) -> CampaignResult:
     currencies = sorted({cost.currency for cost in mine.values() if cost.total})
     if len(currencies) > 1:
         why = f"its configurations are priced in {' and '.join(currencies)}. Name one currency in their sheets"
-        told = Finding(FindingCode.FACTOR, f"Nothing can be said of the price: {why}.", title="Factor price")
+        told = Finding(FindingCode.FACTOR, {"factor": "price", "why": why})
         return replace(result, findings=headlines((*result.findings, told)))
     taken = {name for one in result.configurations for name in one.factors}
     prices = {

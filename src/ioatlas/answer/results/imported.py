@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,6 @@ from ioatlas.answer.analysis.imported import ImportedMap, imported_map
 from ioatlas.answer.analysis.imported_answer import (
     LOADS,
     SETS,
-    TITLES,
     by_kind,
     differences,
     named,
@@ -26,7 +25,7 @@ from ioatlas.answer.analysis.imported_answer import several as _several
 from ioatlas.answer.analysis.summary import small_io
 from ioatlas.answer.analysis.wording import Namer, plural
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.imported_reading import ImportedReading, Labelled
 from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
@@ -154,47 +153,47 @@ def _of_repeats(repeated: Sequence[Estimate]) -> list[Finding]:
     if not shares:
         return []
     counts = sorted({e.n_repeats for e in repeated})
-    n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     widest, worst = max(shares, key=lambda pair: pair[0])
     load = f"{worst.cell.option.get('operation', worst.direction)}" + (
         f", bs {format_size(int(worst.cell.option['bs']))}" if isinstance(worst.cell.option.get("bs"), int) else ""
     )
-    return [
-        Finding(
-            FindingCode.IMPORTED,
-            f"{plural(len(repeated), 'value')} are means of {n} repeats. Typical standard deviation "
-            f"{median(share for share, _ in shares):.1%}, at most {widest:.1%} ({worst.cell.target}, {load}).",
-            (worst.cell.key,),
-            target=worst.cell.target,
-        )
-    ]
+    values: dict[str, Value] = {
+        "n_values": len(repeated),
+        "repeats": " to ".join(dict.fromkeys((str(counts[0]), str(counts[-1])))),
+        "typical": median(share for share, _ in shares),
+        "most": widest,
+        "load": load,
+    }
+    return [Finding(FindingCode.IMPORTED, values, (worst.cell.key,), target=worst.cell.target)]
 
 
 def _answer(found: ImportedMap, labelled: Sequence[Labelled], problems: Sequence[str]) -> Iterator[Finding]:
-    """What was imported, which latency it is, and what was lost: `TITLES` has their titles."""
+    """What was imported, which latency it is, and what was lost."""
+    yield Finding(FindingCode.IMPORTED, {"n_readings": len(found.estimates), **_sources(found, labelled)})
     if not found.estimates:
-        yield Finding(FindingCode.IMPORTED, "Nothing with a figure was imported.", title=TITLES[0])
         return
+    kinds = []
+    for name in ("mean", "p99"):
+        of = Counter(facts.get(f"{name} latency", "none") for facts in found.methods.values())
+        counts = [f"{kind} ({plural(n, 'set')})" if len(of) > 1 else kind for kind, n in of.most_common(4)]
+        kinds.append({"quantity": name, "told": counts})
+    yield Finding(FindingCode.IMPORTED, {"kinds": kinds})
+    if problems:
+        first, *further = by_kind(problems)
+        yield Finding(FindingCode.IMPORTED, {"remark": first, "n_more": len(further) or None})
+
+
+def _sources(found: ImportedMap, labelled: Sequence[Labelled]) -> Mapping[str, Value]:
     tools: dict[str, dict[str, None]] = {}
     for one in labelled:
         tools.setdefault(one.tool, {})[one.reading.tool_version or "of no told version"] = None
     told = [f"{tool} {next(iter(of)) if len(of) == 1 else f'({len(of)} versions)'}" for tool, of in tools.items()]
-    hosts = len({one.reading.host for one in labelled if one.reading.host})
-    files = plural(len({one.file for one in labelled}), "file")
-    several = f" in {plural(len(found.series), 'set')}" if len(found.series) > 1 else ""
-    on = f" of {plural(hosts, 'host')}" if hosts else ""
-    sentence = f"{plural(len(found.estimates), 'imported reading')}{several} from {files}{on}: {_several(told, 4)}."
-    yield Finding(FindingCode.IMPORTED, sentence, title=TITLES[0])
-    parts = []
-    for name in ("mean", "p99"):
-        of = Counter(facts.get(f"{name} latency", "none") for facts in found.methods.values())
-        counts = [f"{kind} ({plural(n, 'set')})" if len(of) > 1 else kind for kind, n in of.most_common(4)]
-        parts.append(f"{name}: {', '.join(counts)}")
-    yield Finding(FindingCode.IMPORTED, f"{'; '.join(parts)}.", title=TITLES[1])
-    if problems:
-        first, *further = by_kind(problems)
-        more = f"; {plural(len(further), 'more kind')}" if further else ""
-        yield Finding(FindingCode.IMPORTED, f"{first}{more}.", title=TITLES[2])
+    return {
+        "n_files": len({one.file for one in labelled}),
+        "n_hosts": len({one.reading.host for one in labelled if one.reading.host}) or None,
+        "n_sets": len(found.series) if len(found.series) > 1 else None,
+        "tools": _several(told, 4),
+    }
 
 
 def _sets(found: ImportedMap) -> tuple[Table, ...]:
@@ -227,8 +226,7 @@ def _sets(found: ImportedMap) -> tuple[Table, ...]:
 
 
 def _findings(found: ImportedMap) -> tuple[Finding, ...]:
-    sentences = _of_repeats([e for e in found.estimates if e.n_repeats])
+    told = _of_repeats([e for e in found.estimates if e.n_repeats])
     if differing := ", ".join(differences(found.methods)):
-        sentence = f"Methods differ in {differing}: see how the imported figures were measured."
-        sentences.append(Finding(FindingCode.METHOD, sentence))
-    return tuple(sentences)
+        told.append(Finding(FindingCode.METHOD, {"differences": differing}))
+    return tuple(told)

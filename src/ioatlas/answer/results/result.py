@@ -16,9 +16,8 @@ from ioatlas.answer.analysis.best import with_fresh
 from ioatlas.answer.analysis.drift import drift_findings, replicate_rows, replicate_table, wanders, with_set_ups
 from ioatlas.answer.analysis.estimates import estimate_cells
 from ioatlas.answer.analysis.footprints import Written, with_history, written_before
-from ioatlas.answer.analysis.headlines import clock_findings, headlines, law_findings
+from ioatlas.answer.analysis.headlines import clock_findings, headlines, law_findings, precision_findings
 from ioatlas.answer.analysis.latencies import latency_curves, time_courses
-from ioatlas.answer.analysis.precision import precision_findings
 from ioatlas.answer.analysis.reduction import reduction_findings
 from ioatlas.answer.analysis.shares import AMONG_CLIENTS, AMONG_TARGETS, start_findings
 from ioatlas.answer.results.by_law import are_chosen, are_foretold, law_tables, laws_of
@@ -37,7 +36,7 @@ from ioatlas.load.machine.typed_in import testbeds
 from ioatlas.load.machine.visit_usage import cpu_shares_of, records_by_visit
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.outcomes import (
     Blocks,
     ClocksParted,
@@ -52,7 +51,7 @@ from ioatlas.model.outcomes import (
 from ioatlas.model.result import CampaignResult, Unmeasured
 from ioatlas.model.target import Target
 from ioatlas.model.testbed import Testbed, value_text
-from ioatlas.model.units import format_duration, format_size, format_size_rounded
+from ioatlas.model.units import format_duration
 from ioatlas.model.verdict import ASIDE, BUDGET_ENDED, UnmeasuredCode, UnmeasuredReason, read_unmeasured
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.plan.spec import CampaignSpec
@@ -338,28 +337,17 @@ def load_history(journal: Journal, cells: Mapping[str, Cell], visits: Sequence[V
 def integrity_findings(checks: Sequence[IntegrityCheck]) -> Iterator[Finding]:
     """What the checks found, mismatches first."""
     for check in sorted(checks, key=lambda check: not check.error):
-        what = f"blocks of {format_size(check.bs_bytes)} at depth {check.iodepth}"
+        values: dict[str, Value] = {
+            "bs_bytes": check.bs_bytes,
+            "iodepth": check.iodepth,
+            "read_bytes": check.read_bytes,
+        }
         if check.error or check.mismatches:
-            sentence = (
-                f"{check.target} returned other data than was written: {what}, {max(1, check.mismatches)} "
-                "mismatches seen in "
-            )
-            sentence += (
-                f"{format_size_rounded(check.read_bytes)} read back "
-                f"({check.message or f'fio error {check.error}'}). Trust none of its data before this is "
-                "explained."
-            )
-            yield Finding(FindingCode.CORRUPTION, sentence, target=check.target)
+            values |= {"mismatches": max(1, check.mismatches), "error": check.message or f"fio error {check.error}"}
+            yield Finding(FindingCode.CORRUPTION, values, target=check.target)
         else:
-            sentence = (
-                f"{check.target} gave back what was written: {what}, "
-                f"{format_size_rounded(check.written_bytes)} written and "
-            )
-            yield Finding(
-                FindingCode.INTEGRITY,
-                sentence + f"{format_size_rounded(check.read_bytes)} read back and compared.",
-                target=check.target,
-            )
+            values["written_bytes"] = check.written_bytes
+            yield Finding(FindingCode.INTEGRITY, values, target=check.target)
 
 
 def loaded_targets(targets: Sequence[Target], spec: CampaignSpec) -> tuple[Target, ...]:

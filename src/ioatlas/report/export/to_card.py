@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ioatlas.answer.analysis.summary import summarise
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import FindingCode
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_latency
@@ -16,6 +16,7 @@ from ioatlas.report.export import printing
 from ioatlas.report.export.printing import FAINT, INK, MUTED
 from ioatlas.report.export.texts import conditions
 from ioatlas.report.export.to_figure import BRIGHT
+from ioatlas.report.findings import Worded, worded
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, LEGEND, MISSING, SmallMap, Value, small_map, thinned
 from ioatlas.report.told import parts_of, title_of
@@ -51,7 +52,7 @@ def write_card(result: CampaignResult, path: Path) -> None:
         pen.heading(name, summary, clean(summary.doubts[0].sentence) if summary.doubts else "")
         pen.write(EDGE, 117, facts, 20, colour=MUTED)
         pen.line(148, INK, 2)
-        fits = [one for one in result.findings if one.code is FindingCode.FIT]
+        fits = [one for one in worded(result) if one.code is FindingCode.FIT]
         numbers = [*map(_of_fit, fits), *map(_of_headline, summary.headlines), *map(_of_small, summary.small)]
         wide = (WIDE - 2 * EDGE) / 4
         for place, (label, value, note) in enumerate(numbers[:4]):
@@ -70,7 +71,7 @@ def write_card(result: CampaignResult, path: Path) -> None:
         figure.savefig(path, format="png", dpi=DOTS, metadata=printing.METADATA["png"])
 
 
-def _of_fit(one: Finding) -> tuple[str, str, str]:
+def _of_fit(one: Worded) -> tuple[str, str, str]:
     answer, _, why = one.sentence.partition(": ")
     return (one.title, answer, why) if answer.isupper() else (one.title, "", one.sentence)
 

@@ -17,6 +17,7 @@ from ioatlas.answer.analysis.summary import summarise
 from ioatlas.model.result import CampaignResult, ReplicateRow
 from ioatlas.model.target import Target
 from ioatlas.model.units import utc_text
+from ioatlas.report.findings import worded
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.table import rows, swept_options
 
@@ -54,7 +55,7 @@ def document(result: CampaignResult) -> dict[str, Any]:
             {name: clean(str(value)) for name, value in session.items() if not names_site(name)}
             for session in result.sessions
         ],
-        "findings": [{**asdict(finding), "sentence": clean(finding.sentence)} for finding in result.findings],
+        "findings": [_cleaned(asdict(finding), clean) for finding in worded(result)],
         "load_curves": _cleaned(list(result.records.get("load_curves", ())), clean),
         "charts": _cleaned([asdict(chart) for chart in result.charts], clean),
         "tables": _cleaned([asdict(table) for table in result.tables], clean),

@@ -19,7 +19,8 @@ from ioatlas.measure.procedures.fit.use import Asked, Quantity, Requirement, Use
 from ioatlas.measure.procedures.fit.verdict import HOPELESS, WIDEST, Answer, Judged, counts, judge, windows_in
 from ioatlas.model.cell import FLUSHES, Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.units import format_duration, format_size
+from ioatlas.model.finding import Finding, FindingCode, Value
+from ioatlas.model.units import format_duration, format_size, format_times
 from ioatlas.model.verdict import VerdictClass, VerdictCode, verdict_class
 from ioatlas.model.visit import Visit
 from ioatlas.stats.gates import offered_in
@@ -61,19 +62,18 @@ class Fit:
         return max(one.more * one.seconds / max(1, one.windows) for one in self.open)
 
     @property
-    def sentence(self) -> str:
-        """The answer in plain English; of what is open its requirements tell what it would take."""
-        if self.answer is Answer.PASS:
-            room = f", with {times(self.margin)} what it needs" if self.margin is not None else ""
-            return f"PASS: {self.target} fits {self.use.title}{room}."
-        if self.answer is Answer.FAIL:
-            broken = [told(one) for _, one in self.judged if one.answer is Answer.FAIL]
-            return f"FAIL: {self.target} does not fit {self.use.title}: {'; '.join(broken)}."
-        if not any(one.seconds for _, one in self.judged):
-            return f"UNDECIDED: what was measured does not tell whether {self.target} fits {self.use.title}."
-        count, of = len(self.open), len(self.judged)
-        each = f"{count} of {of} requirements {'is' if count == 1 else 'are'}" if of > 1 else "its requirement is"
-        return f"UNDECIDED: whether {self.target} fits {self.use.title} is not known: {each} open."
+    def finding(self) -> Finding:
+        """The answer; of what is open its requirements tell what it would take."""
+        values: dict[str, Value] = {
+            "use": self.use.name,
+            "title": self.use.title,
+            "answer": self.answer.upper(),
+            "margin": self.margin,
+            "broken": [told(one) for _, one in self.judged if one.answer is Answer.FAIL],
+            "n_open": len(self.open) if any(one.seconds for _, one in self.judged) else None,
+            "n_required": len(self.judged),
+        }
+        return Finding(FindingCode.FIT, values, place="map", target=self.target)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -82,14 +82,8 @@ class Fit:
             "target": self.target,
             "answer": self.answer.value,
             "margin": self.margin,
-            "sentence": self.sentence,
             "requirements": [_json(one) for _, one in self.judged],
         }
-
-
-def times(margin: float) -> str:
-    """'3.1 times'."""
-    return f"{margin:.2g} times" if margin < 99.5 else f"{margin:,.0f} times"
 
 
 def told(one: Judged) -> str:
@@ -122,14 +116,21 @@ def measured_text(one: Judged) -> str:
         return takes(one)
     if one.margin is None:
         return told(one)
-    good = times(one.margin) if one.margin >= 1 else f"{one.margin:.0%}"
+    good = format_times(one.margin) if one.margin >= 1 else f"{one.margin:.0%}"
     return f"{told(one)}: {good} as good as needed"
 
 
-def requirement_text(one: Judged) -> str:
+def requirement(one: Judged, use: Use, number: int, target: str) -> Finding:
     """A requirement with its answer, its source, and what to change."""
-    change = f" Change: {one.requirement.change}." if one.requirement.change and one.answer is not Answer.PASS else ""
-    return f"{one.answer.upper()}: {measured_text(one)}. Source: {one.requirement.source}.{change}"
+    values: dict[str, Value] = {
+        "use": use.name,
+        "number": number,
+        "answer": one.answer.upper(),
+        "measured": measured_text(one),
+        "source": str(one.requirement.source),
+        "change": None if one.answer is Answer.PASS else one.requirement.change,
+    }
+    return Finding(FindingCode.FIT, values, place="map", target=target)
 
 
 def fits_of(journal: Journal, asked: Iterable[Asked], visits: Sequence[Visit]) -> list[Fit]:
@@ -367,21 +368,21 @@ class Carried:
         return Answer.FAIL if self.high == 0 else Answer.UNDECIDED
 
     @property
-    def sentence(self) -> str:
+    def finding(self) -> Finding:
         """The most that it seems to carry, with the most that it surely does and that it may."""
-        target, above, most, between = self.fits[0].target, self.above, self.fits[max(self.low, 0)], ""
+        above, most = self.above, self.fits[max(self.low, 0)]
+        values: dict[str, Value] = {"none": self.answer is Answer.FAIL}
         if self.low + 1 < self.high < len(self.fits):
             seem = (fit for fit in reversed(self.fits[: self.high]) if all(one.holds for _, one in fit.judged))
-            most, between = next(seem, most), f" ({self.low + 1} to {self.high})"
-        none = "does not carry even one" if self.answer is Answer.FAIL else "is not known to carry any"
-        carries = f"carries {most.use.title}{between}" if self.low >= 0 else none
-        if above is None:
-            return f"{target} {carries}; more was not tried."
-        failed = above.answer is Answer.FAIL
-        why = [told(one) if failed else takes(one) for _, one in above.judged if one.answer is above.answer]
-        verb = "It does not carry" if failed else "It is undecided whether it carries"
-        more = " The budget ended before what lies between was tried." if failed and self.next is not None else ""
-        return f"{target} {carries}. {verb} {above.use.title}: {'; '.join(why)}.{more}"
+            most = next(seem, most)
+            values |= {"low": self.low + 1, "high": self.high}
+        values["most"] = most.use.title if self.low >= 0 else None
+        if above is not None:
+            failed = above.answer is Answer.FAIL
+            why = [told(one) if failed else takes(one) for _, one in above.judged if one.answer is above.answer]
+            values |= {"above": above.use.title, "failed": failed, "why": why}
+            values["more"] = failed and self.next is not None
+        return Finding(FindingCode.FIT, values, place="map", target=self.fits[0].target)
 
 
 def carried(fits: Sequence[Fit]) -> Carried:

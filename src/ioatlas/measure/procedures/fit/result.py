@@ -10,12 +10,12 @@ from functools import cached_property
 from ioatlas.answer.analysis.load_curve import STREAM, apart
 from ioatlas.answer.analysis.trust import IDLE
 from ioatlas.answer.results.parts import Axes, ResultParts, Row
-from ioatlas.measure.procedures.fit.fits import Carried, Fit, carried, load_fits, requirement_text
+from ioatlas.measure.procedures.fit.fits import Carried, Fit, carried, load_fits, requirement
 from ioatlas.measure.procedures.fit.plan import PHASE
 from ioatlas.measure.procedures.fit.verdict import Answer
 from ioatlas.measure.procedures.options import FitOptions
 from ioatlas.model.cell import Cell
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Trust
 from ioatlas.model.units import round_budget
@@ -48,15 +48,11 @@ class FitParts(ResultParts):
         return axes
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:  # noqa: ARG002
-        def told(title: str, text: str, target: str = "") -> Finding:
-            return Finding(FindingCode.FIT, text, title=title, place="map", target=target)
-
         most, fits = self._answers
-        found = [told("How many it carries", most.sentence)] if most else []
+        found = [most.finding] if most else []
         for fit in fits:
-            found.append(told(f"Fit for {fit.use.name}", fit.sentence, fit.target))
-            for number, (_, one) in enumerate(fit.judged, 1):
-                found.append(told(f"{fit.use.name}, requirement {number}", requirement_text(one), fit.target))
+            found.append(fit.finding)
+            found += [requirement(one, fit.use, n, fit.target) for n, (_, one) in enumerate(fit.judged, 1)]
         return tuple(found)
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002

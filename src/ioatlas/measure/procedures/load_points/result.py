@@ -19,12 +19,11 @@ from ioatlas.load.machine.visit_usage import records_by_visit
 from ioatlas.measure.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
-from ioatlas.model.units import format_count, format_latency
 from ioatlas.model.verdict import ASIDE
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.plan.spec import CampaignSpec
@@ -204,48 +203,27 @@ def stream_axes(cells: Iterable[Cell]) -> dict[str, tuple[OptionValue, ...]]:
 
 
 def curve_findings(curves: Sequence[LoadCurve], streams: StreamsSpec) -> tuple[Finding, ...]:
-    """Sentences on the highest load, overload, and power that nobody measured: all else stands in the table."""
+    """The highest load, overload, and power that nobody measured: all else stands in the table."""
     found: list[Finding] = []
     for curve in curves:
-        on = f" on {curve.target}" if len(curves) > 1 else ""
         limits = dict(curve.limited_by)
         for phase, iops in curve.highest_iops:
-            limit = format_latency(curve.limit_ns or 0.0)
-            why = {
-                "response time": f"above it the mean response time exceeds {limit}",
-                "throughput": "above it the offered rate is not achieved",
-                "client": "above it the client that makes the load is at its limit, so the target may carry more",
-                "nothing": "the search ended there",
-            }.get(limits.get(phase, ""), "the search was not finished")
-            name = f" of {phase}" if phase else ""
+            values: dict[str, Value] = {
+                "phase": phase,
+                "iops": iops,
+                "limit_ns": curve.limit_ns or 0.0,
+                "limited_by": limits.get(phase),
+            }
             again = next((point for point in curve.points if point.phase == phase and point.percent == 100), None)
             if again is not None and again.lat_mean_ns is not None:
-                if again.overloaded:
-                    why += "; at the load points themselves it was not achieved every time, so it is an upper bound"
-                elif curve.limit_ns is not None and again.lat_mean_ns.value > curve.limit_ns:
-                    why += (
-                        f"; at the load points themselves it took {format_latency(again.lat_mean_ns.value)}, so it "
-                        "is an upper bound"
-                    )
-            sentence = (
-                f"Highest load{name}{on} with a mean response time within {limit}: {format_count(iops)} I/Os "
-                f"per second; {why}."
-            )
-            found.append(Finding(FindingCode.HIGHEST_LOAD, sentence, place=PLACE, target=curve.target))
-        found += _overloaded(curve, on)
+                slow = curve.limit_ns is not None and again.lat_mean_ns.value > curve.limit_ns
+                values["overloaded"] = again.overloaded
+                values["again_ns"] = again.lat_mean_ns.value if slow else None
+            found.append(Finding(FindingCode.HIGHEST_LOAD, values, place=PLACE, target=curve.target))
+        if late := [point for point in curve.points if point.overloaded]:
+            worst = max(point.behind_ios or 0.0 for point in late)
+            values = {"points": [point.name for point in late], "behind_ios": worst}
+            found.append(Finding(FindingCode.OVERLOADED, values, place=PLACE, target=curve.target))
         if streams.wants_power and curve.power == NOT_MEASURED:
-            told = f"Power{on}: not measured; name a meter in [power] of testbed.toml for IOPS/W, MB/s/W and GB/W."
-            found.append(Finding(FindingCode.POWER, told, place=PLACE, target=curve.target))
+            found.append(Finding(FindingCode.POWER, place=PLACE, target=curve.target))
     return tuple(found)
-
-
-def _overloaded(curve: LoadCurve, on: str) -> list[Finding]:
-    late = [point for point in curve.points if point.overloaded]
-    if not late:
-        return []
-    worst = max(point.behind_ios or 0.0 for point in late)
-    told = (
-        f"The generator fell behind{on} at {', '.join(point.name for point in late)}, by up to {worst:.0f} I/Os: their "
-        "latencies are lower bounds that grow with time."
-    )
-    return [Finding(FindingCode.OVERLOADED, told, place=PLACE, target=curve.target)]

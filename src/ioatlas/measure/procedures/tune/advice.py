@@ -23,7 +23,7 @@ from ioatlas.answer.results.parts import ResultParts
 from ioatlas.load.machine.typed_in import testbeds
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.factors import Configuration, Factor
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.outcomes import KeptRecord, LaidOuts
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.testbed import Testbed
@@ -53,14 +53,6 @@ LEAST_GAIN = 1.05
 KNOWN = 1.5
 """Ends of what is foretold that lie further apart, one over the other, have no middle that is told."""
 USUAL: Mapping[str, OptionValue] = {"numjobs": 1, "iodepth": 1, "bs": 4096}
-CURES = {
-    "numjobs": "one job is the limit (of NBD: one connection). Use more",
-    "iodepth": "the time of one I/O is the limit. Keep more of them in flight",
-    "ioengine": "the engine is the limit. Use the other one",
-    "bs": "only larger I/Os gain. Use them where the application can",
-}
-READ_AHEAD = " A read-ahead of 1 MiB gains about what blocks of 1 MiB do: `--cure` measures it."
-"""Of reads in sequence through the page cache, which asks the target for so much at once."""
 
 
 @dataclass(frozen=True)
@@ -234,17 +226,20 @@ def load_gains(journal: Journal, base: Constants) -> list[Gain]:
     return [replace(one, foretold=told.get(one.option)) for one in found]
 
 
-def cure(found: Sequence[Gain], spec: CampaignSpec) -> str:
-    """What to do, in a sentence or two; and by how many turns there were, what gives the intervals that are missing."""
-    text = next((CURES[one.option] for one in found if one.proved), "No change that was tried is sure to gain 5%")
+def cure(found: Sequence[Gain], spec: CampaignSpec) -> dict[str, Value]:
+    """What to do; and by how many turns there were, what gives the intervals that are missing."""
+    helps = next((one.option for one in found if one.proved), None)
     buffered = (spec.constants.get("rw"), spec.constants.get("direct")) == ("read", 0)
-    ahead = READ_AHEAD * (buffered and any(one.proved and one.option == "bs" for one in found))
-    more = ""
+    # A read in sequence through the page cache asks the target for as much at once as its read-ahead allows.
+    values: dict[str, Value] = {
+        "cure": helps,
+        "read_ahead": buffered and any(one.proved and one.option == "bs" for one in found),
+    }
     if any(one.low is None for one in found) and spec.budget_seconds:
         made = sum(min(FEWEST, one.turns) for one in found)
         longer = round_budget(spec.budget_seconds * FEWEST * len(found) / max(1, made))
-        more = f" An interval takes {FEWEST} turns of each change: --budget {longer} has time for them."
-    return f"{text[0].upper()}{text[1:]}.{ahead}{more}"
+        values |= {"n_turns": FEWEST, "budget": longer}
+    return values
 
 
 JUMBO_BYTES, CONNECTIONS = 9000, 8
@@ -286,7 +281,7 @@ class AdviceParts(ResultParts):
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
         found = load_gains(self.journal, self.spec.patterns[0])
-        told = [cure(found, self.spec), *(f"{one.option}={one.value}: {one.words}." for one in found)]
-        told += load_settings(self.journal, self.spec.patterns[0], found)
-        finding = Finding(FindingCode.HIGHEST_LOAD, " ".join(told), title="What would help", place="map")
-        return (finding, *super().findings(result))
+        told = [{"option": one.option, "value": one.value, "gain": one.words} for one in found]
+        settings = [one.removesuffix(".") for one in load_settings(self.journal, self.spec.patterns[0], found)]
+        values = {**cure(found, self.spec), "gains": told, "settings": settings}
+        return (Finding(FindingCode.HIGHEST_LOAD, values, place="map"), *super().findings(result))

@@ -12,13 +12,15 @@ from ioatlas.answer.analysis.load_curve import rates_text
 from ioatlas.answer.results.parts import ResultParts
 from ioatlas.measure.procedures.load_points.result import with_curves
 from ioatlas.measure.procedures.tune.result import CURVE, Best, CurvePoint, Tuning, load_tuning
-from ioatlas.measure.procedures.tune.wording import best_sentence, none_sentence, setting
-from ioatlas.model.finding import Finding, FindingCode
+from ioatlas.measure.procedures.tune.wording import setting
+from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import Headline
-from ioatlas.model.units import format_latency
+from ioatlas.model.units import format_latency, words
 from ioatlas.model.visit import Purpose, Visit
+
+FIGURES = words("numjobs iodepth iops iops_low iops_high bw_bytes_per_s lat_mean_ns lat_p99_ns n_visits")
 
 
 class TuneParts(ResultParts):
@@ -28,9 +30,7 @@ class TuneParts(ResultParts):
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
         tuning = self._tuning()
-        told, place = (best_sentence(tuning, tuning.best), PLACE) if tuning.best else (none_sentence(tuning), "map")
-        found = Finding(FindingCode.HIGHEST_LOAD, told, title="Best setting", place=place)
-        return (found, *super().findings(result))
+        return (tuning_finding(tuning), *super().findings(result))
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         tuning = self._tuning()
@@ -44,6 +44,17 @@ class TuneParts(ResultParts):
     @cache  # noqa: B019 - as short-lived as the result it is for
     def _tuning(self) -> Tuning:
         return load_tuning(self.journal)
+
+
+def tuning_finding(tuning: Tuning) -> Finding:
+    """The best setting, or why there is none."""
+    best = tuning.best
+    values: dict[str, Value] = {"quantity": tuning.goal.quantity, "goal_ns": tuning.goal.limit_ns}
+    if best is None:
+        values["failed"] = "no trial" if not tuning.outcome.loads else "refuted" if tuning.refuted else "limit"
+        return Finding(FindingCode.HIGHEST_LOAD, values, place="map")
+    values |= {name: getattr(best, name) for name in FIGURES} | {"ended": tuning.limited_by}
+    return Finding(FindingCode.HIGHEST_LOAD, values, place=PLACE)
 
 
 def search_headlines(curve: LoadCurve) -> Iterator[Headline]:

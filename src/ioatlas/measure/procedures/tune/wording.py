@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ioatlas.answer.analysis.wording import plural, size_text
+from ioatlas.answer.analysis.wording import size_text
 from ioatlas.load.fio.jobfile import JobSection, render_job
 from ioatlas.measure.procedures.tune.result import Best, Tuning
 from ioatlas.model.cell import Cell
@@ -12,16 +12,6 @@ from ioatlas.model.target import Target
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size_rounded
 from ioatlas.plan.latency_search import Goal
 from ioatlas.target.sites import place_of
-
-ENDED = {
-    "latency limit": "more load exceeds the limit",
-    "throughput plateau": "more load gave no more IOPS",
-    "max jobs/depth": "the search ended at --max-jobs or --max-depth: more may be possible",
-    "client": "the client was the bottleneck: the target may do more",
-    "a load that failed": "fio could not run more load",
-    "budget": "the budget ended the search: more may be possible",
-}
-"""What ended a search, for people."""
 
 
 def asked(goal: Goal) -> str:
@@ -52,22 +42,6 @@ def figures(best: Best) -> str:
     parts += [f"mean {format_latency(best.lat_mean_ns)}"] if best.lat_mean_ns is not None else []
     parts += [f"p99 {format_latency(best.lat_p99_ns)}"] if best.lat_p99_ns is not None else []
     return ", ".join(parts)
-
-
-def best_sentence(tuning: Tuning, best: Best) -> str:
-    evidence = f"{plural(best.n_visits, 'confirming run')}; {ENDED.get(tuning.limited_by, tuning.limited_by)}"
-    return f"{asked(tuning.goal)}: {setting(best)} gives {figures(best)}. {evidence}."
-
-
-def none_sentence(tuning: Tuning) -> str:
-    """Why there is no best setting."""
-    if not tuning.outcome.loads:
-        why = "no trial finished"
-    elif tuning.refuted:
-        why = "confirming runs kept none of the settings that the search named"
-    else:
-        why = "even one I/O at a time exceeds it"
-    return f"No setting found for {asked(tuning.goal)}: {why}."
 
 
 SECONDS = 10
