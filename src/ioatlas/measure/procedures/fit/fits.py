@@ -94,7 +94,9 @@ def told(one: Judged) -> str:
     low, high, by = *("" if end is None else asked.amount(end) for end in (one.low, one.high)), one.by and f" {one.by}"
     what = "measured" if one.missed is None else f"{100 * one.missed:.2g}% were, p{asked.percentile:g}"
     if not low and not high:
-        return f"{asked.words}, {what} {asked.amount(one.value)}{by or f' in {one.windows} windows'}, too roughly"
+        return (
+            f"{asked.words}, {what} {asked.amount(one.value)}{by or f' in {one.windows} windows'}: too unsteady to tell"
+        )
     ends = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
     return f"{asked.words}, {what} {asked.amount(one.value)} ({ends}){by}"
 
@@ -177,10 +179,10 @@ def fits_measured(journal: Journal, uses: Iterable[Use], estimates: Iterable[Est
     made: dict[str, list[Visit]] = {}
     for one in (visit for visit in visits if visit.cell_key in cells and not visit.discarded):
         waited = records.get(one.visit_id, {}).get("waiting")
-        made.setdefault(one.cell_key, []).extend(windows_in(replace(one, waiting=waited)))
+        made.setdefault(one.cell_key, []).append(replace(one, waiting=waited))
     found = []
     for target, use in product(journal.targets(), uses):
-        here = [(cells[key], windows) for key, windows in made.items() if cells[key].target == target.name]
+        here = [(cells[key], mine) for key, mine in made.items() if cells[key].target == target.name]
         judged = []
         for cell, loads in cells_of(use, target, {}):
             doubts = {e.verdict for e in suspect if e.cell.target == target.name and e.direction in cell.directions}
@@ -262,14 +264,14 @@ def _by_loads(
     offered = sum(offered_in(load, each) or math.inf for each in load.directions)
     credit = [limiter for limiter, _ in bursts(laws[cell.target])] if cell.target in laws else []
     found = [Judged(asked, Answer.UNDECIDED)]
-    for other, windows in made:
+    for other, visits in made:
         for place, one in enumerate(other.members):
             if one.directions != (way,) or one.loop == "open" or _flush_after(one) != _flush_after(load):
                 continue
             others = [each for number, each in enumerate(other.members) if number != place]
-            ios = sum(part.histogram.count for each in windows for part in each.parts)
+            ios = sum(part.histogram.count for each in visits for part in each.parts)
             more = all(any(_asks_no_less(each, mine) for each in others) for mine in beside) and not asked.bytes
-            less = not others and 1000 * ios <= offered * sum(each.ran_ms for each in windows)
+            less = not others and 1000 * ios <= offered * sum(each.ran_ms for each in visits)
             if load.flushes:
                 alike = one.outstanding == load.outstanding and 1 / LIKE <= one.bs_bytes / load.bs_bytes <= LIKE
                 more, less = more and alike and not any(one.covers("write") for one in credit), less and alike
@@ -278,7 +280,7 @@ def _by_loads(
                 less = less and _asks_no_less(load, one) and (one.outstanding == 1 or offered == math.inf)
             if more or less:
                 stream = other.streams[place][0] if other.streams else ""
-                found.append(_held(asked, one, windows, stream, more=more, less=less))
+                found.append(_held(asked, one, visits, stream, more=more, less=less))
     told = {one.answer for one in found} - {Answer.UNDECIDED}
     return next(one for one in reversed(found) if one.answer in told) if len(told) == 1 else found[-1]
 
@@ -306,9 +308,9 @@ def _lasts(asked: Requirement, one: Cell, laws: Mapping[str, LawFit]) -> bool:
     return told is not None and 1e9 * one.outstanding <= asked.limit * (told.iops_low or 0.0)
 
 
-def _held(asked: Requirement, one: Cell, windows: Sequence[Visit], stream: str, *, more: bool, less: bool) -> Judged:
-    """A requirement held against windows of a load that asks no less, or no more, than the one that it is about."""
-    spare, rate = LIKE if one.flushes else 1.0, 1.0
+def _held(asked: Requirement, one: Cell, visits: Sequence[Visit], stream: str, *, more: bool, less: bool) -> Judged:
+    """A requirement held against visits of a load that asks no less, or no more, than the one that it is about."""
+    spare, rate, windows = LIKE if one.flushes else 1.0, 1.0, [each for visit in visits for each in windows_in(visit)]
     needed = replace(asked, written=bool(one.flushes and one.option.get("direct")))
     if not asked.quantity.is_latency:  # of a closed loop it follows from the mean latency
         unit = {Quantity.RATE: one.bs_bytes, Quantity.KEPT: 1 / (asked.asked or 1)}.get(asked.quantity, 1)
@@ -317,7 +319,8 @@ def _held(asked: Requirement, one: Cell, windows: Sequence[Visit], stream: str, 
     fits, fails = (judge(replace(needed, limit=needed.limit * by), windows, stream) for by in (1 / spare, spare))
     passed, failed = more and fits.answer is Answer.PASS, less and fails.answer is Answer.FAIL
     answer = Answer.PASS if passed else Answer.FAIL if failed else Answer.UNDECIDED
-    value, low, high = fails.value, fails.low, fails.high
+    value = judge(needed, visits, stream).value  # of which the windows are an image
+    low, high = (edge and value and nearest(edge, value) for edge, nearest in ((fails.low, min), (fails.high, max)))
     if not asked.quantity.is_latency:
         value, low, high = (end and rate / end for end in (value, high, low))
     random = "random " if one.rw.startswith("rand") else ""
