@@ -37,7 +37,7 @@ def remarks(world):
         ('purge = "nvme-format"', "only a block device can be formatted"),
         ("visits = 3", "repeats its round"),
         ("precision = 0.05", "repeats its round"),
-        ('prepare = "fresh"', "from its fill to its end"),
+        ('prepare = "fresh"', "one range to its end"),
     ],
 )
 def test_what_rounds_leave_no_room_for_is_refused(world, text, part):

@@ -346,7 +346,7 @@ SHEET = ("--product", EXAMPLES / "synology-ds2015xs.toml")
         (("MEASURED",), "names no product"),
         ((*SHEET, "--at", "bs"), "OPTION=VALUE"),
         ((*SHEET, "--energy-price", "0.3"), "--years"),
-        ((*SHEET, "-o", "x.xls"), "names no format"),
+        ((*SHEET, "-o", "x.xls"), "is no format"),
         ((*SHEET, "--p99", "1ms", "--mean", "1ms"), "two latency limits"),
     ],
 )
@@ -430,4 +430,4 @@ def test_products_stand_at_their_price_and_capacity(tmp_path, monkeypatch):
 def test_one_product_makes_no_drawing(tmp_path):
     done = cost(tmp_path, "p.png", "netgear-rn51600")
     assert getattr(done.exception, "exit_code", None) == 2
-    assert "fewer than two products" in str(done.exception)
+    assert "too few products" in str(done.exception)

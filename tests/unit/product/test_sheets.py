@@ -115,7 +115,7 @@ def test_a_volume_of_a_service_costs_what_its_price_list_says():
         (HEAD + '[[price]]\nwhat = "x"\neach = -1\ncurrency = "USD"\n', ["p.toml:10", "a number of at least 0"]),
         (HEAD + '[[price]]\nwhat = "x"\neach = inf\ncurrency = "USD"\n', ["p.toml:10", "a finite number"]),
         (HEAD + '[[price]]\nwhat = "x"\neach = 1\ncurrency = "usd"\n', ["p.toml:11", "three letters"]),
-        (HEAD.replace("format = 1", "format = 2"), ["format 2", "update ioatlas"]),
+        (HEAD.replace("format = 1", "format = 2"), ["format is 2", "update ioatlas"]),
         (HEAD.replace("2020-06-18", '"June"'), ["p.toml:4", "a date"]),
         ('format = 1\n[product]\nvendor = "V"\nmodel = "M"\n', ["p.toml:3", "'vendor' has no source", "[source]"]),
         (HEAD + "x =\n", ["p.toml:8", "not TOML"]),
