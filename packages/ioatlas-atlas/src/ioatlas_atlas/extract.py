@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,8 +198,8 @@ def _found(
 
 def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
     """Of the uses that come with this program those of which the campaign tells something: its own windows of their
-    loads, else the law. What a bundle says of uses is not believed, nor less than a use works on taken for it: a cache
-    may hold that.
+    loads, else what else it measured, and the law; not that something was not measured. What a bundle says of uses is
+    not believed, nor less than a use works on taken for it: a cache may hold that.
     """
     from ioatlas.measure.procedures.fit.fits import fits_measured, fits_of, told
     from ioatlas.measure.procedures.fit.plan import asked
@@ -213,8 +214,9 @@ def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
         named = [asked(use, replace(target, size_bytes=None, free_bytes=None), {}) for use in uses]
         made = [one for one in named if known.issuperset(key for key, _ in one.cells.values())]
         found += fits_of(journal, made, journal.visits(with_series=True))
-        measured = {one.use.name for one in found}
-        found += fits_measured(journal, [one for one in uses if one.name not in measured], result.estimates)
+        rest = [one for one in uses if one not in [fit.use for fit in found]]
+        fits = fits_measured(journal, rest, result.estimates)
+        found += [fit for fit in fits if any(o.value is not None and o.answer is fit.answer for _, o in fit.judged)]
     return [
         {
             "use": fit.use.name,
@@ -222,9 +224,7 @@ def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
             "answer": str(fit.answer),
             "margin": _finite(fit.margin),
             "text": _clean(told(one)),
-            "ways": sorted(
-                {way for loads in fit.use.phases for load in loads for way in directions_of(str(load.options["rw"]))}
-            ),
+            "ways": sorted({way for load in chain(*fit.use.phases) for way in directions_of(str(load.options["rw"]))}),
         }
         for fit in found
         if any(one.windows for _, one in fit.judged)

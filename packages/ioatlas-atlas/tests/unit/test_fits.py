@@ -59,8 +59,8 @@ def test_of_a_map_the_law_tells_rates_and_nothing_by_a_doubted_load(tmp_path):
     told = {one.use: one for one in told_of(tmp_path / "d")}
     assert told["checkpoint"].answer == "fail"  # it writes 358 MB/s
     assert 0.5 < told["checkpoint"].margin < 0.62
-    assert told["cockroachdb"].answer == "undecided"  # its small loads were not measured
-    assert not told.keys() & {"etcd", "restore"}  # flushes were not, and reads of holes are none
+    # Small loads and flushes were not measured, and reads of holes are none.
+    assert not told.keys() & {"cockroachdb", "etcd", "restore"}
     written = [e.cell.key for e in load_result(tmp_path / "d").estimates if e.direction == "write"]
     assert told_of(tmp_path / "d", [(written[0], "write")]) == []
 
