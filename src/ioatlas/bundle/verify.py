@@ -18,11 +18,19 @@ from typing import Any
 
 from ioatlas import __version__
 from ioatlas.answer.analysis.wording import plural
-from ioatlas.answer.law.cells import METHOD as LAW
 from ioatlas.bundle import descriptors, statement
 from ioatlas.bundle.keys import trusted
 from ioatlas.bundle.opening import Bundle, NotABundleError, open_bundle, unpack
-from ioatlas.bundle.remade import NOT_RECORDED, remake
+from ioatlas.bundle.remade import (
+    EMPTY,
+    FITTED,
+    FITTED_TOLERANCE,
+    NOT_RECORDED,
+    TOLERANCE,
+    remake,
+    same,
+    unlike,
+)
 from ioatlas.bundle.statement import parse, pretty
 from ioatlas.measure.campaign import load_result
 from ioatlas.model.errors import IoAtlasError
@@ -32,10 +40,6 @@ from ioatlas.report.export.to_json import document
 from ioatlas.report.table import csv_text, joint_table
 from ioatlas.store.journal import Journal
 
-MEASURED_TOLERANCE, FITTED_TOLERANCE = 1e-9, 1e-3
-"""Relative. Sums round otherwise on other processors; a model that is fitted there ends elsewhere."""
-FITTED = ("predicted", LAW)
-"""Kind and method of values that such a model tells."""
 UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, AssertionError, RecursionError)
 """What computing ends with on rows that are well formed and fit nothing: a bundle may be anybody's."""
 CLOCK_SECONDS = 2.0
@@ -46,8 +50,6 @@ TOLD = (
     "and how files were prepared. So is what fio prints beside I/Os, bytes, times and latencies"
 )
 """What no raw output shows. Whoever signed the bundle answers for it."""
-EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
-"""What a name that one of two versions does not have holds where there is nothing to say."""
 
 
 class Signature(StrEnum):
@@ -61,17 +63,21 @@ class Signature(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at. state: 'passed', 'failed', 'note', or 'told': nothing here can show it."""
+    """One thing that was looked at. state: 'passed', 'failed', 'note', or 'told': nothing here can show it. differs: in
+    how many places.
+    """
 
     name: str
     state: str
     text: str
+    differs: int = 0
 
 
 @dataclass
 class Verification:
     """What came of it. signer: name and fingerprint of the key; empty without one. packed_with: the version of ioatlas,
-    as the bundle tells. result: as it was computed.
+    as the bundle tells. since: the other version that measured or packed it; empty where both were this one. result: as
+    it was computed.
     """
 
     checks: list[Check] = field(default_factory=list)
@@ -79,6 +85,7 @@ class Verification:
     signer: str = ""
     fingerprint: str = ""
     packed_with: str = ""
+    since: str = ""
     result: CampaignResult | None = None
 
     @property
@@ -98,12 +105,13 @@ class Verification:
         if note:  # other rules differ everywhere
             differ = [one for one in faults if not one.endswith(NOT_RECORDED)]
             where, more = plural(len(differ), "place"), plural(len(faults) - len(differ), "key")
-            text = f"computed anew by this version, whose methods changed, and different in {where}; first: "
+            since = f"its methods changed since {self.since or 'the version that packed it'}"
+            text = f"computed anew by this version, and different in {where}, because {since}; first: "
             text = text + differ[0] if differ else f"the same in all that the bundle holds; {more} came later"
-            self.checks.append(Check(name, "note", text))
+            self.checks.append(Check(name, "note", text, len(differ)))
             return
         more = f"; and {len(faults) - MOST_NAMED} more" if len(faults) > MOST_NAMED else ""
-        self.checks.append(Check(name, "failed", "; ".join(faults[:MOST_NAMED]) + more))
+        self.checks.append(Check(name, "failed", "; ".join(faults[:MOST_NAMED]) + more, len(faults)))
 
 
 def verify(path: Path) -> Verification:
@@ -144,9 +152,10 @@ def _check_content(found: Verification, bundle: Bundle, directory: Path) -> None
     directory.mkdir()
     unpack(bundle, directory)
     found.result = result = load_result(directory)
-    packed = re.fullmatch(r"ioatlas ([0-9][0-9A-Za-z.+-]{,40})", str(bundle.index.get("packed_with")))
-    found.packed_with = packed[1] if packed else ""
-    same_version = {found.packed_with, result.tool_version} == {__version__}
+    found.packed_with = _version(str(bundle.index.get("packed_with")).removeprefix("ioatlas "))
+    made_with = (_version(result.tool_version), found.packed_with)
+    same_version = made_with == (__version__, __version__)
+    found.since = next((one for one in made_with if one not in ("", __version__)), "")
     _check_index(found, bundle, directory, result)
     _check_values(found, bundle, result, same_version=same_version)
     _check_descriptors(found, bundle, result, same_version=same_version)
@@ -167,6 +176,10 @@ def _check_content(found: Verification, bundle: Bundle, directory: Path) -> None
         note=not same_version,
     )
     found.checks.append(Check("as told", "told", TOLD))
+
+
+def _version(text: str) -> str:
+    return text if re.fullmatch(r"[0-9][0-9A-Za-z.+-]{,40}", text) else ""
 
 
 # -- what the index says -------------------------------------------------------------------------------------
@@ -211,7 +224,7 @@ def _check_values(found: Verification, bundle: Bundle, result: CampaignResult, *
     opened = bundle.container
     kept = parse(opened.read(statement.RESULT), statement.RESULT)
     made = json.loads(pretty(document(result)))
-    faults = [f"{statement.RESULT}: {fault}" for fault in _unlike(kept, made, "")]
+    faults = [f"{statement.RESULT}: {fault}" for fault in unlike(kept, made, "")]
     names, rows, lacking = _columns(bundle, result)
     table = _unlike_rows(opened.read(statement.CELLS).decode(errors="replace"), csv_text(names, rows))
     faults += [f"{statement.CELLS}: {fault}" for fault in (*table, *lacking)]
@@ -229,31 +242,6 @@ def _columns(bundle: Bundle, result: CampaignResult) -> tuple[list[str], list[An
     return [one for one in names if one in header], list(rows), [f"{one} {NOT_RECORDED}" for one in told]
 
 
-def _unlike(kept: Any, made: Any, place: str, tolerance: float = MEASURED_TOLERANCE) -> Iterator[str]:
-    """Where two documents differ by more than rounding."""
-    if isinstance(kept, dict) and isinstance(made, dict):
-        if made.get("kind") in FITTED or made.get("method") in FITTED:
-            tolerance = FITTED_TOLERANCE
-        for name in sorted(kept.keys() | made.keys()):
-            if name in kept and name in made:
-                yield from _unlike(kept[name], made[name], f"{place}.{name}", tolerance)
-            elif (kept | made)[name] not in EMPTY:
-                yield f"{place}.{name} {'is not computed' if name in kept else NOT_RECORDED}".lstrip(".")
-    elif isinstance(kept, list) and isinstance(made, list):
-        if len(kept) != len(made):
-            yield f"{place} has {len(kept)} entries, computed {len(made)}".lstrip(".")
-        for number, (one, other) in enumerate(zip(kept, made, strict=False)):
-            yield from _unlike(one, other, f"{place}[{number}]", tolerance)
-    elif not _same(kept, made, tolerance):
-        yield f"{place} is {str(kept)[:40]!r}, computed {str(made)[:40]!r}".lstrip(".")
-
-
-def _same(one: Any, other: Any, tolerance: float) -> bool:
-    if type(one) in (int, float) and type(other) in (int, float):
-        return bool(abs(one - other) <= tolerance * max(abs(one), abs(other)))
-    return type(one) is type(other) and bool(one == other)
-
-
 def _unlike_rows(kept: str, made: str) -> Iterator[str]:
     if kept == made:
         return
@@ -264,7 +252,7 @@ def _unlike_rows(kept: str, made: str) -> Iterator[str]:
     told_by = [position for position, name in enumerate(other[0]) if name in ("kind", "method")]
     for number, (row, again) in enumerate(zip(one, other, strict=True), start=1):
         loose = any(again[position] in FITTED for position in told_by)
-        tolerance = FITTED_TOLERANCE if loose else MEASURED_TOLERANCE
+        tolerance = FITTED_TOLERANCE if loose else TOLERANCE
         if len(row) != len(again) or not all(_same_text(a, b, tolerance) for a, b in zip(row, again, strict=True)):
             yield f"line {number} is not what was computed"
 
@@ -273,7 +261,7 @@ def _same_text(one: str, other: str, tolerance: float) -> bool:
     if one == other:
         return True
     try:
-        return _same(float(one), float(other), tolerance)
+        return same(float(one), float(other), tolerance)
     except ValueError:
         return False
 

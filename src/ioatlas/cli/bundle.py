@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ioatlas import __version__
 from ioatlas.answer.results.library import BUNDLE_ENDING, check_not_opened
 from ioatlas.cli._arguments import PathOrWord, campaign_argument, path_option, quantity_option
 from ioatlas.cli._commands import examples, of_package
@@ -144,6 +143,7 @@ def verify_command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
             "signer": found.signer or None,
             "fingerprint": found.fingerprint or None,
             "packed_with": found.packed_with or None,
+            "since": found.since or None,
             "checks": [vars(check) for check in found.checks],
         }
         say_json(told)
@@ -157,7 +157,7 @@ def verify_command(bundle: Path, must_be_trusted: bool, as_json: bool) -> None:
         elif found.refused:
             say("Next: do not use it; ask its maker for another copy.")
         elif not found.verified:
-            by = f"ioatlas {found.packed_with}" if found.packed_with not in ("", __version__) else "another version"
+            by = f"ioatlas {found.since}" if found.since else "another version"
             say(f"Next: this is expected of what {by} made: check it with that version too; do not rank it by this.")
     if not found.verified:
         raise click.exceptions.Exit(GateError.exit_code)

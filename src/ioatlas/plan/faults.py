@@ -86,7 +86,12 @@ def where_of(source: str, text: str, path: tuple[str | int, ...]) -> str:
     return f"{source}:{line}, key {key!r}" if line else f"{source}, key {key!r}"
 
 
-GONE = {"error": "`cells` says how many cells are measured, `precision` how well each of them is known"}
+GONE = {
+    "error": "`cells` says how many cells are measured, `precision` how well each of them is known",
+    "verify": "leave it out; `fio --verify=crc32c --do_verify=1` reads back what it wrote",
+    "bring_fio": "leave it out, and install the same version of fio on the clients",
+    "work": "time a program itself; `ioatlas fit` says whether a target suits a use",
+}
 """Keys of earlier versions."""
 
 

@@ -50,7 +50,7 @@ def next_line(step: str, place: Path | None, shown: str = "") -> str:
         return step
     numbers = (str(number) for number in range(2, 100))
     free = next((f"{shown}-{n}" for n in numbers if not place.with_name(f"{place.name}-{n}").exists()), shown)
-    options = " ".join(re.findall(r"--[a-z-]+ \S+", step)).split()
+    options = " ".join(re.findall(r"--[a-z-]+ \S*[^\s,]", step)).split()
     line = shlex.join(["ioatlas", "map", "--campaign", f"{shown}/campaign.toml", *options, "-o", free])
     gain = step[step.find(" (") :] if step.endswith(")") else ""
     return f"{'when idle: ' if 'idle' in step else ''}`{line}`{gain}"

@@ -220,7 +220,7 @@ def test_who_claims_another_version_to_be_checked_less_is_not_verified(what, tmp
     assert (told.returncode, "NOT VERIFIED IN FULL" in told.stdout) == (3, True)
     assert "what ioatlas 0.2.0 made" in told.stdout.splitlines()[-1]
     (text,) = (check.text for check in found.checks if check.state == "note")
-    assert ("1 key came later" if what == "a name" else "whose methods changed, and different in ") in text
+    assert ("1 key came later" if what == "a name" else "because its methods changed since 0.2.0; first: ") in text
     assert json.loads(call("verify", path, "--json").stdout)["packed_with"] == found.packed_with == "0.2.0"
 
 

@@ -49,6 +49,10 @@ def test_code_ends_where_it_should(form) -> None:
             "re-run with --budget 5m (±14% → about ±7%)",
             "`ioatlas map --campaign nas1/campaign.toml --budget 5m -o nas1-3` (±14% → about ±7%)",
         ),
+        (
+            "re-run with --bs 4k,1m, --budget 2m",
+            "`ioatlas map --campaign nas1/campaign.toml --bs 4k,1m --budget 2m -o nas1-3`",
+        ),
         ("re-run when idle", "when idle: `ioatlas map --campaign nas1/campaign.toml -o nas1-3`"),
         ("`ioatlas fit DIR --for vm-host`", "`ioatlas fit nas1 --for vm-host`"),
         ("use direct=1", "use direct=1"),
