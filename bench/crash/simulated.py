@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.unit.procedures.cases import EVERY, make_world
-from tests.unit.procedures.test_kill_and_resume import BEGUN_AGAIN, assert_alike, swept
+from tests.unit.procedures.test_ended_anywhere import BEGUN_AGAIN, assert_alike, swept
 from tests.unit.simulated import killed, moments, spread
 
 

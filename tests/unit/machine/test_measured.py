@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ceilings through the executor: which job fio is given, and what becomes of its answer. No fio runs."""
+"""Programs that measure beside a load: which job fio is given, what becomes of its answer. No fio runs."""
 
 import configparser
 import json
@@ -7,11 +7,16 @@ import os
 
 import pytest
 
+from ioatlas.answer.results.evidence import _seen, is_served_here
 from ioatlas.load.fio.executor import SystemClock
 from ioatlas.load.fio.process import ProcessOutcome
-from ioatlas.load.machine import measured
+from ioatlas.load.machine import measured, visit_usage
 from ioatlas.load.machine.measured import client_rate, stack_rate, target_rate
+from ioatlas.load.machine.visit_usage import Programs, cpu_shares
+from ioatlas.measure.run.conditions import tell_background
 from ioatlas.model.errors import IoAtlasError
+from ioatlas.model.testbed import Beside, CpuShares, Fact, Testbed, Usage
+from ioatlas.model.visit import RemarkKind, Visit
 
 
 class Answering:
@@ -85,3 +90,73 @@ def test_a_program_that_is_missing_is_named(monkeypatch):
     monkeypatch.setattr(measured, "PATH", "/nonexistent")
     with pytest.raises(IoAtlasError, match="nbdkit is not installed"):
         stack_rate(Answering(), "nbd", 4096)
+
+
+def test_what_others_take_is_the_user_time_of_all_less_ours_and_their_system_time():
+    usage = Usage(1.0, (1.0, 1.0), user=0.7)
+    assert cpu_shares(usage, (0.2, 0.4), Beside(0.05, 0.1)) == CpuShares(pytest.approx(0.3), pytest.approx(0.65))
+    # Ticks are coarse: less than nothing is nothing.
+    assert cpu_shares(Usage(1.0, (1.0, 1.0), user=0.1), (0.4, 0.0), Beside(0.0, 0.0)) == CpuShares(0.2, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("usage", "load", "beside"),
+    [
+        (None, (0.1, 0.1), Beside(0.0, 0.0)),
+        (Usage(1.0, (1.0,)), (0.1, 0.1), Beside(0.0, 0.0)),
+        (Usage(1.0, (1.0,), user=0.5), None, Beside(0.0, 0.0)),
+        (Usage(1.0, (1.0,), user=0.5), (0.1, 0.1), None),
+        (Usage(1.0, user=0.5), (0.1, 0.1), Beside(0.0, 0.0)),
+    ],
+)
+def test_nothing_is_said_where_one_of_them_is_not_known(usage, load, beside):
+    assert cpu_shares(usage, load, beside) is None
+
+
+def test_neither_we_nor_the_kernel_are_other_programs():
+    told = {pid for pid, _ in visit_usage._system_ticks()}
+    assert os.getpid() not in told
+    kernel = {pid for pid in (2, 3) if _is_kernel(pid)}
+    assert not kernel & told
+    assert all(not visit_usage._is_ours(pid, {}) for pid in told)
+
+
+def _is_kernel(pid):
+    try:
+        return not os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return True
+
+
+def test_only_what_came_after_counts(monkeypatch):
+    ticks = iter([{(7, "1"): 100, (8, "1"): 50}, {(7, "1"): 100 + 10**9, (8, "9"): 0}])
+    monkeypatch.setattr(visit_usage, "_system_ticks", lambda: next(ticks))
+    beside = Programs().beside()
+    assert beside.others_system == 1.0
+    assert 0 <= beside.own_user <= 1
+
+
+def test_a_busy_client_is_told_before_the_first_load_and_a_quiet_one_is_not():
+    told = []
+    tell_background(Usage(1.0, (0.95, 0.9)), lambda kind, text: told.append((kind, "9" in text)))
+    assert told == [(RemarkKind.WARNING, True)]
+    for quiet in (Usage(1.0, (0.05, 0.02)), None):
+        tell_background(quiet, lambda *_: pytest.fail("nothing runs"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "here"),
+    [
+        ({"protocol.transport": "unix socket"}, True),
+        ({"server.address": "127.0.0.1", "route.local": True}, True),
+        ({"server.address": "10.0.0.9", "nic.name": "eth0"}, False),
+        ({}, False),
+    ],
+)
+def test_a_server_on_this_machine_is_one_of_the_other_programs(facts, here):
+    bed = Testbed("t", 0.0, tuple(Fact(name, value) for name, value in facts.items()))
+    assert is_served_here(bed) is here
+    visit = Visit(1, "k", 1, 0, 0, 1, 0.0, ())
+    record = {1: {"seconds": 1.0, "core_busy": [1.0], "cpu": {"load": 0.1, "others": 0.8}}}
+    seen = _seen([visit], record, {"k"} if here else set())["k"]
+    assert seen.others == (0.0 if here else 0.8)

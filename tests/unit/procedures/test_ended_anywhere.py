@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign that ends at any step leaves a directory that every command reads, and that a session goes on with."""
+"""A campaign that is killed or ends anywhere: every command reads its directory, a session ends as if undisturbed."""
 
 import contextlib
 import shutil
 import sqlite3
+from collections import defaultdict
+from functools import cache
 
 import pytest
 
@@ -12,8 +14,8 @@ from ioatlas.measure.procedures.tune.procedure import Tune
 from ioatlas.model.errors import PartialResultError
 from ioatlas.plan.latency_search import Goal
 from ioatlas.store.journal import Journal
-from tests.unit.procedures.cases import DENSE, EVERY, FEW_CELLS, LAWS
-from tests.unit.simulated import LAW, Shell, World, around_transactions, spread
+from tests.unit.procedures.cases import DENSE, EVERY, FEW_CELLS, LAWS, make_world
+from tests.unit.simulated import LAW, Shell, World, around_transactions, killed, moments, spread
 
 pytestmark = pytest.mark.usefixtures("no_law")
 
@@ -151,3 +153,76 @@ def read_by_all(world):
     ):
         done = Shell()(*command)
         assert done.returncode == 0 or "no visit to compare" in done.stderr, (command, done.stderr)
+
+
+MOMENTS = {"dense": 12}
+FEWER = 3
+SOON = ("dense", "by law", "tune", "fixed work")
+"""Those of the long run alone go on as one of these does."""
+BEGUN_AGAIN = frozenset({"fixed work", "iozone", "rounds", "trees"})
+"""Visits build on files that a resumed session makes anew: some are made once more, with seeds of their own."""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Of a procedure's name: (world, what it came to without a kill, how many moments that has)."""
+
+    @cache
+    def made(name):
+        world = make_world(tmp_path_factory.mktemp("killed"), name)
+        world.keep()
+        total = moments(world)
+        world.check()
+        return world, world.made(), total
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        pytest.param(name, number, marks=[LATER] if number % FEWER != 1 or name not in SOON else [])
+        for name in EVERY
+        for number in range(MOMENTS.get(name, FEWER))
+    ],
+)
+def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(undisturbed, name, number):
+    world, reference, total = undisturbed(name)
+    count = MOMENTS.get(name, FEWER)
+    world.restore()
+    assert killed(world, spread(count, total)[number])
+    before = world.finished()
+    assert world.session().complete
+    world.check()
+    after = world.finished()
+    assert {key: after.get(key) for key in before} == before
+    if name == "by law":  # what it measures next follows from the time that is left, which the kill took some of
+        assert {row[2] for row in world.made() if len(row) > 2} == {"sweep", "beside"}
+    elif name in BEGUN_AGAIN:
+        assert_alike(world.made(), reference)
+    else:
+        assert swept(world.made()) == swept(reference)
+
+
+def swept(made):
+    """All visits. Latencies since each I/O was due are of a log in milliseconds: equal within a thousandth."""
+    return [
+        (*row[:11], pytest.approx(row[11], rel=1e-3)) if len(row) > 2 and row[2] == "curve" else row for row in made
+    ]
+
+
+def assert_alike(made, reference):
+    """The same cells in the same replicates, or more of these, with values apart by noise alone."""
+    assert [row for row in made if len(row) == 2] == [row for row in reference if len(row) == 2]
+    found, wanted = defaultdict(list), defaultdict(list)
+    for rows, kept in ((made, found), (reference, wanted)):
+        for row in rows:
+            if len(row) > 2:
+                kept[row[0], row[8]].append((row[1], row[9], row[11]))
+    assert found.keys() == wanted.keys()
+    for place, visits in wanted.items():
+        assert {replicate for replicate, _, _ in visits} <= {replicate for replicate, _, _ in found[place]}
+        usual = [latency for *_, latency in visits if latency]
+        for _, moved, latency in found[place]:
+            assert moved == pytest.approx(visits[0][1], rel=0.2)
+            assert not latency or min(usual) * 0.9 < latency < max(usual) * 1.1

@@ -107,7 +107,7 @@ def test_every_route_is_in_the_table(client):
         if type(route) in (Route, Mount) and not route.path.startswith("/api/")
         for method in (getattr(route, "methods", None) or {"GET"}) - {"HEAD"}
     }
-    others = ("/sign-", "/mine", "/moderate", "/r/{id}/reply")  # see test_mine, test_moderation and test_reply_form
+    others = ("/sign-", "/mine", "/moderate", "/r/{id}/reply")  # see test_mine and test_moderation
     routes = {(method, path) for method, path in routes if not path.startswith(others)}
     asked = {("GET", path) for path in (*HEADS, *VALUES, *LISTS, *PRODUCTS, *PAIRS, *TO_ALL, *NONE)}
     assert routes - asked == set(DOES) | OTHER

@@ -8,7 +8,6 @@ from test_cheats import *  # noqa: F403
 from test_fits import *  # noqa: F403
 from test_mine import *  # noqa: F403
 from test_moderation import *  # noqa: F403
-from test_reply_form import *  # noqa: F403
 from test_seen import *  # noqa: F403
 from test_uploads import *  # noqa: F403
 
