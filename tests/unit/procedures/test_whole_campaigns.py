@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Campaigns of every procedure on a simulated target: plans before, what may come in between, results after."""
+"""Campaigns of every procedure on a simulated target: plans, what may come in between, results; budgets, precision."""
 
 from functools import cache
 
@@ -9,11 +9,15 @@ from ioatlas.measure import campaign
 from ioatlas.measure.procedures.options import CAMPAIGN, read_campaign
 from ioatlas.measure.procedures.registry import procedure_of, procedure_of_journal
 from ioatlas.measure.run.plan import recorded_plan
-from ioatlas.model.errors import IoAtlasError, PartialResultError
+from ioatlas.model.errors import IoAtlasError, PartialResultError, UsageError
 from ioatlas.model.finding import FindingCode
+from ioatlas.model.outcomes import Voided
+from ioatlas.model.visit import RemarkKind
 from tests.simulate.clock import BEGIN_SECONDS
 from tests.simulate.faults import Fault, FaultKind
-from tests.unit.procedures.cases import EVERY, LONG, make_world
+from tests.simulate.law import Law, Way
+from tests.unit.procedures.cases import DENSE, EVERY, FIXED_WORK, HIGHEST, LONG, POINTS, ROUNDS, make_world
+from tests.unit.simulated import World
 
 pytestmark = pytest.mark.usefixtures("no_law")
 
@@ -245,3 +249,116 @@ def test_fixed_work_has_a_chart_for_each_operation_and_is_held_against_iozone(ma
         assert len({line.name for line in chart.series}) >= (2 if name == "iozone" else 1)
     assert len(result.tables) == (name == "iozone"), "one tool has nothing to be held against"
     assert all(len(table.rows) == 9 for table in result.tables)
+
+
+STEADY = Law(read=Way(100e-6, 50_000, 1e9), write=Way(200e-6, 20_000, 5e8), noise=0.01)
+
+
+@pytest.fixture
+def at_work(tmp_path):
+    return World(tmp_path, STEADY)
+
+
+def result_of(at_work):
+    return campaign.load_result(at_work.directory)
+
+
+def remarks(at_work):
+    return [text for (text,) in at_work.rows(f"select text from remark where kind = '{RemarkKind.LEFT_OUT}'")]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('purge = "punch-hole"', "punched in files"),
+        ('purge = "discard"', "only a block device can be discarded"),
+        ('purge = "nvme-format"', "only a block device can be formatted"),
+        ("visits = 3", "repeats its round"),
+        ("precision = 0.05", "repeats its round"),
+        ('prepare = "fresh"', "one range to its end"),
+    ],
+)
+def test_what_rounds_leave_no_room_for_is_refused(at_work, text, part):
+    with pytest.raises(UsageError, match=part) as error:
+        at_work.start(f"{text}\n{ROUNDS}")
+    assert error.value.remedy
+    assert not at_work.directory.exists()
+
+
+def test_a_second_axis_is_refused_in_rounds(at_work):
+    with pytest.raises(UsageError, match="iodepth cannot vary"):
+        at_work.start(ROUNDS.replace("[sweep]", "[sweep]\niodepth = [1, 2]"))
+
+
+# -- a budget, precision -------------------------------------------------------------------------------------
+
+
+@pytest.mark.long("procedures")
+def test_fixed_work_shrinks_its_file_to_the_budget_and_says_so(tmp_path):
+    at_work = World(tmp_path, Law(read=Way(1e-3, 2_000, 50e6), write=Way(1e-3, 2_000, 50e6)))
+    text = FIXED_WORK.replace('size = "1m"', 'size = "512m"')
+    summary = at_work.run(f'budget = "60s"\n{text}')
+    at_work.check()
+    (told,) = remarks(at_work)
+    assert "the budget leaves" in told
+    sizes = {cell.size_bytes for cell, reason in at_work.journal().cells() if not reason}
+    assert max(sizes) < 512 << 20
+    assert summary.complete
+    assert all(estimate.cell.size_bytes < 512 << 20 for estimate in result_of(at_work).estimates)
+
+
+@pytest.mark.parametrize("text", [POINTS, HIGHEST], ids=["points", "highest"])
+def test_load_points_are_made_shorter_or_fewer_for_a_budget(tmp_path, text):
+    at_work = World(tmp_path, STEADY, start_seconds=0.3)
+    summary = at_work.run(f'budget = "9s"\n{text.replace("300ms", "4s")}')
+    at_work.check()
+    assert any("load points" in told for told in remarks(at_work))
+    assert summary.seconds < 25
+    asked = {ms for (ms,) in at_work.rows("select runtime_ms from visit where purpose = 'sweep' and status = 'done'")}
+    assert asked
+    assert max(asked) < 4000
+
+
+@pytest.mark.long("procedures", "plan")
+def test_precision_goes_on_until_every_cell_has_it(tmp_path):
+    at_work = World(tmp_path, Law(read=Way(100e-6, 50_000, 1e9), write=Way(200e-6, 20_000, 5e8), noise=0.15))
+    at_work.run(f"precision = 0.05\n{DENSE.replace('visits = 3', 'visits = 2')}")
+    at_work.check()
+    counts = [
+        n
+        for (n,) in at_work.rows("select count(*) from visit where status='done' and purpose='sweep' group by cell_key")
+    ]
+    assert min(counts) >= 2
+    assert max(counts) > 2, "a spread of 15% needs more visits than two"
+    told = [event.fields for event in at_work.events if event.name == "precision"]
+    assert told
+    assert all(each["cells_waiting"] > 0 for each in told)
+
+
+@pytest.mark.long("procedures", "run")
+def test_a_replicate_that_another_load_slowed_is_voided_and_made_again(at_work):
+    blocks = ", ".join(f'"{4 << power}k"' for power in range(8))
+    at_work.start(DENSE.replace("visits = 3", "visits = 4").replace('"4k", "64k"', blocks))
+    per_replicate = at_work.rows("select count(*) from visit where block = 1")[0][0]
+    quick, slow = STEADY, Law(read=Way(400e-6, 12_000, 2e8), write=Way(800e-6, 5_000, 1e8), noise=0.01)
+
+    def other_load():
+        made = at_work.rows("select count(*) from visit where status = 'done' and purpose = 'sweep'")[0][0]
+        again = at_work.rows("select count(*) from visit where block > 3 and purpose = 'sweep'")[0][0]
+        at_work.executor._device.law = slow if not again and made >= 3 * per_replicate else quick
+        return False
+
+    assert at_work.session(other_load).complete
+    at_work.check()
+    journal = at_work.journal()
+    voided = journal.kept(Voided).replicates
+    journal.close()
+    assert [one.replicate for one in voided] == [3]
+    discarded = at_work.rows(
+        "select count(*) from visit where status = 'discarded' and block = 3 and purpose = 'sweep'"
+    )
+    assert discarded[0][0] >= per_replicate
+    assert at_work.rows("select count(*) from visit where status='done' and block=4 and purpose='sweep'") == [
+        (per_replicate,)
+    ]
+    assert all(estimate.n_visits >= 4 for estimate in result_of(at_work).estimates)
