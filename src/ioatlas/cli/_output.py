@@ -152,7 +152,7 @@ def says_what_does_not_fit(command: Callable[Given, Answer]) -> Callable[Given, 
     """
 
     @functools.wraps(command)
-    def told(*arguments: Given.args, **options: Given.kwargs) -> Answer:
+    def run(*arguments: Given.args, **options: Given.kwargs) -> Answer:
         try:
             return command(*arguments, **options)
         except Exception as error:
@@ -167,7 +167,7 @@ def says_what_does_not_fit(command: Callable[Given, Answer]) -> Callable[Given, 
                 remedy="restore it from a copy; where nobody changed it this is a fault of ioatlas: please report it",
             ) from error
 
-    return told
+    return run
 
 
 def _place(traceback: TracebackType | None) -> str:

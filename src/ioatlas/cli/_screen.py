@@ -28,9 +28,9 @@ from ioatlas.model.summary import Summary, Trust
 from ioatlas.report.export import texts
 from ioatlas.report.export.texts import conditions
 from ioatlas.report.findings import worded
+from ioatlas.report.numbers import beside_of, next_line, small_of, title_of, value_of, where_of
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, small_map
-from ioatlas.report.told import beside_of, next_line, small_of, title_of, value_of, where_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -147,7 +147,7 @@ def finish(journal: Journal, how: Measuring, *, gate: tuple[Path | None, Path | 
         answer(directory, result, verbose=how.verbose)
     how.show(directory / REPORT)
     carries = () if most is None else (Check("How many it carries", OUTCOMES[most.answer], sentence_of(most.finding)),)
-    _end(fits if most is None else most.told, how, gate, told, carries)
+    _end(fits if most is None else most.around, how, gate, told, carries)
 
 
 def _gate(fits: Sequence[Fit], first: tuple[Check, ...]) -> Gate:

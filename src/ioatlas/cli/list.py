@@ -31,7 +31,7 @@ from ioatlas.cli._commands import examples
 from ioatlas.cli._output import columns, folded, say_json, says_what_does_not_fit
 from ioatlas.model.units import utc_text
 from ioatlas.plan.profiles import check, described, profiles, text_of
-from ioatlas.report.told import answer_of
+from ioatlas.report.numbers import answer_of
 from ioatlas.store import confined
 
 

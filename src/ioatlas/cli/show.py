@@ -133,7 +133,7 @@ def _findings(result: CampaignResult, width: int) -> list[Text]:
     from ioatlas.answer.analysis.summary import summarise
     from ioatlas.cli._screen import MOST_HEADLINES, labelled
     from ioatlas.report.findings import worded
-    from ioatlas.report.told import value_of, where_of
+    from ioatlas.report.numbers import value_of, where_of
 
     told = [(one.label, f"{value_of(one)}, {where_of(one)}") for one in summarise(result).headlines[MOST_HEADLINES:]]
     told += [(one.title, one.sentence) for one in worded(result)]

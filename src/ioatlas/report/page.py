@@ -27,10 +27,10 @@ from ioatlas.model.panel import Table
 from ioatlas.model.result import CampaignResult
 from ioatlas.model.units import words
 from ioatlas.report.export.texts import csv_text
+from ioatlas.report.numbers import DATA_ELEMENT_ID
 from ioatlas.report.page_data import report_data
 from ioatlas.report.page_format import ComparisonData
 from ioatlas.report.redact import redactor
-from ioatlas.report.told import DATA_ELEMENT_ID
 from ioatlas.store import confined
 
 _DROP = """<div class="drop" role="main">

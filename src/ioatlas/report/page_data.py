@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ioatlas.answer.analysis.best import as_shown, mark_of
-from ioatlas.answer.analysis.headlines import headlines
+from ioatlas.answer.analysis.findings import in_reading_order
 from ioatlas.answer.analysis.summary import summarise
 from ioatlas.load.fio.jobfile import render_job
 from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
@@ -33,6 +33,7 @@ from ioatlas.report.columns import (
     packed_curves,
 )
 from ioatlas.report.findings import worded
+from ioatlas.report.numbers import beside_of, next_line
 from ioatlas.report.page_format import (
     FORMAT,
     VERSION,
@@ -61,7 +62,6 @@ from ioatlas.report.page_format import (
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redacted, redactor
 from ioatlas.report.small_map import letters
 from ioatlas.report.table import at_path
-from ioatlas.report.told import beside_of, next_line
 
 
 class Rows:
@@ -144,7 +144,7 @@ def report_data(
         ),
         findings=[
             FindingData.from_record(redacted(one, clean), rows=rows.all(one.cells, one.direction))
-            for one in worded(replace(result, findings=headlines(result.findings)))
+            for one in worded(replace(result, findings=in_reading_order(result.findings)))
         ],
         settings=[
             *(Pair(name=name, value=clean(value)) for name, value in result.settings.items()),

@@ -7,7 +7,7 @@ import pytest
 
 from ioatlas.answer.analysis.balance import balance_findings, client_findings, groups_of
 from ioatlas.answer.analysis.energy import power_findings, with_watts
-from ioatlas.answer.analysis.headlines import _ORDER, headlines
+from ioatlas.answer.analysis.findings import _ORDER, in_reading_order
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
@@ -28,22 +28,22 @@ def test_trouble_stands_first_and_what_is_in_order_last():
         *map(Finding, (FindingCode.CLOCK, FindingCode.CORRUPTION)),
     ]
     order = ["corruption", "cache", "highest-load", "burst", "clock", "counters"]
-    assert [one.code for one in headlines(given)] == order
+    assert [one.code for one in in_reading_order(given)] == order
 
 
 def test_the_five_things_to_know_of_two_directions_stay_at_the_head_beside_trouble():
     twice = ["counters", "highest-load", "knee"]
     codes = [*twice, *twice, "drift", "limit", "burst", "not-measured", "method"]
-    head = [one.code for one in headlines(Finding(FindingCode(code), cells=("a",)) for code in codes)[:8]]
+    head = [one.code for one in in_reading_order(Finding(FindingCode(code), cells=("a",)) for code in codes)[:8]]
     assert head == ["counters", "drift", *["highest-load"] * 2, *["knee"] * 2, "not-measured", "burst"]
 
 
 def test_every_finding_leads_somewhere():
     codes = (FindingCode.BURST, FindingCode.METHOD, FindingCode.NOT_MEASURED)
-    made = headlines([*map(Finding, codes), Finding(FindingCode.HIGHEST_LOAD, cells=("a",))])
+    made = in_reading_order([*map(Finding, codes), Finding(FindingCode.HIGHEST_LOAD, cells=("a",))])
     places = {"highest-load": "", "burst": "method", "not-measured": "not-measured", "method": "method"}
     assert {one.code: one.place for one in made} == places
-    assert headlines(made) == made, "a second time changes nothing"
+    assert in_reading_order(made) == made, "a second time changes nothing"
 
 
 def disk(size):
@@ -132,8 +132,8 @@ def test_power_of_the_target_counts_and_a_gap_is_told():
 
 
 def test_every_kind_of_finding_has_one_place_in_the_order():
-    assert {one.code for one in headlines(map(Finding, FindingCode))} == set(FindingCode)
+    assert {one.code for one in in_reading_order(map(Finding, FindingCode))} == set(FindingCode)
     assert len(_ORDER) == len(set(_ORDER))
     fine, peak = Finding(FindingCode.COUNTERS, in_order=True), Finding(FindingCode.HIGHEST_LOAD)
-    assert [one.code for one in headlines([fine, peak])] == ["highest-load", "counters"]
-    assert [one.code for one in headlines([replace(fine, in_order=False), peak])] == ["counters", "highest-load"]
+    assert [one.code for one in in_reading_order([fine, peak])] == ["highest-load", "counters"]
+    assert [one.code for one in in_reading_order([replace(fine, in_order=False), peak])] == ["counters", "highest-load"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.answer.analysis.best import best_of, groups, in_flight_bytes, speed
-from ioatlas.answer.analysis.headlines import findings
+from ioatlas.answer.analysis.findings import map_findings
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
@@ -59,7 +59,7 @@ def by_code(found: tuple[Finding, ...], code: str) -> list[Finding]:
 
 def test_smallest_load_of_each_direction() -> None:
     estimates = sweep(saturating, **GRID)
-    knees = by_code(findings(result(estimates)), "knee")
+    knees = by_code(map_findings(result(estimates)), "knee")
     assert [one.direction for one in knees] == ["read", "write"]
     near = next(e.cell for e in estimates if e.cell.key == knees[0].cells[0])
     # 2 MiB in flight reach the limit with 8 x 256 KiB and with 2 x 1 MiB: the one with fewer requests is the smaller
@@ -74,7 +74,7 @@ def test_options_that_follow_from_the_axes_are_not_spelled_out() -> None:
         estimate(Cell.of("nas", {"rw": rw, "bs": 4096, **extra}), 1e8)
         for rw, extra in (("randread", {"norandommap": 1}), ("read", {}), ("write", {"refill_buffers": 1}))
     ]
-    text = " ".join(str(f.values) for f in findings(result(estimates, axes={"rw": ("randread", "read", "write")})))
+    text = " ".join(str(f.values) for f in map_findings(result(estimates, axes={"rw": ("randread", "read", "write")})))
     assert "norandommap" not in text
     assert "refill_buffers" not in text
 
@@ -88,29 +88,29 @@ def test_what_was_not_measured_is_counted_by_reason() -> None:
     )
     more = {"n_discarded": 1, "discard_reasons": {"over-ran": 1}, "complete": False}
     axes = {"bs": (4 * KIB, 256 * KIB, MIB, 4 * MIB), "numjobs": (1, 2, 4, 8, 16)}
-    (told,) = by_code(findings(result(estimates, unmeasured=missing, axes=axes, **more)), "not-measured")
+    (told,) = by_code(map_findings(result(estimates, unmeasured=missing, axes=axes, **more)), "not-measured")
     assert (told.values["n_lost"], told.values["n_cells"], told.values["n_discarded"]) == (3, 33, 1)
     assert [(one["kind"], one["n_cells"]) for one in told.values["why"]] == [("not admissible", 2), ("failed", 1)]
     assert set(told.cells) == {u.cell.key for u in missing}
-    assert not by_code(findings(result(estimates)), "not-measured"), "a complete sweep is not news"
+    assert not by_code(map_findings(result(estimates)), "not-measured"), "a complete sweep is not news"
 
 
 def test_the_smallest_load_near_the_best_may_be_an_estimated_one() -> None:
     measured = sweep(saturating, rw=("read",), bs=(MIB,), numjobs=(16,))
     cell = Cell.of("nas", {"rw": "read", "bs": MIB, "numjobs": 1})
-    (near,) = by_code(findings(result(measured)), "knee")
+    (near,) = by_code(map_findings(result(measured)), "knee")
     assert near.cells == (measured[0].cell.key,)
     foretold = replace(estimate(cell, 0.95 * speed(measured[0])), kind="predicted")
-    (near,) = by_code(findings(result([*measured, foretold])), "knee")
+    (near,) = by_code(map_findings(result([*measured, foretold])), "knee")
     assert near.cells[0] == cell.key
     slower = replace(foretold, bw_bytes_per_s=0.8 * speed(measured[0]))
-    (near,) = by_code(findings(result([*measured, slower])), "knee")
+    (near,) = by_code(map_findings(result([*measured, slower])), "knee")
     assert near.cells == (measured[0].cell.key,)
 
 
 def test_findings_tell_in_fields_where_their_evidence_lies() -> None:
     both = [*sweep(saturating, **GRID), *sweep(lambda **o: 2 * saturating(**o), target="san", **GRID)]
-    found = findings(result(both))
+    found = map_findings(result(both))
     places = [(target, direction) for target in ("nas", "san") for direction in ("read", "write")]
     assert [(one.target, one.direction) for one in by_code(found, "knee")] == places
     known = {e.cell.key: (e.cell.target, e.direction) for e in both}
@@ -119,7 +119,7 @@ def test_findings_tell_in_fields_where_their_evidence_lies() -> None:
 
 def test_nothing_measured() -> None:
     cell = Cell.of("nas", {"rw": "read"})
-    found = findings(result([], unmeasured=(Unmeasured(cell, read_unmeasured("failed: target gone")),)))
+    found = map_findings(result([], unmeasured=(Unmeasured(cell, read_unmeasured("failed: target gone")),)))
     assert [f.code for f in found] == ["not-measured"]
     assert found[0].values["why"] == [{"kind": "failed", "n_cells": 1, "detail": "target gone", "several": False}]
 
@@ -155,7 +155,7 @@ def test_any_result_is_put_into_words(rows: list[tuple[float | None, VerdictCode
     cells = [Cell.of("nas", {"rw": "read", "bs": 512 << (i % 4), "numjobs": 1 + i // 4}) for i in range(len(rows))]
     estimates = [estimate(cell, value, verdict=v, kind=k) for cell, (value, v, k) in zip(cells, rows, strict=True)]
     known = {e.cell.key: e for e in estimates}
-    for finding in in_words(findings(result(estimates))):
+    for finding in in_words(map_findings(result(estimates))):
         assert finding.sentence.endswith(".")
         assert finding.sentence[0].isupper() or finding.sentence[0].isdigit()
         assert "  " not in finding.sentence

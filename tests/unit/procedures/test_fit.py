@@ -181,7 +181,7 @@ def test_frames_that_miss_their_deadline_are_counted():
         found = judge(needed, visits, "")
         assert found.answer is Answer.FAIL
         assert found.missed == pytest.approx(round(8 * late) / 200)
-        assert f"{100 * found.missed:.2g}% were, p" in fits.told(found)
+        assert f"{100 * found.missed:.2g}% were, p" in fits.value_text(found)
 
 
 def test_without_a_page_cache_a_flush_takes_as_long_as_its_write_too():
@@ -452,7 +452,7 @@ def test_the_one_that_was_begun_when_the_budget_ended_is_told():
             [_rung(first, answer, bool(answer)), begun, *(_rung(use, None, False) for use in (third, *rest))]
         )
         assert found.answer is Answer.UNDECIDED
-        assert [fit.use for fit in found.told] == told
+        assert [fit.use for fit in found.around] == told
         assert found.finding.values.get("above") == (second.title if told else None)
 
 

@@ -9,9 +9,9 @@ import pytest
 from ioatlas.answer.results.library import REPORT
 from ioatlas.cli import ioatlas
 from ioatlas.measure.campaign import load_result
+from ioatlas.report.numbers import DATA_ELEMENT_ID, answer_in, answer_of
 from ioatlas.report.page import write_report
 from ioatlas.report.small_map import WRITTEN, in_words, letters, small_map
-from ioatlas.report.told import DATA_ELEMENT_ID, answer_in, answer_of
 from tests.unit.simulated import World
 
 

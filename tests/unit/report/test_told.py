@@ -12,8 +12,8 @@ from ioatlas.model.summary import Beside, LoadReading
 from ioatlas.model.units import format_latency, format_rate, format_rate_like, rates_in
 from ioatlas.model.verdict import read_unmeasured
 from ioatlas.report.export.texts import bbcode, escaped, markdown, table
+from ioatlas.report.numbers import beside_of, next_line
 from ioatlas.report.small_map import COLOURS, small_map
-from ioatlas.report.told import beside_of, next_line
 from tests.unit.analysis.test_overview import result, sweep
 
 HOSTILE = "a|b `c` *d* [e](f) <i> @me #1 https://x www.x.y [/code] ``` &lt; ~~g~~\nh"

@@ -16,7 +16,7 @@ from ioatlas.answer.analysis.best import (
     found_unsteady,
     half_interval,
 )
-from ioatlas.answer.analysis.headlines import findings, headlines
+from ioatlas.answer.analysis.findings import in_reading_order, map_findings
 from ioatlas.answer.analysis.summary import summarise
 from ioatlas.measure.campaign import load_result
 from ioatlas.model.cell import Cell
@@ -174,5 +174,5 @@ def test_sentences_of_any_result_agree(rows):
     from ioatlas.answer.analysis.best import with_fresh
 
     merged = replace(plain, estimates=with_fresh(plain.estimates, fresh))
-    agree(replace(merged, findings=headlines(findings(merged))))
+    agree(replace(merged, findings=in_reading_order(map_findings(merged))))
     assert merged.estimates == with_fresh(merged.estimates, fresh), "once replaced it stays as it is"

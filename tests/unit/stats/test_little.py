@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.answer.analysis.estimates import window_values
-from ioatlas.answer.analysis.headlines import law_findings
+from ioatlas.answer.analysis.findings import law_findings
 from ioatlas.load.fio.collect import with_flush
 from ioatlas.load.fio.figures import LatencyStats, buckets
 from ioatlas.model.cell import Cell

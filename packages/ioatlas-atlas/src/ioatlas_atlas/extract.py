@@ -201,7 +201,7 @@ def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
     loads, else what else it measured, and the law; not that something was not measured. What a bundle says of uses is
     not believed, nor less than a use works on taken for it: a cache may hold that.
     """
-    from ioatlas.measure.procedures.fit.fits import fits_measured, fits_of, told
+    from ioatlas.measure.procedures.fit.fits import fits_measured, fits_of, value_text
     from ioatlas.measure.procedures.fit.plan import asked
     from ioatlas.measure.procedures.fit.read import read_uses, ready
     from ioatlas.model.cell import directions_of
@@ -223,7 +223,7 @@ def _fits(directory: Path, result: CampaignResult) -> list[dict[str, Any]]:
             "title": _clean(fit.use.title),
             "answer": str(fit.answer),
             "margin": _finite(fit.margin),
-            "text": _clean(told(one)),
+            "text": _clean(value_text(one)),
             "ways": sorted({way for load in chain(*fit.use.phases) for way in directions_of(str(load.options["rw"]))}),
         }
         for fit in found

@@ -66,7 +66,7 @@ _TEMPLATES.globals.update(
     known_of=views.known_of,
     role_words=views.role_words,
     load_name=views.load_name,
-    told=views.told,
+    rate_text=views.rate_text,
     share=views.share,
     style=STYLE,
     url=urlencode,

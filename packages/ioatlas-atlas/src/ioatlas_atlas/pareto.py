@@ -12,7 +12,7 @@ from ioatlas.answer.product.quantity import amount_text
 from ioatlas.model.units import format_count
 from ioatlas_atlas.heat import SMALL_BYTES
 from ioatlas_atlas.records import Result
-from ioatlas_atlas.views import day, told
+from ioatlas_atlas.views import day, rate_text
 
 WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 84, 16, 20, 44
@@ -118,7 +118,7 @@ def chart(title: str, offers: Sequence[Offered], currency: str, bs_bytes: int) -
 
     def place(one: Offered) -> Point:
         middle, low, high = (up.at(value) for value in (one.value, one.low or one.value, one.high or one.value))
-        text = f"{one.label}: {amount_text(one.price)} {currency} per TiB, {told(one.value, bs_bytes)}"
+        text = f"{one.label}: {amount_text(one.price)} {currency} per TiB, {rate_text(one.value, bs_bytes)}"
         return Point(one.label, one.link, x(one.price), middle, low, high, one in first, False, one.confirmed, text)
 
     first = {known[at] for at in best}

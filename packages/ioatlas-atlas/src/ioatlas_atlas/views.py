@@ -74,7 +74,7 @@ def load_words(one: Mapping[str, Any], rw: str, bs_bytes: int) -> str:
     """What a product does for a load, with the sides of its intervals that count."""
     numbers = {name: float(value) for name, value in one.items() if isinstance(value, int | float)}
     parts = [f"{load_name(rw, bs_bytes)}, {numbers.get('in_flight', 0):.0f} in flight"]
-    parts += [f"at least {told(numbers['iops_low'], bs_bytes)}"] if "iops_low" in numbers else []
+    parts += [f"at least {rate_text(numbers['iops_low'], bs_bytes)}"] if "iops_low" in numbers else []
     late = numbers.get("lat_p99_high_ns")
     return ", ".join([*parts, f"p99 at most {format_latency(late)}"] if late is not None else parts)
 
@@ -86,14 +86,14 @@ def headlines(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The best values, each with its interval and its cell."""
     found = []
     for one in summary.get("headlines", ()):
-        told = {"bw_bytes_per_s": format_rate, "iops": format_count}.get(str(one.get("quantity")))
+        written = {"bw_bytes_per_s": format_rate, "iops": format_count}.get(str(one.get("quantity")))
         value = one.get("value")
         if not isinstance(value, int | float):
             continue
-        told = told or (lambda number: f"{number:.3g}")
-        text = f"{'at least ' if one.get('lower_bound') else ''}{told(value)}"
+        written = written or (lambda number: f"{number:.3g}")
+        text = f"{'at least ' if one.get('lower_bound') else ''}{written(value)}"
         if one.get("low") is not None and one.get("high") is not None:
-            text += f" ({told(one['low'])} to {told(one['high'])})"
+            text += f" ({written(one['low'])} to {written(one['high'])})"
         found.append((str(one.get("label", "")), f"{text}, {one.get('where', '')}".rstrip(", ")))
     return found
 
@@ -169,7 +169,7 @@ def known_of(one: Product) -> Badge:
     return _badge(one.reproduced, "product as told", plural(one.evaluators, "evaluator"))
 
 
-def told(value: float, bs_bytes: int) -> str:
+def rate_text(value: float, bs_bytes: int) -> str:
     """I/Os a second, as bytes a second where blocks are large."""
     return format_rate(value * bs_bytes) if bs_bytes > SMALL_BYTES else f"{format_count(value)} IOPS"
 

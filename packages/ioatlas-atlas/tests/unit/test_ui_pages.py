@@ -17,8 +17,8 @@ from tests.unit.simulated import Shell
 
 from ioatlas.measure.campaign import load_result
 from ioatlas.measure.run import live
+from ioatlas.report.numbers import answer_of
 from ioatlas.report.small_map import in_words, letters
-from ioatlas.report.told import answer_of
 from ioatlas_atlas.ui import app, commands
 from ioatlas_atlas.ui import shelf as shelf_module
 from ioatlas_atlas.ui.app import Gate, make_app, new_token

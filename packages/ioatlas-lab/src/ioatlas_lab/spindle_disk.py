@@ -126,7 +126,7 @@ class Log:
             self._append((chance.randrange(self.blocks),), clean=True)
         self.host_blocks = self.moved_blocks = 0
 
-    def told(self) -> dict[str, float]:
+    def counts(self) -> dict[str, float]:
         """What was written for whom."""
         written = self.host_blocks + self.moved_blocks
         return {
@@ -241,7 +241,7 @@ def _tell(*, seldom: bool = False) -> None:
             return
         _TOLD_AT[0] = time.monotonic()
         place = Path(_NAMES["told"])
-        place.with_suffix(".new").write_text(json.dumps(server.told()))
+        place.with_suffix(".new").write_text(json.dumps(server.counts()))
         place.with_suffix(".new").replace(place)
 
 

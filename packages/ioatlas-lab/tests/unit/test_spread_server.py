@@ -135,7 +135,7 @@ def test_a_log_with_room_writes_at_the_sequential_rate():
     log.write(0, BLOCK)
     seconds = sum(log.write(block * BLOCK, BLOCK) for block in order)
     assert len(order) * BLOCK / seconds == pytest.approx(formula.bw_bytes_per_s)
-    assert log.told()["write_amplification"] == 1
+    assert log.counts()["write_amplification"] == 1
     # What lay side by side is scattered now: a seek for nearly each block.
     region = len(order) * BLOCK
     mean, deviation = formula.access_s(BLOCK, region)
@@ -151,7 +151,7 @@ def test_cleaning_costs_what_the_formula_says():
     amplification, rate = formula.cleaning()
     # What the formula does not know is whole segments: where the log begins anew, and how many are free just then.
     whole = 2 * SEGMENT / log.drive.size
-    assert log.told()["write_amplification"] == pytest.approx(amplification, rel=whole)
+    assert log.counts()["write_amplification"] == pytest.approx(amplification, rel=whole)
     assert count * BLOCK / seconds == pytest.approx(rate, rel=whole)
 
 

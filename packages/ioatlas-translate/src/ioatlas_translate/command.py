@@ -275,19 +275,19 @@ def fixed(**values: Any) -> Action:
     return act
 
 
-def told(note: Fidelity) -> Action:
+def noting(note: Fidelity) -> Action:
     """The note is told, with the option and its value."""
     return lambda plan, option, value: plan.notes.tell(note, option=option, value=value)
 
 
 def same(attribute: str, reason: str) -> Action:
     """Noted as exact."""
-    return told(Fidelity(attribute, "exact", reason))
+    return noting(Fidelity(attribute, "exact", reason))
 
 
 def lost(attribute: str, reason: str) -> Action:
     """Noted as not expressible."""
-    return told(Fidelity(attribute, "not expressible", reason))
+    return noting(Fidelity(attribute, "not expressible", reason))
 
 
 def asks_for_help(_plan: Any, option: str, _value: str) -> None:

@@ -187,12 +187,12 @@ def _found(files: tuple[Path, ...], problems: list[str], temporary: ExitStack) -
 
 def _answer(directory: Path, name: str, kept: bool) -> None:
     """One screen, as `show` has it of what was imported into the directory."""
-    from ioatlas.answer.analysis.headlines import headlines
+    from ioatlas.answer.analysis.findings import in_reading_order
     from ioatlas.answer.results.imported import load_imported
     from ioatlas.cli._screen import console_of, show
 
     found = load_imported(directory, name)
-    result = replace(found, findings=headlines(found.findings))
+    result = replace(found, findings=in_reading_order(found.findings))
     show(result, console_of(), place=str(directory) if kept else "", report="")
 
 

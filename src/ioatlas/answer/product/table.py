@@ -236,7 +236,7 @@ def _function(one: Function | None) -> str:
 
 
 def _publishing(products: Sequence[Column]) -> list[list[str]]:
-    def told(sheet: Sheet) -> str:
+    def publishing_of(sheet: Sheet) -> str:
         one = sheet.publishing
         if one.licence is Permission.UNKNOWN and not one.permission:
             return UNKNOWN
@@ -244,7 +244,7 @@ def _publishing(products: Sequence[Column]) -> list[list[str]]:
         allowed = f"; permission: {one.permission}" if one.permission else ""
         return f"licence: {one.licence.value}{says}{allowed}"
 
-    return [["publishing results", *(told(one.sheet) for one in products)]]
+    return [["publishing results", *(publishing_of(one.sheet) for one in products)]]
 
 
 def _sources(products: Sequence[Column]) -> list[list[str]]:

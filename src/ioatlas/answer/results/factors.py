@@ -20,7 +20,7 @@ from ioatlas.answer.analysis.factors import (
     factor_findings,
     factor_tables,
 )
-from ioatlas.answer.analysis.headlines import headlines
+from ioatlas.answer.analysis.findings import in_reading_order
 from ioatlas.answer.analysis.wording import Namer
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
@@ -89,7 +89,7 @@ def with_prices(result: CampaignResult) -> CampaignResult:
     if len(currencies) > 1:
         why = f"its configurations are priced in {' and '.join(currencies)}. Name one currency in their sheets"
         told = Finding(FindingCode.FACTOR, {"factor": "price", "why": why})
-        return replace(result, findings=headlines((*result.findings, told)))
+        return replace(result, findings=in_reading_order((*result.findings, told)))
     taken = {name for one in result.configurations for name in one.factors}
     prices = {
         target: {name: factor for name, factor in factors.items() if name not in taken}
@@ -108,7 +108,7 @@ def with_prices(result: CampaignResult) -> CampaignResult:
     return replace(
         result,
         configurations=shown,
-        findings=headlines((*result.findings, *factor_findings(effects))),
+        findings=in_reading_order((*result.findings, *factor_findings(effects))),
         charts=(*result.charts, *factor_charts(effects)),
         tables=(*result.tables, *factor_tables(effects)),
     )

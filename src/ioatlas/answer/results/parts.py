@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ioatlas.answer.analysis.estimates import estimate_cells
-from ioatlas.answer.analysis.headlines import findings
+from ioatlas.answer.analysis.findings import map_findings
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding
@@ -63,7 +63,7 @@ class ResultParts:
 
     def findings(self, result: CampaignResult) -> tuple[Finding, ...]:
         """What its values say, from the result without findings."""
-        return findings(result)
+        return map_findings(result)
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         """The result with sections of its own."""

@@ -15,8 +15,8 @@ from ioatlas.answer.analysis.attribution import limit_findings
 from ioatlas.answer.analysis.best import with_fresh
 from ioatlas.answer.analysis.drift import drift_findings, replicate_rows, replicate_table, wanders, with_set_ups
 from ioatlas.answer.analysis.estimates import estimate_cells
+from ioatlas.answer.analysis.findings import clock_findings, in_reading_order, law_findings, precision_findings
 from ioatlas.answer.analysis.footprints import Written, with_history, written_before
-from ioatlas.answer.analysis.headlines import clock_findings, headlines, law_findings, precision_findings
 from ioatlas.answer.analysis.latencies import latency_curves, time_courses
 from ioatlas.answer.analysis.reduction import reduction_findings
 from ioatlas.answer.analysis.shares import AMONG_CLIENTS, AMONG_TARGETS, start_findings
@@ -88,7 +88,7 @@ def load_result(directory: Path, parts_of: PartsOf) -> CampaignResult:
             result = _result(parts_of(journal))
         result = with_imported(result, directory) if imported else result
     result = with_factors(result)
-    return replace(result, findings=headlines(result.findings))
+    return replace(result, findings=in_reading_order(result.findings))
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def look_at_client(client: Client) -> tuple[tuple[Fact, ...], Watched | None]:
             kilobytes = as_int(value)
             sheet.known(name, None if kilobytes is None else kilobytes * 1024, "/proc/meminfo", unit="B")
         elif name in ("cpu.model", "cpu.governor"):
-            sheet.told(name, value, "/proc/cpuinfo" if name == "cpu.model" else "/sys", doubt=doubt if value else "")
+            sheet.stated(name, value, "/proc/cpuinfo" if name == "cpu.model" else "/sys", doubt=doubt if value else "")
         elif name not in ("disk", "virtual"):
             sheet.known(name, value, "sh")
     disks = tuple(value for name, value in rows if name == "disk")
@@ -57,7 +57,7 @@ def _enter_nic(sheet: Sheet, value: str) -> str:
     if megabits is None or megabits <= 0:
         sheet.unknown(f"nic.{name}.speed", place, "the interface does not tell its speed")
     else:
-        sheet.told(f"nic.{name}.speed", megabits * 10**6, place, doubt="" if real else _VIRTUAL, unit="bit/s")
+        sheet.stated(f"nic.{name}.speed", megabits * 10**6, place, doubt="" if real else _VIRTUAL, unit="bit/s")
     return name
 
 

@@ -40,27 +40,27 @@ def facts_of_smartctl(sheet: Sheet, name: str, data: dict[str, Any], *, doubt: s
         sheet.unknown(f"{prefix}.smart", source, "; ".join(messages) or "the drive does not tell its model")
         return
 
-    def told(key: str, value: Any, unit: str = "", *, private: bool = False) -> None:
+    def enter(key: str, value: Any, unit: str = "", *, private: bool = False) -> None:
         if value not in {None, ""}:
-            sheet.told(f"{prefix}.{key}", value, source, doubt=doubt, unit=unit, private=private)
+            sheet.stated(f"{prefix}.{key}", value, source, doubt=doubt, unit=unit, private=private)
 
-    told("model_name", data.get("model_name") or data.get("scsi_model_name"))
-    told("family", data.get("model_family"))
-    told("firmware", data.get("firmware_version") or data.get("scsi_revision"))
-    told("serial_number", data.get("serial_number"), private=True)
-    told("rotation_rpm", data.get("rotation_rate"), "rpm")
-    told("form_factor", (data.get("form_factor") or {}).get("name"))
-    told("protocol", (data.get("device") or {}).get("protocol"))
+    enter("model_name", data.get("model_name") or data.get("scsi_model_name"))
+    enter("family", data.get("model_family"))
+    enter("firmware", data.get("firmware_version") or data.get("scsi_revision"))
+    enter("serial_number", data.get("serial_number"), private=True)
+    enter("rotation_rpm", data.get("rotation_rate"), "rpm")
+    enter("form_factor", (data.get("form_factor") or {}).get("name"))
+    enter("protocol", (data.get("device") or {}).get("protocol"))
     speed = data.get("interface_speed") or {}
     for key in ("current", "max"):
         if key in speed and "units_per_second" in speed[key]:
-            told(f"link_{key}", speed[key]["units_per_second"] * speed[key]["bits_per_unit"], "bit/s")
-    told("temperature_c", (data.get("temperature") or {}).get("current"), "°C")
-    told("healthy", (data.get("smart_status") or {}).get("passed"))
-    told("power_on_hours", (data.get("power_on_time") or {}).get("hours"), "h")
-    told("trim", (data.get("trim") or {}).get("supported"))
+            enter(f"link_{key}", speed[key]["units_per_second"] * speed[key]["bits_per_unit"], "bit/s")
+    enter("temperature_c", (data.get("temperature") or {}).get("current"), "°C")
+    enter("healthy", (data.get("smart_status") or {}).get("passed"))
+    enter("power_on_hours", (data.get("power_on_time") or {}).get("hours"), "h")
+    enter("trim", (data.get("trim") or {}).get("supported"))
     wear = (data.get("nvme_smart_health_information_log") or {}).get("percentage_used")
-    told("wear_percent", wear, "%")
+    enter("wear_percent", wear, "%")
 
 
 def facts_of_nvme(sheet: Sheet, name: str, data: dict[str, Any], *, doubt: str = "") -> None:
@@ -69,12 +69,12 @@ def facts_of_nvme(sheet: Sheet, name: str, data: dict[str, Any], *, doubt: str =
     for key, fact, private in (("mn", "model_name", False), ("fr", "firmware", False), ("sn", "serial_number", True)):
         text = str(data.get(key) or "").strip()
         if text and not any(one.name == f"{prefix}.{fact}" for one in sheet.facts):
-            sheet.told(f"{prefix}.{fact}", text, source, doubt=doubt, private=private)
+            sheet.stated(f"{prefix}.{fact}", text, source, doubt=doubt, private=private)
     if isinstance(data.get("vwc"), int):
-        sheet.told(f"{prefix}.volatile_write_cache", bool(data["vwc"] & 1), source, doubt=doubt)
+        sheet.stated(f"{prefix}.volatile_write_cache", bool(data["vwc"] & 1), source, doubt=doubt)
     if isinstance(data.get("mdts"), int) and data["mdts"]:
         # In units of the controller's least page, 4 KiB on all but exotic hosts (NVM Express base specification, MDTS).
-        sheet.told(f"{prefix}.max_transfer_bytes", 4096 << data["mdts"], source, doubt=doubt, unit="B")
+        sheet.stated(f"{prefix}.max_transfer_bytes", 4096 << data["mdts"], source, doubt=doubt, unit="B")
 
 
 def look_at_slot(sheet: Sheet, prefix: str, device: Path) -> None:

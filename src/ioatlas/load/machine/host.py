@@ -118,7 +118,7 @@ def _processor(sheet: Sheet, virtual: str) -> None:
         fields[str(entry.get("field", "")).rstrip(":")] = str(entry.get("data") or "")
         pending += entry.get("children", [])
     source = "lscpu -J"
-    sheet.told("cpu.model", fields.get("Model name", ""), source, doubt=virtual)
+    sheet.stated("cpu.model", fields.get("Model name", ""), source, doubt=virtual)
     sheet.known("cpu.threads", as_int(fields.get("CPU(s)", "")), source)
     sheet.known("cpu.online", fields.get("On-line CPU(s) list", ""), source)
     for label, name in (
@@ -127,11 +127,11 @@ def _processor(sheet: Sheet, virtual: str) -> None:
         ("Thread(s) per core", "cpu.threads_per_core"),
         ("NUMA node(s)", "cpu.numa_nodes"),
     ):
-        sheet.told(name, as_int(fields.get(label, "")), source, doubt=virtual)
+        sheet.stated(name, as_int(fields.get(label, "")), source, doubt=virtual)
     if fields.get("CPU max MHz"):
-        sheet.told("cpu.max_hz", round(float(fields["CPU max MHz"]) * 1e6), source, doubt=virtual, unit="Hz")
+        sheet.stated("cpu.max_hz", round(float(fields["CPU max MHz"]) * 1e6), source, doubt=virtual, unit="Hz")
     if fields.get("L3 cache"):
-        sheet.told("cpu.l3_cache", fields["L3 cache"], source, doubt=virtual)
+        sheet.stated("cpu.l3_cache", fields["L3 cache"], source, doubt=virtual)
     affinity = os.sched_getaffinity(0)
     sheet.known("cpu.allowed", len(affinity), "sched_getaffinity")
     quota = (sheet.file("/sys/fs/cgroup/cpu.max") or "").split()
@@ -177,7 +177,7 @@ def _hardware(sheet: Sheet, virtual: str) -> None:
         path = f"/sys/class/dmi/id/{key}"
         text = sheet.file(path)
         if text:
-            sheet.told(name, text, path, doubt=virtual, private=private)
+            sheet.stated(name, text, path, doubt=virtual, private=private)
     if not Path("/sys/class/dmi/id").exists():
         sheet.absent("host.product", "/sys/class/dmi/id", "the firmware offers no DMI table")
 

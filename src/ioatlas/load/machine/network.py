@@ -89,10 +89,10 @@ def interface(sheet: Sheet, prefix: str, name: str) -> None:
     if speed is None or speed <= 0:
         sheet.unknown(f"{prefix}.speed", str(place / "speed"), f"the interface does not tell its speed ({kind})")
     else:
-        sheet.told(f"{prefix}.speed", speed * 10**6, str(place / "speed"), doubt=doubt, unit="bit/s")
+        sheet.stated(f"{prefix}.speed", speed * 10**6, str(place / "speed"), doubt=doubt, unit="bit/s")
     duplex = sheet.file(place / "duplex")
     if duplex in {"full", "half"}:
-        sheet.told(f"{prefix}.duplex", duplex, str(place / "duplex"), doubt=doubt)
+        sheet.stated(f"{prefix}.duplex", duplex, str(place / "duplex"), doubt=doubt)
     else:
         sheet.unknown(f"{prefix}.duplex", str(place / "duplex"))
     sheet.known(f"{prefix}.rx_queues", len(list((place / "queues").glob("rx-*"))), str(place / "queues"))

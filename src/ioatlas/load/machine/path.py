@@ -216,7 +216,7 @@ def _nbd_export(sheet: Sheet, location: str, name: str) -> None:
         ("can_trim", "can_trim"),
     ):
         if key in export:
-            sheet.told(
+            sheet.stated(
                 f"target.{fact}",
                 export[key],
                 source,

@@ -49,7 +49,7 @@ class Sheet:
         if text := self.file(path):
             self.known(name, read(text), str(path), unit=unit, private=private)
 
-    def told(
+    def stated(
         self, name: str, value: FactValue, source: str, *, doubt: str, unit: str = "", private: bool = False
     ) -> None:
         """Known, or doubtful for the reason `doubt` when there is one, such as that a virtual device says so."""

@@ -89,7 +89,7 @@ def _device(sheet: Sheet, device: BlockDevice) -> str:
         sheet.known(f"{prefix}.start_bytes", None if start is None else start * 512, f"{place}/start", unit="B")
     for key in ("vendor", "model", "rev"):
         if text := disk.read(f"device/{key}"):
-            sheet.told(f"{prefix}.{key}", text, f"{place}/device/{key}", doubt=doubt if key != "rev" else "")
+            sheet.stated(f"{prefix}.{key}", text, f"{place}/device/{key}", doubt=doubt if key != "rev" else "")
     for key, told in (("serial", device.serial), ("wwn", device.wwn)):
         if told:
             sheet.known(f"{prefix}.{key}", told, place, private=True)
@@ -98,11 +98,11 @@ def _device(sheet: Sheet, device: BlockDevice) -> str:
             if key == "scheduler" and "[" in text:
                 text = text[text.find("[") + 1 : text.find("]")]
             own = doubt if key in _HARDWARE_WORDS else ""
-            sheet.told(f"{prefix}.{key}", as_value(text), f"{place}/queue/{key}", doubt=own, unit=unit)
+            sheet.stated(f"{prefix}.{key}", as_value(text), f"{place}/queue/{key}", doubt=own, unit=unit)
     # virtio has it at the device itself, SCSI below; what is written to queue/write_cache changes neither
     for file in [Path(disk.sysfs, "cache_type"), *Path(disk.sysfs).glob("device/scsi_disk/*/cache_type")]:
         if (said := sheet.file(file)) is not None:
-            sheet.told(f"{prefix}.cache_type", said, str(file), doubt=doubt)
+            sheet.stated(f"{prefix}.cache_type", said, str(file), doubt=doubt)
     return doubt
 
 

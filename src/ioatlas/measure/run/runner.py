@@ -201,7 +201,7 @@ class Runner:
         asked = {section.visit_id: section.runtime_ms for section in sections if not section.cell.work_bounded}
         for visit in intake.visits:
             self.steps.learn(visit, asked.get(visit.visit_id))
-            self._tell(self.steps.told(visit))
+            self._tell(self.steps.for_event(visit))
         if outcome.stopped == "asked":
             raise self.session.stopped()
         if self.environment.fleet is not None:

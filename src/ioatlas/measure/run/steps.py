@@ -246,7 +246,7 @@ class Steps(ABC):
         """
         self.session.learn_pace(visit, asked_ms)
 
-    def told(self, visit: Visit) -> Visit:
+    def for_event(self, visit: Visit) -> Visit:
         """The visit as its event shows it."""
         return visit
 

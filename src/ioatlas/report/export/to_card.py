@@ -17,9 +17,9 @@ from ioatlas.report.export.printing import FAINT, INK, MUTED
 from ioatlas.report.export.texts import conditions
 from ioatlas.report.export.to_figure import BRIGHT
 from ioatlas.report.findings import Worded, worded
+from ioatlas.report.numbers import parts_of, title_of
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, LEGEND, MISSING, SmallMap, Value, small_map, thinned
-from ioatlas.report.told import parts_of, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,9 +15,9 @@ from ioatlas.answer.results.library import Entry, directories, entry, stamp
 from ioatlas.measure.campaign import load_result
 from ioatlas.measure.run.live import Live, live, place_of
 from ioatlas.model.errors import IoAtlasError
+from ioatlas.report.numbers import answer_in, answer_of
 from ioatlas.report.page import report_html
 from ioatlas.report.page_data import report_data
-from ioatlas.report.told import answer_in, answer_of
 
 MOST_KEPT = 16
 COMPUTE_SECONDS = 3.0

@@ -69,7 +69,7 @@ class Fit:
             "title": self.use.title,
             "answer": self.answer.upper(),
             "margin": self.margin,
-            "broken": [told(one) for _, one in self.judged if one.answer is Answer.FAIL],
+            "broken": [value_text(one) for _, one in self.judged if one.answer is Answer.FAIL],
             "n_open": len(self.open) if any(one.seconds for _, one in self.judged) else None,
             "n_required": len(self.judged),
         }
@@ -86,7 +86,7 @@ class Fit:
         }
 
 
-def told(one: Judged) -> str:
+def value_text(one: Judged) -> str:
     """'p99 of flushes 12.1 ms (11.2 ms to 13.0 ms), at most 10 ms'."""
     asked = one.requirement
     if one.value is None:
@@ -104,12 +104,12 @@ def told(one: Judged) -> str:
 def takes(one: Judged) -> str:
     """What it would take to decide."""
     if not one.seconds:
-        return f"{told(one)}{': too near to the limit to be told by that' if one.low or one.high else ''}"
+        return f"{value_text(one)}{': too near to the limit to be told by that' if one.low or one.high else ''}"
     if one.waited:
-        return f"{told(one)}: the load waited {one.waited:.0%} of its time for a processor, which may be why"
+        return f"{value_text(one)}: the load waited {one.waited:.0%} of its time for a processor, which may be why"
     if one.more >= HOPELESS * one.windows:
-        return f"{told(one)}: it lies at the limit, or moves too much to be told"
-    return f"{told(one)}: about {format_duration(one.more * one.seconds / one.windows)} more would tell"
+        return f"{value_text(one)}: it lies at the limit, or moves too much to be told"
+    return f"{value_text(one)}: about {format_duration(one.more * one.seconds / one.windows)} more would tell"
 
 
 def measured_text(one: Judged) -> str:
@@ -117,9 +117,9 @@ def measured_text(one: Judged) -> str:
     if one.answer is Answer.UNDECIDED:
         return takes(one)
     if one.margin is None:
-        return told(one)
+        return value_text(one)
     good = format_times(one.margin) if one.margin >= 1 else f"{one.margin:.0%}"
-    return f"{told(one)}: {good} as good as needed"
+    return f"{value_text(one)}: {good} as good as needed"
 
 
 def requirement(one: Judged, use: Use, number: int, target: str) -> Finding:
@@ -351,7 +351,7 @@ class Carried:
         return next((fit for fit in asked if any(one.windows for _, one in fit.judged)), None)
 
     @property
-    def told(self) -> list[Fit]:
+    def around(self) -> list[Fit]:
         """The two around the answer."""
         return [*self.fits[max(self.low, 0) : self.low + 1], *filter(None, [self.above])]
 
@@ -382,7 +382,7 @@ class Carried:
         values["most"] = most.use.title if self.low >= 0 else None
         if above is not None:
             failed = above.answer is Answer.FAIL
-            why = [told(one) if failed else takes(one) for _, one in above.judged if one.answer is above.answer]
+            why = [value_text(one) if failed else takes(one) for _, one in above.judged if one.answer is above.answer]
             values |= {"above": above.use.title, "failed": failed, "why": why}
             values["more"] = failed and self.next is not None
         return Finding(FindingCode.FIT, values, place="map", target=self.fits[0].target)

@@ -64,7 +64,7 @@ class FitParts(ResultParts):
         """How many a target carries, where that was asked; and the fits that are told."""
         fits = load_fits(self.journal)
         most = carried(fits) if self.spec.of(FitOptions).fit_max else None
-        return most, fits if most is None else most.told
+        return most, fits if most is None else most.around
 
     def _doubts(self) -> Iterator[Doubt]:
         """That not all is decided, and how long it would take."""

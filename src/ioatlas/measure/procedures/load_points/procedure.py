@@ -258,7 +258,7 @@ class LoadPointSteps(Steps):
     def learn(self, visit: Visit, asked_ms: int | None = None) -> None:
         """Windows are given here, not found."""
 
-    def told(self, visit: Visit) -> Visit:
+    def for_event(self, visit: Visit) -> Visit:
         """One event a direction, all streams together."""
         return visit if visit.discarded else replace(visit, parts=tuple(together(visit.parts)))
 

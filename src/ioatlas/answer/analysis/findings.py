@@ -63,7 +63,7 @@ _PLACES = {_F.NOT_MEASURED: "not-measured", _F.COUNTERS: "method", _F.DRIFT: "di
 """Section of the report that holds the evidence where no cell does."""
 
 
-def headlines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def in_reading_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings in reading order. Equal codes keep the order they came in."""
     given = _agreeing(list(findings))
     first = {one.code: index for index, one in reversed(list(enumerate(given))) if _troubled(one)}
@@ -105,7 +105,7 @@ MOST_REASONS = 2
 """Reasons for discarded runs that one sentence names."""
 
 
-def findings(result: CampaignResult) -> tuple[Finding, ...]:
+def map_findings(result: CampaignResult) -> tuple[Finding, ...]:
     """The things to know, in the order to read them; for each target and direction where that makes sense."""
     cells = [*(e.cell for e in result.estimates), *(u.cell for u in result.unmeasured)]
     namer = Namer(cells, [target.name for target in result.targets], tuple(result.axes))
