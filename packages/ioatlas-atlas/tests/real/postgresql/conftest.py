@@ -12,7 +12,7 @@ from ioatlas_atlas.migrations import migrate
 from postgresql import cluster
 
 _each_upload_read_once, apart, alice, blobs = (shared._each_upload_read_once, shared.apart, shared.alice, shared.blobs)
-client, desk, people = shared.client, shared.desk, shared.people
+client, desk, people, atlas = shared.client, shared.desk, shared.people, shared.atlas
 
 
 @pytest.fixture(scope="session")
