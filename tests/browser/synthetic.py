@@ -27,8 +27,8 @@ from ioatlas.answer.analysis.rounds import (
     rounds_headline,
     rounds_table,
 )
-from ioatlas.measure.procedures.load_points.result import curve_headlines, with_curves
-from ioatlas.measure.procedures.tune.parts import search_headlines
+from ioatlas.measure.procedures.load_points.result import with_streams
+from ioatlas.measure.procedures.tune.parts import with_search
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode
@@ -327,7 +327,8 @@ def rounds() -> CampaignResult:
     tests = (met, early)
     charts, tables = tuple(map(rounds_chart, tests)), tuple(map(rounds_table, tests))
     headlines = (rounds_headline(met, several=False),)
-    return replace(result, charts=charts, tables=tables, headlines=headlines, doubts=rounds_doubts(tests))
+    shown = {"charts": charts, "tables": tables, "shown_as": "tables"}
+    return replace(result, headlines=headlines, doubts=rounds_doubts(tests), **shown)
 
 
 def streams() -> CampaignResult:
@@ -358,7 +359,7 @@ def streams() -> CampaignResult:
     highest, watts = ((("", 20_000.0),), (("", "throughput"),)), (("plug", 38.0),)
     power = (watts, "plug: JSON over HTTP (the target's)", ("plug",))
     curve = LoadCurve("array", points, 1 << 36, 10**13, 30e6, *highest, *power)
-    return with_curves(result, (curve,), curve_headlines((curve,)))
+    return with_streams(result, (curve,))
 
 
 def tuned() -> CampaignResult:
@@ -382,7 +383,7 @@ def tuned() -> CampaignResult:
     curve = LoadCurve(
         "array", points, 1 << 30, limit_ns=5e6, power="", quantity="p99", setting="numjobs=2 iodepth=32", sizing=sizing
     )
-    return with_curves(result, (curve,), search_headlines(curve))
+    return with_search(result, curve)
 
 
 def fitted() -> CampaignResult:
@@ -394,7 +395,7 @@ def fitted() -> CampaignResult:
     )
     findings = tuple(Finding(FindingCode.FIT, values, place="map", target="scratch") for values in told)
     result = campaign("made-up disk, two uses", ["scratch"], {"rw": ("write", "randread"), "bs": (4096,)})
-    return replace(result, headlines=(), findings=findings)
+    return replace(result, headlines=(), shown_as="tables", findings=findings)
 
 
 def priced(result: CampaignResult) -> CampaignResult:

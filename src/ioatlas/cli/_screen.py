@@ -214,7 +214,7 @@ def _end(summary: Summary, place: str, report: str, width: int) -> list[Text]:
 
 def _middle(result: CampaignResult, console: Console, width: int, room: int, more: str) -> list[Text]:
     """The tables of a campaign that is no map, else the small heat map."""
-    if result.headlines is not None:
+    if result.shown_as == "tables":
         tables = [table for table in result.tables if not (table.after_map or table.folded)]
         return _cut(rendered(text_tables(tables, width, notes=False), width), room, more)
     if sets := next((one for one in result.tables if one.title in (SETS, LOADS)), None):

@@ -145,7 +145,7 @@ def _own(result: CampaignResult) -> list[Table]:
     from ioatlas.report.export.own import chart_table, has_own
 
     told = [table for table in result.tables if not table.after_map]
-    if result.headlines is not None:
+    if result.shown_as == "tables":
         return told
     return [*map(chart_table, result.charts), *told] if has_own(result) else []
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from ioatlas.model.cell import Cell, OptionValue
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.factors import Configuration
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.model.load_curve import LoadCurve
+from ioatlas.model.load_curve import LoadPoint
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.summary import Doubt, Headline
 from ioatlas.model.target import Target
@@ -76,13 +76,13 @@ class CampaignResult:
     complete: bool = True
     methods: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Of imported targets, by name: how their figures came about, as far as the sources tell."""
-    load_curves: tuple[LoadCurve, ...] = ()
-    """Response time against load, one for each target: loads that a price can be told of."""
+    priced: tuple[PricedLoad, ...] = ()
+    """What a price can be told of that no cell says."""
     charts: tuple[Panel, ...] = ()
     """Charts beside the map, in the order to show them; tables likewise."""
     tables: tuple[Table, ...] = ()
-    by_law: tuple[Table, ...] = ()
-    """Why: the law of each target against every load. For the page; no part of the exported document."""
+    page_tables: tuple[Table, ...] = ()
+    """For the page alone: bundles are signed and verified with the other ones."""
     replicates: tuple[ReplicateRow, ...] = ()
     """Random orders of the sweep, those that were voided included."""
     wanders: tuple[Wander, ...] = ()
@@ -101,15 +101,17 @@ class CampaignResult:
     n_not_reached: int = 0
     """Visits of the sweep that were planned and not made: the budget ended."""
     costs: tuple[ProductCost, ...] = ()
-    """What the products of its targets cost; empty where the campaign names none."""
+    """What the products of its targets cost; empty where the campaign names none. Their sheets may be corrected later,
+    so no procedure knows it.
+    """
     headlines: tuple[Headline, ...] | None = None
-    """Main numbers of a campaign that is no map, by its procedure; None where the best of the map are."""
+    """Main numbers that are no cell's, by its procedure; None where they are the best of the cells."""
     doubts: tuple[Doubt, ...] = ()
     """What only its procedure can tell against its numbers."""
     next_step: str = ""
     """What to do next, where its procedure knows; else the doubts say."""
-    charts_first: bool = False
-    """Whether the charts say more than a map of the cells, so that they are drawn where nothing else is asked for."""
+    shown_as: Literal["map", "charts", "tables"] = "map"
+    """What says most: the best cells and a map; charts, beside such a map; or its tables, where they stand first."""
     is_map: bool = True
     """Whether the cells are shown as a map where tables of its own are."""
     has_small: bool = True
@@ -247,6 +249,25 @@ class TimeCourse:
 
 SHEET, SHEETS = "product.toml", "products"
 """In a campaign's directory: its product's sheet, and those of configurations that have one of their own."""
+
+
+@dataclass(frozen=True)
+class PricedLoad:
+    """All streams of a target at once; with a `setting`, fio's options of the cells in whose place the load stands.
+
+    watts: of the target under this load. note: what to know of it.
+    """
+
+    target: str
+    point: LoadPoint
+    watts: float | None = None
+    setting: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+    def stands_for(self, cell: Cell) -> bool:
+        """Not for a mix of directions: it was confirmed as one sum, which is no direction's value."""
+        alike = all(str(cell.option.get(name, 1)) == value for name, value in self.setting.items())
+        return bool(self.setting) and cell.target == self.target and len(cell.directions) == 1 and alike
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def report_data(
         ],
         job=_job_recipe(result, grid),
         charts=list(redacted(result.charts, clean)),
-        tables=list(redacted((*result.tables, *result.by_law), clean)),
+        tables=list(redacted((*result.tables, *result.page_tables), clean)),
         costs=[cost_data(cost, rows.at, clean) for cost in result.costs],
         comparison=comparison,
         latency_curves=packed_curves(result.latency_curves, rows.at),

@@ -108,8 +108,8 @@ def test_the_page_holds_both_maps_and_what_changed(campaigns: tuple[Path, Path],
     one, two = load_result(first), load_result(second)
     found = compare_sides((first, second))
     law = Table("The law, load by load", ("load",), (("4 KiB",),))
-    both = joined_sides([replace(one, by_law=(law,)), two], found)
-    assert both.by_law == (), "it is of one side"
+    both = joined_sides([replace(one, page_tables=(law,)), two], found)
+    assert both.page_tables == (), "it is of one side"
     assert [target.name for target in both.targets] == list(found.names)
     assert len(both.estimates) == len(one.estimates) + len(two.estimates)
     assert {each.cell_key for each in both.changes} == {

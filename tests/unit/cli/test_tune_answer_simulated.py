@@ -75,15 +75,15 @@ def test_steps_between_the_safe_rate_and_the_next_are_tried(found):
 def test_the_result_has_the_curve_and_the_trials(found):
     _, directory, found_json = found
     result = load_result(directory)
-    (curve,) = result.load_curves
-    assert curve.limit_ns == LIMIT_NS
-    assert curve.quantity == "p99"
-    assert curve.sizing.safe_iops == found_json["sizing"]["safe_iops"]
-    closed, *paced = curve.points
-    assert closed.loop == "closed"
-    assert closed.iops.value == found_json["best"]["iops"]
-    assert all(point.seconds >= 0.2 for point in curve.points)
-    assert [point.offered_iops for point in paced] == [point["offered"] for point in found_json["curve"]]
+    (curve,) = result.records["load_curves"]
+    assert curve["limit_ns"] == LIMIT_NS
+    assert curve["quantity"] == "p99"
+    assert curve["sizing"]["safe_iops"] == found_json["sizing"]["safe_iops"]
+    closed, *paced = curve["points"]
+    assert closed["loop"] == "closed"
+    assert closed["achieved_iops"] == found_json["best"]["iops"]
+    assert all(point["seconds"] >= 0.2 for point in curve["points"])
+    assert [point["offered_iops"] for point in paced] == [point["offered"] for point in found_json["curve"]]
     assert {(e.cell.numjobs, e.cell.iodepth) for e in result.estimates} == {
         (trial["numjobs"], trial["iodepth"]) for trial in found_json["trials"]
     }

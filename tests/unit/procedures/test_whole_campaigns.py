@@ -217,7 +217,7 @@ def test_the_result_has_every_cell_that_was_visited(made):
         assert len(found) == 4
         assert len({key for (key,) in visited} & found) == 1
         return
-    assert result.load_curves if name in ("points", "highest") else {key for (key,) in visited} <= found
+    assert result.priced if name in ("points", "highest") else {key for (key,) in visited} <= found
     assert all((estimate.bw_bytes_per_s or estimate.iops) > 0 for estimate in result.estimates if estimate.n_visits)
 
 

@@ -46,7 +46,7 @@ SHORT = replace(
 
 
 def with_tests(*tests):
-    return replace(campaign(SQUARE), charts_first=True, charts=tuple(map(rounds_chart, tests)))
+    return replace(campaign(SQUARE), shown_as="tables", charts=tuple(map(rounds_chart, tests)))
 
 
 def plot(result, out):
@@ -101,7 +101,7 @@ FREE = replace(POINT, phase="free", percent=None, loop="closed", offered_iops=No
 
 
 def told(curve):
-    found = json.loads(json.dumps(document(with_curves(campaign(SQUARE), (curve,), ())), allow_nan=False))
+    found = json.loads(json.dumps(document(with_curves(campaign(SQUARE), (curve,))), allow_nan=False))
     table = found["tables"][0]
     return found["load_curves"][0], [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]], table
 
@@ -131,13 +131,13 @@ def test_a_curve_with_power():
 def test_places_of_targets_do_not_leave():
     result = campaign(SQUARE)
     curve = replace(CURVE, power=f"plug behind {result.targets[0].location}")
-    assert result.targets[0].location not in json.dumps(document(with_curves(result, (curve,), ()))["tables"])
+    assert result.targets[0].location not in json.dumps(document(with_curves(result, (curve,)))["tables"])
 
 
 def test_each_phase_has_a_chart_and_free_loads_stand_apart_in_the_first():
     over = replace(POINT, percent=100.0, iops=Spread(1000.0), overloaded=True)
     mix = replace(POINT, phase="mix")
-    result = with_curves(campaign(SQUARE), (replace(CURVE, points=(over, POINT, FREE, mix)),), ())
+    result = with_curves(campaign(SQUARE), (replace(CURVE, points=(over, POINT, FREE, mix)),))
     first, second = result.charts
     mean = first.series[0]
     assert [(dot.x, dot.x_low, dot.unsure) for dot in mean.dots] == [(940.0, 930.0, False), (1000.0, None, True)]

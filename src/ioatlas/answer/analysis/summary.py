@@ -54,7 +54,7 @@ def summarise(result: CampaignResult) -> Summary:
     kinds: dict[str, set[str]] = defaultdict(set)
     for e in estimates:
         kinds[e.kind].add(e.cell.key)
-    headlines = tuple(_headlines(result, estimates, namer))
+    headlines = result.headlines if result.headlines is not None else tuple(_headlines(result, estimates, namer))
     small = () if not result.has_small else tuple(small_io(estimates, namer))
     if result.configurations:
         headlines = _best(headlines, lambda one: (one.direction, one.quantity), lambda one: one.value)
@@ -101,10 +101,7 @@ def _best(found: Iterable[One], place: Callable[[One], object], value: Callable[
 
 
 def _headlines(result: CampaignResult, estimates: Sequence[Estimate], namer: Namer) -> Iterator[Headline]:
-    """Those of the campaign's procedure, else of a map."""
-    if result.headlines is not None:
-        yield from result.headlines
-        return
+    """The best of the cells, which are picked anew where some are left out or doubted."""
     if estimates and all(is_tree(e.cell) for e in estimates):
         yield from _of_trees(estimates, namer)
         return
@@ -325,7 +322,7 @@ def _next_step(
     unclear = sum(one.count for one in bottlenecks if one.name == UNDETERMINED)
     if total and unclear > UNCLEAR * total:
         return "re-run with --budget 5m --numjobs 1,2,4,8,16,32 --bs 4k,64k,1m"
-    if result.headlines is not None or any(e.kind == "imported" for e in result.estimates):
+    if result.shown_as == "tables" or any(e.kind == "imported" for e in result.estimates):
         return "`ioatlas compare DIR OTHER` shows what another target or setting changes"
     return "`ioatlas fit DIR --for vm-host` (other uses: `ioatlas fit --list`)"
 

@@ -110,20 +110,16 @@ def _numbers(
     """The main numbers that are less than good by themselves."""
     named = [(one.label, one.cell, one.direction) for one in headlines]
     for io in small:
-        named.append((f"{io.label}, {io.lightest.in_flight} in flight", io.lightest.cell, io.direction))
-        named.append((f"{io.label}, {io.best.in_flight} in flight", io.best.cell, io.direction))
+        ends = (io.lightest, io.best)
+        named += [(f"{io.label}, {one.in_flight} in flight", one.cell, io.direction) for one in ends]
     graded = {(e.cell.key, e.direction): e for e in estimates if usable(e) and not e.cell.trace}
-    told: set[tuple[str, str]] = set()
     for label, cell, direction in named:
-        e = graded.get((cell, direction))
-        if e is None or (cell, direction) in told:
+        if (e := graded.pop((cell, direction), None)) is None:  # each is told once
             continue
-        told.add((cell, direction))
         grade, why = grade_of(e)
         if grade is not Trust.GOOD:
             yield Doubt(DoubtCode.NUMBER, grade, f"{label}: {why}.", _longer(result), (cell,))
-    of_a_map = result.headlines is None
-    if of_a_map and not {one.direction for one in headlines} >= {e.direction for e in estimates}:
+    if result.shown_as != "tables" and not {one.direction for one in headlines} >= {e.direction for e in estimates}:
         yield Doubt(DoubtCode.NUMBER, Trust.LOW, "One direction has no usable value.", _longer(result))
 
 

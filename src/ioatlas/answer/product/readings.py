@@ -12,11 +12,11 @@ from ioatlas.answer.analysis.wording import Namer
 from ioatlas.answer.product.quantity import MB
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.load_curve import LoadCurve, LoadPoint, Spread
+from ioatlas.model.load_curve import LoadPoint, Spread
 from ioatlas.model.options import SIZE_OPTIONS
 from ioatlas.model.quantities import quantity as quantity_of
-from ioatlas.model.result import CampaignResult
-from ioatlas.model.units import format_count, format_latency, format_size
+from ioatlas.model.result import CampaignResult, PricedLoad
+from ioatlas.model.units import format_latency, format_size
 
 BOTH = "all"
 """Direction of a load of several streams."""
@@ -113,7 +113,7 @@ def spread_of(e: Estimate, quantity: str) -> Spread | None:
 def targets_of(result: CampaignResult) -> list[str]:
     """Targets that have a value, in the order of the result."""
     seen = [e.cell.target for e in result.estimates if e.kind != "predicted"]
-    return list(dict.fromkeys([*seen, *(curve.target for curve in result.load_curves)]))
+    return list(dict.fromkeys([*seen, *(one.target for one in result.priced)]))
 
 
 def small_blocks(result: CampaignResult, target: str, workload: Workload) -> set[int]:
@@ -146,7 +146,7 @@ def _candidates(result: CampaignResult, target: str, workload: Workload) -> list
     """Measured values, or imported ones where nothing was measured; a prediction is never sold."""
     mine = [e for e in _with_confirmed(result, target) if workload.holds(e)]
     measured = [e for e in mine if e.kind == "measured" and usable(e)]
-    confirmed = [e for e in measured if any(_is_of(e, setting) for setting, _ in _searches(result, target))]
+    confirmed = [e for e in measured if any(one.stands_for(e.cell) for one in result.priced)]
     # Trials of a search are short and many: the best of them is too high, so only the confirmed setting counts.
     return confirmed or measured or [e for e in mine if e.kind == "imported" and counts(e)]
 
@@ -156,34 +156,17 @@ def counts(e: Estimate) -> bool:
     return speed(e) > 0 if e.kind == "imported" else e.kind == "measured" and usable(e)
 
 
-def _searches(result: CampaignResult, target: str) -> list[tuple[Mapping[str, str], LoadCurve]]:
-    """The best setting of each search on a target, in fio's options, with its curve."""
-    return [
-        (dict(part.split("=", 1) for part in curve.setting.split()), curve)
-        for curve in result.load_curves
-        if curve.target == target and curve.setting and curve.points
-    ]
-
-
 def _with_confirmed(result: CampaignResult, target: str) -> list[Estimate]:
     """A target's estimates. Of a search the best setting has the value of its confirming runs, not of its trials."""
     mine = [e for e in result.estimates if e.cell.target == target]
-    for setting, curve in _searches(result, target):
-        mine = [_confirmed(e, curve) if _is_of(e, setting) else e for e in mine]
+    for one in result.priced:
+        mine = [_confirmed(e, one) if one.stands_for(e.cell) else e for e in mine]
     return mine
 
 
-def _is_of(e: Estimate, setting: Mapping[str, str]) -> bool:
-    """A mix of directions has its confirming runs in one sum, which is no direction's value."""
-    return len(e.cell.directions) == 1 and all(
-        str(e.cell.option.get(name, 1)) == value for name, value in setting.items()
-    )
-
-
-def _confirmed(e: Estimate, curve: LoadCurve) -> Estimate:
-    point = curve.points[0]
+def _confirmed(e: Estimate, best: PricedLoad) -> Estimate:
+    point = best.point
     p99, mean = point.lat_p99_ns, point.lat_mean_ns
-    safe = curve.sizing.safe_iops if curve.sizing is not None else None
     return replace(
         e,
         iops=point.iops.value,
@@ -197,7 +180,7 @@ def _confirmed(e: Estimate, curve: LoadCurve) -> Estimate:
         lat_mean_ns=mean.value if mean is not None else None,
         lat_mean_high_ns=mean.high if mean is not None else None,
         n_visits=point.n_visits,
-        notes=(f"at a fixed request rate {format_count(safe)} IOPS are safe",) if safe is not None else (),
+        notes=(best.note,) if best.note else (),
     )
 
 
@@ -233,18 +216,16 @@ def _reading(unit: Unit, amount: Spread, e: Estimate, namer: Namer, workload: Wo
 
 def _of_streams(result: CampaignResult, target: str, workload: Workload) -> list[Reading]:
     """The highest load point of several streams at once that keeps the limit; a search's curve stands in its cells."""
-    made = []
-    for curve in result.load_curves:
-        if curve.target != target or curve.setting or workload.options:
-            continue
-        points = [point for point in curve.points if workload.point_keeps(point)]
-        best = max(points, key=lambda point: point.iops.value, default=None)
-        if best is None:
-            continue
-        watts = curve.target_watts(best.watts)
-        for unit, spread, factor in zip(RATES[BOTH], (best.bw_bytes_per_s, best.iops), (1 / MB, 1e-3), strict=True):
-            made.append(Reading(unit, spread.scaled(factor), best.name, "", best.n_visits, watts))
-    return made
+    mine = [one for one in result.priced if one.target == target and not one.setting]
+    kept = [one for one in mine if workload.point_keeps(one.point)]
+    if workload.options or not kept:
+        return []
+    best = max(kept, key=lambda one: one.point.iops.value)
+    point, (mb, kiops) = best.point, RATES[BOTH]
+    return [
+        Reading(unit, amount, point.name, "", point.n_visits, best.watts)
+        for unit, amount in ((mb, point.bw_bytes_per_s.scaled(1 / MB)), (kiops, point.iops.scaled(1e-3)))
+    ]
 
 
 def common_block(sets: Sequence[set[int]]) -> int | None:

@@ -16,7 +16,7 @@ STYLES = ("charts", "rounds", "curves")
 
 def has_own(result: CampaignResult) -> bool:
     """Whether a campaign is drawn as its charts where nobody asked for anything."""
-    return result.charts_first and bool(result.charts)
+    return result.shown_as != "map" and bool(result.charts)
 
 
 def own_drawing(result: CampaignResult) -> Drawing:

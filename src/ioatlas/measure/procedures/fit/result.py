@@ -57,7 +57,8 @@ class FitParts(ResultParts):
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
         """Its findings are the answer. What a load gives that is told its rate is no speed of the target."""
-        return replace(result, headlines=(), doubts=tuple(self._doubts()), is_map=False, has_small=False)
+        doubts = tuple(self._doubts())
+        return replace(result, headlines=(), shown_as="tables", doubts=doubts, is_map=False, has_small=False)
 
     @cached_property
     def _answers(self) -> tuple[Carried | None, Sequence[Fit]]:

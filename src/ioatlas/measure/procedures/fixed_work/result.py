@@ -61,7 +61,7 @@ def with_order(
         result,
         charts=tuple(charts(found, by_operation=nine, limits=limits, marks=marks)),
         tables=(agreement_table(compared),) if compared else (),
-        charts_first=True,
+        shown_as="charts",
         is_map=False,
         findings=(
             *sequence_findings(found, by_operation=nine),

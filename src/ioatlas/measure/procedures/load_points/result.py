@@ -22,7 +22,7 @@ from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import CampaignResult, PricedLoad
 from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.verdict import ASIDE
 from ioatlas.model.visit import Purpose, Visit
@@ -48,27 +48,31 @@ class LoadPointParts(ResultParts):
         return curve_findings(self._curves(), streams_of(self.spec))
 
     def finish(self, result: CampaignResult, visits: Sequence[Visit]) -> CampaignResult:  # noqa: ARG002
-        return with_curves(result, self._curves(), curve_headlines(self._curves()))
+        return with_streams(result, self._curves())
 
     @cache  # noqa: B019 - as short-lived as the result it is for
     def _curves(self) -> tuple[LoadCurve, ...]:
         return load_curves(self.journal, self.spec, self.journal.plan()["files"])
 
 
-def with_curves(result: CampaignResult, curves: tuple[LoadCurve, ...], headlines: Iterable[Headline]) -> CampaignResult:
-    """The result with its curves, drawn and as tables, and its main numbers, which are those of no cell."""
+def with_streams(result: CampaignResult, curves: Sequence[LoadCurve]) -> CampaignResult:
+    """The result with the curves of several streams at once, whose main numbers are those of no cell."""
+    loads = (PricedLoad(one.target, point, one.target_watts(point.watts)) for one in curves for point in one.points)
+    headlines = tuple(curve_headlines(curves))
+    return replace(with_curves(result, curves), headlines=headlines, priced=tuple(loads), is_map=False)
+
+
+def with_curves(result: CampaignResult, curves: Sequence[LoadCurve]) -> CampaignResult:
+    """The result with curves, drawn and as tables."""
     sizing = next((curve.sizing for curve in curves if curve.sizing is not None), None)
     return replace(
         result,
-        load_curves=curves,
         records={"load_curves": _records(curves)},
         charts=curve_charts(curves),
         tables=(*curve_tables(curves), *result.tables),
-        headlines=tuple(headlines),
         doubts=_measured_once(result.estimates),
         next_step=advice(sizing).rstrip(".") if sizing is not None else "",
-        charts_first=True,
-        is_map=any(curve.setting for curve in curves),
+        shown_as="tables",
         has_small=False,
     )
 

@@ -53,7 +53,7 @@ class TreeParts(ResultParts):
         kept = tuple(one for one in result.findings if one.code is not FindingCode.COUNTERS)
         tables = (rates_table(result.estimates),)
         told = replace(result, findings=kept, other_traffic=(), charts=tuple(charts(found)), tables=tables)
-        return replace(told, charts_first=True, is_map=False)
+        return replace(told, shown_as="charts", is_map=False)
 
 
 def charts(found: Sequence[TreeReading]) -> Iterator[Panel]:

@@ -70,7 +70,7 @@ class RoundsParts(ResultParts):
         return replace(
             result,
             records={"rounds": [asdict(one) for one in self._results]},
-            charts_first=True,
+            shown_as="tables",
             headlines=tuple(
                 rounds_headline(one, several=len(result.targets) > 1)
                 for one in self._results

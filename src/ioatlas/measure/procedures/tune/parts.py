@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,9 +16,9 @@ from ioatlas.measure.procedures.tune.result import CURVE, Best, CurvePoint, Tuni
 from ioatlas.measure.procedures.tune.wording import setting
 from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint, Spread
-from ioatlas.model.result import CampaignResult
+from ioatlas.model.result import CampaignResult, PricedLoad
 from ioatlas.model.summary import Headline
-from ioatlas.model.units import format_latency, words
+from ioatlas.model.units import format_count, format_latency, words
 from ioatlas.model.visit import Purpose, Visit
 
 FIGURES = words("numjobs iodepth iops iops_low iops_high bw_bytes_per_s lat_mean_ns lat_p99_ns n_visits")
@@ -38,8 +39,7 @@ class TuneParts(ResultParts):
             return result
         target = self.journal.targets()[0].name
         size = max((cell.end_bytes for cell, _ in self.journal.cells()), default=0)
-        curve = load_curve(tuning, tuning.best, target, size)
-        return with_curves(result, (curve,), search_headlines(curve))
+        return with_search(result, load_curve(tuning, tuning.best, target, size))
 
     @cache  # noqa: B019 - as short-lived as the result it is for
     def _tuning(self) -> Tuning:
@@ -55,6 +55,18 @@ def tuning_finding(tuning: Tuning) -> Finding:
         return Finding(FindingCode.HIGHEST_LOAD, values, place="map")
     values |= {name: getattr(best, name) for name in FIGURES} | {"ended": tuning.limited_by}
     return Finding(FindingCode.HIGHEST_LOAD, values, place=PLACE)
+
+
+def with_search(result: CampaignResult, curve: LoadCurve) -> CampaignResult:
+    """The result with the curve of a search. Only its best setting is confirmed, so that is what a price is told of."""
+    best = dict(part.split("=", 1) for part in curve.setting.split())
+    safe = curve.sizing.safe_iops if curve.sizing is not None else None
+    note = f"at a fixed request rate {format_count(safe)} IOPS are safe" if safe is not None else ""
+    return replace(
+        with_curves(result, (curve,)),
+        headlines=tuple(search_headlines(curve)),
+        priced=(PricedLoad(curve.target, curve.points[0], setting=best, note=note),),
+    )
 
 
 def search_headlines(curve: LoadCurve) -> Iterator[Headline]:
