@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A load of two streams, and what its load points must look like whether fio is real or simulated."""
+"""Campaigns of real and simulated fio alike: two streams and what their load points must look like; fixed work."""
 
 import json
 import sqlite3
@@ -102,3 +102,13 @@ def check_load_points(ioatlas, tmp_path):
     assert {row["stream"] for row in table} == {"mixed", "big", "all"}
     assert not list((tmp_path / "target").iterdir())
     return full
+
+
+def study(directory, target, *, size='"1m"', bs='["64k", "256k"]', visits=1, profile="iozone2017", more=""):
+    """The file of a fixed-work campaign."""
+    path = directory / "study.toml"
+    path.write_text(
+        f'profile = "{profile}"\nvisits = {visits}\n{more}\n[target]\npath = "{target}"\n'
+        f"[sweep]\nsize = {size}\nbs = {bs}\n"
+    )
+    return path

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import call
+from tests.real.target_lab import Bench
 
 
 def ioatlas(*arguments, cwd=None):
@@ -29,6 +30,14 @@ def own_temporary(monkeypatch):
     with tempfile.TemporaryDirectory(prefix="iow", dir="/tmp") as place:
         monkeypatch.setattr(tempfile, "tempdir", place)
         yield Path(place)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """What a test makes of devices and mounts below its directory is taken down."""
+    bench = Bench(tmp_path)
+    yield bench
+    bench.clear()
 
 
 def start(*arguments):

@@ -10,22 +10,13 @@ from statistics import fmean, stdev
 
 import pytest
 
-from tests.load_points import check_load_points
+from tests.load_points import check_load_points, study
 from tests.real.conftest import ioatlas, rows
 from tests.simulate.iozone import COLUMNS
 
 pytestmark = pytest.mark.needs("fio")
 
 NINE = list(COLUMNS)
-
-
-def study(directory, target, *, size='"1m"', bs='["64k", "256k"]', visits=1, profile="iozone2017", more=""):
-    path = directory / "study.toml"
-    path.write_text(
-        f'profile = "{profile}"\nvisits = {visits}\n{more}\n[target]\npath = "{target}"\n[sweep]\nsize = {size}\nbs = '
-        f"{bs}\n"
-    )
-    return path
 
 
 def visits_of(journal):

@@ -16,16 +16,9 @@ from ioatlas.target.guard import check_before_start, check_extent, confirm_destr
 from ioatlas.target.identity import check_identity
 from ioatlas.target.opening import open_target
 from ioatlas.target.place import check_journal_place
-from tests.real.target_lab import Bench, run, wait_for
+from tests.real.target_lab import run, wait_for
 
 pytestmark = [pytest.mark.needs("root"), pytest.mark.unmeasured]
-
-
-@pytest.fixture
-def bench(tmp_path):
-    bench = Bench(tmp_path)
-    yield bench
-    bench.clear()
 
 
 def refusal(device):

@@ -20,16 +20,9 @@ from ioatlas.target.identity import check_identity, identify, recognise
 from ioatlas.target.opening import open_target
 from ioatlas.target.place import check_journal_place, check_space
 from ioatlas.target.workspace import Workspace, clean
-from tests.real.target_lab import Bench, run, wait_for
+from tests.real.target_lab import run, wait_for
 
 pytestmark = [pytest.mark.needs("root"), pytest.mark.unmeasured]
-
-
-@pytest.fixture
-def bench(tmp_path):
-    bench = Bench(tmp_path)
-    yield bench
-    bench.clear()
 
 
 @pytest.mark.needs("mkfs.ext4")

@@ -47,3 +47,11 @@ def with_law():
 
     with mock.patch.object(by_law, "fitted", fitted_once):
         yield
+
+
+@pytest.fixture
+def target(tmp_path):
+    """An empty directory."""
+    place = tmp_path / "target"
+    place.mkdir()
+    return place

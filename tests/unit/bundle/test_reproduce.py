@@ -44,13 +44,6 @@ def bundle(tmp_path_factory):
     return of_world(tmp_path_factory.mktemp("theirs") / "world")
 
 
-@pytest.fixture
-def target(tmp_path):
-    place = tmp_path / "other"
-    place.mkdir()
-    return place
-
-
 def said(told):
     """The last line, which says what came of it."""
     return json.loads(told.stdout.splitlines()[-1])
@@ -61,7 +54,7 @@ def test_the_same_on_a_like_target_is_reproduced(bundle, target, tmp_path):
     told = Shell(replace(QUIET, seed=5))("reproduce", bundle, target, "--out", mine, "--yes", "--json")
     assert said(told)["outcome"] == "reproduced", told.stdout[-2000:]
     assert told.returncode == 0
-    assert "target       other" in told.stderr
+    assert "target       target" in told.stderr
     journal = Journal.open(mine)
     spec = CampaignSpec.from_record(journal.plan()["spec"])
     assert [target.location for target in journal.targets()] == [str(target)]

@@ -8,28 +8,12 @@ import json
 import pytest
 
 from ioatlas.model.errors import PartialResultError
-from tests.load_points import rows
+from tests.load_points import rows, study
 from tests.simulate.iozone import COLUMNS
 from tests.unit.simulated import Shell, World, killed, moments
 
 NINE = list(COLUMNS)
 MIB = 1 << 20
-
-
-@pytest.fixture
-def target(tmp_path):
-    place = tmp_path / "target"
-    place.mkdir()
-    return place
-
-
-def study(directory, target, *, size='"1m"', bs='["64k", "256k"]', visits=1, profile="iozone2017", more=""):
-    path = directory / "study.toml"
-    path.write_text(
-        f'profile = "{profile}"\nvisits = {visits}\n{more}\n[target]\npath = "{target}"\n'
-        f"[sweep]\nsize = {size}\nbs = {bs}\n"
-    )
-    return path
 
 
 def operations(found):

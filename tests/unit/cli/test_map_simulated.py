@@ -11,13 +11,6 @@ from tests.simulate.law import Burst, Law, Way
 from tests.unit.simulated import Shell
 
 
-@pytest.fixture
-def target(tmp_path):
-    place = tmp_path / "target"
-    place.mkdir()
-    return place
-
-
 def mapped(shell, directory, *arguments):
     """(events, the result) of a finished campaign."""
     done = shell("map", *arguments, "-o", directory, "--json")
