@@ -141,6 +141,8 @@ def _one_style() -> Iterator[None]:
             near = f"did you mean {error.possibilities[0]}? " if error.possibilities else ""
             raise UsageError("there is no such option", where=error.option_name, remedy=near + remedy) from None
         what = error.format_message().rstrip(".")
+        if word := re.search(r"'([^']+)'(?: is not one of|$)", what):
+            remedy = _gone().get(word[1], remedy)
         raise UsageError(f"{what[:1].lower()}{what[1:]}", remedy=remedy) from None
 
 
