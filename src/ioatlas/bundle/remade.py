@@ -140,7 +140,8 @@ class _Reading:
             ways = [(None, None)]
         intakes = [self.steps.take_in(results, planned, *way) for way in ways]
         intake = next((one for one in intakes if self._agrees(one)), intakes[0])
-        counted = min(unlike_lines(batch.directory, usage, intake.visits), key=_came_later, default="")
+        differing = unlike_lines(batch.directory, usage, intake.visits)
+        counted = min(differing, key=lambda one: one.endswith(NOT_RECORDED), default="")
         if counted:
             self.found.otherwise.append(f"batch {batch.batch_id}: {counted}")
         for visit in intake.visits:
@@ -337,10 +338,6 @@ def unlike_lines(directory: Path, kept: Mapping[str, Any] | None, visits: Sequen
     for name, one, other in pairs:
         if name.split()[0] not in NOT_FROM_LINES:
             yield from unlike(one, other, name)
-
-
-def _came_later(fault: str) -> bool:
-    return fault.endswith(NOT_RECORDED)
 
 
 def samples_of(path: Path) -> tuple[Sample, ...]:

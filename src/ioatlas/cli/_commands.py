@@ -136,10 +136,10 @@ def _one_style() -> Iterator[None]:
             raise
         remedy = f"`{error.ctx.command_path if error.ctx else 'ioatlas'} --help` shows what it takes"
         if isinstance(error, click.NoSuchOption):
-            if gone := _gone().get(error.option_name):
-                raise UsageError("this option is gone", where=error.option_name, remedy=gone) from None
+            gone = _gone().get(error.option_name)
             near = f"did you mean {error.possibilities[0]}? " if error.possibilities else ""
-            raise UsageError("there is no such option", where=error.option_name, remedy=near + remedy) from None
+            what = "this option is gone" if gone else "there is no such option"
+            raise UsageError(what, where=error.option_name, remedy=gone or near + remedy) from None
         what = error.format_message().rstrip(".")
         if word := re.search(r"'([^']+)'(?: is not one of|$)", what):
             remedy = _gone().get(word[1], remedy)
@@ -154,8 +154,7 @@ def _unknown(word: str, known: list[str], path: str) -> UsageError:
             "a path stands behind a command: `ioatlas map` measures it, `ioatlas import` reads results, "
             "`ioatlas translate fio` reads a job file"
         )
-    remedy = {"version": "`ioatlas --version`"}.get(word, remedy)
-    return UsageError(f"there is no command {word!r}", remedy=remedy)
+    return UsageError(f"there is no command {word!r}", remedy={"version": "`ioatlas --version`"}.get(word, remedy))
 
 
 def examples(command: str, package: str = "ioatlas.cli") -> str:
