@@ -239,6 +239,7 @@ def ask(place: Place, by: str) -> tuple[str, str]:
     """What is said of its flushes: named, in order, nothing or refused; and in which words."""
     from ioatlas.measure.campaign import load_result
     from ioatlas.model.finding import FindingCode
+    from ioatlas.report.findings import sentence_of
 
     where = place.where
     allow = ["--destroy", str(SIZE)] if where.startswith("/dev/") else ["--overwrite", f"{where} {SERVED}"]
@@ -260,7 +261,7 @@ def ask(place: Place, by: str) -> tuple[str, str]:
         found = [one for one in load_result(Path(folder) / "c").findings if one.code is FindingCode.FLUSHES]
     if not found:
         return "nothing", ""
-    return ("in order" if found[0].in_order else "named"), found[0].sentence
+    return ("in order" if found[0].in_order else "named"), sentence_of(found[0])
 
 
 def main() -> None:

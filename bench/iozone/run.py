@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ioatlas.load.fio.executor import SystemExecutor
 from ioatlas.measure.campaign import load_result
+from ioatlas.report.findings import sentence_of
 
 CAMPAIGN = """
 profile = "iozone2017"
@@ -68,7 +69,7 @@ def main() -> None:
         print()
         for finding in result.findings:
             if finding.code in ("engines", "noise"):
-                print(f"- {finding.sentence}")
+                print(f"- {sentence_of(finding)}")
 
 
 if __name__ == "__main__":

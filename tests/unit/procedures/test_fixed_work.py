@@ -70,7 +70,7 @@ def test_what_the_study_decides_cannot_be_set(target):
         ('[sweep]\nrw = "read"', "rw"),
         ("[sweep]\niodepth = 4", "iodepth"),
         ("cells = 20", "cells"),
-        ('max_visits = 2\nprecision = "5%"', "three visits"),
+        ('max_visits = 2\nprecision = "5%"', "takes three"),
         ('prepare = "filled"', "has no meaning"),
         ('[sweep]\nbs = "512"', "4 KiB"),
     ):
