@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ioatlas.answer.results.sides import read_sides
-from ioatlas.measure.procedures.fit.fits import load_fits
+from ioatlas.measure.procedures.fit.fits import Fit, load_fits
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import UsageError
 from ioatlas.model.outcomes import of_plain
@@ -245,7 +245,9 @@ def levels_of(campaign: Path, quantity: str) -> dict[str, float]:
 def fits_of(campaign: Path) -> dict[str, Mapping[str, Any]]:
     """The answer on each use of a campaign, without its requirements. Raises IoAtlasError."""
     with closing(Journal.open(campaign)) as journal:
-        return {fit.use.name: {**fit.as_json(), "requirements": []} for fit in load_fits(journal)}
+        return {
+            fit.use.name: {**fit.as_json(), "requirements": [], "sentence": _said(fit)} for fit in load_fits(journal)
+        }
 
 
 def label_of(cell: Cell, direction: str) -> str:
@@ -285,3 +287,9 @@ def _append(directory: Path, record: Mapping[str, Any]) -> None:
         file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def _said(fit: Fit) -> str:
+    """'FAIL: nas does not fit an etcd member.'."""
+    fits = {"pass": "fits", "fail": "does not fit"}.get(fit.answer, "may or may not fit")
+    return f"{fit.answer.upper()}: {fit.target} {fits} {fit.use.title}."
