@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests read text."""
+"""How tests read text, and look at what a command was translated to."""
 
 import tempfile
 from pathlib import Path
 
 from ioatlas.model.imported_reading import ImportedReading
+from ioatlas_translate import translate
 from ioatlas_translate.read.importer import read_source
 from ioatlas_translate.read.source import Source
+from ioatlas_translate.translation import Translation, job_to_dict
 
 
 def read_path(path: Path) -> tuple[list[ImportedReading], list[str]]:
@@ -31,3 +33,11 @@ def one(text: str, name: str = "result") -> ImportedReading:
     readings, problems = read_text(text, name)
     assert len(readings) == 1, (readings, problems)
     return readings[0]
+
+
+def jobs(tool: str, command: str) -> list[dict]:
+    return [job_to_dict(job) for job in translate(tool, command).jobs]
+
+
+def levels(translation: Translation, attribute: str) -> set[str]:
+    return {entry.level for entry in translation.fidelity if entry.attribute == attribute}

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from translated import jobs
+from read_samples import jobs
 
 from ioatlas.measure.procedures.load_points.plan import build_streams_plan
 from ioatlas.measure.procedures.options import read_campaign

@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 
 import pytest
-from translated import jobs, levels
+from read_samples import jobs, levels
 
 from ioatlas.load.fio.jobfile import render_job
 from ioatlas.load.streams.fixed_work import iozone_arguments, iozone_round

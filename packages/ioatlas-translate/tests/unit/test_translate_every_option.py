@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from translated import jobs, levels
+from read_samples import jobs, levels
 
 import ioatlas.load.streams
 import ioatlas_translate

@@ -6,8 +6,8 @@ import re
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from read_samples import jobs, levels
 from tests.examples import examples
-from translated import jobs, levels
 
 from ioatlas.load.fio.jobfile import JobSection, render_job
 from ioatlas.measure.procedures.options import read_campaign

@@ -2,7 +2,7 @@
 """What vdbench's parameter files mean, as its manual has it."""
 
 import pytest
-from translated import jobs, levels
+from read_samples import jobs, levels
 
 from ioatlas.model.errors import UsageError
 from ioatlas_translate import translate
