@@ -180,7 +180,7 @@ def people(database):
 
 
 @pytest.fixture
-def atlas(database, blobs):
+def service(database, blobs):
     """Its address and a token."""
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(make_app(database, blobs), log_level="error", lifespan="off"))

@@ -13,8 +13,8 @@ from ioatlas.model.errors import UsageError
 from ioatlas_atlas.client import Client
 
 
-def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
-    url, token = atlas
+def test_a_bundle_is_published_found_and_fetched(service, tmp_path):
+    url, token = service
     said = ["publish", bundle_of_today(), "--to", url, "--sponsor", "none"]
     looked = call(*said, "--dry-run", "--json")
     told = json.loads(looked.stdout)
@@ -46,8 +46,8 @@ def test_a_bundle_is_published_found_and_fetched(atlas, tmp_path):
     assert "check the id" in call("reproduce", f"{url}/r/nosuch", tmp_path, cwd=place).stderr
 
 
-def test_a_bundle_that_was_published_before_is_told_as_that(atlas):
-    url, token = atlas
+def test_a_bundle_that_was_published_before_is_told_as_that(service):
+    url, token = service
     said = ["publish", OLD_BUNDLE, "--to", url, "--sponsor", "none", "--yes"]
     assert "already" not in call(*said, IOATLAS_TOKEN=token).stdout
     assert "it was there already" in call(*said, IOATLAS_TOKEN=token).stdout
@@ -57,8 +57,8 @@ def test_a_bundle_that_was_published_before_is_told_as_that(atlas):
     assert "ioatlas atlas change" in other.stderr
 
 
-def test_an_upload_is_waited_for_longer_than_an_answer(atlas, monkeypatch):
-    url, token = atlas
+def test_an_upload_is_waited_for_longer_than_an_answer(service, monkeypatch):
+    url, token = service
     monkeypatch.setattr("ioatlas_atlas.client.TIMEOUT_SECONDS", 0.001)
     assert Client(url, token).publish(OLD_BUNDLE, "key", {})["state"] == "public"
 
@@ -88,8 +88,8 @@ def test_a_token_is_not_sent_in_the_clear_and_not_read_where_others_can(tmp_path
     assert "others can read this token" in said.stderr
 
 
-def test_what_was_published_is_changed_and_deleted(atlas):
-    url, token = atlas
+def test_what_was_published_is_changed_and_deleted(service):
+    url, token = service
 
     def said(*arguments):
         return call(*arguments, IOATLAS_TOKEN=token)

@@ -34,9 +34,9 @@ def send(url, token, **more):
     return status, json.loads(said)
 
 
-def test_a_lab_group_of_five_shares_what_is_private_and_one_publishes(atlas, database):
+def test_a_lab_group_of_five_shares_what_is_private_and_one_publishes(service, database):
     """Without a provider: they ask on the page, the operator makes their accounts, a token to read goes round."""
-    url, _ = atlas
+    url, _ = service
     place = ("--database", str(database.engine.url))
     names = ["ada", "ben", "cem", "dua", "eli"]
     for name in names:
@@ -69,10 +69,10 @@ def test_a_lab_group_of_five_shares_what_is_private_and_one_publishes(atlas, dat
 
 @pytest.mark.long("atlas", "bundle")
 def test_in_an_open_community_another_account_reproduces_a_result_and_its_badge_turns(
-    atlas, database, desk, monkeypatch
+    service, database, desk, monkeypatch
 ):
     """Holding both against each other takes two whole campaigns: `bench/atlas/story.mjs` does it for real."""
-    url, token = atlas
+    url, token = service
     monkeypatch.setattr(reproductions, "_held", lambda *_: (Outcome.REPRODUCED, "alike"))
     theirs = put(desk, accounts.new_account(database, "bert"), found(signer="SHA256:b", testbed="bed2"))
     places = [f"{url}/r/{theirs}", f"{url}/r/{theirs}/badge.svg", f"{url}/products/contoso-n100", f"{url}/"]
@@ -92,8 +92,8 @@ def test_in_an_open_community_another_account_reproduces_a_result_and_its_badge_
     assert (wrong.returncode, "There is no such result" in wrong.stderr) == (2, True)
 
 
-def test_a_vendor_replies_the_evaluator_answers_and_corrects(atlas, database, desk, alice, monkeypatch):
-    url, _ = atlas
+def test_a_vendor_replies_the_evaluator_answers_and_corrects(service, database, desk, alice, monkeypatch):
+    url, _ = service
     number = put(desk, alice, found())
     vendor = accounts.new_account(database, "contoso", AccountKind.VENDOR, "Contoso")
     tokens = {one.name: accounts.new_token(database, one) for one in (alice, vendor)}

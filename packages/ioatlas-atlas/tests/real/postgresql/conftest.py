@@ -12,7 +12,7 @@ from ioatlas_atlas.migrations import migrate
 from postgresql import cluster
 
 _each_upload_read_once, apart, alice, blobs = (shared._each_upload_read_once, shared.apart, shared.alice, shared.blobs)
-client, desk, people, atlas = shared.client, shared.desk, shared.people, shared.atlas
+client, desk, people, service = shared.client, shared.desk, shared.people, shared.service
 
 
 @pytest.fixture(scope="session")

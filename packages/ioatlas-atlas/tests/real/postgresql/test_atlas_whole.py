@@ -9,6 +9,7 @@ from test_fits import *  # noqa: F403
 from test_mine import *  # noqa: F403
 from test_moderation import *  # noqa: F403
 from test_seen import *  # noqa: F403
+from test_three_uses import *  # noqa: F403
 from test_uploads import *  # noqa: F403
 
 from postgresql import program
