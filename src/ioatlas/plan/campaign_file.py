@@ -22,7 +22,7 @@ from ioatlas.plan.configurations import (
     write_place,
 )
 from ioatlas.plan.options import Constants, Declared, Given, Table, Where, declared, plain
-from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.spec import CampaignSpec, ProcedureTable
 from ioatlas.plan.sweep import read_sweep
 from ioatlas.store import toml
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class CampaignFormat:
     """What a campaign file may say: the campaign's own options, and those in the tables of procedures."""
 
-    tables: tuple[type[Table], ...]
+    tables: tuple[type[ProcedureTable], ...]
 
     @functools.cached_property
     def options(self) -> tuple[Declared, ...]:
@@ -152,12 +152,12 @@ class CampaignFormat:
         """The specification written out as a campaign file that reads back to the same."""
         import tomlkit
 
-        document = spec.entries(spec)
+        document = spec.entries()
         if spec.name == spec.profile:
             document.pop("name", None)
         axes, constants = spec.axes, spec.constants
         for table in map(spec.of, self.tables):
-            document |= table.entries(spec)
+            document |= table.written(spec)
             axes, constants = table.swept(axes, constants)
         document["target"] = [
             ({"name": name} if name else {}) | write_place(location)

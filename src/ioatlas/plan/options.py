@@ -13,16 +13,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, get_type_hints
+from typing import Any, Self, TypeVar, cast, get_type_hints
 
 from ioatlas.model.cell import OptionValue
 from ioatlas.model.errors import UsageError
 from ioatlas.model.outcomes import hints_of, of_plain
 from ioatlas.model.outcomes import plain as as_json
 from ioatlas.model.units import exact_duration, parse_duration_seconds, parse_percent
-
-if TYPE_CHECKING:
-    from ioatlas.plan.spec import CampaignSpec
 
 Axes = Mapping[str, tuple[OptionValue, ...]]
 Constants = Mapping[str, OptionValue]
@@ -192,15 +189,10 @@ def declared(table: type[Any]) -> tuple[Declared, ...]:
 
 @dataclass(frozen=True)
 class Table:
-    """Options that belong together: the campaign's own, or what one procedure adds.
+    """Options that belong together: the campaign's own, or what one procedure adds (`plan.spec.ProcedureTable`).
 
-    A procedure's table overrides what is not one value under one key.
+    A table overrides what is not one value under one key.
     """
-
-    @property
-    def brings_load(self) -> bool:
-        """Whether it says what the load is, so that no sweep is needed."""
-        return False
 
     def check_alone(self) -> None:
         """Raises UsageError for an option that means nothing without another one of its table."""
@@ -209,11 +201,6 @@ class Table:
     def table_keys(cls) -> Mapping[str, Key]:
         """Its keys that hold tables."""
         return {}
-
-    @classmethod
-    def begin(cls, spec: CampaignSpec, given: Given) -> CampaignSpec:  # noqa: ARG003
-        """The campaign that what was given starts from, before anything else is read."""
-        return spec
 
     def read(self, given: Given, where: Where) -> Self:
         """With what was given in the place of what stands here. Raises UsageError."""
@@ -231,21 +218,13 @@ class Table:
             if value != one.default and value not in (None, ""):
                 one.option.kind.check(value, where(one.key))
 
-    def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:  # noqa: ARG002
-        """The campaign once all is read: what follows from what was given together with this table."""
-        return spec
-
-    def entries(self, spec: CampaignSpec | None = None) -> dict[str, Any]:  # noqa: ARG002
-        """What a campaign file says of it; `spec` is the whole campaign."""
+    def entries(self) -> dict[str, Any]:
+        """What a campaign file says of it."""
         return {
             one.key: one.option.kind.write(value)
             for one in declared(type(self))
             if ((value := getattr(self, one.field)) != one.default or one.option.always) and not one.option.shipped
         }
-
-    def swept(self, axes: Axes, constants: Constants) -> tuple[Axes, Constants]:
-        """What of the sweep a campaign file says; the rest is the procedure's own and made again from the file."""
-        return axes, constants
 
     def to_record(self) -> dict[str, Any]:
         """What the journal keeps, as its JSON has it."""

@@ -24,6 +24,7 @@ from ioatlas.plan.options import (
     AnyTable,
     Axes,
     Constants,
+    Given,
     Kind,
     Option,
     Table,
@@ -310,6 +311,33 @@ class CampaignSpec(Table):
         known = {field.name for field in fields(cls)}
         own = {name: value for name, value in record.items() if name not in known}
         return replace(super().from_record(record), own=own)
+
+
+@dataclass(frozen=True)
+class ProcedureTable(Table):
+    """What one procedure adds to a campaign."""
+
+    @property
+    def brings_load(self) -> bool:
+        """Whether it says what the load is, so that no sweep is needed."""
+        return False
+
+    @classmethod
+    def begin(cls, spec: CampaignSpec, given: Given) -> CampaignSpec:  # noqa: ARG003
+        """The campaign that what was given starts from, before anything else is read."""
+        return spec
+
+    def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:  # noqa: ARG002
+        """The campaign once all is read: what follows from what was given together with this table."""
+        return spec
+
+    def written(self, spec: CampaignSpec) -> dict[str, Any]:  # noqa: ARG002
+        """What the file of a whole campaign says of it."""
+        return self.entries()
+
+    def swept(self, axes: Axes, constants: Constants) -> tuple[Axes, Constants]:
+        """What of the sweep a campaign file says; the rest is the procedure's own and made again from the file."""
+        return axes, constants
 
 
 SPARE_PLACES, PLACES_PER_CELL = 1000, 20

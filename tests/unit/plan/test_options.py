@@ -27,8 +27,8 @@ from ioatlas.measure.procedures.options import (
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import Preparation, SniaTest
 from ioatlas.plan.campaign_file import CampaignFormat
-from ioatlas.plan.options import FLAG, PATH, PERCENT, Option, Table, choice, declared, duration, integer
-from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.options import FLAG, PATH, PERCENT, Option, choice, declared, duration, integer
+from ioatlas.plan.spec import CampaignSpec, ProcedureTable
 
 
 class Colour(StrEnum):
@@ -40,7 +40,7 @@ PAUSE = duration(0.0, 60.0, "a pause of {!r} is too long", "write a time of up t
 
 
 @dataclass(frozen=True)
-class Toy(Table):
+class Toy(ProcedureTable):
     """The table of a procedure that nobody else knows."""
 
     pause_seconds: Annotated[float, Option(PAUSE, "Pause between visits.", key="pause", flag=True)] = 1.5

@@ -13,8 +13,8 @@ from ioatlas.model.cell import TRACE, TRACE_SECONDS
 from ioatlas.model.errors import UsageError
 from ioatlas.model.options import Preparation, Purge, SniaTest
 from ioatlas.plan.campaign_file import CampaignFormat
-from ioatlas.plan.options import FLAG, PATH, TEXT, Axes, Constants, Given, Option, Table, choice, integer
-from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.options import FLAG, PATH, TEXT, Axes, Constants, Given, Option, choice, integer
+from ioatlas.plan.spec import CampaignSpec, ProcedureTable
 
 USUAL_BUDGET_SECONDS = 180.0
 TRACE_FILE = "trace.iolog"
@@ -24,7 +24,7 @@ TRACE_SUMMARY = frozenset({TRACE, TRACE_SECONDS, "rw", "bs", "size", "iodepth"})
 
 
 @dataclass(frozen=True)
-class MapOptions(Table):
+class MapOptions(ProcedureTable):
     """What a map measures of its cells; None: all that its budget allows."""
 
     cells: Annotated[
@@ -38,7 +38,7 @@ class MapOptions(Table):
 
 
 @dataclass(frozen=True)
-class FitOptions(Table):
+class FitOptions(ProcedureTable):
     """The uses; none: it is no such campaign. fit_share: of the sizes that they say, where writing the whole would take
     too much of the budget.
     """
@@ -65,7 +65,7 @@ class FitOptions(Table):
 
 
 @dataclass(frozen=True)
-class SniaOptions(Table):
+class SniaOptions(ProcedureTable):
     """A test of the SNIA specification, made in rounds."""
 
     snia: Annotated[
@@ -107,7 +107,7 @@ class SniaOptions(Table):
 
 
 @dataclass(frozen=True)
-class TraceOptions(Table):
+class TraceOptions(ProcedureTable):
     """A timed trace instead of a sweep."""
 
     trace: Annotated[
@@ -124,7 +124,7 @@ class TraceOptions(Table):
     def brings_load(self) -> bool:
         return bool(self.trace)
 
-    def entries(self, spec: CampaignSpec | None = None) -> dict[str, Any]:  # noqa: ARG002
+    def entries(self) -> dict[str, Any]:
         return {"trace": TRACE_FILE} if self.trace else {}
 
     def swept(self, axes: Axes, constants: Constants) -> tuple[Axes, Constants]:

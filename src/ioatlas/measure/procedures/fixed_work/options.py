@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from ioatlas.model.errors import UsageError
-from ioatlas.plan.options import TEXT, Axes, Constants, Given, Kind, Option, Table
-from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.options import TEXT, Axes, Constants, Given, Kind, Option
+from ioatlas.plan.spec import CampaignSpec, ProcedureTable
 
 LABELS = frozenset({"operation", "tool"})
 """Axes that the study makes."""
@@ -33,7 +33,7 @@ ENGINE = Kind(
 
 
 @dataclass(frozen=True)
-class FixedWorkOptions(Table):
+class FixedWorkOptions(ProcedureTable):
     """A study whose cells are fixed work in order. engines: the programs that make its loads."""
 
     ordered: Annotated[str, Option(TEXT, "Study whose sequence is made.", key="study", shipped=True)] = ""
@@ -56,11 +56,10 @@ class FixedWorkOptions(Table):
         asked = self.ordered and "visits" in given and "precision" not in given
         return replace(spec, precision=None) if asked else spec
 
-    def entries(self, spec: CampaignSpec | None = None) -> dict[str, Any]:
-        entries = super().entries(spec)
-        if self.ordered and spec is not None:  # the profile brings what has no key
-            entries |= {"profile": spec.profile, "engine": ENGINE.write(self.engines)}
-        return entries
+    def written(self, spec: CampaignSpec) -> dict[str, Any]:
+        # The profile brings what has no key.
+        brought = {"profile": spec.profile, "engine": ENGINE.write(self.engines)} if self.ordered else {}
+        return self.entries() | brought
 
     def swept(self, axes: Axes, constants: Constants) -> tuple[Axes, Constants]:
         kept = {option: values for option, values in axes.items() if not (self.ordered and option in LABELS)}

@@ -26,7 +26,7 @@ from ioatlas.plan.options import (
     declared,
     duration,
 )
-from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.spec import CampaignSpec, ProcedureTable
 
 FREE, HIGHEST = "free", "highest"
 _OURS = frozenset(
@@ -171,7 +171,7 @@ def _stream_tables() -> Any:
 
 
 @dataclass(frozen=True)
-class LoadPointsOptions(Table):
+class LoadPointsOptions(ProcedureTable):
     """Several streams at once, at load points in a given order; the sweep then holds for every stream."""
 
     streams: StreamsSpec | None = None
@@ -215,7 +215,7 @@ class LoadPointsOptions(Table):
             for name, value in stream.options.items():
                 check_option(name, value, where=where("stream", number, name))
 
-    def entries(self, spec: CampaignSpec | None = None) -> dict[str, Any]:  # noqa: ARG002
+    def entries(self) -> dict[str, Any]:
         if self.streams is None:
             return {}
         tables = [stream.entries() | dict(stream.options) for stream in self.streams.streams]

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from ioatlas.model.errors import UsageError
 from ioatlas.model.units import format_size, parse_size_bytes
-from ioatlas.plan.options import Axes, Constants, Given, Kind, Option, Table
-from ioatlas.plan.spec import CampaignSpec
+from ioatlas.plan.options import Axes, Constants, Given, Kind, Option
+from ioatlas.plan.spec import CampaignSpec, ProcedureTable
 
 OURS = frozenset({"nrfiles", "numjobs", "fsync_on_close"})
 """Options of a sweep that a tree varies."""
@@ -49,7 +49,7 @@ DEPTHS = Kind((str,), "DEPTHS", read=_read_depths, write=lambda depths: ",".join
 
 
 @dataclass(frozen=True)
-class MetadataOptions(Table):
+class MetadataOptions(ProcedureTable):
     """Trees of small files; no sizes: it is no such campaign."""
 
     file_sizes: Annotated[
@@ -78,11 +78,8 @@ class MetadataOptions(Table):
         asked = self.file_sizes and "visits" in given and "precision" not in given
         return replace(spec, precision=None) if asked else spec
 
-    def entries(self, spec: CampaignSpec | None = None) -> dict[str, Any]:
-        entries = super().entries(spec)
-        if spec is not None and self.file_sizes and spec.profile:
-            entries["profile"] = spec.profile
-        return entries
+    def written(self, spec: CampaignSpec) -> dict[str, Any]:
+        return self.entries() | ({"profile": spec.profile} if self.file_sizes and spec.profile else {})
 
     def swept(self, axes: Axes, constants: Constants) -> tuple[Axes, Constants]:
         if not self.file_sizes:
