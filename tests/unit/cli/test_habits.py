@@ -157,3 +157,20 @@ def test_a_user_without_a_home_has_the_root(tmp_path, monkeypatch):
     monkeypatch.delenv("HOME")
     monkeypatch.setattr("pwd.getpwuid", Mock(side_effect=KeyError))
     assert call("list", cwd=tmp_path).returncode in (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("merge a b -o c", "--visits"),
+        ("plan a --like b", "compare"),
+        ("lab truth", "bench/truth"),
+        ("export a --format gnuplot", "--format csv"),
+        ("translate elbencho a", "import"),
+        ("plan a --profile apps", "fit"),
+    ],
+)
+def test_what_is_gone_names_what_serves_in_its_place(line, instead):
+    done = call(*line.split())
+    assert done.returncode == 2
+    assert instead in done.stderr.partition("what to do: ")[2]

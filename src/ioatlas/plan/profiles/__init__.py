@@ -80,7 +80,7 @@ def check(name: str, where: str) -> None:
             remedy = f"its campaign file is examples/campaigns/{name}.toml in the source: use --campaign FILE"
             raise UsageError(f"{name!r} is no profile any more", where=where, remedy=remedy)
         close = difflib.get_close_matches(name, profiles(), n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(
-            f"there is no profile {name!r}", where=where, remedy=f"{hint}there are {', '.join(profiles())}"
-        )
+        near = f"did you mean {close[0]!r}? " if close else ""
+        hint = {"apps": "time a program itself, or ask `ioatlas fit` whether a target suits a use; "}.get(name, near)
+        remedy = f"{hint}there are {', '.join(profiles())}"
+        raise UsageError(f"there is no profile {name!r}", where=where, remedy=remedy)
