@@ -150,6 +150,7 @@ def test_a_whole_campaign_leaves_nothing_and_counts_every_call(tmp_path):
     assert ("rename", "") in doubts
     assert {one.code for one in result.findings} >= {FindingCode.CACHE, FindingCode.WORK_BOUNDED}
     assert [chart.title for chart in result.charts][:2] == ["Create", "Write"]
+    assert all(0 < dot.low <= dot.value for chart in result.charts for line in chart.series for dot in line.dots)
 
 
 def test_an_operation_that_fails_ends_its_tree_which_is_made_once_more(tmp_path):

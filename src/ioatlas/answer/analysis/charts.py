@@ -61,4 +61,4 @@ def mean_dots(points: Mapping[float, Sequence[float]]) -> tuple[Dot, ...]:
 
 def _mean(x: float, values: Sequence[float]) -> Dot:
     mean, sd = fmean(values), stdev(values) if len(values) > 1 else None
-    return Dot(x, mean, sd and mean - sd, sd and mean + sd, len(values))
+    return Dot(x, mean, None if sd is None else mean - sd, None if sd is None else mean + sd, len(values))
