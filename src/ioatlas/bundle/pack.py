@@ -56,7 +56,9 @@ def pack(directory: Path, *, plan: RedactPlan, key: SigningKey | None = None, li
     Raises IoAtlasError for a campaign that cannot be read, or whose values would change by what is left out.
     """
     if not _LICENCE.fullmatch(licence):
-        raise UsageError("it is no licence's short name", where="--license", remedy="write it as CC-BY-4.0 or CC0-1.0")
+        raise UsageError(
+            "this is no licence's short name", where="--license", remedy="write it as CC-BY-4.0 or CC0-1.0"
+        )
     material = gather(directory)
     redactor = redactor_of(material, plan)
     clean = redact(material, redactor)

@@ -53,7 +53,7 @@ def parse_lines(data: bytes, where: str, most: int) -> Iterator[Any]:
     lines = data.split(b"\n")
     if lines.pop() or len(lines) > most:
         raise IoAtlasError(
-            f"it has more than {most} lines, or its end is cut off", where=where, remedy=REMEDY
+            f"it has more than {most} lines, or its last one is cut off", where=where, remedy=REMEDY
         ) from None
     return (parse(line, f"{where}:{number}") for number, line in enumerate(lines, start=1))
 

@@ -94,7 +94,7 @@ def check_ending(path: Path) -> None:
     """Before anything is computed. Raises UsageError."""
     if path.suffix not in ENDINGS:
         raise UsageError(
-            f"its ending {path.suffix!r} is no format", where=str(path), remedy=f"use {', '.join(ENDINGS)}"
+            f"its ending {path.suffix!r} names no format", where=str(path), remedy=f"end it in {', '.join(ENDINGS)}"
         )
 
 

@@ -92,7 +92,9 @@ def command(
         parse_percent(load, where="--load", most=1.0),
     )
     if energy_price and not years:
-        raise UsageError("energy costs something over time", where="--energy-price", remedy="say how long: --years 5")
+        raise UsageError(
+            "energy costs something over time only", where="--energy-price", remedy="say for how long: --years 5"
+        )
     found = compare_costs(offers, terms, _workload(at, p99, mean))
     if as_json:
         say_json(document(found))

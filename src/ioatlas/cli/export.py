@@ -214,7 +214,9 @@ def _place(directory: Path, kind: str, output: Path | None) -> Path:
         path /= f"map.{kind}"
     suffix = path.suffix.lstrip(".").lower()
     if suffix != kind and suffix in (*FIGURES, *TABLES, "jpg", "jpeg", "eps", "html", "webp"):
-        raise UsageError(f"{path.name} is no name of a {kind} file", where="-o", remedy=f"write -o {path.stem}.{kind}")
+        raise UsageError(
+            f"{path.name} is not the name of a {kind} file", where="-o", remedy=f"write -o {path.stem}.{kind}"
+        )
     return path
 
 

@@ -191,7 +191,11 @@ def _spec(target: str, named: dict[str, Any], settings: tuple[str, ...], budget:
         wanted[name] = value
     axes, constants = read_sweep(wanted, lambda name: f"--{name}" if name in named else f"--set {name}")
     if axes:
-        raise UsageError(f"{next(iter(axes))} has several", where="tune", remedy="tune one, or use `ioatlas map`")
+        raise UsageError(
+            f"{next(iter(axes))} has several values",
+            where="tune",
+            remedy="tune one load at a time, or use `ioatlas map`",
+        )
     seconds = USUAL_BUDGET_SECONDS
     if budget is not None:
         seconds = BUDGET.option.kind.read(budget, "--budget")

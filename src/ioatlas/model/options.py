@@ -339,7 +339,9 @@ def _checked_text(name: str, text: str) -> str:
         )
     for mark in ";#":
         if mark in text:
-            raise bad_value(f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, "leave that out")
+            raise bad_value(
+                f"fio ends the line at {mark!r}, also inside a value: {text!r}", name, f"use a value without {mark!r}"
+            )
     if KEYWORD.search(text):
         raise bad_value(
             f"fio replaces part of {text!r} from its environment", name, "use a value without `${...}` and fio keywords"

@@ -123,10 +123,18 @@ def check_uri(uri: str) -> None:
         )
     scheme = scheme_of(uri)
     if scheme == "rbd" and _IMAGE.fullmatch(uri) is None:
-        raise UsageError("it is no rbd:POOL/IMAGE of letters, digits, . _ -", where=uri, remedy="write rbd:POOL/IMAGE")
+        raise UsageError(
+            "this is not rbd:POOL/IMAGE, with names of letters, digits and . _ -",
+            where=uri,
+            remedy="write rbd:POOL/IMAGE",
+        )
     socket = re.search(r"[?&]socket=([^&]*)", uri)
     if scheme == "nbd+unix" and (socket is None or not socket.group(1).startswith(("/", "%2F", "%2f"))):
-        raise UsageError("nbd+unix takes an absolute path", where=uri, remedy="write nbd+unix:///EXPORT?socket=/PATH")
+        raise UsageError(
+            "an nbd+unix URI names its socket by an absolute path",
+            where=uri,
+            remedy="write nbd+unix:///EXPORT?socket=/PATH",
+        )
 
 
 def parts_of(uri: str) -> Mapping[str, str]:

@@ -27,7 +27,9 @@ def read_configurations(
 
         one = _read(table, at, folder)
         if one.name in {other.name for other in found}:
-            raise UsageError(f"two are called {one.name!r}", where=at("name"), remedy="give each a name of its own")
+            raise UsageError(
+                f"two configurations are called {one.name!r}", where=at("name"), remedy="give each a name of its own"
+            )
         found.append(one)
     check_configurations(found, where)
     return tuple(found)

@@ -192,7 +192,9 @@ def check_place(path: Path) -> Path:
             remedy="name a file (.prom) in the folder of node_exporter's textfile collector",
         )
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError("its directory cannot be written to", where=f"--metrics {path}", remedy="make it first")
+        raise UsageError(
+            "its directory is not there or cannot be written to", where=f"--metrics {path}", remedy="make it first"
+        )
     if confined.is_ordinary(path) and not confined.read_text(path).startswith("# HELP ioatlas_"):
         raise RefusedError("this file was not written by --metrics", where=str(path), remedy="name another")
     return path

@@ -72,7 +72,10 @@ def log_t_interval(values: Sequence[float], confidence: float = 0.95) -> Interva
     n = len(checked)
     if n < 3:
         return _withheld(
-            checked, confidence, LOG_T, f"{n} visit{'s' if n != 1 else ''}, without a pooled variance it takes 3"
+            checked,
+            confidence,
+            LOG_T,
+            f"{n} visit{'s' if n != 1 else ''}, an interval without a pooled variance takes 3",
         )
     if min(checked) <= 0:
         return _plain_t(checked, confidence)
@@ -109,7 +112,9 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interv
     n = len(checked)
     ranks = order_statistic_ranks(n, confidence)
     if ranks is None:
-        return _withheld(checked, confidence, MEDIAN, f"{n} visits tell no {confidence:.1%} interval of the median")
+        return _withheld(
+            checked, confidence, MEDIAN, f"{n} visits are too few for a {confidence:.1%} interval of the median"
+        )
     return Interval(float(np.median(checked)), checked[ranks[0] - 1], checked[ranks[1] - 1], n, confidence, MEDIAN)
 
 

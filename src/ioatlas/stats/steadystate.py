@@ -55,7 +55,9 @@ def steady_state(rounds: Sequence[float]) -> SteadyState:
     if any(not isfinite(value) or value < 0 for value in values):
         raise UsageError("a round has no valid value", remedy="repeat the round")
     if len(values) > MOST_ROUNDS:
-        raise UsageError(f"{len(values)} rounds, a test ends after {MOST_ROUNDS}", remedy="start again with a purge")
+        raise UsageError(
+            f"{len(values)} rounds, the specification ends after {MOST_ROUNDS}", remedy="start again with a purge"
+        )
     if len(values) < WINDOW:
         return SteadyState(False, False, len(values), None, None, None, f"{len(values)} rounds, a window has {WINDOW}")
     last: SteadyState | None = None

@@ -62,7 +62,11 @@ def is_ordinary(path: Path, *, most_bytes: int | None = None, linked: bool = Tru
     if why and not (linked and stat.S_ISREG(status.st_mode)):
         raise RefusedError(f"this is {why}", where=str(path), remedy=_REMEDY)
     if most_bytes is not None and status.st_size > most_bytes:
-        raise RefusedError(f"it has {status.st_size} bytes, and may have {most_bytes}", where=str(path), remedy=_REMEDY)
+        raise RefusedError(
+            f"it has {status.st_size} bytes, more than the {most_bytes} such a file may have",
+            where=str(path),
+            remedy=_REMEDY,
+        )
     return True
 
 
@@ -122,7 +126,9 @@ def make_directory(root: Path, relative: str, *, fresh: bool = False) -> Path:
             parent = _open_child(parent, part, path)
             opened.callback(os.close, parent)
         if fresh and os.listdir(parent):
-            raise RefusedError("it holds files that the journal does not know", where=str(path), remedy="move it away")
+            raise RefusedError(
+                "files lie in it that the journal does not know", where=str(path), remedy="move it away by hand"
+            )
     return path
 
 
@@ -160,7 +166,9 @@ def _open_child(parent: int, name: str, path: Path) -> int:
     try:
         return os.open(name, DIRECTORY, dir_fd=parent)
     except OSError as error:
-        raise RefusedError(f"a link or no directory ({error.strerror})", where=str(path), remedy=_REMEDY) from error
+        raise RefusedError(
+            f"this is a link or no directory ({error.strerror})", where=str(path), remedy=_REMEDY
+        ) from error
 
 
 @contextlib.contextmanager

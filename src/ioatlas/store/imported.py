@@ -72,7 +72,9 @@ class Imported:
                 f"PRAGMA page_size={_PAGE_BYTES}; BEGIN; {SCHEMA} PRAGMA user_version={VERSION}; COMMIT;"
             )
         except (OSError, sqlite3.Error) as error:
-            raise IoAtlasError("readings cannot be kept", where=str(path), remedy="name another one with -o") from error
+            raise IoAtlasError(
+                "readings cannot be kept here", where=str(path), remedy="name another directory with -o"
+            ) from error
         return cls(link, directory)
 
     @classmethod

@@ -79,7 +79,9 @@ def _check_writable_path(target: Target) -> None:
     if os.path.isdir(path):
         if not os.access(path, os.W_OK | os.X_OK, effective_ids=True):
             raise IoAtlasError(
-                "permission denied", where=target.location, remedy="run as a user who may write there, or permit it"
+                "permission denied",
+                where=target.location,
+                remedy="run as a user who may write there, or change its permissions",
             )
         return
     with speaking(target.location):

@@ -220,7 +220,9 @@ def _check_readable(path: str) -> None:
 
 def _check_permitted(path: str, mode: int) -> None:
     if not os.access(path, mode, effective_ids=True):
-        raise IoAtlasError("permission denied", where=path, remedy="run as a user who may use it, or permit it")
+        raise IoAtlasError(
+            "permission denied", where=path, remedy="run as a user who may use it, or change its permissions"
+        )
 
 
 def check_fio_can_name(path: str) -> None:

@@ -135,7 +135,11 @@ def purge(target: Target, how: Purge, emit: Emit, through: Callable[[str], str] 
         offers = _OFFERS_NONE.get(target.kind)
         why = f"{offers} offers none" if offers else "the device takes no discards"
         return f"not possible: {why}; the state before the fill is unknown"
-    raise UsageError(f"purge = {how!r} cannot be done here", where=target.location, remedy="use purge = 'auto'")
+    raise UsageError(
+        f"purge = {how!r} cannot be done here",
+        where=target.location,
+        remedy="use purge = 'auto', which says so and goes on",
+    )
 
 
 LONGEST_SECONDS = 3600
@@ -196,7 +200,7 @@ def format_namespace(path: str, size_bytes: int) -> str:
         raise IoAtlasError(
             f"the namespace has {after} B after its format, {size_bytes} B before",
             where=path,
-            remedy="see `nvme id-ns`",
+            remedy="check it with `nvme id-ns`",
         )
     return "namespace formatted (nvme format --ses=1, erase of user data)"
 

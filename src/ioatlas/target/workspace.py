@@ -195,7 +195,11 @@ class Workspace:
         left: dict[str, str] = {}
         gone = _unlink(self._fd, name, left)
         if left:
-            raise IoAtlasError(f"{name} stays: {left[name]}", where=self.path, remedy="free it, then `ioatlas resume`")
+            raise IoAtlasError(
+                f"{name} cannot be removed: {left[name]}",
+                where=self.path,
+                remedy="see who holds it, then `ioatlas resume`",
+            )
         return gone
 
     def direct_io(self) -> DirectIo:

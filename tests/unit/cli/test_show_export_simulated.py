@@ -114,7 +114,7 @@ def test_figures_are_written_where_asked_or_into_the_campaign(campaign: Path, tm
     [
         (["--format", "png", "--x", "colour"], 2, "no axis 'colour'"),
         (["--format", "csv", "--x", "bs"], 2, "--x is not for --format csv"),
-        (["--format", "png", "-o", "map.pdf"], 2, "no name of a png file"),
+        (["--format", "png", "-o", "map.pdf"], 2, "not the name of a png file"),
         (["--format", "csv", "-o", "/proc/none/cells.csv"], 1, "cannot be written"),
         (["--format", "xlsx"], 2, "xlsx"),
     ],

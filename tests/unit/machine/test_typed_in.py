@@ -112,7 +112,7 @@ def test_it_is_named_in_one_place(tmp_path, table):
     source = tmp_path / "bed.toml"
     source.write_text(table)
     assert facts_text(source, {"iperf": None}) == source.read_text()
-    with pytest.raises(UsageError, match=r"bed\.toml has a \[measure\] already"):
+    with pytest.raises(UsageError, match=r"bed\.toml has a table \[measure\] already"):
         facts_text(source, {"iperf": "other"})
 
 

@@ -294,7 +294,7 @@ def test_the_kept_campaign_file_says_the_same_without_what_was_typed_to_confirm(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (('name = "large"', 'name = "small"'), "two are called 'small'"),
+        (('name = "large"', 'name = "small"'), "two configurations are called 'small'"),
         (('path = "TARGET/b"', 'before = "x"\ntarget = [{path = "a"}]'), "what is set up first has one target"),
         (('path = "TARGET/b"', 'path = "c"\ntarget = [{path = "a"}]'), "one of them, or `target` tables"),
         (('path = "TARGET/b"', 'target = [{path = "a", uri = "b"}]'), "needs `path` or `uri`, one of them"),

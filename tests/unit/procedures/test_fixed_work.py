@@ -78,7 +78,7 @@ def test_what_the_study_decides_cannot_be_set(target):
             plan_of(text, target)
     with pytest.raises(UsageError, match="new file"):
         build_sequence_plan(spec_of(""), (replace(target, kind="block", size_bytes=1 << 40),))
-    with pytest.raises(UsageError, match="writes what it reads"):
+    with pytest.raises(UsageError, match="writes the file that it reads"):
         build_sequence_plan(spec_of('[sweep]\nsize = "1m"\nbs = "4k"'), (target,), read_only=True)
 
 

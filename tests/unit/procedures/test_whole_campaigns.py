@@ -275,7 +275,7 @@ def remarks(at_work):
         ('purge = "nvme-format"', "only a block device can be formatted"),
         ("visits = 3", "repeats its round"),
         ("precision = 0.05", "repeats its round"),
-        ('prepare = "fresh"', "one range to its end"),
+        ('prepare = "fresh"', "one range from its fill"),
     ],
 )
 def test_what_rounds_leave_no_room_for_is_refused(at_work, text, part):

@@ -346,7 +346,7 @@ SHEET = ("--product", EXAMPLES / "synology-ds2015xs.toml")
         (("MEASURED",), "names no product"),
         ((*SHEET, "--at", "bs"), "OPTION=VALUE"),
         ((*SHEET, "--energy-price", "0.3"), "--years"),
-        ((*SHEET, "-o", "x.xls"), "is no format"),
+        ((*SHEET, "-o", "x.xls"), "names no format"),
         ((*SHEET, "--p99", "1ms", "--mean", "1ms"), "two latency limits"),
     ],
 )

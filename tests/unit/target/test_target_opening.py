@@ -350,7 +350,7 @@ def test_places_in_the_options_of_each_engine():
     "uri", ["rbd://pool", "rbd://pool/", "rbd://pool/a/b", "rbd://pool/a:b", "rbd://a@b@pool/image"]
 )
 def test_a_uri_that_does_not_name_one_place_is_refused(uri):
-    with pytest.raises(UsageError, match="it is no rbd:POOL/IMAGE"):
+    with pytest.raises(UsageError, match="this is not rbd:POOL/IMAGE"):
         check_uri(uri)
 
 

@@ -62,7 +62,9 @@ class Ethernet:
 
     def __post_init__(self) -> None:
         if self.rate_bits_per_s <= 0:
-            raise UsageError(f"a link of {self.rate_bits_per_s:g} bit/s carries nothing", remedy="such as 1 Gb/s")
+            raise UsageError(
+                f"a link of {self.rate_bits_per_s:g} bit/s carries nothing", remedy="give its speed, such as 1 Gb/s"
+            )
         if self.mtu <= self.packet_header_bytes:
             raise UsageError(f"an MTU of {self.mtu} holds no payload", remedy="give it in bytes, such as 1500 or 9000")
 

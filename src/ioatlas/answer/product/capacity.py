@@ -57,7 +57,9 @@ def usable_capacity(drives: Sequence[int], layout: Layout, *, where: str = "layo
     # Distributed spares of dRAID lie in every drive; other spares are drives, as large as the largest they may replace.
     spares = 0 if layout.kind in DRAID else layout.hot_spares
     if spares >= len(sizes) and spares:
-        raise UsageError(f"{spares} hot spares of {len(sizes)} leave nothing", where=where, remedy="lower hot_spares")
+        raise UsageError(
+            f"{spares} hot spares of {len(sizes)} drives leave nothing", where=where, remedy="lower hot_spares"
+        )
     sizes = sizes[spares:]
     if spares:
         word = "drive is a hot spare" if spares == 1 else "drives are hot spares"
@@ -118,7 +120,9 @@ def grouped(sizes: Sizes, layout: Layout, where: str) -> list[Sizes]:
             )
         counts = (len(sizes) // n_groups,) * n_groups
     if sum(counts) > len(sizes):
-        raise UsageError(f"groups take {sum(counts)} of {len(sizes)} drives", where=where, remedy="correct groups")
+        raise UsageError(
+            f"groups take {sum(counts)} drives and there are {len(sizes)}", where=where, remedy="correct groups"
+        )
     least = _fewest(layout)
     for count in counts:
         if count < least:
@@ -245,7 +249,9 @@ def _domains(sizes: Sizes, layout: Layout, where: str) -> list[int]:
     if not layout.nodes:
         return list(sizes)
     if len(sizes) % layout.nodes:
-        raise UsageError(f"{len(sizes)} drives do not divide among {layout.nodes}", where=where, remedy="correct nodes")
+        raise UsageError(
+            f"{len(sizes)} drives do not divide into {layout.nodes} nodes", where=where, remedy="correct nodes"
+        )
     return [sum(sizes[node :: layout.nodes]) for node in range(layout.nodes)]
 
 

@@ -234,7 +234,7 @@ def _reference(sides: Sequence[Side], name: str) -> int | None:
     raise UsageError(
         f"{name!r} is not one of the sides",
         where="--reference",
-        remedy=f"there are {', '.join(side.name for side in sides)}",
+        remedy=f"name one of {', '.join(side.name for side in sides)}",
     )
 
 

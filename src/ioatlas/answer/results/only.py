@@ -25,7 +25,11 @@ def parse_filter(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
         if not sign or not name.strip() or not values.strip():
             raise UsageError(f"{text!r} is no choice", where="--where", remedy="write OPTION=VALUE[,VALUE]: bs=4k,64k")
         if "=" in values:
-            raise UsageError(f"{text!r} names two", where="--where", remedy="write --where bs=4k --where rw=read")
+            raise UsageError(
+                f"{text!r} names two options",
+                where="--where",
+                remedy="give --where once for each: --where bs=4k --where rw=read",
+            )
         found[name.strip()] = tuple(value.strip() for value in values.split(",") if value.strip())
     return found
 

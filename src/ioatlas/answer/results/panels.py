@@ -184,7 +184,7 @@ def latency_curves(results: Sequence[tuple[str, CampaignResult]], *, where: Filt
     if len(found) > MOST_LINES:
         options = _options([cell for _, cell, _ in found])
         raise UsageError(
-            f"{len(found)} lines are too many",
+            f"{len(found)} lines are too many to read",
             where="latency",
             remedy=f"choose with --where; there are: {_told(options)}",
         )

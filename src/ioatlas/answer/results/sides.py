@@ -144,7 +144,7 @@ def _sides_of(argument: Path, quantity: str, *, by_target: bool) -> list[Side]:
     if target:
         if target not in whole.targets:
             raise UsageError(
-                f"it has no target {target!r}", where=str(place), remedy=f"it has {', '.join(whole.targets)}"
+                f"it has no target {target!r}", where=str(place), remedy=f"name one of {', '.join(whole.targets)}"
             )
         return [of_target(whole, target)]
     if by_target:

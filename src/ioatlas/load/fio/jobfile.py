@@ -75,7 +75,11 @@ def check_section_name(name: str) -> str:
             f"{name!r} cannot name a section", "job name", "use up to 254 letters, digits and blanks inside"
         )
     if name.startswith("global"):
-        raise bad_value(f"fio takes {name!r} for global options", "job name", "begin it otherwise than with 'global'")
+        raise bad_value(
+            f"fio takes a section named {name!r} for global options",
+            "job name",
+            "use a name that does not begin with 'global'",
+        )
     return name
 
 

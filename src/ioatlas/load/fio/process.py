@@ -48,7 +48,9 @@ def find_fio() -> Program:
     """
     found = [_fio_at(path) for path in (shutil.which("fio"), _packaged()) if path]
     if not found:
-        raise IoAtlasError("fio is not installed", remedy="install it, such as by `apt-get install fio`")
+        raise IoAtlasError(
+            "fio is not installed", remedy="install it, for example `apt-get install fio`, and try again"
+        )
     fio, version = max(found, key=lambda one: one[1])
     if version < MIN_VERSION:
         raise IoAtlasError(f"{fio.version} is too old", where=fio.path, remedy="install fio 3.33 or newer")

@@ -345,4 +345,8 @@ def check_versions(ours: str, found: Mapping[str, ClientFacts]) -> None:
             others[facts.fio_version].append(name)
     if others:
         told = "; ".join(f"{version} on {', '.join(names)}" for version, names in sorted(others.items()))
-        raise UsageError(f"not all clients have our {ours}: {told}", where="--clients", remedy=f"install {ours} on all")
+        raise UsageError(
+            f"the clients do not all have our {ours}: {told}",
+            where="--clients",
+            remedy=f"install {ours} on all of them",
+        )

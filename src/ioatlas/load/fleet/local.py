@@ -131,7 +131,7 @@ class LocalClient:
         why = self.trouble() or f"its fio server does not listen after {START_SECONDS:g} s"
         self.stop_load()
         raise LostClientError(
-            f"{why}{': ' + said[-1] if said else ''}", where=self.name, remedy="mend that, or try again"
+            f"{why}{': ' + said[-1] if said else ''}", where=self.name, remedy="mend what it says, or try again"
         )
 
 

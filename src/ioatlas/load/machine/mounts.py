@@ -101,7 +101,11 @@ def mount_of(path: str) -> Mount:
     for mount in read_mountinfo():
         if mount.mount_id == mount_id:
             return mount
-    raise IoAtlasError("it is not in /proc/self/mountinfo", where=path, remedy="name a path in this mount namespace")
+    raise IoAtlasError(
+        "the mount it lies on is not listed in /proc/self/mountinfo",
+        where=path,
+        remedy="name a path inside this mount namespace",
+    )
 
 
 def every_visible_mount() -> Iterator[Mount]:

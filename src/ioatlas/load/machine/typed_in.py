@@ -73,7 +73,9 @@ def read_lines(path: Path) -> dict[str, float]:
     for name, value in _table(_read(path), "lines", where).items():
         rate = quantity(str(value))
         if rate is None or rate[1] not in {"B/s", "bit/s"}:
-            raise UsageError(f"{value!r} is no rate", where=f"{where}: {name}", remedy='write "gigabit" = "125 MB/s"')
+            raise UsageError(
+                f"{value!r} is not a rate", where=f"{where}: {name}", remedy='write "gigabit" = "125 MB/s"'
+            )
         lines[name] = float(rate[0]) / (8 if rate[1] == "bit/s" else 1)
     return lines
 
@@ -247,7 +249,9 @@ def facts_text(facts: Path | None, measure: Mapping[str, str | None]) -> str:
         if value is not None:
             if has_table:
                 raise UsageError(
-                    f"{source} has a [measure] already", where=f"--{key}", remedy=f"write {key} below [measure] there"
+                    f"{source} has a table [measure] already",
+                    where=f"--{key}",
+                    remedy=f"write {key} below [measure] there",
                 )
             lines.append(f"{key} = {json.dumps(MEASURED[key](value, f'--{key}'))}")
     if lines:

@@ -40,7 +40,11 @@ def only_directories(targets: Sequence[Target], what: str) -> None:
     """Raises UsageError for a target that has no place for files of its own."""
     for target in targets:
         if target.kind != "directory":
-            raise UsageError(f"{what} a directory, not a {target.kind}", where=target.location, remedy="name one on it")
+            raise UsageError(
+                f"{what} a directory, not a {target.kind}",
+                where=target.location,
+                remedy="name a directory on a file system of it",
+            )
 
 
 def check_whole_blocks(target: Target, sizes: Iterable[int], where: str) -> None:

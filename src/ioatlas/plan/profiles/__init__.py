@@ -82,5 +82,5 @@ def check(name: str, where: str) -> None:
         close = difflib.get_close_matches(name, profiles(), n=1)
         near = f"did you mean {close[0]!r}? " if close else ""
         hint = {"apps": "time a program itself, or ask `ioatlas fit` whether a target suits a use; "}.get(name, near)
-        remedy = f"{hint}there are {', '.join(profiles())}"
+        remedy = f"{hint}profiles are {', '.join(profiles())}"
         raise UsageError(f"there is no profile {name!r}", where=where, remedy=remedy)

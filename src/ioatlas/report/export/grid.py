@@ -281,7 +281,9 @@ def lay_out(result: CampaignResult, *, x: str = "", y: str = "", tiles: Sequence
     x = x or _spare(X_ORDER, [name for name in single if name != y], axes)
     y = y or _spare(Y_ORDER, [name for name in single if name != x], axes)
     if not x or not y:
-        raise UsageError("it has too few axes for these sides", where="--x, --y, --tiles", remedy="leave out --tiles")
+        raise UsageError(
+            "the campaign has too few axes for these sides", where="--x, --y, --tiles", remedy="leave out --tiles"
+        )
     sides = [name for name in (x, y, columns, rows) if name]
     rest = [axis for axis in axes.values() if axis.name not in sides]
     layout = Layout(axes[x], axes[y], axes.get(columns), axes.get(rows), ())

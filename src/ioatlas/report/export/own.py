@@ -23,7 +23,7 @@ def own_drawing(result: CampaignResult) -> Drawing:
     """Raises UsageError where the campaign brings nothing to draw."""
     if not result.charts:
         raise UsageError(
-            "it has no chart of its own",
+            "the campaign has no chart of its own",
             where="--figure",
             remedy="use --figure map, or `ioatlas resume`",
         )

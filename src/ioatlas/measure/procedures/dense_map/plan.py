@@ -71,7 +71,7 @@ def check_together(
         if len(engines) > 1:
             told = ", ".join(f"{name} ({engine or 'a path'})" for engine, name in engines.items())
             raise UsageError(
-                f"targets of several engines do not go together: {told}",
+                f"targets of several engines are not loaded together: {told}",
                 where=group.name,
                 remedy="name targets of one kind",
             )
@@ -177,7 +177,9 @@ def build_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_only: bo
     for values in axes.values():
         count *= len(values)
     if count > MAX_CELLS:
-        raise UsageError(f"it has {count:,} cells, more than {MAX_CELLS:,}", where="[sweep]", remedy="use fewer values")
+        raise UsageError(
+            f"the sweep has {count:,} cells, more than {MAX_CELLS:,}", where="[sweep]", remedy="use fewer values"
+        )
     cells: list[tuple[Cell, str]] = []
     for name, members in planned:
         smallest = min(members, key=lambda one: math.inf if one.size_bytes is None else one.size_bytes)
@@ -276,7 +278,11 @@ def _reads_only(
     modes = list(dict.fromkeys(_values(spec, axes, "rw", "read")))
     reads = [mode for mode in modes if directions_of(str(mode)) == ("read",)]
     if not reads:
-        raise UsageError("nothing is left to measure read-only", where="rw", remedy="read, or leave out --read-only")
+        raise UsageError(
+            "nothing is left to measure read-only",
+            where="rw",
+            remedy="sweep read or randread, or leave out --read-only",
+        )
     if reads != modes:
         remarks = [*remarks, "Read-only: " + ", ".join(str(mode) for mode in modes if mode not in reads) + " left out."]
         if "rw" in axes:
@@ -321,7 +327,11 @@ def _check(spec: CampaignSpec, axes: Mapping[str, tuple[OptionValue, ...]], targ
                 remedy="remove it, or measure a directory",
             )
         if spec.sharing == "private" and target.kind != "directory":
-            raise UsageError("private files need a directory", where=target.location, remedy="use sharing = 'shared'")
+            raise UsageError(
+                "private files need a directory",
+                where=target.location,
+                remedy="use sharing = 'shared' on a file, device or URI",
+            )
 
 
 def _fitting_sizes(

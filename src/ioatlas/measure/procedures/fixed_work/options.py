@@ -49,7 +49,11 @@ class FixedWorkOptions(ProcedureTable):
 
     def check_alone(self) -> None:
         if not self.ordered and self.engines != ("fio",):
-            raise UsageError("only iozone2017 has a second engine", where="engine", remedy="leave it out, or name that")
+            raise UsageError(
+                "only the profile iozone2017 has a second engine",
+                where="engine",
+                remedy="leave it out, or name that profile",
+            )
 
     def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:
         """A number of visits that was asked for takes the place of the study's stop rule."""

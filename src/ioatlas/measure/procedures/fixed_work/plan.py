@@ -165,14 +165,22 @@ def _check(spec: CampaignSpec, targets: Sequence[Target], *, read_only: bool) ->
         )
     if read_only:
         raise UsageError(
-            "the study writes what it reads", where="--read-only", remedy="leave it out, or use another profile"
+            "the study writes the file that it reads",
+            where="--read-only",
+            remedy="leave it out, or use another profile",
         )
     spec.leaves_out("cells error prepare", "a fixed-work study, which makes its own files")
     if spec.wanted.precision is not None and spec.wanted.cap < 3:
-        raise UsageError("an interval takes three", where="max_visits", remedy="allow 3 or more, or set `visits`")
+        raise UsageError(
+            "an interval takes three visits",
+            where="max_visits",
+            remedy="allow 3 or more, or ask for a fixed number with `visits`",
+        )
     only_directories(targets, "a study that begins with a new file takes")
     if IOZONE in spec.of(FixedWorkOptions).engines and spec.of(FixedWorkOptions).ordered != "iozone2017":
-        raise UsageError("IOzone as a second engine is for iozone2017", where="engine", remedy="leave it out")
+        raise UsageError(
+            "IOzone as a second engine is for the profile iozone2017", where="engine", remedy="leave it out"
+        )
 
 
 def _sizes(spec: CampaignSpec, target: Target, facts: Sequence[Fact]) -> tuple[list[int], dict[int, str], list[str]]:

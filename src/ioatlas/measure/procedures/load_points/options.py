@@ -194,7 +194,11 @@ class LoadPointsOptions(ProcedureTable):
         spec = (self.streams or StreamsSpec()).read(table, lambda key: where("streams", key))
         streams = given.get("stream", ())
         if streams and spec.study:
-            raise UsageError("the study has streams of its own", where=where("stream", 0), remedy="keep one of them")
+            raise UsageError(
+                "[[stream]] tables stand beside a study that has its own",
+                where=where("stream", 0),
+                remedy="keep one of them",
+            )
         read = tuple(_stream(number, entry, where) for number, entry in enumerate(streams)) or spec.streams
         if not read and not spec.study:
             raise UsageError(
@@ -248,7 +252,7 @@ def _stream(number: int, entry: Mapping[str, Any], where: Where) -> StreamSpec:
             raise UsageError(
                 f"option {name!r} has no place in a stream",
                 where=spot,
-                remedy="use `share`, `region` and [streams] load",
+                remedy="use `share`, `region` and [streams] load instead",
             )
         if name in options:
             raise UsageError(f"{name!r} is set twice", where=spot, remedy="keep one of them")
@@ -264,7 +268,7 @@ def _stream(number: int, entry: Mapping[str, Any], where: Where) -> StreamSpec:
             )
         if {"offset", "size"} & options.keys():
             raise UsageError(
-                "`region`, and offset or size, are the same",
+                "`region` and offset or size say the same",
                 where=where("stream", number, "region"),
                 remedy="keep one of them",
             )
@@ -284,7 +288,9 @@ def _check(spec: StreamsSpec, where: Where) -> None:
         known = phases.setdefault(stream.phase, [])
         if any(stream.name == other.name for _, other in known):
             raise UsageError(
-                f"two are named {stream.name!r}", where=where("stream", number, "name"), remedy="name them apart"
+                f"two streams are named {stream.name!r}",
+                where=where("stream", number, "name"),
+                remedy="name them apart",
             )
         known.append((number, stream))
     for members in phases.values():
@@ -318,7 +324,7 @@ def _check(spec: StreamsSpec, where: Where) -> None:
             )
         if spec.load != FREE and not any(shares) and len(members) > 1:
             raise UsageError(
-                "a load of all streams needs shares",
+                "a load for all streams needs their shares",
                 where=where("stream", first),
                 remedy="give every [[stream]] a share",
             )

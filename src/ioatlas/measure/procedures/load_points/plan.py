@@ -235,7 +235,9 @@ def build_streams_plan(spec: CampaignSpec, targets: tuple[Target, ...], *, read_
         members = [m for group in first for cell in group for m in cell.members if m.integer("direct", 1)]
         check_whole_blocks(target, sorted({size for m in members for size in m.block_sizes}), "[[stream]]")
         if read_only and writes:
-            raise UsageError("the streams write", where="--read-only", remedy="leave it out, or use ones that read")
+            raise UsageError(
+                "the streams write", where="--read-only", remedy="leave it out, or use streams that only read"
+            )
         if any(
             direction == "trim" for group in first for cell in group for direction in cell.directions
         ) and target.kind in ("directory", "file"):

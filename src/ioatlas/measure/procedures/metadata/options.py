@@ -70,7 +70,9 @@ class MetadataOptions(ProcedureTable):
     def check_alone(self) -> None:
         if not self.file_sizes and self.depths != (1,):
             raise UsageError(
-                "levels are for small files", where="directory_depth", remedy="leave it out, or say file_sizes"
+                "levels of directories are for small files",
+                where="directory_depth",
+                remedy="leave it out, or say file_sizes too",
             )
 
     def settled(self, spec: CampaignSpec, given: Given) -> CampaignSpec:

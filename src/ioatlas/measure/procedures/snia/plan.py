@@ -96,7 +96,9 @@ def _check(spec: CampaignSpec, targets: tuple[Target, ...]) -> None:
     if spec.visits > 1:
         raise UsageError("a SNIA test repeats its round until it is steady", where="visits", remedy="leave out visits")
     if spec.prepare == "fresh":
-        raise UsageError("a SNIA test works on one range to its end", where="prepare", remedy="leave out `prepare`")
+        raise UsageError(
+            "a SNIA test works on one range from its fill to its end", where="prepare", remedy="leave out `prepare`"
+        )
 
 
 def pass_name(procedure: SniaProcedure, target: str, cells: Sequence[Cell]) -> str:

@@ -45,7 +45,9 @@ class AdviceSteps(MapSteps):
             found = foretell(base, changed, self.journal)
             self.journal.keep(Foretellings(found))
             told = "; ".join(f"{name}={changed[name].option[name]} {one}" for name, one in found.items())
-            session.remark(RemarkKind.NOTE, f"Times the throughput, by the law of the target, before any try: {told}.")
+            session.remark(
+                RemarkKind.NOTE, f"Times the throughput, by the law of the target, before it is tried: {told}."
+            )
         yield from self._turns(base, list(changed.values()), range(LOOKS, LOOKS + VISITS), 1.0)
 
     def _turns(self, base: Cell, cells: list[Cell], turns: range, end: float) -> Making[None]:
