@@ -29,8 +29,8 @@ Role = Literal["alone", "large", "small", "second"]
 START_SECONDS = 0.35
 """Of a process, before its first I/O."""
 SMALL_BYTES = 4096
-WAVES = 3
-"""Times that all I/Os in flight come back in a load, at least."""
+WAVES, FEWEST_WAVES = 3, 2
+"""Times that all I/Os in flight come back in a load, and in one that would take long for that."""
 MOST_WAVE, QUICK_WAVE = 0.04, 0.01
 """Shares of the budget in which all I/Os in flight must come back once: of slow targets fewer are kept in flight. And
 in which MANY of the largest come back where these are the first choice, for a target that is far away needs them.
@@ -95,7 +95,8 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
         # An arm seeks between the streams of several jobs; a target far away keeps many I/Os in flight.
         ends, seen = [lightest], [one for one in courses if one.direction == direction and one.cell in large]
         if _outrun(chosen, full, courses, direction) or _of_each(seen):
-            able = (one for one in large if wave_seconds(one, courses, direction) <= SHARES["large"] * total)
+            most = SHARES["large"] * total
+            able = (one for one in large if FEWEST_WAVES * wave_seconds(one, courses, direction) <= most)
             ends.append(max(able, default=chosen, key=lambda cell: cell.outstanding))
         faster = [_outrun(chosen, one, courses, direction) for one in ends]
         found += [Main(one, direction, "large" if sure else "second") for one, sure in zip(ends, faster, strict=True)]
@@ -104,7 +105,10 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
     if sum(course.seconds for course in courses if course.counted and not course.visit_id) >= AGAIN * total:
         later["large", "write"] = 4  # the files were written in large blocks: that was such a load
     order = sorted(found, key=lambda one: later.get((one.role, one.direction), first[one.role]))
-    return list({(one.cell.key, one.direction): one for one in reversed(order)}.values())[::-1]
+    kept: dict[tuple[str, str], Main] = {}
+    for one in order:
+        kept.setdefault((one.cell.key, one.direction), one)
+    return list(kept.values())
 
 
 def _nearest_small(cells: Sequence[Cell]) -> list[Cell]:
@@ -257,7 +261,7 @@ def _wanted(
     slowest = max((course.outstanding / course.tail for course in courses), default=0.0)
     for main in missing:
         wave = wave_seconds(main.cell, courses, main.direction)
-        waves = min(WAVES * wave, max(wave, SHARES[main.role] * total))
+        waves = min(WAVES * wave, max(FEWEST_WAVES * wave, SHARES[main.role] * total))
         if main.role == "alone":  # no I/O takes longer than the large ones that were seen
             waves = max(waves, min(WAVES * slowest, MOST_ALONE * total))
         seconds = max(waves, SHARES[main.role] * min(total, fair))
@@ -298,8 +302,6 @@ def _each_footprint(cells: Sequence[tuple[Cell, str]]) -> list[tuple[Cell, str]]
 MOST_SMALL_BYTES = 64 << 10
 BESIDE_SHARE = 0.03
 """Of the budget, for each of these loads; and in which all that writes keep in flight comes back once."""
-BESIDE_WAVES = 2
-"""Such times that a load runs at least."""
 LEAST_BUDGET_SECONDS = 20.0
 """A shorter one is all for the map."""
 
@@ -334,4 +336,4 @@ def planned_beside(cells: Sequence[Cell], courses: Mapping[str, Sequence[Course]
 def seconds_beside(cell: Cell, courses: Sequence[Course], total: float) -> tuple[float, float]:
     """How long such a load runs at best, and what it takes besides."""
     wave = min(wave_seconds(cell.members[-1], courses, "write"), MOST_WAVE * total)
-    return max(SHORTEST_SECONDS, BESIDE_SHARE * total, BESIDE_WAVES * wave), START_SECONDS + wave
+    return max(SHORTEST_SECONDS, BESIDE_SHARE * total, FEWEST_WAVES * wave), START_SECONDS + wave
