@@ -44,7 +44,7 @@ def command_line() -> str:
         "Results go to standard output, progress and messages to standard error.",
         "",
     ]
-    context = click.Context(ioatlas, info_name="ioatlas")
+    context = click.Context(ioatlas, info_name="ioatlas", **ioatlas.context_settings)
     described: dict[tuple[str, str], str] = {}
     for path, command in _commands(ioatlas, "ioatlas", context):
         parts += _command(path, command, context, described)
@@ -139,7 +139,7 @@ def exit_status() -> str:
         parts.append(f"| {kind.exit_code} | {first} | `{kind.__name__}` |")
     parts += [f"| {number} | {text} | |" for number, text in SIGNALS.items()]
     parts += ["", "What 0, 3 and 5 are to each command:", "", "| command | exit status |", "|---|---|"]
-    context = click.Context(ioatlas, info_name="ioatlas")
+    context = click.Context(ioatlas, info_name="ioatlas", **ioatlas.context_settings)
     for path, command in _commands(ioatlas, "ioatlas", context):
         said = re.search(r"Exit (?:status|code)s?:? (.*?)(?:\.\s|\.$|\Z)", " ".join((command.epilog or "").split()))
         if said:

@@ -202,7 +202,7 @@ def texts():
         # What an example is for stands behind it.
         yield " ".join(names), text, [re.split(r" {2,}", line.strip())[0] for line in text.splitlines()]
         if isinstance(command, click.Group):
-            context = click.Context(command)
+            context = click.Context(command, **ioatlas.context_settings)
             below += [((*names, name), command.get_command(context, name)) for name in command.list_commands(context)]
 
 
@@ -284,7 +284,7 @@ def test_every_example_names_commands_and_options_that_are_there():
     for line in found:
         command, words, context = ioatlas, shlex.split(line)[1:], None
         while command is not None:
-            context = click.Context(command, parent=context, info_name=command.name)
+            context = click.Context(command, parent=context, info_name=command.name, **command.context_settings)
             options, words, _ = command.make_parser(context).parse_args(list(words))
             assert options.keys() <= {one.name for one in command.get_params(context)}, line
             if not isinstance(command, click.Group) or not words:
