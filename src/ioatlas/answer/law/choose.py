@@ -98,8 +98,8 @@ def main_cells(cells: Sequence[Cell], courses: Sequence[Course], total: float) -
             most = SHARES["large"] * total
             able = (one for one in large if FEWEST_WAVES * wave_seconds(one, courses, direction) <= most)
             ends.append(max(able, default=chosen, key=lambda cell: cell.outstanding))
-        faster = [_outrun(chosen, one, courses, direction) for one in ends]
-        found += [Main(one, direction, "large" if sure else "second") for one, sure in zip(ends, faster, strict=True)]
+        for end in ends:
+            found.append(Main(end, direction, "large" if _outrun(chosen, end, courses, direction) else "second"))
     first = {"alone": 0, "large": 1, "small": 3, "second": 6}
     later = {("alone", "write"): 5, ("large", "read"): 2}
     if sum(course.seconds for course in courses if course.counted and not course.visit_id) >= AGAIN * total:

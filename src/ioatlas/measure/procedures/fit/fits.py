@@ -167,6 +167,10 @@ def load_fits(journal: Journal) -> list[Fit]:
     return fits_of(journal, journal.kept(Uses).asked, journal.visits(with_series=True))
 
 
+Seen = tuple[Sequence[Visit], Sequence[Visit]]
+"""Visits of a load, and their windows."""
+
+
 def fits_measured(journal: Journal, uses: Iterable[Use], estimates: Iterable[Estimate]) -> list[Fit]:
     """Uses on the targets of a campaign that was measured, as far as its loads and the law of each target tell.
     estimates: of the campaign; a direction in which one of them is suspect, as it is of a cache, says nothing of the
@@ -180,9 +184,10 @@ def fits_measured(journal: Journal, uses: Iterable[Use], estimates: Iterable[Est
     for one in (visit for visit in visits if visit.cell_key in cells and not visit.discarded):
         waited = records.get(one.visit_id, {}).get("waiting")
         made.setdefault(one.cell_key, []).append(replace(one, waiting=waited))
+    seen = [(cells[key], (mine, [each for one in mine for each in windows_in(one)])) for key, mine in made.items()]
     found = []
     for target, use in product(journal.targets(), uses):
-        here = [(cells[key], mine) for key, mine in made.items() if cells[key].target == target.name]
+        here = [one for one in seen if one[0].target == target.name]
         judged = []
         for cell, loads in cells_of(use, target, {}):
             doubts = {e.verdict for e in suspect if e.cell.target == target.name and e.direction in cell.directions}
@@ -254,7 +259,7 @@ also committed to the journal of a file system, and where a head has to move ran
 
 
 def _by_loads(
-    asked: Requirement, load: Cell, cell: Cell, made: Iterable[tuple[Cell, Sequence[Visit]]], laws: Mapping[str, LawFit]
+    asked: Requirement, load: Cell, cell: Cell, made: Iterable[tuple[Cell, Seen]], laws: Mapping[str, LawFit]
 ) -> Judged:
     """A latency, or the rate of a load that waits for flushes: what asks no less of the target may show that it fits,
     what asks no more that it does not.
@@ -264,7 +269,7 @@ def _by_loads(
     offered = sum(offered_in(load, each) or math.inf for each in load.directions)
     credit = [limiter for limiter, _ in bursts(laws[cell.target])] if cell.target in laws else []
     found = [Judged(asked, Answer.UNDECIDED)]
-    for other, visits in made:
+    for other, (visits, windows) in made:
         for place, one in enumerate(other.members):
             if one.directions != (way,) or one.loop == "open" or _flush_after(one) != _flush_after(load):
                 continue
@@ -280,7 +285,7 @@ def _by_loads(
                 less = less and _asks_no_less(load, one) and (one.outstanding == 1 or offered == math.inf)
             if more or less:
                 stream = other.streams[place][0] if other.streams else ""
-                found.append(_held(asked, one, visits, stream, more=more, less=less))
+                found.append(_held(asked, one, (visits, windows), stream, more=more, less=less))
     told = {one.answer for one in found} - {Answer.UNDECIDED}
     return next(one for one in reversed(found) if one.answer in told) if len(told) == 1 else found[-1]
 
@@ -308,9 +313,10 @@ def _lasts(asked: Requirement, one: Cell, laws: Mapping[str, LawFit]) -> bool:
     return told is not None and 1e9 * one.outstanding <= asked.limit * (told.iops_low or 0.0)
 
 
-def _held(asked: Requirement, one: Cell, visits: Sequence[Visit], stream: str, *, more: bool, less: bool) -> Judged:
+def _held(asked: Requirement, one: Cell, seen: Seen, stream: str, *, more: bool, less: bool) -> Judged:
     """A requirement held against visits of a load that asks no less, or no more, than the one that it is about."""
-    spare, rate, windows = LIKE if one.flushes else 1.0, 1.0, [each for visit in visits for each in windows_in(visit)]
+    visits, windows = seen
+    spare, rate = LIKE if one.flushes else 1.0, 1.0
     needed = replace(asked, written=bool(one.flushes and one.option.get("direct")))
     if not asked.quantity.is_latency:  # of a closed loop it follows from the mean latency
         unit = {Quantity.RATE: one.bs_bytes, Quantity.KEPT: 1 / (asked.asked or 1)}.get(asked.quantity, 1)
