@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ioatlas.answer.analysis.summary import summarise
 from ioatlas.model.result import CampaignResult
-from ioatlas.report.findings import worded
+from ioatlas.report.findings import next_step, told_doubts, worded
 
 with (Path(__file__).resolve().parents[2] / "scripts" / "retired-words.csv").open(newline="") as table:
     RETIRED = [word for word, _say, where in csv.reader(table) if where == "sentences"]
@@ -20,8 +20,8 @@ def check_told(result: CampaignResult) -> None:
     summary = summarise(result)
     findings = worded(result)
     assert len({one.title for one in findings}) == len(findings)
-    told = [summary.next_step, *(one.sentence for one in findings), *(one.title for one in findings)]
-    told += [text for doubt in summary.doubts for text in (doubt.sentence, doubt.advice)]
+    told = [next_step(summary.next_step), *(one.sentence for one in findings), *(one.title for one in findings)]
+    told += [text for doubt in told_doubts(summary.doubts) for text in (doubt.sentence, doubt.advice)]
     told += [note for e in result.estimates for note in e.notes]
     told += [text for chart in result.charts for text in (chart.title, chart.note)]
     for text in told:

@@ -27,7 +27,7 @@ from ioatlas.model.finding import FindingCode
 from ioatlas.model.summary import Summary, Trust
 from ioatlas.report.export import texts
 from ioatlas.report.export.texts import conditions
-from ioatlas.report.findings import worded
+from ioatlas.report.findings import told_doubts, worded
 from ioatlas.report.numbers import beside_of, next_line, small_of, title_of, value_of, where_of
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, small_map
@@ -116,7 +116,7 @@ def pasted(result: CampaignResult, form: str) -> str:
         " ".join(clean(title_of(summary)).split()),
         f"trust: {summary.trust_text}",
         [clean(line.plain.rstrip()) for line in lines],
-        [clean(doubt.sentence) for doubt in summary.doubts[:MOST_DOUBTS]],
+        [clean(doubt.sentence) for doubt in told_doubts(summary.doubts)[:MOST_DOUBTS]],
         f"Measured with I/O Atlas {__version__}. {conditions(result)}",
     )
 
@@ -193,7 +193,7 @@ def _doubts(summary: Summary, width: int) -> list[Text]:
 
     if not summary.doubts:
         return []
-    shown = summary.doubts[: MOST_DOUBTS - (summary.trust_text != summary.trust)]
+    shown = told_doubts(summary.doubts)[: MOST_DOUBTS - (summary.trust_text != summary.trust)]
     more = len(summary.doubts) - len(shown)
     why = "Not known" if summary.trust_text != summary.trust else f"Why {summary.trust}"
     lines = [Text(f"{why}{f' ({more} more: -v)' if more else ''}:", style="bold")]

@@ -16,7 +16,7 @@ from ioatlas.model.factors import Configuration
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.load_curve import LoadPoint
 from ioatlas.model.panel import Panel, Table
-from ioatlas.model.summary import Doubt, Headline
+from ioatlas.model.summary import Advice, Doubt, Headline
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import UnmeasuredReason, VerdictCode
 from ioatlas.model.visit import REPLICATES_OF_A_SET_UP, set_up_of
@@ -108,7 +108,7 @@ class CampaignResult:
     """Main numbers that are no cell's, by its procedure; None where they are the best of the cells."""
     doubts: tuple[Doubt, ...] = ()
     """What only its procedure can tell against its numbers."""
-    next_step: str = ""
+    next_step: Advice | None = None
     """What to do next, where its procedure knows; else the doubts say."""
     shown_as: Literal["map", "charts", "tables"] = "map"
     """What says most: the best cells and a map; charts, beside such a map; or its tables, where they stand first."""

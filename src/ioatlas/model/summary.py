@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from ioatlas.model.finding import Value
+
 Quantity = Literal["bw_bytes_per_s", "iops", "lat_mean_ns"]
+ToRun = Literal["again", "compare", "fit", "idle", "label", "look", "measure-alike", "resume"]
+ToChange = Literal["direct", "faster-client", "larger", "more-rounds", "own", "stop-using", "written"]
 
 
 class Trust(StrEnum):
@@ -41,13 +46,21 @@ class DoubtCode(StrEnum):
 
 
 @dataclass(frozen=True)
+class Advice:
+    """What the reader can do, as a code and values. options: of a run that is made again, as they are typed."""
+
+    code: ToRun | ToChange
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Doubt:
-    """One reason why the badge is not good. level: 'fair' or 'low'. advice: what the reader can do, or ''."""
+    """One reason why the badge is not good, as a code and values. level: 'fair' or 'low'."""
 
     code: DoubtCode
     level: Trust
-    sentence: str
-    advice: str = ""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    advice: Advice | None = None
     cells: tuple[str, ...] = ()
 
 
@@ -173,7 +186,7 @@ class Summary:
     headlines: tuple[Headline, ...]
     small: tuple[SmallIo, ...]
     bottlenecks: tuple[Count, ...]
-    next_step: str
+    next_step: tuple[Advice, ...]
     beside: tuple[Beside, ...] = ()
 
     @property

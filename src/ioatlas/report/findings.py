@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings in words. `findings.toml` holds the title and the sentence of every code; this fills in the values.
+"""Findings, doubts and advice in words: `findings.toml` holds those of every code; this fills in the values.
 
 A code has one text or several, of which the first is used that has all the values it needs. In a text `{seconds}` is a
 value of the finding, its `target` or `direction`, or `on`: the target where the result has several. Behind a colon
@@ -22,6 +22,7 @@ from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.finding import Finding
 from ioatlas.model.load_curve import Spread
 from ioatlas.model.result import CampaignResult
+from ioatlas.model.summary import Advice, Doubt, DoubtCode, Trust
 from ioatlas.model.units import (
     format_count,
     format_duration,
@@ -64,6 +65,17 @@ _VALUE = re.compile(r"\{(?P<asked>\?)?(?P<name>\w+)(?:=(?P<is>[^}]*))?(?::(?P<sp
 
 
 @dataclass(frozen=True)
+class ToldDoubt:
+    """A doubt in words, as exports and the page have it. advice: '' where nothing can be done."""
+
+    code: DoubtCode
+    level: Trust
+    sentence: str
+    advice: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Worded(Finding):
     """A finding with its title, of which no two of a result are alike, and its sentence."""
 
@@ -94,6 +106,22 @@ def sentence_of(finding: Finding) -> str:
     return _worded(finding, several=False).sentence
 
 
+def told_doubts(doubts: Iterable[Doubt]) -> tuple[ToldDoubt, ...]:
+    """In words, in their order."""
+    said = ((one, _said(TEXTS["doubt"][one.code], one.values)["says"]) for one in doubts)
+    return tuple(
+        ToldDoubt(one.code, one.level, sentence, next_step([one.advice] if one.advice else []), one.cells)
+        for one, sentence in said
+    )
+
+
+def next_step(advice: Iterable[Advice]) -> str:
+    """All that the reader can do, in one line; that it is to be run again is said once."""
+    told = [_filled(TEXTS["advice"][one.code], one.values, {}) for one in advice]
+    again = [text.removeprefix("re-run ") if told[0].startswith("re-run") else text for text in told[1:]]
+    return ", ".join([*told[:1], *again])
+
+
 def _told_apart(found: Sequence[Worded], by: str, words: str) -> list[Worded]:
     """Findings of one title that differ in something: it is added to their titles ('Peak, reads')."""
     values: dict[str, set[str]] = {}
@@ -110,9 +138,14 @@ def _told_apart(found: Sequence[Worded], by: str, words: str) -> list[Worded]:
 
 def _worded(one: Finding, *, several: bool) -> Worded:
     values = {"target": one.target, "direction": one.direction, **one.values}
-    text = next(each for each in TEXTS[one.code] if _has_all(needed(each["title"] + each["says"]), values))
-    title, said = (_filled(text[name], values, text.get("each", {}), several) for name in ("title", "says"))
-    return Worded(**vars(one), title=title, sentence=said.strip())
+    text = _said(TEXTS[one.code], values, several=several)
+    return Worded(**vars(one), title=text["title"], sentence=text["says"])
+
+
+def _said(texts: Iterable[Mapping[str, Any]], values: Mapping[str, Any], *, several: bool = False) -> dict[str, str]:
+    """The parts of the first text that has all the values it needs, in words."""
+    text = next(one for one in texts if _has_all(needed(one.get("title", "") + one["says"]), values))
+    return {name: _filled(text[name], values, text.get("each", {}), several).strip() for name in text if name != "each"}
 
 
 def needed(text: str) -> str:
@@ -132,7 +165,7 @@ def _has_all(text: str, values: Mapping[str, Any]) -> bool:
     return True
 
 
-def _filled(text: str, values: Mapping[str, Any], each: Mapping[str, str], several: bool) -> str:
+def _filled(text: str, values: Mapping[str, Any], each: Mapping[str, str], several: bool = False) -> str:
     """A text with its choices made, the innermost first, and then its values written."""
     values = {**values, "on": several and values.get("target")}
 

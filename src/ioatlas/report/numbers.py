@@ -6,17 +6,17 @@ answer that a report holds, for lists of many campaigns, of which none is comput
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ioatlas.answer.analysis.best import NUMBER_WIDTH
 from ioatlas.answer.analysis.wording import plural
 from ioatlas.answer.results.library import REPORT
-from ioatlas.model.summary import Beside, Headline, SmallIo, Summary, Trust
+from ioatlas.model.summary import Advice, Beside, Headline, SmallIo, Summary, Trust
 from ioatlas.model.units import format_count, format_duration, format_latency, format_rate, format_size, per_cent
+from ioatlas.report.findings import next_step
 from ioatlas.report.small_map import WRITTEN
 
 
@@ -37,23 +37,23 @@ def title_of(summary: Summary) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def next_line(step: str, place: Path | None, shown: str = "") -> str:
+def next_line(advice: Sequence[Advice], place: Path | None, shown: str = "") -> str:
     """The next step with what to paste between backticks, whole: a campaign that is to be run again as the line that
     does so, into the next directory beside it. place: the campaign's directory, None where there is none; shown: as the
     user named it, else its name alone, for a report names no place.
     """
+    step = next_step(advice)
     if place is None or not (place / "campaign.toml").is_file():
         return step
     shown = shown or place.name
-    step = step.replace("DIR", shlex.quote(shown))
-    if not step.startswith("re-run"):
-        return step
+    if advice[0].code not in ("again", "idle"):
+        return step.replace("DIR", shlex.quote(shown))
     numbers = (str(number) for number in range(2, 100))
     free = next((f"{shown}-{n}" for n in numbers if not place.with_name(f"{place.name}-{n}").exists()), shown)
-    options = " ".join(re.findall(r"--[a-z-]+ \S*[^\s,]", step)).split()
+    options = [word for one in advice for word in str(one.values.get("options", "")).split()]
     line = shlex.join(["ioatlas", "map", "--campaign", f"{shown}/campaign.toml", *options, "-o", free])
     gain = step[step.find(" (") :] if step.endswith(")") else ""
-    return f"{'when idle: ' if 'idle' in step else ''}`{line}`{gain}"
+    return f"{'when idle: ' if any(one.code == 'idle' for one in advice) else ''}`{line}`{gain}"
 
 
 def value_of(one: Headline) -> str:

@@ -18,7 +18,7 @@ from ioatlas.model.cell import NOT_OF_FIO, TRACE, TRACE_SECONDS
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.quantities import QUANTITIES
 from ioatlas.model.result import CampaignResult, Change, ProductCost
-from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo
+from ioatlas.model.summary import Headline, LoadReading, SmallIo
 from ioatlas.model.target import Target
 from ioatlas.model.units import rate_system, utc_text
 from ioatlas.report.axes import Grid, Integers, unit_of
@@ -32,7 +32,7 @@ from ioatlas.report.columns import (
     packed_courses,
     packed_curves,
 )
-from ioatlas.report.findings import worded
+from ioatlas.report.findings import ToldDoubt, told_doubts, worded
 from ioatlas.report.numbers import beside_of, next_line
 from ioatlas.report.page_format import (
     FORMAT,
@@ -364,7 +364,7 @@ def summary_data(
     return SummaryData.from_record(
         summary,
         name=clean(summary.name),
-        doubts=[_doubt(one, rows, clean) for one in summary.doubts],
+        doubts=[_doubt(one, rows, clean) for one in told_doubts(summary.doubts)],
         headlines=[_headline(one, rows, clean) for one in summary.headlines],
         small=[_small(one, rows, clean) for one in summary.small],
         beside=[Pair(name=clean(one.label), value=beside_of(one)) for one in summary.beside],
@@ -372,7 +372,7 @@ def summary_data(
     )
 
 
-def _doubt(one: Doubt, rows: Rows, clean: Callable[[str], str]) -> DoubtData:
+def _doubt(one: ToldDoubt, rows: Rows, clean: Callable[[str], str]) -> DoubtData:
     return DoubtData.from_record(one, sentence=clean(one.sentence), rows=rows.all(one.cells))
 
 

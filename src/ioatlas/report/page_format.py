@@ -22,11 +22,11 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from ioatlas.model.panel import Panel, Table
 from ioatlas.model.result import CampaignResult, ProductCost, UnitPrice
-from ioatlas.model.summary import Doubt, Headline, LoadReading, SmallIo, Summary
+from ioatlas.model.summary import Headline, LoadReading, SmallIo, Summary
 from ioatlas.model.units import UNITS, RateSystem
 from ioatlas.model.verdict import UnmeasuredCode
 from ioatlas.plan.faults import describe
-from ioatlas.report.findings import Worded
+from ioatlas.report.findings import ToldDoubt, Worded
 
 AxisUnit = Literal["bytes", "bytes/s", "percent", "none"]
 
@@ -138,7 +138,7 @@ class FindingData(Model):
     rows: list[int]
 
 
-@as_record(Doubt, without="cells")
+@as_record(ToldDoubt, without="cells")
 class DoubtData(Model):
     """One reason why the badge is not good. rows: of `Cells`, its evidence."""
 
@@ -186,6 +186,7 @@ class SummaryData(Model):
     small: list[SmallIoData]
     beside: list[Pair]
     """what was measured beside the map, in words"""
+    next_step: str
 
 
 @as_record(UnitPrice, without="cell direction")

@@ -15,9 +15,10 @@ from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate, Limit
 from ioatlas.model.finding import Finding, FindingCode
 from ioatlas.model.result import CampaignResult, OtherTraffic, ReplicateRow, Unmeasured
-from ioatlas.model.summary import DoubtCode, Trust
+from ioatlas.model.summary import Advice, DoubtCode, Trust
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import VerdictCode, read_unmeasured
+from ioatlas.report.findings import next_step, told_doubts
 
 MIB = 1 << 20
 
@@ -49,7 +50,7 @@ def codes(summary):
 def test_a_quiet_campaign_is_good_and_says_what_comes_next():
     summary = summarise(result(row()))
     assert (summary.trust, summary.doubts) == (Trust.GOOD, ())
-    assert "ioatlas fit" in summary.next_step
+    assert summary.next_step == (Advice("fit"),)
     [best] = summary.headlines
     assert (best.label, best.where, best.value) == ("Best read", "1 MiB, 20 jobs", 120 * MIB)
 
@@ -94,7 +95,7 @@ def test_each_rule_at_its_limits(changes, code, level):
 @pytest.mark.parametrize(("width", "gain"), [(0.14, "(±14% → about ±7%)"), (0.02, "")])
 def test_the_next_step_tells_what_four_times_the_time_gives(width, gain):
     settings = {"budget": "60 s"}
-    told = summarise(result([value(100, width=width)], settings=settings)).next_step
+    told = next_step(summarise(result([value(100, width=width)], settings=settings)).next_step)
     assert told == f"re-run with --budget 5m {gain}" if gain else "--budget" not in told
 
 
@@ -105,11 +106,11 @@ def test_cells_that_time_did_not_suffice_for(lost, level):
     summary = summarise(result(row(), unmeasured=missing, seconds=60.0))
     assert summary.trust is level
     if lost == 25:
-        assert "--budget 3m" in summary.next_step
+        assert Advice("again", {"options": "--budget 3m"}) in summary.next_step
         restless = [replace(one, verdict=VerdictCode.DRIFTING) for one in row()]
         traffic = (OtherTraffic("vda", "read", 1e9, 0.10, 3, 9),)
         told = summarise(result(restless, unmeasured=missing, seconds=60.0, other_traffic=traffic)).next_step
-        assert told == "re-run when idle, with --budget 3m"
+        assert next_step(told) == "re-run when idle, with --budget 3m"
     other = tuple(Unmeasured(cell, read_unmeasured("not admissible: too large")) for cell in cells)
     assert summarise(result(row(), unmeasured=other)).trust is Trust.GOOD
 
@@ -154,7 +155,7 @@ def test_limits_are_counted_and_an_unclear_one_asks_for_more_loads():
     cells = [replace(e, limit=limit) for e, limit in zip(row(7), limits, strict=True)]
     summary = summarise(result(cells))
     assert [(one.name, one.count) for one in summary.bottlenecks] == [("drive", 2), ("undetermined", 5)]
-    assert "--numjobs" in summary.next_step
+    assert "--numjobs" in next_step(summary.next_step)
 
 
 def test_limits_are_counted_with_the_mean_of_their_probabilities():
@@ -227,19 +228,19 @@ def test_a_cell_that_is_uneven_is_the_best_above_all_others_and_clearly_above_sm
 def test_the_next_budget_is_longer_than_the_one_there_was():
     settings = {"budget": "5 min 00 s"}
     told = summarise(result(row(), n_not_reached=5, seconds=240.0, settings=settings)).next_step
-    assert told == "re-run with --budget 10m"
+    assert told == (Advice("again", {"options": "--budget 10m"}),)
 
 
 def test_loads_that_end_when_their_work_is_done_are_visited_more_often():
     written = value(700, 0.4, rw="write")
     written = replace(written, cell=Cell.of("nas", {**written.cell.option, "loops": 1}))
-    told = summarise(result([written], settings={"window": "2 s"})).next_step
-    assert told.startswith("re-run with --visits 12")
+    [told] = summarise(result([written], settings={"window": "2 s"})).next_step
+    assert told.values["options"] == "--visits 12"
 
 
 def test_a_single_cell_is_not_one_of_one():
     summary = summarise(result([value(100, verdict=VerdictCode.DRIFTING)]))
-    assert summary.doubts[0].sentence == "Best read: it was still changing speed when its runs ended."
+    assert summary.doubts[0].values == {"label": "Best read", "why": VerdictCode.DRIFTING}
 
 
 def failed(jobs, reason):
@@ -249,7 +250,7 @@ def failed(jobs, reason):
 def test_what_failed_is_told_with_its_reason():
     several = [failed(900 + n, "it ended with 5") for n in range(5)]
     summary = summarise(result(row(18), unmeasured=(failed(890, "no such file"), *several)))
-    assert [doubt.sentence for doubt in summary.doubts] == [
+    assert [doubt.sentence for doubt in told_doubts(summary.doubts)] == [
         "1 cell failed: no such file.",
         "5 cells failed: it ended with 5.",
     ]
@@ -259,4 +260,4 @@ def test_what_failed_is_told_with_its_reason():
 
 def test_many_reasons_are_counted():
     many = [failed(900 + n, f"reason {n}") for n in range(8)]
-    assert summarise(result(row(), unmeasured=tuple(many))).doubts[-1].sentence == "More failed, for 3 other reasons."
+    assert summarise(result(row(), unmeasured=tuple(many))).doubts[-1].values == {"n_more": 3}

@@ -2,15 +2,19 @@
 """The words of findings: every code has some, whatever the values, and no two titles are alike."""
 
 import re
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ioatlas.model.finding import Finding, FindingCode
-from ioatlas.report.findings import _VALUE, TEXTS, WRITTEN, in_words, needed, sentence_of
+from ioatlas.model.summary import Doubt, DoubtCode, ToChange, ToRun, Trust
+from ioatlas.report.findings import _VALUE, TEXTS, WRITTEN, in_words, needed, sentence_of, told_doubts
 
-ALL = [(code, text) for code, texts in TEXTS.items() for text in texts]
+OTHERS = {"doubt", "advice"}
+ALL = [(code, text) for code, texts in TEXTS.items() if code not in OTHERS for text in texts]
+DOUBTS = [(code, text) for code, texts in TEXTS["doubt"].items() for text in texts]
 NUMBERS = st.floats(0.01, 1e15) | st.integers(0, 10**15)
 ENDS = {"low": st.none() | st.floats(0.01, 1), "high": st.none() | st.floats(1, 100)}
 OF_SPEC = {
@@ -39,8 +43,8 @@ def value(name, text, each):
 @st.composite
 def findings(draw, code, text):
     """What has all values that a text needs, and some of the others."""
-    sure = {found["name"]: found["is"] for found in _VALUE.finditer(needed(text["says"] + text["title"]))}
-    every = text["says"] + text["title"]
+    every = text["says"] + text.get("title", "")
+    sure = {found["name"]: found["is"] for found in _VALUE.finditer(needed(every))}
     values = {}
     for name in dict.fromkeys(found["name"] for found in _VALUE.finditer(every)):
         if sure.get(name):
@@ -53,8 +57,10 @@ def findings(draw, code, text):
 
 
 def test_every_code_has_words_and_no_way_of_writing_is_left_over():
-    assert set(TEXTS) == set(FindingCode)
-    assert {spec for _, text in ALL for spec in re.findall(r":([a-z_]+)\}", str(text))} == set(WRITTEN)
+    assert set(TEXTS) == set(FindingCode) | OTHERS
+    assert set(TEXTS["doubt"]) == set(DoubtCode)
+    assert set(TEXTS["advice"]) == {*get_args(ToRun), *get_args(ToChange)}
+    assert {spec for _, text in ALL + DOUBTS for spec in re.findall(r":([a-z_]+)\}", str(text))} == set(WRITTEN)
 
 
 @pytest.mark.parametrize(("code", "text"), ALL)
@@ -68,6 +74,14 @@ def test_whatever_the_values_there_is_a_sentence_with_a_title(code, text, data, 
         for words in (one.title, one.sentence):
             assert words.strip() == words != ""
             assert not re.search(r"[][{}|]|  |[^.] None\b", words), words
+
+
+@pytest.mark.parametrize(("code", "text"), DOUBTS)
+@given(data=st.data())
+def test_whatever_the_values_a_doubt_is_a_sentence(code, text, data):
+    [told] = told_doubts([Doubt(DoubtCode(code), Trust.LOW, data.draw(findings(code, text)).values)])
+    assert told.sentence.endswith(".")
+    assert not re.search(r"[][{}|]|  |[^.] None\b", told.sentence), told
 
 
 def test_titles_alike_are_told_apart_by_direction_target_and_number():

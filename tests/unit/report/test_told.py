@@ -7,15 +7,17 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from ioatlas.answer.analysis.trust import IDLE, again
 from ioatlas.model.cell import Cell
 from ioatlas.model.errors import IoAtlasError
 from ioatlas.model.result import Unmeasured
-from ioatlas.model.summary import Beside, LoadReading
+from ioatlas.model.summary import Advice, Beside, LoadReading
 from ioatlas.model.units import format_latency, format_rate, format_rate_like, rates_in
 from ioatlas.model.verdict import read_unmeasured
 from ioatlas.report.export.texts import bbcode, escaped, markdown, table
 from ioatlas.report.export.to_gate import Check, Gate, junit, write
 from ioatlas.report.export.to_gate import markdown as gate_text
+from ioatlas.report.findings import next_step
 from ioatlas.report.numbers import beside_of, next_line
 from ioatlas.report.small_map import COLOURS, small_map
 from tests.unit.analysis.test_overview import result, sweep
@@ -46,29 +48,29 @@ def test_code_ends_where_it_should(form) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "line"),
+    ("advice", "line"),
     [
-        ("re-run with --budget 2m", "`ioatlas map --campaign nas1/campaign.toml --budget 2m -o nas1-3`"),
+        ([again("--budget 2m")], "`ioatlas map --campaign nas1/campaign.toml --budget 2m -o nas1-3`"),
         (
-            "re-run with --budget 5m (±14% → about ±7%)",
+            [Advice("again", {"options": "--budget 5m", "width": 0.14, "half": 0.07})],
             "`ioatlas map --campaign nas1/campaign.toml --budget 5m -o nas1-3` (±14% → about ±7%)",
         ),
         (
-            "re-run with --bs 4k,1m, --budget 2m",
+            [again("--bs 4k,1m"), again("--budget 2m")],
             "`ioatlas map --campaign nas1/campaign.toml --bs 4k,1m --budget 2m -o nas1-3`",
         ),
-        ("re-run when idle", "when idle: `ioatlas map --campaign nas1/campaign.toml -o nas1-3`"),
-        ("`ioatlas fit DIR --for vm-host`", "`ioatlas fit nas1 --for vm-host`"),
-        ("use direct=1", "use direct=1"),
+        ([IDLE], "when idle: `ioatlas map --campaign nas1/campaign.toml -o nas1-3`"),
+        ([Advice("resume")], "`ioatlas resume nas1` goes on with it"),
+        ([Advice("direct")], "use direct=1"),
     ],
 )
-def test_the_next_step_is_a_line_to_paste(tmp_path: Path, step: str, line: str) -> None:
+def test_the_next_step_is_a_line_to_paste(tmp_path: Path, advice: list[Advice], line: str) -> None:
     for name in ("nas1", "nas1-2"):
         (tmp_path / name).mkdir()
     (tmp_path / "nas1" / "campaign.toml").touch()
-    assert next_line(step, tmp_path / "nas1") == line
-    assert next_line(step, tmp_path / "nas1", f"{tmp_path}/nas1").replace(f"{tmp_path}/", "") == line
-    assert next_line(step, None) == step
+    assert next_line(advice, tmp_path / "nas1") == line
+    assert next_line(advice, tmp_path / "nas1", f"{tmp_path}/nas1").replace(f"{tmp_path}/", "") == line
+    assert next_line(advice, None) == next_step(advice)
 
 
 def test_rates_are_told_in_the_units_that_were_chosen() -> None:

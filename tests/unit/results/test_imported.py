@@ -311,7 +311,7 @@ def test_cells_whose_figures_contradict_each_other_are_a_doubt(tmp_path):
     bring_in(tmp_path / "in", tmp_path / "lib", a=wrong, b=sound)
     result = load_result(tmp_path / "lib")
     (wrong_cell,) = (e.cell.key for e in result.estimates if e.cell.option["size"] == 1 << 20)
-    assert [doubt.cells for doubt in summarise(result).doubts if "contradict" in doubt.sentence] == [(wrong_cell,)]
+    assert [doubt.cells for doubt in summarise(result).doubts if "n_doubted" in doubt.values] == [(wrong_cell,)]
 
 
 COMPLETION, TOTAL = "completion", "total"

@@ -26,7 +26,7 @@ from ioatlas.model.result import CampaignResult
 from ioatlas.model.summary import DoubtCode, Trust
 from ioatlas.model.target import Target
 from ioatlas.model.verdict import LOWER_BOUND, VerdictClass, VerdictCode, verdict_class
-from ioatlas.report.findings import worded
+from ioatlas.report.findings import told_doubts, worded
 from tests.examples import examples
 from tests.simulate.law import Burst, Cache, Way
 from tests.unit.procedures.cases import FEW_CELLS, FIXED_WORK, POINTS, ROUNDS
@@ -125,9 +125,10 @@ def agree(result):
             )
     no_sign = [one for one in told[FindingCode.CACHE] if one.values.get("n_checked")]
     assert not no_sign or len(told[FindingCode.CACHE]) == len(no_sign)
-    for one in (*worded(result), *summary.doubts):
+    doubts = told_doubts(summary.doubts)
+    for one in (*worded(result), *doubts):
         assert all(int(share) <= 100 * NUMBER_WIDTH for share in re.findall(r"±(\d+)%", one.sentence)), one.sentence
-    for doubt in summary.doubts:
+    for doubt in doubts:
         assert len(doubt.sentence.split()) <= 20, doubt.sentence
     low = any(doubt.level is Trust.LOW for doubt in summary.doubts)
     assert summary.trust is (Trust.LOW if low else Trust.FAIR if summary.doubts else Trust.GOOD)

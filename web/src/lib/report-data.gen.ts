@@ -85,6 +85,7 @@ export interface SummaryData {
    * what was measured beside the map, in words
    */
   beside: Pair[];
+  next_step: string;
   name: string;
   profile: string;
   seconds: number;
@@ -96,7 +97,6 @@ export interface SummaryData {
   complete: boolean;
   trust: Trust;
   bottlenecks: Count[];
-  next_step: string;
 }
 /**
  * One reason why the badge is not good. rows: of `Cells`, its evidence.

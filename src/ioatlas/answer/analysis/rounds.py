@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Literal
 
-from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.panel import Dot, Panel, Series, Table
-from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
+from ioatlas.model.summary import Advice, Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.units import format_count, format_latency, format_rate, format_size, format_size_rounded
 from ioatlas.model.verdict import VerdictCode
 from ioatlas.model.visit import Histogram, Part, Purpose, Visit
@@ -330,8 +329,8 @@ def rounds_headline(test: RoundsResult, *, several: bool) -> Headline:
 
 def rounds_doubts(tests: Sequence[RoundsResult]) -> tuple[Doubt, ...]:
     missed = [test for test in tests if not test.met and test.test != "saturation"]
-    text = f"{len(missed)} of {plural(len(tests), 'test')} did not reach steady state."
-    return (Doubt(DoubtCode.NO_STEADY_STATE, Trust.LOW, text, "allow more rounds or time"),) if missed else ()
+    values, advice = {"n_missed": len(missed), "n_tests": len(tests)}, Advice("more-rounds")
+    return (Doubt(DoubtCode.NO_STEADY_STATE, Trust.LOW, values, advice),) if missed else ()
 
 
 def _spread(range_share: float | None, slope_share: float | None) -> str:

@@ -6,9 +6,8 @@ The terminal and the report's page draw the same model, so that they cannot disa
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import TypeVar
@@ -28,20 +27,32 @@ from ioatlas.answer.analysis.best import (
 )
 from ioatlas.answer.analysis.imported_answer import SMALL_BYTES, in_flight, named, operation_of, rivals, small_ones
 from ioatlas.answer.analysis.small_files import cache_doubt, described
-from ioatlas.answer.analysis.trust import GOOD_WIDTH, IDLE, badge, doubts_of
+from ioatlas.answer.analysis.trust import GOOD_WIDTH, IDLE, again, badge, doubts_of
 from ioatlas.answer.analysis.wording import Namer, plural, size_text
 from ioatlas.model.cell import FLUSHES
 from ioatlas.model.estimate import UNDETERMINED, Estimate, Limit
+from ioatlas.model.finding import Value
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.summary import Beside, Count, Doubt, DoubtCode, Headline, LoadReading, SmallIo, Summary, Trust
+from ioatlas.model.summary import (
+    Advice,
+    Beside,
+    Count,
+    Doubt,
+    DoubtCode,
+    Headline,
+    LoadReading,
+    SmallIo,
+    Summary,
+    Trust,
+)
 from ioatlas.model.tree import Operation, is_tree, tree_operation
-from ioatlas.model.units import format_rate, parse_duration_seconds, per_cent
+from ioatlas.model.units import format_rate, parse_duration_seconds
 
 One = TypeVar("One")
 MOST_SMALL_BYTES = 64 << 10
 """The latency of 4 KiB is told, or of the nearest block size up to this."""
 FEWEST_IOS_OF_P99 = 100
-_BUDGET = re.compile(r"--budget (\d\S*)")
+_BUDGET = "--budget "
 UNCLEAR = 0.5
 """Share of values whose limit is unclear from which the next step is to find it."""
 
@@ -77,7 +88,7 @@ def summarise(result: CampaignResult) -> Summary:
         headlines=headlines,
         small=small,
         bottlenecks=bottlenecks,
-        next_step=_next_step(doubts, headlines, bottlenecks, result),
+        next_step=tuple(_next_step(doubts, headlines, bottlenecks, result)),
         beside=tuple(_beside(result, namer)),
     )
 
@@ -304,44 +315,49 @@ def _bottlenecks(estimates: Iterable[Estimate]) -> tuple[Count, ...]:
 
 def _next_step(
     doubts: Sequence[Doubt], headlines: Sequence[Headline], bottlenecks: Sequence[Count], result: CampaignResult
-) -> str:
+) -> list[Advice]:
     """What the two worst doubts ask for; without a doubt, what would be worth knowing."""
-    if first := result.next_step:  # options of a map would say nothing there
-        idle = any(doubt.advice == IDLE for doubt in doubts)
-        return f"{first[0].lower()}{first[1:]}{f'; {IDLE}' if idle else ''}"
-    advice = list(dict.fromkeys(doubt.advice for doubt in doubts if doubt.advice))
-    worst = [doubt for doubt in doubts if doubt.level is Trust.LOW] or list(doubts)
-    chosen = list(dict.fromkeys(doubt.advice for doubt in worst if doubt.advice))[:2] or advice[:1]
-    skipped = next((doubt for doubt in doubts if doubt.code is DoubtCode.SKIPPED), None)
-    if skipped and skipped.advice not in chosen:
+    if own := result.next_step:  # options of a map would say nothing there
+        return [replace(own, values={**own.values, "idle": any(doubt.advice == IDLE for doubt in doubts)})]
+    worst = [doubt for doubt in doubts if doubt.level is Trust.LOW] or doubts
+    chosen = _advice_of(worst)[:2] or _advice_of(doubts)[:1]
+    skipped = next((doubt.advice for doubt in doubts if doubt.code is DoubtCode.SKIPPED), None)
+    if skipped and skipped not in chosen:
         # Within the same budget longer windows leave out still more.
-        chosen = [*[one for one in chosen if "--window" not in one][:1], skipped.advice]
+        chosen = [*[one for one in chosen if "--window" not in str(one.values)][:1], skipped]
     if chosen:
-        return ", ".join(_without_repeats(chosen)) + _gain(doubts, headlines, chosen)
+        gain = _gain(doubts, headlines, chosen)
+        *before, last = _of_the_longest(chosen)
+        return [*before, replace(last, values={**last.values, **gain})]
     total = sum(one.count for one in bottlenecks)
     unclear = sum(one.count for one in bottlenecks if one.name == UNDETERMINED)
     if total and unclear > UNCLEAR * total:
-        return "re-run with --budget 5m --numjobs 1,2,4,8,16,32 --bs 4k,64k,1m"
-    if result.shown_as == "tables" or any(e.kind == "imported" for e in result.estimates):
-        return "`ioatlas compare DIR OTHER` shows what another target or setting changes"
-    return "`ioatlas fit DIR --for vm-host` (other uses: `ioatlas fit --list`)"
+        return [again("--budget 5m --numjobs 1,2,4,8,16,32 --bs 4k,64k,1m")]
+    compared = result.shown_as == "tables" or any(e.kind == "imported" for e in result.estimates)
+    return [Advice("compare" if compared else "fit")]
 
 
-def _gain(doubts: Sequence[Doubt], headlines: Sequence[Headline], advice: Sequence[str]) -> str:
+def _advice_of(doubts: Iterable[Doubt]) -> list[Advice]:
+    given = [doubt.advice for doubt in doubts if doubt.advice]
+    return [one for n, one in enumerate(given) if one not in given[:n]]
+
+
+def _gain(doubts: Iterable[Doubt], headlines: Iterable[Headline], advice: Sequence[Advice]) -> Mapping[str, Value]:
     """What four times the time leaves of the widest interval of a main number: half of it."""
-    longer = {doubt.advice for doubt in doubts if doubt.code is DoubtCode.NUMBER}
+    longer = any(doubt.advice in advice for doubt in doubts if doubt.code is DoubtCode.NUMBER)
     wide = max((one.uncertainty for one in headlines if one.uncertainty), default=0.0)
-    if not longer & set(advice) or not GOOD_WIDTH < wide <= NUMBER_WIDTH:
-        return ""
-    return f" (±{per_cent(wide)} → about ±{per_cent(wide / 2)})"
+    return {"width": wide, "half": wide / 2} if longer and GOOD_WIDTH < wide <= NUMBER_WIDTH else {}
 
 
-def _without_repeats(advice: Sequence[str]) -> list[str]:
-    """A second 're-run' says it twice; of two budgets the longer one counts."""
-    budgets = [word for text in advice for word in _BUDGET.findall(text)]
-    if len(budgets) > 1:
-        longest = max(budgets, key=parse_duration_seconds)
-        advice = [_BUDGET.sub(f"--budget {longest}", text) for text in advice]
-        advice = [text for n, text in enumerate(advice) if not n or text != f"re-run with --budget {longest}"]
-    kept = list(dict.fromkeys(advice))
-    return [text.removeprefix("re-run ") if n and kept[0].startswith("re-run") else text for n, text in enumerate(kept)]
+def _of_the_longest(advice: Sequence[Advice]) -> list[Advice]:
+    """Of several budgets the longest one counts."""
+    options = (str(one.values.get("options", "")) for one in advice)
+    budgets = [text for text in options if text.startswith(_BUDGET)]
+    if len(budgets) < 2:
+        return list(advice)
+    longest = again(max(budgets, key=lambda text: parse_duration_seconds(text.removeprefix(_BUDGET))))
+    return [
+        longest if one.values.get("options") == budgets[0] else one
+        for one in advice
+        if one.values.get("options") not in budgets[1:]
+    ]

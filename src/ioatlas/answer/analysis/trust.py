@@ -7,19 +7,18 @@ is good.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ioatlas.answer.analysis.best import client_limited, disagrees, half_interval, usable
 from ioatlas.answer.analysis.drift import shifts
 from ioatlas.answer.analysis.imported_answer import MIDDLE, UNKNOWN, unsound
-from ioatlas.answer.analysis.wording import plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
-from ioatlas.model.finding import FindingCode
+from ioatlas.model.finding import FindingCode, Value
 from ioatlas.model.result import CampaignResult
-from ioatlas.model.summary import Doubt, DoubtCode, Headline, SmallIo, Trust
-from ioatlas.model.units import format_size_rounded, parse_duration_seconds, per_cent, round_budget
+from ioatlas.model.summary import Advice, Doubt, DoubtCode, Headline, SmallIo, Trust
+from ioatlas.model.units import parse_duration_seconds, round_budget
 from ioatlas.model.verdict import UnmeasuredCode, VerdictCode
 
 
@@ -52,19 +51,14 @@ LEAST_MORE = 1.1
 """Times a budget that was too short, of which a longer one is named."""
 MOST_REASONS = 5
 """Reasons of failures that are told one by one."""
-IDLE = "re-run when idle"
+IDLE = Advice("idle")
+_V = VerdictCode
+_UNSTEADY = frozenset((_V.DRIFTING, _V.BISTABLE, _V.UNSTABLE, _V.NO_STEADY_STATE, _V.OVERLOADED))
 
-_PAGE_CACHE = {
-    "buffered": "The client's page cache took part",
-    UNKNOWN: "Nothing says whether the client's page cache took part",
-}
-_UNSTEADY_WORDS = {
-    VerdictCode.DRIFTING: "still changing speed when its runs ended",
-    VerdictCode.BISTABLE: "switching between two speeds",
-    VerdictCode.UNSTABLE: "not steady",
-    VerdictCode.NO_STEADY_STATE: "not steady",
-    VerdictCode.OVERLOADED: "offered more than it could carry",
-}
+
+def again(options: str) -> Advice:
+    """To run it again with options as they are typed."""
+    return Advice("again", {"options": options})
 
 
 def doubts_of(
@@ -88,20 +82,19 @@ def badge(doubts: Sequence[Doubt]) -> Trust:
     return Trust.LOW if Trust.LOW in levels else Trust.FAIR if levels else Trust.GOOD
 
 
-def grade_of(e: Estimate) -> tuple[Trust, str]:
+def _grade_of(e: Estimate) -> tuple[Trust, Mapping[str, Value]]:
     """How far a value is to be believed, and why no further: as the law of its target says, else by its runs."""
     if e.grade is not None:
-        return e.grade, e.grade_reason
+        return e.grade, {"reason": e.grade_reason}
     width = half_interval(e)
     if disagrees(e):
-        return Trust.LOW, "its runs disagree" if e.n_visits > 1 else "one run tells too little"
-    if e.verdict in _UNSTEADY_WORDS:
-        return Trust.LOW, f"it was {_UNSTEADY_WORDS[e.verdict]}"
+        return Trust.LOW, {"why": "runs-disagree" if e.n_visits > 1 else "one-run"}
+    if e.verdict in _UNSTEADY:
+        return Trust.LOW, {"why": e.verdict}
     if width is None:
-        return Trust.FAIR, "it was measured once" if e.n_visits < FEWEST_VISITS else "its uncertainty is unknown"
-    if width > FAIR_WIDTH:
-        return Trust.LOW, f"known only to ±{per_cent(width)}"
-    return (Trust.FAIR, f"known to ±{per_cent(width)}") if width > GOOD_WIDTH else (Trust.GOOD, "")
+        return Trust.FAIR, {"why": "measured-once" if e.n_visits < FEWEST_VISITS else "no-interval"}
+    level = Trust.LOW if width > FAIR_WIDTH else Trust.FAIR if width > GOOD_WIDTH else Trust.GOOD
+    return level, {"width": width, "wide": level is Trust.LOW}
 
 
 def _numbers(
@@ -116,25 +109,25 @@ def _numbers(
     for label, cell, direction in named:
         if (e := graded.pop((cell, direction), None)) is None:  # each is told once
             continue
-        grade, why = grade_of(e)
+        grade, why = _grade_of(e)
         if grade is not Trust.GOOD:
-            yield Doubt(DoubtCode.NUMBER, grade, f"{label}: {why}.", _longer(result), (cell,))
+            yield Doubt(DoubtCode.NUMBER, grade, {"label": label, **why}, _longer(result), (cell,))
     if result.shown_as != "tables" and not {one.direction for one in headlines} >= {e.direction for e in estimates}:
-        yield Doubt(DoubtCode.NUMBER, Trust.LOW, "One direction has no usable value.", _longer(result))
+        yield Doubt(DoubtCode.NUMBER, Trust.LOW, advice=_longer(result))
 
 
-def _longer(result: CampaignResult) -> str:
+def _longer(result: CampaignResult) -> Advice:
     """Four times the time halves what noise leaves of an interval; of a sweep without a budget, windows so long, and of
     loads that end when their work is done, so many visits.
     """
     had = result.settings.get("budget", "none")
     if had != "none":
-        return f"re-run with --budget {round_budget(4 * parse_duration_seconds(had))}"
+        return again(f"--budget {round_budget(4 * parse_duration_seconds(had))}")
     measured = [e for e in result.estimates if e.kind == "measured"]
     if measured and all(e.cell.work_bounded for e in measured):
-        return f"re-run with --visits {4 * max(e.n_visits for e in measured)}"
+        return again(f"--visits {4 * max(e.n_visits for e in measured)}")
     window = result.settings.get("window", "").partition(" ")[0]
-    return f"re-run with --window {4 * float(window):g}s" if window else "re-run with a longer --window"
+    return again(f"--window {4 * float(window):g}s") if window else Advice("again", {"longer": "--window"})
 
 
 _Rule = Callable[[CampaignResult, Sequence[Estimate]], Iterator[Doubt]]
@@ -142,13 +135,12 @@ _Rule = Callable[[CampaignResult, Sequence[Estimate]], Iterator[Doubt]]
 
 def _corrupted(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if any(finding.code is FindingCode.CORRUPTION for finding in result.findings):
-        text = "Data that were read back differ from what was written."
-        yield Doubt(DoubtCode.CORRUPTION, Trust.LOW, text, "stop using this target until that is explained")
+        yield Doubt(DoubtCode.CORRUPTION, Trust.LOW, advice=Advice("stop-using"))
 
 
 def _nothing(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if not any(e.bw_bytes_per_s or e.iops for e in result.estimates):
-        yield Doubt(DoubtCode.NOTHING, Trust.LOW, "Nothing was measured.", "look at `ioatlas show DIR -v` for why")
+        yield Doubt(DoubtCode.NOTHING, Trust.LOW, advice=Advice("look"))
 
 
 def _cached(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
@@ -156,11 +148,10 @@ def _cached(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[D
     share = len(flagged) / len(measured) if measured else 0.0
     if CELLS.level(share) is Trust.GOOD:
         return
-    sure = sum(e.verdict is VerdictCode.CACHED for e in flagged)
-    text = f"A cache {'answered' if sure else 'may have answered'} {_of(len(flagged), measured)}; not ranked."
+    values = {"sure": any(e.verdict is VerdictCode.CACHED for e in flagged), **_of(flagged, measured)}
     buffered = all(not e.cell.integer("direct", 1) for e in flagged)
-    advice = "use direct=1" if buffered else "use a larger --size than any cache"
-    yield Doubt(DoubtCode.CACHED, CELLS.level(share), text, advice, _keys(flagged))
+    advice = Advice("direct" if buffered else "larger")
+    yield Doubt(DoubtCode.CACHED, CELLS.level(share), values, advice, _keys(flagged))
 
 
 def _holes(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
@@ -168,39 +159,33 @@ def _holes(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Do
     flagged = [e for e in measured if e.verdict is VerdictCode.HOLE and e.cell.state != "fresh"]
     share = len(flagged) / len(measured) if measured else 0.0
     if CELLS.level(share) is not Trust.GOOD:
-        text = f"The file has holes: {_of(len(flagged), measured)} may have read no drive; not ranked."
-        yield Doubt(DoubtCode.HOLES, CELLS.level(share), text, "use a file that was written in full", _keys(flagged))
+        advice, values = Advice("written"), _of(flagged, measured)
+        yield Doubt(DoubtCode.HOLES, CELLS.level(share), values, advice, _keys(flagged))
 
 
 def _other_load(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     level = max((OTHER_LOAD.level(one.share) for one in result.other_traffic), key=_rank, default=Trust.GOOD)
-    if level is Trust.GOOD:
-        return
-    told = " and ".join(
-        f"{format_size_rounded(one.excess_bytes)} more {'read' if one.direction == 'read' else 'written'}"
-        for one in result.other_traffic[:2]
-    )
-    yield Doubt(DoubtCode.OTHER_LOAD, level, f"Other disk activity: {told} than asked for.", IDLE)
+    if level is not Trust.GOOD:
+        traffic: list[Value] = [{"way": one.direction, "bytes": one.excess_bytes} for one in result.other_traffic[:2]]
+        yield Doubt(DoubtCode.OTHER_LOAD, level, {"traffic": traffic}, IDLE)
 
 
 def _other_programs(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     level = OTHER_PROGRAMS.level(result.others_cpu or 0.0)
     if level is not Trust.GOOD:
-        text = f"Other programs took {result.others_cpu or 0.0:.0%} of this client's processors."
-        yield Doubt(DoubtCode.OTHER_PROGRAMS, level, text, IDLE)
+        yield Doubt(DoubtCode.OTHER_PROGRAMS, level, {"share": result.others_cpu}, IDLE)
 
 
 def _drifted(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     """Replicates that were voided and repeated are out of every value, so they are no doubt."""
     share, text, _ = max(shifts(result.replicates, result.wanders), default=(0.0, "", ""))
     if SHIFT.level(share) is not Trust.GOOD:
-        yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), f"Speed shifted during the run: {text}.", IDLE)
+        yield Doubt(DoubtCode.DRIFT, SHIFT.level(share), {"shift": text}, IDLE)
 
 
 def _reduced(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if any(finding.code is FindingCode.DATA_REDUCTION for finding in result.findings):
-        text = "The target compresses or deduplicates: other data would give other values."
-        yield Doubt(DoubtCode.DATA_REDUCTION, Trust.FAIR, text)
+        yield Doubt(DoubtCode.DATA_REDUCTION, Trust.FAIR)
 
 
 def _failed(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
@@ -215,10 +200,10 @@ def _failed(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Do
     share = len(failed) / (len(failed) + len({e.cell.key for e in measured}))
     level = Trust.LOW if CELLS.level(share) is Trust.LOW else Trust.FAIR
     for reason, cells in list(by_reason.items())[:MOST_REASONS]:
-        told = f"{plural(len(cells), 'cell')} failed: {reason}."
-        yield Doubt(DoubtCode.FAILED, level, told, cells=tuple(cell.key for cell in cells[:20]))
+        values: dict[str, Value] = {"n_cells": len(cells), "reason": reason}
+        yield Doubt(DoubtCode.FAILED, level, values, cells=tuple(cell.key for cell in cells[:20]))
     if (more := len(by_reason) - MOST_REASONS) > 0:
-        yield Doubt(DoubtCode.FAILED, level, f"More failed, for {plural(more, 'other reason')}.")
+        yield Doubt(DoubtCode.FAILED, level, {"n_more": more})
 
 
 def _skipped(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
@@ -234,56 +219,38 @@ def _skipped(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[D
     total = n_measured + len(lost)
     share = len(lost) / total if total else 0.0
     if LEFT_OUT.level(share) is not Trust.GOOD:
-        text = f"{len(lost):,} of {plural(total, 'cell')} were left out: time was up."
-        advice = f"re-run with {_more_time(result, total, n_measured)}"
-        yield Doubt(DoubtCode.SKIPPED, LEFT_OUT.level(share), text, advice)
+        advice = _more_time(result, total, n_measured)
+        yield Doubt(DoubtCode.SKIPPED, LEFT_OUT.level(share), {"n_lost": len(lost), "n_cells": total}, advice)
     skipped = result.n_not_reached
     if skipped and not lost and skipped >= CELLS.fair * max(1, result.n_visits):
-        advice = f"re-run with {_more_time(result, result.n_visits + skipped, result.n_visits)}"
-        yield Doubt(DoubtCode.SKIPPED, Trust.FAIR, f"{skipped} planned runs were skipped: time was up.", advice)
+        advice = _more_time(result, result.n_visits + skipped, result.n_visits)
+        yield Doubt(DoubtCode.SKIPPED, Trust.FAIR, {"n_runs": skipped}, advice)
 
 
 def _client(_result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     limited = [e for e in measured if client_limited(e)]
     if measured and len(limited) >= CLIENT_SHARE * len(measured):
-        told = (
-            "were client-limited: read them as minimums."
-            if len(limited) > 1
-            else "was client-limited: read it as a minimum."
-        )
-        text = f"{_of(len(limited), measured)} {told}"
-        yield Doubt(
-            DoubtCode.CLIENT_LIMITED,
-            Trust.FAIR,
-            f"{text[0].upper()}{text[1:]}",
-            "use a faster client, or several",
-            _keys(limited),
-        )
+        advice, values = Advice("faster-client"), _of(limited, measured)
+        yield Doubt(DoubtCode.CLIENT_LIMITED, Trust.FAIR, values, advice, _keys(limited))
 
 
 def _unfinished(result: CampaignResult, _measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if not result.complete:
-        text = "The campaign is not finished."
-        yield Doubt(DoubtCode.UNFINISHED, Trust.FAIR, text, "`ioatlas resume DIR` goes on with it")
+        yield Doubt(DoubtCode.UNFINISHED, Trust.FAIR, advice=Advice("resume"))
 
 
 def _imported(result: CampaignResult, measured: Sequence[Estimate]) -> Iterator[Doubt]:
     if not measured and any(e.kind == "imported" for e in result.estimates):
-        text = "Another tool's values, without raw logs: steady state, warm-up and caches could not be checked."
-        yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "measure the same loads with `ioatlas map`, then `compare`")
+        yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, advice=Advice("measure-alike"))
         cached = [facts.get("page cache") for facts in result.methods.values()]
-        several = " in {}" if len(cached) > 1 else ""
-        counts = [(cached.count(word), said) for word, said in _PAGE_CACHE.items()]
-        told = [said + several.format(plural(count, "set")) for count, said in counts if count]
-        if told:
-            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, f"{'. '.join(told)}.")
-        doubted = [e for e in result.estimates if unsound(e)]
-        if doubted:
-            text = f"{plural(len(doubted), 'reading')} left out of the best: figures that contradict, or a failed run."
-            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "", _keys(doubted))
+        values = {"n_buffered": cached.count("buffered") or None, "n_unknown": cached.count(UNKNOWN) or None}
+        if any(values.values()):
+            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, values | {"n_sets": len(cached)})
+        if doubted := [e for e in result.estimates if unsound(e)]:
+            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, {"n_doubted": len(doubted)}, cells=_keys(doubted))
         if clashing := [e for e in result.estimates if e.statistic.startswith(MIDDLE)]:
-            text = f"Nothing tells the readings of {plural(len(clashing), 'load')} apart: the middle one is shown."
-            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, text, "import each set with its own `--label`", _keys(clashing))
+            values, advice = {"n_clashing": len(clashing)}, Advice("label")
+            yield Doubt(DoubtCode.IMPORTED, Trust.FAIR, values, advice, _keys(clashing))
 
 
 _RULES: tuple[_Rule, ...] = (
@@ -296,21 +263,20 @@ def _rank(level: Trust) -> int:
     return (Trust.GOOD, Trust.FAIR, Trust.LOW).index(level)
 
 
-def _of(count: int, measured: Sequence[Estimate]) -> str:
-    """'3 of 24 cells', 'the only cell'; of a load with two directions each value counts."""
-    noun = "cell" if len({e.cell.key for e in measured}) == len(measured) else "value"
-    return f"{count:,} of {plural(len(measured), noun)}" if len(measured) > 1 else f"the only {noun}"
+def _of(some: Sequence[Estimate], measured: Sequence[Estimate]) -> dict[str, Value]:
+    """How many of the cells; of a load with two directions each value counts."""
+    return {"n": len(some), "n_all": len(measured), "values": len({e.cell.key for e in measured}) < len(measured)}
 
 
 def _keys(estimates: Sequence[Estimate]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(e.cell.key for e in estimates))[:20]
 
 
-def _more_time(result: CampaignResult, wanted: int, made: int) -> str:
-    """'--budget 5m': the first round time in which all of it fits, longer than the budget there was. What was not made
+def _more_time(result: CampaignResult, wanted: int, made: int) -> Advice:
+    """A budget: the first round time in which all of it fits, longer than the budget there was. What was not made
     takes as long as what was.
     """
     seconds = result.seconds * wanted / made * 1.1 if made else 0.0
     if seconds and (had := result.settings.get("budget", "none")) != "none":
         seconds = max(seconds, LEAST_MORE * parse_duration_seconds(had))
-    return f"--budget {round_budget(seconds)}" if seconds else "--budget with more time"
+    return again(f"--budget {round_budget(seconds)}") if seconds else Advice("again", {"longer": "--budget"})

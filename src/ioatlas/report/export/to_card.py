@@ -16,7 +16,7 @@ from ioatlas.report.export import printing
 from ioatlas.report.export.printing import FAINT, INK, MUTED
 from ioatlas.report.export.texts import conditions
 from ioatlas.report.export.to_figure import BRIGHT
-from ioatlas.report.findings import Worded, worded
+from ioatlas.report.findings import Worded, told_doubts, worded
 from ioatlas.report.numbers import parts_of, title_of
 from ioatlas.report.redact import redactor
 from ioatlas.report.small_map import COLOURS, LEGEND, MISSING, SmallMap, Value, small_map, thinned
@@ -49,7 +49,7 @@ def write_card(result: CampaignResult, path: Path) -> None:
         sheet.set_axis_off()
         pen = _Pen(sheet)
         name, _, facts = clean(title_of(summary)).partition(" · ")
-        pen.heading(name, summary, clean(summary.doubts[0].sentence) if summary.doubts else "")
+        pen.heading(name, summary, clean(told_doubts(summary.doubts)[0].sentence) if summary.doubts else "")
         pen.write(EDGE, 117, facts, 20, colour=MUTED)
         pen.line(148, INK, 2)
         fits = [one for one in worded(result) if one.code is FindingCode.FIT]

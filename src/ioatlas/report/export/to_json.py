@@ -17,7 +17,7 @@ from ioatlas.answer.analysis.summary import summarise
 from ioatlas.model.result import CampaignResult, ReplicateRow
 from ioatlas.model.target import Target
 from ioatlas.model.units import utc_text
-from ioatlas.report.findings import worded
+from ioatlas.report.findings import next_step, told_doubts, worded
 from ioatlas.report.redact import PUBLIC_FACTS, names_site, redactor
 from ioatlas.report.table import rows, swept_options
 
@@ -74,7 +74,9 @@ def write_json(result: CampaignResult, out: TextIO) -> None:
 
 def _summary(result: CampaignResult) -> dict[str, Any]:
     """A headline has a unit only where its quantity does not say it: bundles of earlier versions have none."""
-    told = asdict(summarise(result))
+    summary = summarise(result)
+    told = asdict(summary) | {"next_step": next_step(summary.next_step)}
+    told["doubts"] = [asdict(one) for one in told_doubts(summary.doubts)]
     told["headlines"] = [{k: v for k, v in one.items() if k != "unit" or v} for one in told["headlines"]]
     return told
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from ioatlas.answer.analysis.load_curve import STREAM, apart
-from ioatlas.answer.analysis.trust import IDLE
+from ioatlas.answer.analysis.trust import IDLE, again
 from ioatlas.answer.results.parts import Axes, ResultParts, Row
 from ioatlas.measure.procedures.fit.fits import Carried, Fit, carried, load_fits, requirement
 from ioatlas.measure.procedures.fit.plan import PHASE
@@ -75,8 +75,7 @@ class FitParts(ResultParts):
             return
         more = [fit.more_seconds for fit in left]
         known, budget = [one for one in more if one is not None], self.spec.budget_seconds
-        advice = IDLE if any(fit.waited for fit in left) else ""
+        advice = IDLE if any(fit.waited for fit in left) else None
         if known and budget is not None:
-            advice = f"re-run with --budget {round_budget(budget + sum(known))}"
-        uses = ", ".join(fit.use.name for fit in left)
-        yield Doubt(DoubtCode.NUMBER, Trust.LOW, f"The budget left open whether it fits: {uses}.", advice)
+            advice = again(f"--budget {round_budget(budget + sum(known))}")
+        yield Doubt(DoubtCode.NUMBER, Trust.LOW, {"uses": [fit.use.name for fit in left]}, advice)

@@ -13,7 +13,7 @@ from typing import Any
 from ioatlas.answer.analysis.best import disagrees, half_interval, usable
 from ioatlas.answer.analysis.curve_tables import PLACE, curve_charts, curve_tables
 from ioatlas.answer.analysis.load_curve import LOAD, OFFERED, PHASE, STREAM, advice, apart, load_point
-from ioatlas.answer.analysis.trust import FEWEST_VISITS
+from ioatlas.answer.analysis.trust import FEWEST_VISITS, again
 from ioatlas.answer.results.parts import Axes, ResultParts, Row
 from ioatlas.load.machine.visit_usage import records_by_visit
 from ioatlas.measure.procedures.load_points.options import HIGHEST, StreamsSpec, streams_of
@@ -23,7 +23,7 @@ from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.load_curve import LATENCY_NOTE, LoadCurve, LoadPoint
 from ioatlas.model.outcomes import HighestLoads, IdleWatts, KeptMeter, Meters
 from ioatlas.model.result import CampaignResult, PricedLoad
-from ioatlas.model.summary import Doubt, DoubtCode, Headline, Trust
+from ioatlas.model.summary import Advice, Doubt, DoubtCode, Headline, Trust
 from ioatlas.model.verdict import ASIDE
 from ioatlas.model.visit import Purpose, Visit
 from ioatlas.plan.spec import CampaignSpec
@@ -65,13 +65,14 @@ def with_streams(result: CampaignResult, curves: Sequence[LoadCurve]) -> Campaig
 def with_curves(result: CampaignResult, curves: Sequence[LoadCurve]) -> CampaignResult:
     """The result with curves, drawn and as tables."""
     sizing = next((curve.sizing for curve in curves if curve.sizing is not None), None)
+    text = advice(sizing) if sizing is not None else ""
     return replace(
         result,
         records={"load_curves": _records(curves)},
         charts=curve_charts(curves),
         tables=(*curve_tables(curves), *result.tables),
         doubts=_measured_once(result.estimates),
-        next_step=advice(sizing).rstrip(".") if sizing is not None else "",
+        next_step=Advice("own", {"text": text[0].lower() + text[1:-1]}) if text else None,
         shown_as="tables",
         has_small=False,
     )
@@ -126,10 +127,8 @@ def _measured_once(estimates: Iterable[Estimate]) -> tuple[Doubt, ...]:
     values = [e for e in estimates if e.kind == "measured" and usable(e)]
     if not values or any(half_interval(e) is not None or disagrees(e) for e in values):
         return ()
-    text = "Too few runs to tell how uncertain the values are."
-    if all(e.n_visits < FEWEST_VISITS for e in values):
-        text = "Each cell was measured once: its uncertainty is unknown."
-    return (Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, text, "re-run with --visits 3"),)
+    once = all(e.n_visits < FEWEST_VISITS for e in values)
+    return (Doubt(DoubtCode.MEASURED_ONCE, Trust.FAIR, {"once": once}, again("--visits 3")),)
 
 
 def load_cells(journal: Journal) -> dict[str, Cell]:
