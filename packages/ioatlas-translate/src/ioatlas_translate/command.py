@@ -260,6 +260,18 @@ def put(attribute: str, read: Read) -> Action:
     return lambda plan, option, value: setattr(plan, attribute, read(value, option))
 
 
+def puts(read: Read, pairs: str) -> dict[str, Action]:
+    """Options whose values become attributes. pairs: `option=attribute` of each, or one word where both are alike."""
+    split = (pair.partition("=") for pair in pairs.split())
+    return {option: put(attribute or option, read) for option, _, attribute in split}
+
+
+def sets(pairs: str) -> dict[str, Action]:
+    """Options that alone set an attribute to true. pairs: as of `puts`."""
+    split = (pair.partition("=") for pair in pairs.split())
+    return {option: fixed(**{attribute or option: True}) for option, _, attribute in split}
+
+
 def append(attribute: str, read: Read) -> Action:
     """The value joins a list of the plan."""
     return lambda plan, option, value: getattr(plan, attribute).append(read(value, option))

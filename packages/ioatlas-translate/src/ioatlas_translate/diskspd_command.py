@@ -23,6 +23,7 @@ from ioatlas_translate.command import (
     lost,
     noting,
     put,
+    puts,
     same,
     sized,
     whole,
@@ -223,8 +224,7 @@ _MOST = 1 << 31
 _REPORTED = same("reporting", "{option}{value} changes what is reported, not the load")
 _SPAN_ACTIONS: dict[str, Action] = {
     "d": put("duration", whole(1, _MOST)),
-    "W": put("warmup", whole(0, _MOST)),
-    "C": put("cooldown", whole(0, _MOST)),
+    **puts(whole(0, _MOST), "W=warmup C=cooldown"),
     "F": put("total_threads", whole(1, 4096)),
     "O": put("per_thread_requests", whole(1, 65536)),
     "x": fixed(completion_routines=True),

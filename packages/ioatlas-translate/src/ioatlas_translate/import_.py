@@ -8,7 +8,7 @@ import io
 import json
 import os
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -36,19 +36,19 @@ _MANY = 64
 _CHUNK = 100
 _AT_ONCE = 1000
 _KEPT_MESSAGES = 10_000
-_Item = tuple[str, bool, str]
-"""A file, whether it was named itself, and what it is called: a member of an archive lies elsewhere."""
+_Item = tuple[str, str, str]
+"""A file, the folder that was named if not itself, and what it is called: a member of an archive lies elsewhere."""
 _Batch = tuple[list[bytes], list[bytes]]
 """JSON lines and their digests."""
 
 
 @dataclass
 class _Tally:
-    """What came of some files. unknown: how many were of no known format. lost: whether figures were lost."""
+    """What came of some files. passed_over: how many were not read, by why. lost: whether figures were lost."""
 
     files: int = 0
     readings: int = 0
-    unknown: int = 0
+    passed_over: Counter[str] = field(default_factory=Counter)
     lost: bool = False
     messages: list[str] = field(default_factory=list)
 
@@ -56,25 +56,27 @@ class _Tally:
         """Those of other files as well."""
         self.files += other.files
         self.readings += other.readings
-        self.unknown += other.unknown
+        self.passed_over += other.passed_over
         self.lost = self.lost or other.lost
         self.messages += other.messages[: max(0, _KEPT_MESSAGES - len(self.messages))]
 
 
-def _of_file(source: Source, count: int, named: bool) -> _Tally:
+def _of_file(source: Source, count: int) -> _Tally:
     """count: of its readings."""
-    known = count > 0 or not source.unknown_format
+    known = count > 0 or not source.passed_over
     problems = [
         f"{source.name}:{problem.line}: {problem.what}" if problem.line else f"{source.name}: {problem.what}"
         for problem in source.problems
     ]
     if source.unlisted:
         problems.append(f"{source.name}: {plural(source.unlisted, 'more problem')} like these")
-    if not known and not named:
-        return _Tally(1, count, 1, lost=False, messages=[] if source.lost else problems)
+    if not known and source.root:
+        return _Tally(1, count, Counter({source.passed_over: 1}), lost=False, messages=[] if source.lost else problems)
     if known and not count and not source.lost:
         problems.append(f"{source.name}: no reading in it")
-    return _Tally(1, count, not known, lost=source.lost or not count, messages=problems)
+    return _Tally(
+        1, count, Counter([source.passed_over] * (not known)), lost=source.lost or not count, messages=problems
+    )
 
 
 def _judged(readings: Iterator[Any], told: list[str]) -> Iterator[Any]:
@@ -103,15 +105,15 @@ def _read(item: _Item, tally: _Tally) -> Iterator[_Batch]:
     from ioatlas_translate.read.importer import read_source
     from ioatlas_translate.read.source import Source
 
-    path, named, name = item
-    source = source_of(path) if is_own(path) else Source.of(path, name)
+    path, root, name = item
+    source = source_of(path) if is_own(path) else Source.of(path, name, root)
     count = 0
     told: list[str] = []
     readings = _judged(read_source(source), told)
     while lines := [_encode(reading.as_dict()) for reading in islice(readings, _AT_ONCE)]:
         count += len(lines)
         yield lines, [digest_of(line) for line in lines]
-    found = _of_file(source, count, named)
+    found = _of_file(source, count)
     found.messages += told
     tally.take(found)
 
@@ -162,8 +164,8 @@ def _kept(batches: Iterator[_Batch], directory: Path, label: str, tally: _Tally)
         for lines, digests in chain([first], batches):
             store.add(number, lines, digests)
             yield lines, digests
-        unknown = [f"{plural(tally.unknown, 'file')} of no known format"] if tally.unknown else []
-        store.end_import(number, [*tally.messages, *unknown])
+        passed_over = [f"{plural(n, 'file')} {why}" for why, n in tally.passed_over.items()]
+        store.end_import(number, [*tally.messages, *passed_over])
     finally:
         store.close()
 
@@ -174,14 +176,14 @@ def _found(files: tuple[Path, ...], problems: list[str], temporary: ExitStack) -
     from ioatlas_translate.read.source import is_archive, unpack
 
     found: list[_Item] = []
-    for path, named in walk((str(path) for path in files), problems, whole=is_campaign):
+    for path, root in walk((str(path) for path in files), problems, whole=is_campaign):
         if is_own(path) or not is_archive(path):
-            found.append((path, named, path))
+            found.append((path, root, path))
             continue
         folder = temporary.enter_context(TemporaryDirectory(prefix="ioatlas-import-"))
         unpack(path, Path(folder), problems)
         members = walk([folder], problems, whole=is_campaign)
-        found += ((member, False, path + member.removeprefix(folder)) for member, _ in members)
+        found += ((member, folder, path + member.removeprefix(folder)) for member, _ in members)
     return found
 
 
@@ -302,7 +304,7 @@ def command(
     for message in told:
         click.echo(folded(f"ioatlas: {message}", 4), err=True)
     click.echo(
-        f"ioatlas: {plural(tally.readings, 'reading')} from {tally.files - tally.unknown:,} of "
+        f"ioatlas: {plural(tally.readings, 'reading')} from {tally.files - tally.passed_over.total():,} of "
         f"{plural(tally.files, 'file')}",
         err=True,
     )

@@ -25,6 +25,7 @@ from ioatlas_translate.command import (
     lost,
     one_of,
     put,
+    puts,
     same,
     whole,
     whole_number,
@@ -71,22 +72,18 @@ def _kibibytes(text: str, option: str) -> int:
     return whole_number(text, option, low=1, high=1 << 20) << 10
 
 
-_COUNT = whole(high=1 << 30)
 _ACTIONS: dict[str, Action] = {
     "run": put("run", one_of(*_RUNS)),
     "matrix": put("matrix", one_of("basic", "detailed", "point", "col", "row", "max")),
     "type": put("type", one_of("rand", "seq")),
     "simulate": put("simulate", one_of("concat", "raid0")),
-    "num_disks": put("disks", _COUNT),
-    "num_streamio": put("stream_depth", _COUNT),
+    **puts(
+        whole(high=1 << 30),
+        "num_disks=disks num_streamio=stream_depth cache_size=cache_mb duration num_small=small num_large=large "
+        "stripe=stripe_mb",
+    ),
     "write": put("write_percent", whole(high=100)),
-    "cache_size": put("cache_mb", _COUNT),
-    "duration": put("duration", _COUNT),
-    "num_small": put("small", _COUNT),
-    "num_large": put("large", _COUNT),
-    "stripe": put("stripe_mb", _COUNT),
-    "size_small": put("small_bytes", _kibibytes),
-    "size_large": put("large_bytes", _kibibytes),
+    **puts(_kibibytes, "size_small=small_bytes size_large=large_bytes"),
     "testname": put("name", as_it_is),
     **dict.fromkeys(
         (*_FLAGS, "storage_type", "storax", "buf_size"),

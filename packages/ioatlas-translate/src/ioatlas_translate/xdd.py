@@ -26,11 +26,12 @@ from ioatlas_translate.command import (
     Read,
     Source,
     command_line,
-    fixed,
     lost,
     one_of,
     put,
+    puts,
     same,
+    sets,
     whole,
     whole_number,
 )
@@ -137,23 +138,16 @@ _OF_PLAN: dict[str, Action] = {
     "operationdelay": _operation_delay,
 }
 _OF_TARGET: dict[str, Action] = {
-    "blocksize": put("blocksize", whole(1)),
-    "reqsize": put("reqsize", whole(1)),
-    "numreqs": put("numreqs", whole(1)),
+    **puts(whole(1), "blocksize reqsize numreqs queuedepth=depth flushwrite=flush"),
+    **puts(_real, "startdelay=start_delay timelimit=time_limit"),
     "bytes": put("total", _bytes(1)),
     "kbytes": put("total", _bytes(1 << 10)),
     "mbytes": put("total", _bytes(1 << 20)),
     "operation": put("operation", one_of("read", "write", "noop")),
     "rwratio": put("read_percent", _ratio),
-    "queuedepth": put("depth", whole(1)),
-    "directio": fixed(direct=True),
-    "syncwrite": fixed(sync=True),
-    "flushwrite": put("flush", whole(1)),
-    "deletefile": fixed(delete=True),
+    **sets("directio=direct syncwrite=sync deletefile=delete"),
     "randomize": same("address", "{option}: other positions on every pass, as fio draws them"),
-    "startdelay": put("start_delay", _real),
     "startoffset": put("start_blocks", whole()),
-    "timelimit": put("time_limit", _real),
 }
 
 

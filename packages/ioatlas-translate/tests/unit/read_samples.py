@@ -11,9 +11,9 @@ from ioatlas_translate.read.source import Source
 from ioatlas_translate.translation import Translation, job_to_dict
 
 
-def read_path(path: Path) -> tuple[list[ImportedReading], list[str]]:
-    """Readings and problems of one file."""
-    source = Source.of(path)
+def read_path(path: Path, root: str = "") -> tuple[list[ImportedReading], list[str]]:
+    """Readings and problems of one file, found in `root`."""
+    source = Source.of(path, root=root)
     readings = list(read_source(source))
     return readings, [str(problem) for problem in source.problems]
 

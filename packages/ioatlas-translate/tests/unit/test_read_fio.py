@@ -223,10 +223,8 @@ def test_real_logs(tmp_path):
     subprocess.run([*command, "--output-format=json"], check=True, capture_output=True, timeout=300)
     truth = read_path(tmp_path / "o.json")[0][0]
     lat = read_path(tmp_path / "l_clat.1.log")[0][0]
-    assert lat.details["rows"] == 2048
-    assert lat.bs_bytes == 4096
+    assert (lat.details["rows"], lat.bs_bytes, lat.lat_kind) == (2048, 4096, "completion")
     assert lat.lat_mean_ns == pytest.approx(truth.details["clat_mean_ns"], rel=0.02)
-    assert lat.lat_kind == "completion"
     assert read_path(tmp_path / "b_bw.1.log")[0][0].io_bytes == 8 * MIB
 
 
@@ -241,9 +239,8 @@ def test_latencies_of_a_log_have_the_unit_of_the_version_beside_it(tmp_path, ver
     log.write_text("10, 800, 0, 4096\n20, 800, 0, 4096\n30, 800, 0, 4096\n")
     (reading,), problems = read_path(log)
     assert problems == []
-    assert reading.lat_mean_ns == 800 * unit
+    assert (reading.lat_mean_ns, reading.details["lat_max_ns"]) == (800 * unit, 800 * unit)
     assert reading.lat_p99_ns == pytest.approx(800 * unit, rel=0.02)
-    assert reading.details["lat_max_ns"] == 800 * unit
 
 
 def test_results_of_old_and_new_versions_beside_a_log_tell_nothing(tmp_path):
@@ -290,12 +287,25 @@ def test_what_else_shaped_a_load_is_told():
 
 
 def test_log_without_a_telling_name_has_no_unit():
-    readings, problems = read_text("100, 5, 0, 0\n200, 7, 0, 0\n300, 6, 0, 0\n", "values.txt")
-    assert readings[0].bw_bytes_per_s is None
-    assert readings[0].iops is None
+    (reading,), problems = read_text(LOG, "values.txt")
+    assert (reading.bw_bytes_per_s, reading.iops) == (None, None)
     assert "does not say" in problems[0]
-    bw = read_text("100, 5, 0, 0\n200, 7, 0, 0\n300, 6, 0, 0\n", "x_bw.1.log")[0][0]
-    assert bw.bw_bytes_per_s == 6 * KIB
+    assert one(LOG, "x_bw.1.log").bw_bytes_per_s == 6 * KIB
+
+
+LOG = "100, 5, 0, 0\n200, 7, 0, 0\n300, 6, 0, 0\n"
+
+
+def test_processes_of_a_job_are_one_reading_and_logs_beside_it_none(tmp_path):
+    job = {**JOB, "write": {}}
+    share = {**job, "job options": {**JOB["job options"], "numjobs": "2"}}
+    both, alone = one(document(jobs=[share, share])), one(document(jobs=[job]))
+    assert (both.iops, both.lat_mean_ns, both.lat_p99_ns) == (2 * alone.iops, alone.lat_mean_ns, alone.lat_p99_ns)
+    assert len(read_text(document(jobs=[job, job]))[0]) == 2, "nothing says how many ran"
+    (tmp_path / "clients" / "a").mkdir(parents=True)
+    (tmp_path / "fio.out").write_text(document(jobs=[share, share]))
+    (log := tmp_path / "clients" / "a" / "x_bw.1.log").write_text(LOG)
+    assert [len(read_path(log, str(root))[0]) for root in (tmp_path, log.parent)] == [0, 1]
 
 
 def test_samples():
@@ -312,10 +322,8 @@ def test_samples():
     assert {reading.host for reading in clients} == {"perf36", "perf84"}
     assert read_path(sample("fio/logs/fio-2.17_clat_hist.1.log"))[0] == []
     log, _ = read_path(sample("fio/logs/randrw-iodepth-4-numjobs-4_bw.1.log"))
-    assert [(reading.direction, reading.rw, reading.iodepth, reading.numjobs) for reading in log] == [
-        ("read", "randrw", 4, 4),
-        ("write", "randrw", 4, 4),
-    ]
+    for reading, direction in zip(log, ("read", "write"), strict=True):
+        has(reading, direction=direction, rw="randrw", iodepth=4, numjobs=4)
 
 
 STATUS = """\

@@ -246,8 +246,7 @@ def test_crystaldiskmark_samples():
 def test_io500_samples():
     summary, problems = read_path(sample("io500/result_summary.txt"))
     full, _ = read_path(sample("io500/result.txt"))
-    assert problems == []
-    assert len(summary) == len(full) == 12
+    assert (problems, len(full)) == ([], 12)
     for a, b in zip(summary, full, strict=True):
         assert (a.label, a.bw_bytes_per_s, a.iops) == (b.label, b.bw_bytes_per_s, b.iops)
     assert full[0].bw_bytes_per_s == pytest.approx(352.803032 * GIB)
@@ -257,6 +256,8 @@ def test_io500_samples():
     ior = one(sample("io500/ior-easy-write.txt").read_text())
     assert (ior.bw_bytes_per_s, ior.iops, ior.numjobs, ior.bs_bytes) == (361270 * MIB, 180641, 640, 2 * MIB)
     assert read_path(sample("io500/config.ini"))[0] == []
+    folder = sample("io500/result.txt").parent
+    assert [file.name for file in folder.iterdir() if read_path(file, str(folder))[0]] == ["result.txt"]
 
 
 IOR = """\

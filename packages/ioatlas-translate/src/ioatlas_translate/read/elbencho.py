@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ioatlas.model.imported_reading import ImportedReading
+from ioatlas_translate.read.formats import NAMES
 from ioatlas_translate.read.kit import (
     MIB,
     agreed,
@@ -257,24 +258,10 @@ def _result_row(source: Source, number: int, row: Mapping[str, str], operation: 
         source.problem(number, f"phase {operation[:30]!r} has no figures")
 
 
-_CONFIG = {
-    "label": "label",
-    "config.path_type": "path type",
-    "config.hosts": "hosts",
-    "config.threads": "threads",
-    "config.file_size": "file size",
-    "config.block_size": "block size",
-    "config.io_depth": "IO depth",
-    "config.version": "version",
-    "config.direct_io": "direct IO",
-    "last_done.latency.IO.avg_us": "IO lat us [avg]",
-    "last_done.latency.entries.avg_us": "Ent lat us [avg]",
-    "last_done.latency.IO.rwmix_read.avg_us": "rwmix read IO lat us [avg]",
-}
 _DONE = {"elapsed_time_ms": "time ms", "iops": "IOPS", "entries/s": "entries/s"}
 _LAST = {"rwmix_read.iops": "rwmix read IOPS", "rwmix_read.entries/s": "rwmix read entries/s"}
 _BYTES = {"bytes/s": "MiB/s", "rwmix_read.bytes/s": "rwmix read MiB/s", "bytes": "MiB"}
-"""Columns of the CSV by their place in the JSON: those of a run, of both times, of the last, and those in bytes."""
+"""Columns of the CSV by their place in the JSON: those of both times, of the last, and those in bytes."""
 
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, str]:
@@ -288,7 +275,7 @@ def _flatten(value: Any, prefix: str = "") -> dict[str, str]:
 
 def _json_phase(source: Source, number: int, phase: str, value: dict[str, Any]) -> Iterator[ImportedReading]:
     """The JSON file has bytes/s where the CSV has MiB/s; boost writes every number as a string."""
-    flat, columns = _flatten(value), dict(_CONFIG)
+    flat, columns = _flatten(value), dict(NAMES["elbencho"])
     columns |= {f"{when}_done.{key}": f"{name} [{when}]" for when in ("first", "last") for key, name in _DONE.items()}
     columns |= {f"last_done.{key}": f"{name} [last]" for key, name in _LAST.items()}
     row = {name: flat[key] for key, name in columns.items() if key in flat}

@@ -187,8 +187,6 @@ def job_readings(source: Source, output: FioOutput, job: FioJob, clones: int = 1
     errors = job.total_errors if job.total_errors is not None else job.error
     if job.error and not job.total_errors:
         notes.append(f"errors is fio's error code {job.error}, not a count")
-    if clones > 1:
-        notes.append(f"one of {clones} entries of this job: the figures are this entry's share")
     if not job.complete:
         notes.append("the file is cut off or broken in this entry")
     if "mixed" in names and len(names) > 1:
@@ -197,7 +195,8 @@ def job_readings(source: Source, output: FioOutput, job: FioJob, clones: int = 1
         nothing = FioDirection("", None, None, None, None, None, None, None, None, None, None)
         yield replace(_reading(source, output, job, nothing, errors, (*notes, "no I/O was measured")), direction=None)
     for part in measured:
-        yield _reading(source, output, job, part, errors, (*notes, *shape_note(output.options_of(job))))
+        found = _reading(source, output, job, part, errors, (*notes, *shape_note(output.options_of(job))))
+        yield replace(found, details={**found.details, "entries": clones}) if clones > 1 else found
 
 
 @lru_cache(maxsize=1024)

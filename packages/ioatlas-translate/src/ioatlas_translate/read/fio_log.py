@@ -10,31 +10,26 @@ above, tells its version.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.visit import Histogram
 from ioatlas_translate.read.kit import KIB, reading
-from ioatlas_translate.read.source import Source
+from ioatlas_translate.read.source import Source, told_in
 
 _KIND = re.compile(r"_(bw|iops|slat|clat|lat)(?:\.\d+)?\.log(?:\.|$)", re.IGNORECASE)
 _BENCH_FIO = re.compile(
     r"(?:^|[/\\])(read|write|randread|randwrite|rw|readwrite|randrw)-iodepth-(\d{1,6})-numjobs-(\d{1,6})_"
 )
-_VERSION = re.compile(rb"(?m)(?:^|[\";])fio-(\d{1,2}\.\d{1,3})(?:\.\d{1,3})?(?:-\w{1,20}){0,4}[ \t]*(?:\r?$|[\";])")
+FIO_VERSION = re.compile(rb"(?m)(?:^|[\";])fio-(\d{1,2}\.\d{1,3})(?:\.\d{1,3})?(?:-\w{1,20}){0,4}[ \t]*(?:\r?$|[\";])")
 """As fio prints it into its results."""
 _FIRST_NS = (2, 99)
 _IDLE, _BUSY = 0.02, 0.3
 """I/Os in flight on average, below which a load would have left its target idle, and from which it kept it busy."""
-_NEIGHBOURS = 256
-_NEIGHBOUR_BYTES = 64 << 10
 _DIRECTIONS = ("read", "write", "trim")
 
 
@@ -127,23 +122,10 @@ def _sums(source: Source, kind: str | None) -> dict[int, _Sum]:
     return sums
 
 
-@lru_cache(maxsize=256)
 def _versions_in(folder: Path) -> frozenset[tuple[int, int]]:
     """The versions of fio that the results in a folder tell."""
-    found: set[tuple[int, int]] = set()
-    try:
-        with os.scandir(folder) as entries:
-            others = (item for item in entries if not item.name.endswith(".log") and not item.name.startswith("."))
-            plain = (item.path for item in others if item.is_file(follow_symlinks=False))
-            for path in islice(plain, _NEIGHBOURS):
-                with open(path, "rb") as file:  # noqa: PTH123
-                    match = _VERSION.search(file.read(_NEIGHBOUR_BYTES))
-                if match is not None:
-                    major, minor = match[1].split(b".")
-                    found.add((int(major), int(minor)))
-    except OSError:
-        return frozenset()
-    return frozenset(found)
+    major_minor = (version.split(b".") for version in told_in(folder, FIO_VERSION))
+    return frozenset((int(major), int(minor)) for major, minor in major_minor)
 
 
 def _rate(source: Source, found: _Sum, direction: int, seconds: float) -> float | None:

@@ -152,6 +152,10 @@ class Format:
     hints: Sequence[str] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     reader: str = "read"
+    beside: str = ""
+    """What another file beside tells, by which files of this format are parts of that other result."""
+    passed_over: str = ""
+    """What such parts are called."""
     margin: re.Pattern[str] | None = None
     """What stands before its lines in this file."""
 
@@ -169,6 +173,9 @@ class Format:
         margin = margin_of(text, hints, self._pattern) if hints else None
         return margin if margin is not None and self.found_in(re.sub(rf"(?m)^(?:{margin.pattern})", "", text)) else None
 
+    def is_told_beside(self, source: Source) -> bool:
+        return bool(self.beside) and source.is_told_beside(re.compile(self.beside.encode(), re.MULTILINE))
+
     def read(self, source: Source) -> Iterator[ImportedReading]:
         source.margin = self.margin
         module = importlib.import_module(f"ioatlas_translate.read.{self.module}")
@@ -177,6 +184,8 @@ class Format:
 
 _TOLD = shipped("ioatlas_translate.read", "formats.toml")
 FORMATS, LOGS = (tuple(Format(**one) for one in _TOLD[kind]) for kind in ("format", "log"))
+NAMES: Mapping[str, Mapping[str, str]] = _TOLD["names"]
+"""By tool, how it names what a reader knows by one name."""
 TOOLS = {tool: units for item in FORMATS for tool, units in item.tools.items()}
 """Tools whose results are read, and what their units mean; the readings are in base units already."""
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from operator import mul
 from typing import Any
 
 from ioatlas.model.imported_reading import ImportedReading
@@ -100,12 +102,58 @@ def _search_on(source: Source) -> list[Format]:
 def read_source(source: Source) -> Iterator[ImportedReading]:
     """All readings of one file. What could not be read is in `source.problems`; nothing is raised for bad content."""
     with noted() as no_figures:
-        yield from map(_finished, _readings(source))
+        yield from map(_finished, _whole_jobs(_readings(source)))
     if no_figures:
         told = ", ".join(list(dict.fromkeys(no_figures))[:_MOST_TOLD])
         source.problem(0, f"not taken as figures ({len(no_figures)}): {told}; not a number, without bound, or negative")
 
 
+def _whole_jobs(readings: Iterable[ImportedReading]) -> Iterator[ImportedReading]:
+    """The readings, those of the processes of one fio job (`numjobs` without `group_reporting`) as one of the job."""
+    shares: dict[tuple[object, ...], list[ImportedReading]] = {}
+    for one in readings:
+        if "entries" not in one.details:
+            yield one
+            continue
+        parts = shares.setdefault((one.label, one.direction, one.host, one.details.get("groupid")), [])
+        parts.append(one)
+        if len(parts) == one.numjobs == one.details["entries"]:
+            yield _sum(parts)
+            parts.clear()
+    for one in chain.from_iterable(shares.values()):
+        note = f"one of {one.details['entries']} entries of this job: the figures are this entry's share"
+        yield replace(one, notes=(note, *one.notes))
+
+
+def _sum(parts: Sequence[ImportedReading]) -> ImportedReading:
+    """What processes that ran at once did together: latencies are weighted by I/Os, of percentiles the highest."""
+    first = parts[0]
+
+    def figures(name: str) -> list[Any]:
+        found = [one.details.get(name) if name in _IN_DETAILS else getattr(one, name) for one in parts]
+        return [] if None in found else found
+
+    def mean(name: str) -> float | None:
+        weights, values = figures("iops"), figures(name)
+        return sum(map(mul, weights, values)) / sum(weights) if values and any(weights) else None
+
+    details = {name: value for name, value in first.details.items() if not name.endswith(("_ns", "_stddev", "_per_s"))}
+    details |= {"total_ios": sum(figures("total_ios")) or None, "clat_mean_ns": mean("clat_mean_ns")}
+    return replace(
+        first,
+        iops=sum(figures("iops")) or None,
+        bw_bytes_per_s=sum(figures("bw_bytes_per_s")) or None,
+        io_bytes=sum(figures("io_bytes")) or None,
+        lat_mean_ns=mean("lat_mean_ns"),
+        lat_p99_ns=max(figures("lat_p99_ns"), default=None),
+        errors=sum(figures("errors")),
+        runtime_seconds=max(figures("runtime_seconds"), default=None),
+        notes=(f"the {len(parts)} entries of this job together; p99 is the highest of them", *first.notes),
+        details=details,
+    )
+
+
+_IN_DETAILS = frozenset({"total_ios", "clat_mean_ns"})
 _UNITS = {tool.lower(): units for tool, units in TOOLS.items() if units}
 _DIRECT = {
     "iozone": r"(?:^|\s)-I\b|O_DIRECT",
@@ -149,10 +197,13 @@ def _readings(source: Source) -> Iterator[ImportedReading]:
         yield from found
         return
     formats = formats_of(source)
+    source.passed_over = next((item.passed_over for item in formats if item.is_told_beside(source)), "")
+    if source.passed_over:
+        return
     if not formats:
         if not source.problems:
             told = None if source.head(16).startswith(_NOT_TEXT) else told_of(source.text(SCAN_BYTES)[0])
-            source.unknown_format = True
+            source.passed_over = "of no known format"
             source.problem(0, told or _unpacked_first(source) or "no known result format", lost=told is None)
         return
     layouts = [item for item in formats if item.name in _FIO_LAYOUTS]
@@ -212,9 +263,10 @@ def _one_of_each(source: Source, layouts: Iterable[Format]) -> Iterator[Imported
 
 def walk(
     paths: Iterable[str], problems: list[str] | None = None, *, whole: Callable[[str], bool] = lambda _: False
-) -> Iterator[tuple[str, bool]]:
-    """Files to read, in order; for each whether it was named itself. Symbolic links inside folders are not followed.
-    Folders that cannot be read join `problems`. whole: folders that are one result, and not entered.
+) -> Iterator[tuple[str, str]]:
+    """Files to read, in order; for each the folder that was named, empty where the file was itself. Symbolic links
+    inside folders are not followed. Folders that cannot be read join `problems`. whole: folders that are one result,
+    and not entered.
     """
 
     def unreadable(error: OSError) -> None:
@@ -223,7 +275,7 @@ def walk(
 
     for path in paths:
         if not os.path.isdir(path) or whole(path):  # noqa: PTH112 - a pathlib costs more than reading a small file
-            yield path, True
+            yield path, ""
             continue
         for folder, folders, files in os.walk(path, onerror=unreadable, followlinks=False):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -231,11 +283,11 @@ def walk(
                 item = f"{folder.rstrip('/')}/{name}"
                 if whole(item) and not os.path.islink(item):  # noqa: PTH114
                     folders.remove(name)
-                    yield item, False
+                    yield item, path
             for name in sorted(files):
                 item = f"{folder.rstrip('/')}/{name}"
                 if not name.startswith(".") and _is_regular(item, unreadable):
-                    yield item, False
+                    yield item, path
 
 
 def _is_regular(path: str, unreadable: Callable[[OSError], None]) -> bool:

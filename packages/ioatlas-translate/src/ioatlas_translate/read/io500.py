@@ -43,9 +43,9 @@ def _phase(source: Source, run: Said, unit: str) -> Iterator[ImportedReading]:
         return
     phase = name.replace("_", "-").lower()
     direction = next((word for word in ("write", "read") if phase.startswith("ior") and phase.endswith(word)), None)
-    rw = direction if direction and "easy" in phase else f"rand{direction}" if direction and "rnd" in phase else None
+    rw = f"rand{direction}" if direction and "rnd" in phase else direction if "easy" in phase else None
     data, command = unit in _UNITS, run.get("exe", "")
-    options = dict(re.findall(r"(?<!\S)-([tb]) (\S+)", command))
+    options = dict(re.findall(r"(?<!\S)-([tb])[ =](\S+)", command))
     valid = run.get("valid", "").lower()
     invalid = "invalid" in valid + run["score"].lower() + run.get("result", "").lower() or valid in ("false", "0")
     notes = ["IO500 GB/s are GiB/s"] if unit == "gb/s" else []
@@ -54,7 +54,7 @@ def _phase(source: Source, run: Said, unit: str) -> Iterator[ImportedReading]:
         source,
         number,
         "io500",
-        tool_version=run.get("version"),
+        tool_version=run.get("version", "").removeprefix("io500-") or None,
         label=name,
         direction=direction if data else None,
         rw=rw if data else None,

@@ -14,6 +14,7 @@ from typing import Any
 
 from ioatlas.load.streams.fixed_work import OPERATIONS
 from ioatlas.model.imported_reading import ImportedReading
+from ioatlas_translate.read.formats import NAMES
 from ioatlas_translate.read.kit import KIB, cells_of, num, positive, reading, settings, settle, size_bytes, whole
 from ioatlas_translate.read.source import Source
 
@@ -312,26 +313,8 @@ def _detail(found: ImportedReading, what: str, value: float | None) -> ImportedR
 
 COLUMNS = tuple(OPERATIONS)[:13]
 
-# Titles in the -R report, the -b workbook and the throughput blocks, squeezed to letters, besides its own name.
-_TITLES = {
-    "write": "writer initialwrite initialwriter initialwriters writers",
-    "rewrite": "rewriter rewriters",
-    "read": "reader readers",
-    "reread": "rereader rereaders",
-    "random read": "randomreader randomreaders",
-    "random write": "randomwriter randomwriters",
-    "backward read": "backwardsread bkwdread reverseread reversereader reversereaders backwardreaders",
-    "record rewrite": "recrewrite",
-    "strided read": "strideread stridereader stridereaders",
-    "fwrite": "fwriter fwriters",
-    "frewrite": "refwrite frewriters refwriters",
-    "fread": "freader freaders",
-    "freread": "refread frereaders refreaders",
-    "pwrite": "pwritewriters pwriters",
-    "pread": "preadreaders preaders",
-}
 _NAMES = {name.replace(" ", ""): name for name in OPERATIONS} | {
-    title: name for name, titles in _TITLES.items() for title in titles.split()
+    title: name for name, titles in NAMES["iozone"].items() for title in titles.split()
 }
 
 

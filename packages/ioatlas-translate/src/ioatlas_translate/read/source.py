@@ -20,6 +20,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -34,6 +36,8 @@ EXPANDED_LIMIT = 4 << 30
 PROBLEM_LIMIT = 50
 _KEEP_LIMIT = 1 << 20
 _PIECES_LIMIT = 10_000
+_NEIGHBOURS = 256
+_NEIGHBOUR_BYTES = 64 << 10
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
 _BOMS = (
@@ -63,6 +67,24 @@ def encoding_of(head: bytes) -> tuple[str, int]:
 
 
 _COLOURS = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[()][A-Z0-9])")
+
+
+@lru_cache(maxsize=256)
+def told_in(folder: Path, pattern: re.Pattern[bytes]) -> frozenset[bytes]:
+    """What the first match of a pattern says in the first part of each file of a folder, but of logs."""
+    found: set[bytes] = set()
+    try:
+        with os.scandir(folder) as entries:
+            others = (item for item in entries if not item.name.endswith(".log") and not item.name.startswith("."))
+            plain = (item.path for item in others if item.is_file(follow_symlinks=False))
+            for path in islice(plain, _NEIGHBOURS):
+                with open(path, "rb") as file:  # noqa: PTH123
+                    match = pattern.search(file.read(_NEIGHBOUR_BYTES))
+                if match is not None:
+                    found.add(match[match.lastindex or 0])
+    except OSError:
+        return frozenset()
+    return frozenset(found)
 
 
 _SOFT_END = re.compile(rb"=[ \t]*\r?\n")
@@ -102,21 +124,35 @@ class Source:
     name: str
     problems: list[Problem] = field(default_factory=list)
     unlisted: int = 0
-    unknown_format: bool = False
-    """Nothing in it was recognised."""
+    root: str = ""
+    """The folder that was named, in which it was found; empty of a file that was named itself."""
+    passed_over: str = ""
+    """Why it was not read, as `of no known format`."""
     margin: re.Pattern[str] | None = None
     """What is taken off the beginning of each line that has it."""
     _last_unended: int = 0
     _kept: bytes | None = None
 
     @classmethod
-    def of(cls, path: Path | str, name: str | None = None) -> Source:
-        return cls(path, str(path) if name is None else name)
+    def of(cls, path: Path | str, name: str | None = None, root: str = "") -> Source:
+        return cls(path, str(path) if name is None else name, root=root)
 
     @classmethod
     def made(cls, name: str, content: bytes) -> Source:
         """Of what is in no file."""
         return cls(name, name, _kept=content)
+
+    def is_told_beside(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether another file has a pattern that this one has not: in its folder or one of two above it, inside the
+        folder that was named.
+        """
+        folder, root = Path(self.path).parent, Path(self.root)
+        inside = [place for place in (folder, *folder.parents[:2]) if self.root and place.is_relative_to(root)]
+        return (
+            bool(inside)
+            and not pattern.search(self.head(_NEIGHBOUR_BYTES))
+            and any(told_in(place, pattern) for place in inside)
+        )
 
     @property
     def is_file(self) -> bool:

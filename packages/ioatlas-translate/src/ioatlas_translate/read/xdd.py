@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from ioatlas.model.imported_reading import ImportedReading
 from ioatlas.model.units import words
+from ioatlas_translate.read.formats import NAMES
 from ioatlas_translate.read.kit import Said, compiled, figure, num, positive, reading, runs, rw_of, times
 from ioatlas_translate.read.source import Source
 
@@ -81,19 +82,10 @@ def _finish(source: Source, run: Said, rows: _Rows) -> Iterator[ImportedReading]
 
 
 def _row(source: Source, run: Said, number: int, row: dict[str, str]) -> Iterator[ImportedReading]:
-    names = {
-        "bytes": ("Bytes_Xfered", "Bytes"),
-        "ops": ("Ops",),
-        "seconds": ("Elapsed", "Time"),
-        "bw": ("Bandwidth", "Rate"),
-        "iops": ("IOPS",),
-        "latency": ("Latency",),
-        "size": ("Xfer_Size", "ReqSize"),
-        "depth": ("Queue", "Q"),
-        "pass": ("Pass",),
-        "targets": ("Target", "T"),
+    values = {
+        key: next((figure(row[name]) for name in options.split() if name in row), None)
+        for key, options in NAMES["xdd"].items()
     }
-    values = {key: next((figure(row[name]) for name in options if name in row), None) for key, options in names.items()}
     op = next((row[name].lower() for name in ("Op_Type", "OP_Type", "OP") if name in row), "")
     direction = op if op in ("read", "write", "mixed") else None
     kept, requests = _settings(run), run.every.get("Request size", ())
