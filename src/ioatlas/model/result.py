@@ -105,7 +105,9 @@ class CampaignResult:
     so no procedure knows it.
     """
     headlines: tuple[Headline, ...] | None = None
-    """Main numbers that are no cell's, by its procedure; None where they are the best of the cells."""
+    """Main numbers, by its procedure; of several cells with one label the highest is told. None where they are the best
+    of the map.
+    """
     doubts: tuple[Doubt, ...] = ()
     """What only its procedure can tell against its numbers."""
     next_step: Advice | None = None

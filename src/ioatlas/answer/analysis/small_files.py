@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
-from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.analysis.best import eligible
+from ioatlas.answer.analysis.wording import Namer, plural
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Estimate
 from ioatlas.model.finding import Finding, FindingCode, Value
 from ioatlas.model.panel import Table
+from ioatlas.model.summary import Headline
 from ioatlas.model.tree import FROM_CACHE, MOVES_DATA, Operation, Tree, tree_operation
 from ioatlas.model.units import format_size
 
@@ -45,6 +48,31 @@ def described(cell: Cell) -> str:
     words += ["flushed"] if tree.flushed else []
     words += ["one directory for all"] if tree.shared and tree.jobs > 1 else []
     return ", ".join(words)
+
+
+def tree_headlines(estimates: Iterable[Estimate], namer: Namer) -> Iterator[Headline]:
+    """The rates of each operation, of which the highest stands for it; doubtful ones where there are no others."""
+    found: dict[tuple[str, Operation], list[Estimate]] = defaultdict(list)
+    for e in estimates:
+        if e.iops:
+            found[e.cell.target, tree_operation(e.cell)].append(e)
+    order = list(Operation)
+    for (target, operation), mine in sorted(found.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):
+        for e in eligible(mine) or mine:
+            yield Headline(
+                label=f"{operation.capitalize()}{namer.on(target)}",
+                target=target,
+                direction=e.direction,
+                quantity="iops",
+                value=e.iops or 0.0,
+                low=e.iops_low,
+                high=e.iops_high,
+                where=described(e.cell),
+                cell=e.cell.key,
+                n_visits=e.n_visits,
+                tie=cache_doubt(e),
+                unit="operations/s",
+            )
 
 
 # -- the table -------------------------------------------------------------------------------------------------

@@ -19,14 +19,12 @@ from ioatlas.answer.analysis.best import (
     best_of,
     client_limited,
     disagrees,
-    eligible,
     groups,
     speed,
     tie_words,
     usable,
 )
 from ioatlas.answer.analysis.imported_answer import SMALL_BYTES, in_flight, named, operation_of, rivals, small_ones
-from ioatlas.answer.analysis.small_files import cache_doubt, described
 from ioatlas.answer.analysis.trust import GOOD_WIDTH, IDLE, again, badge, doubts_of
 from ioatlas.answer.analysis.wording import Namer, plural, size_text
 from ioatlas.model.cell import FLUSHES
@@ -45,7 +43,6 @@ from ioatlas.model.summary import (
     Summary,
     Trust,
 )
-from ioatlas.model.tree import Operation, is_tree, tree_operation
 from ioatlas.model.units import format_rate, parse_duration_seconds
 
 One = TypeVar("One")
@@ -65,7 +62,10 @@ def summarise(result: CampaignResult) -> Summary:
     kinds: dict[str, set[str]] = defaultdict(set)
     for e in estimates:
         kinds[e.kind].add(e.cell.key)
-    headlines = result.headlines if result.headlines is not None else tuple(_headlines(result, estimates, namer))
+    if result.headlines is None:
+        headlines = tuple(_headlines(result, estimates, namer))
+    else:
+        headlines = _best(result.headlines, lambda one: (one.label, not one.cell and one.where), lambda one: one.value)
     small = () if not result.has_small else tuple(small_io(estimates, namer))
     if result.configurations:
         headlines = _best(headlines, lambda one: (one.direction, one.quantity), lambda one: one.value)
@@ -113,40 +113,12 @@ def _best(found: Iterable[One], place: Callable[[One], object], value: Callable[
 
 def _headlines(result: CampaignResult, estimates: Sequence[Estimate], namer: Namer) -> Iterator[Headline]:
     """The best of the cells, which are picked anew where some are left out or doubted."""
-    if estimates and all(is_tree(e.cell) for e in estimates):
-        yield from _of_trees(estimates, namer)
-        return
     for group, members in groups(estimates).items():
         best = best_of(members)
         if best is not None:
             yield _of_map(group, best, estimates, namer)
     if not any(e.kind == "measured" for e in estimates):
         yield from _of_imported(result, estimates, namer)
-
-
-def _of_trees(estimates: Iterable[Estimate], namer: Namer) -> Iterator[Headline]:
-    """The highest rate of each operation on small files."""
-    found: dict[tuple[str, Operation], list[Estimate]] = defaultdict(list)
-    for e in estimates:
-        if e.iops:
-            found[e.cell.target, tree_operation(e.cell)].append(e)
-    order = list(Operation)
-    for (target, operation), mine in sorted(found.items(), key=lambda item: (item[0][0], order.index(item[0][1]))):
-        e = max(eligible(mine) or mine, key=lambda one: one.iops or 0.0)
-        yield Headline(
-            label=f"{operation.capitalize()}{namer.on(target)}",
-            target=target,
-            direction=e.direction,
-            quantity="iops",
-            value=e.iops or 0.0,
-            low=e.iops_low,
-            high=e.iops_high,
-            where=described(e.cell),
-            cell=e.cell.key,
-            n_visits=e.n_visits,
-            tie=cache_doubt(e),
-            unit="operations/s",
-        )
 
 
 def _of_map(group: Group, best: Best, estimates: Iterable[Estimate], namer: Namer) -> Headline:
@@ -174,10 +146,8 @@ def _left_out(best: Best) -> str:
         return ""
     suspect = [not usable(one) for one in best.higher]
     why = "suspect" if all(suspect) else "doubtful" if any(suspect) else "unsteady"
-    count = len(best.higher)
-    in_bytes = not any(is_tree(one.cell) for one in best.higher)
-    most = f" of up to {format_rate(max(map(speed, best.higher)))}" if in_bytes else ""
-    return f"leaves out {plural(count, f'faster, {why} cell')}{most}"
+    told = plural(len(best.higher), f"faster, {why} cell")
+    return f"leaves out {told} of up to {format_rate(max(map(speed, best.higher)))}"
 
 
 def _headline(

@@ -76,6 +76,7 @@ def only(result: CampaignResult, where: Filter) -> CampaignResult:
         unmeasured=unmeasured,
         beside=tuple(e for e in result.beside if passes(e.cell, e.direction, where)),
         findings=tuple(one for one in result.findings if _is_of(one, kept)),
+        headlines=result.headlines and tuple(one for one in result.headlines if one.cell in ("", *kept)),
         latency_curves=tuple(one for one in result.latency_curves if (one.cell_key, one.direction) in ways),
         time_courses=tuple(one for one in result.time_courses if (one.cell_key, one.direction) in ways),
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ioatlas.answer.analysis.charts import chart, mean_dots
-from ioatlas.answer.analysis.small_files import rates_table, tree_findings, unit_of
-from ioatlas.answer.analysis.wording import plural
+from ioatlas.answer.analysis.small_files import rates_table, tree_findings, tree_headlines, unit_of
+from ioatlas.answer.analysis.wording import Namer, plural
 from ioatlas.answer.results.parts import Axes, ResultParts
 from ioatlas.model.cell import Cell
 from ioatlas.model.finding import Finding, FindingCode
@@ -51,9 +51,10 @@ class TreeParts(ResultParts):
         ]
         # Names cost a file system journals and inodes: what the device wrote besides is no other load.
         kept = tuple(one for one in result.findings if one.code is not FindingCode.COUNTERS)
-        tables = (rates_table(result.estimates),)
+        namer = Namer(cells.values(), [target.name for target in result.targets])
+        numbers, tables = tuple(tree_headlines(result.estimates, namer)), (rates_table(result.estimates),)
         told = replace(result, findings=kept, other_traffic=(), charts=tuple(charts(found)), tables=tables)
-        return replace(told, shown_as="charts", is_map=False)
+        return replace(told, headlines=numbers, shown_as="charts", is_map=False)
 
 
 def charts(found: Sequence[TreeReading]) -> Iterator[Panel]:
