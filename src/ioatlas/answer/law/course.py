@@ -84,10 +84,6 @@ class Course:
     def outstanding(self) -> float:
         return float(self.cell.outstanding)
 
-    @property
-    def random(self) -> bool:
-        return self.cell.rw.startswith("rand")
-
     @cached_property
     def rates(self) -> Floats:
         """I/Os a second of each bin."""

@@ -46,6 +46,8 @@ GONE, HELD = math.log(100.0), 1e-3
 """How far a part is put out of the way, and how firmly, where a law has to do without."""
 ARMS = (math.log(4), 1.5)
 """Logarithm of how many arms seek at once, and its spread: from one spindle to flash."""
+HOP = (math.log(0.5), 1.0)
+"""Likewise of what a place among the streams of jobs costs, of a random one."""
 STEP = 1e-4
 NEWTON = 8
 """Steps of Newton's method to the damping of a step; each doubles the digits."""
@@ -280,7 +282,7 @@ def _device_prior(shape: Shape, courses: Sequence[Course]) -> tuple[dict[str, fl
     if shape.seek:
         centre["seek"] = min(centre[f"{way}.latency"] for way in shape.ways)
         spread["seek"] = 1.5
-        centre["arms"], spread["arms"] = ARMS
+        (centre["arms"], spread["arms"]), (centre["hop"], spread["hop"]) = ARMS, HOP
     return centre, spread
 
 
@@ -481,8 +483,8 @@ def _fitted(courses: Sequence[Course]) -> Fit | None:
     if not counted:
         return None
     ways = tuple(way for way in BOTH if any(course.direction == way for course in counted))
-    kinds = {course.random for course in counted}
     best = _fit_shape(Shape(ways), courses, [], None)
+    kinds = set(best.stack.loads.random.tolist())
     # Limiters are looked for without a seek: one that stands in for them would hide them.
     tried = [best, *([_with_seek(best, courses)] if len(kinds) > 1 else [])]
     for _ in range(3):

@@ -11,8 +11,8 @@ import numpy as np
 
 from ioatlas.answer.law.course import FALL, Floats
 from ioatlas.answer.law.fit import DRAWS, Fit
-from ioatlas.answer.law.model import device_times
-from ioatlas.answer.law.told import bursts, loads_of, tell
+from ioatlas.answer.law.model import Loads, device_times
+from ioatlas.answer.law.told import bursts, tell
 from ioatlas.model.cell import Cell
 from ioatlas.model.estimate import Limit
 from ioatlas.model.finding import Finding, FindingCode, Value
@@ -50,7 +50,7 @@ def limit_of(fit: Fit, cell: Cell, direction: str) -> Limit:
 
 def _times(fit: Fit, theta: Floats, cell: Cell, direction: str) -> dict[str, Floats]:
     """Logarithm of the seconds that an I/O takes by each part, shapes (points,) of theta (points, parameters)."""
-    device = device_times(fit.shape, theta, loads_of(fit.shape, cell, direction))
+    device = device_times(fit.shape, theta, Loads.of([(cell, direction)], fit.shape.ways))
     found = {name: logs[:, 0] for name, logs in zip(DEVICE, device, strict=True)}
     for number, limiter in enumerate(fit.shape.limiters):
         if limiter.covers(direction):

@@ -6,8 +6,9 @@ Device: an I/O of b bytes with n outstanding completes every 1/D seconds,
     1/D = (((L + s + lam b)/n)^p + sat^p)^(1/p)        sat = ((1/C + s')^q + (b/B)^q)^(1/q)
 
 L, lam: latency of an I/O alone and what a byte adds. C, B: most I/Os and bytes a second. s: what a random place costs
-an I/O, and s' = s/k the device, of which k arms seek at once. p: how sharp the knee between the two is (the asymptotic
-bounds of Denning and Buzen 1978 are p = inf); q: whether I/Os and bytes are limits of one resource (1) or of two.
+an I/O, and s' = s/k the device, of which k arms seek at once; a share h of both where several jobs each go through
+a part of the file in sequence. p: how sharp the knee between the two is (the asymptotic bounds of Denning and Buzen
+1978 are p = inf); q: whether I/Os and bytes are limits of one resource (1) or of two.
 
 Limiter: a token bucket of size S that refills at R, in bytes or I/Os, of one direction or shared, with a peak rate P.
 Without refill it is space that is fast once, as the SLC part of a drive. A write-back cache of S bytes empties at what
@@ -30,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioatlas.answer.law.course import SLICE_SECONDS, Course, Floats, independent_errors
+from ioatlas.model.cell import Cell
 
 Unit = Literal["bytes", "ios", "cache"]
 UNITS: tuple[Unit, ...] = ("bytes", "ios")
@@ -68,7 +70,7 @@ class Shape:
     def names(self) -> tuple[str, ...]:
         """Of the parameters, in their order; all are logarithms of what the names say."""
         named = [f"{way}.{part}" for way in self.ways for part in DEVICE] + list(SHARED)
-        named += ["seek", "arms"] if self.seek else []
+        named += ["seek", "arms", "hop"] if self.seek else []
         return (*named, *(f"{n}.{part}" for n in range(len(self.limiters)) for part in ("rate", "size", "peak")))
 
     def lasting(self, theta: Floats, number: int, bs: Floats) -> Floats:
@@ -101,6 +103,19 @@ class Loads:
     bs: Floats
     outstanding: Floats
     random: NDArray[np.bool_]
+    streams: NDArray[np.bool_]
+    """Whether I/Os come from several jobs, each with a part of the file."""
+
+    @classmethod
+    def of(cls, loads: Sequence[tuple[Cell, str]], ways: tuple[str, ...]) -> Loads:
+        cells = [cell for cell, _ in loads]
+        return cls(
+            np.array([ways.index(way) for _, way in loads]),
+            np.array([float(cell.bs_bytes) for cell in cells]),
+            np.array([float(cell.outstanding) for cell in cells]),
+            np.array([cell.rw.startswith("rand") for cell in cells]),
+            np.array([cell.outstanding > cell.iodepth for cell in cells]),
+        )
 
 
 @dataclass(frozen=True)
@@ -147,15 +162,9 @@ class Stack:
         begun = np.array([one.start for one in courses])
         ends_at = begun + np.array([one.ended for one in courses])
         until = np.maximum.accumulate(np.concatenate([[0.0], ends_at[:-1]]))
-        loads = Loads(
-            np.array([ways.index(one.direction) for one in counted]),
-            np.array([one.bs for one in counted]),
-            np.array([one.outstanding for one in counted]),
-            np.array([one.random for one in counted]),
-        )
         return cls(
             ways,
-            loads,
+            Loads.of([(one.cell, one.direction) for one in counted], ways),
             ends,
             lengths,
             real,
@@ -195,30 +204,17 @@ def _in_units(logarithms: Floats) -> Floats:
     return np.asarray(np.exp(np.minimum(np.maximum(logarithms, -60.0), 60.0)))
 
 
-def _of_ways(shape: Shape, theta: Floats, part: str, loads: Loads) -> Floats:
-    """A device's parameter for each load, shape (points, loads)."""
-    return np.asarray(_in_units(theta[:, shape.places[part]])[:, loads.ways])
-
-
-def seconds_alone(shape: Shape, theta: Floats, loads: Loads) -> Floats:
-    """Latency of an I/O alone, s; shape (points, loads) of theta (points, parameters)."""
-    alone = _of_ways(shape, theta, "latency", loads) + loads.bs * _of_ways(shape, theta, "per_byte", loads)
-    return np.asarray(alone + shape.value(theta, "seek")[:, None] * loads.random) if shape.seek else alone
-
-
-def _seconds_of_ios(shape: Shape, theta: Floats, loads: Loads) -> Floats:
-    """Time that the saturated device takes for an I/O, whatever its size, s; shape (points, loads)."""
-    each = 1 / _of_ways(shape, theta, "iops", loads)
-    if shape.seek:
-        each = each + (shape.value(theta, "seek") / shape.value(theta, "arms"))[:, None] * loads.random
-    return np.asarray(each)
-
-
 def device_times(shape: Shape, theta: Floats, loads: Loads) -> tuple[Floats, Floats, Floats]:
-    """Logarithm of the time that an I/O takes by latency, by I/Os and by bytes, s; shapes (points, loads)."""
-    alone = seconds_alone(shape, theta, loads) / loads.outstanding
-    moved = loads.bs / _of_ways(shape, theta, "bytes", loads)
-    return np.log(alone), np.log(_seconds_of_ios(shape, theta, loads)), np.log(moved)
+    """Logarithm of the time that an I/O takes by latency, by I/Os and by bytes, s; shapes (points, loads) of theta
+    (points, parameters).
+    """
+    latency, byte, ios, most = (_in_units(theta[:, shape.places[part]])[:, loads.ways] for part in DEVICE)
+    alone, busy = latency + loads.bs * byte, 1 / ios
+    if shape.seek:  # from one job's part of a file to another's it is no farther than to a random place
+        seek, arms, hop = (shape.value(theta, name)[:, None] for name in ("seek", "arms", "hop"))
+        place = seek * np.where(loads.random, 1.0, np.minimum(hop, 1.0) * loads.streams)
+        alone, busy = alone + place, busy + place / arms
+    return np.log(alone / loads.outstanding), np.log(busy), np.log(loads.bs / most)
 
 
 def device_rate(shape: Shape, theta: Floats, loads: Loads) -> Floats:

@@ -78,17 +78,11 @@ class Told:
 def sustained_logs(shape: Shape, theta: Floats, cell: Cell, direction: str) -> Floats:
     """Logarithm of I/Os a second that last, shape (points,) of theta (points, parameters)."""
     bs = float(cell.bs_bytes)
-    rate = device_rate(shape, theta, loads_of(shape, cell, direction))[:, 0]
+    rate = device_rate(shape, theta, Loads.of([(cell, direction)], shape.ways))[:, 0]
     for number, limiter in enumerate(shape.limiters):
         if limiter.covers(direction):
             rate = np.minimum(rate, shape.lasting(theta, number, np.array([bs]))[:, 0])
     return np.asarray(np.log(rate))
-
-
-def loads_of(shape: Shape, cell: Cell, direction: str) -> Loads:
-    """A cell as the law's arrays."""
-    flight, random = np.array([float(cell.outstanding)]), np.array([cell.rw.startswith("rand")])
-    return Loads(np.array([shape.ways.index(direction)]), np.array([float(cell.bs_bytes)]), flight, random)
 
 
 def bursts(fit: Fit) -> list[tuple[Limiter, Start]]:
