@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from statistics import median
+from statistics import NormalDist, median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,10 @@ WAVE = 0.41
 """Standard deviation of a count between two moments that lie anywhere in waves of one I/O: sqrt(2/12)."""
 TOLD_SECONDS = 0.25
 """Credit of less than this at the sustained rate is how a throttle works, and no burst."""
+
+
+NODES = np.array([NormalDist().inv_cdf((k + 0.5) / 400) for k in range(400)]) / NormalDist().inv_cdf(SURE)
+"""Of a normal distribution, where each stands for as much of it; in half-widths of an interval."""
 
 
 @dataclass(frozen=True)
@@ -92,15 +96,19 @@ def bursts(fit: Fit) -> list[tuple[Limiter, Start]]:
 
 
 def tell(fit: Fit, cell: Cell, direction: str) -> Told:
-    """What the law and the loads of a cell say of it together. Where another law is about as probable, the interval
-    holds what it says too.
+    """What the law and the loads of a cell say of it together. The interval is that of all laws that may be the right
+    one, each as probable as its evidence says, but none more so than the one that is told.
     """
-    told = _tell(fit, cell, direction)
-    others = [_tell(rival, cell, direction) for rival in fit.rivals]
-    low, high = min(one.low for one in (told, *others)), max(one.high for one in (told, *others))
-    bs = float(cell.bs_bytes)
-    hidden = (rate / limiter.size(bs) for limiter, rate in _hidden(fit, direction))
-    return replace(told, low=min([low, *hidden]), high=high)
+    laws = (fit, *fit.rivals)
+    told = [_tell(law, cell, direction) for law in laws]
+    low, value, high = np.log([(one.low, one.value, one.high) for one in told]).T[..., None]
+    points = (value + NODES * np.where(NODES < 0, value - low, high - value)).ravel()
+    chances = np.repeat([math.exp(min(0.0, law.evidence - fit.evidence)) for law in laws], NODES.size)
+    order = np.argsort(points)
+    shares = (np.cumsum(chances[order]) - chances[order] / 2) / chances.sum()
+    least, most = np.exp(np.interp((1 - SURE, SURE), shares, points[order])).tolist()
+    hidden = (rate / limiter.size(float(cell.bs_bytes)) for limiter, rate in _hidden(fit, direction))
+    return replace(told[0], low=min([least, *hidden]), high=most)
 
 
 @lru_cache(maxsize=16)
